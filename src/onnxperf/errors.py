@@ -1,0 +1,61 @@
+"""Every error that onnxperf raises on purpose.
+
+OnnxperfError                 one line: what, which value, what to do
+├── BadInput                  the user can mend it: exit code 2
+│   ├── BadModel              the file is no model, is damaged, or needs what this runtime lacks
+│   ├── BadFeed               an input's name, type, rank or layout does not fit the model
+│   ├── BadOption             an option's value is unknown or contradicts another
+│   └── MissingExtra          an optional library is not installed
+└── SubjectError              one subject cannot go on; the others do
+    └── WorkerLost            its process died, hung or was killed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class OnnxperfError(Exception):
+    """Base of all errors of this package; its text is one line that says what to do."""
+
+
+class BadInput(OnnxperfError):
+    """The request cannot be carried out as it was made."""
+
+
+class BadModel(BadInput):
+    """The model cannot be read or executed."""
+
+
+class BadFeed(BadInput):
+    """An input does not fit the model's signature."""
+
+
+class BadOption(BadInput):
+    """An option has a value that does not exist or cannot be combined."""
+
+    @classmethod
+    def unknown(cls, what: str, value: object, valid: Iterable[object]) -> BadOption:
+        """An error that names the wrong value and lists the valid ones."""
+        listed = ", ".join(str(v) for v in valid) or "none"
+        return cls(f"unknown {what} {str(value)!r}; choose from: {listed}")
+
+
+class MissingExtra(BadInput):
+    """An optional library is needed and not installed."""
+
+    def __init__(self, library: str, extra: str) -> None:
+        super().__init__(f"{library} is not installed; install it with: pip install 'onnxperf[{extra}]'")
+
+
+class SubjectError(OnnxperfError):
+    """A subject failed; `status` is the word that its row will show."""
+
+    def __init__(self, status: str, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.reason = reason
+
+
+class WorkerLost(SubjectError):
+    """The process that hosts a subject is gone."""

@@ -1,0 +1,1 @@
+"""Processes, clocks and the race."""

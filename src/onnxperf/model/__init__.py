@@ -1,0 +1,1 @@
+"""From whatever came in to a model with a signature and inputs."""

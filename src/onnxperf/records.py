@@ -1,0 +1,216 @@
+"""Frozen records that pass between the rooms; every field says its unit, and the exported ones are versioned."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+FORMAT_VERSION = 1
+
+Status = Literal["pending", "running", "ok", "differs", "failed", "timeout", "oom", "crashed", "skipped"]
+Verdict = Literal["baseline", "faster", "slower", "equivalent", "undecided"]
+OptLevel = Literal["disable", "basic", "extended", "layout", "all"]
+Scalar = str | int | float | bool | None
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of all records: immutable, built by keyword, encoded by msgspec."""
+
+
+# ---------------------------------------------------------------- what was asked
+
+
+class SessionOptions(Record):
+    """How a runtime is set up."""
+
+    threads: int | None = None
+    """Threads of every subject; None means all usable cores, and is made a number before anything starts."""
+    provider: str = "cpu"
+    """Execution provider: cpu, cuda… or onnxruntime's own name."""
+    opt_level: OptLevel = "all"
+    """Graph optimisation level of onnxruntime."""
+    options: dict[str, str] = {}
+    """Any session config entry of onnxruntime."""
+
+
+class InputOptions(Record):
+    """How inputs are made where none are given."""
+
+    seed: int = 0
+    """Seed of the random inputs."""
+    dims: dict[str, int] = {}
+    """Sizes by symbolic name ("batch") or by input and axis ("X.0")."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    """Whole shapes by input name."""
+    ranges: dict[str, tuple[float, float]] = {}
+    """Smallest and largest value by input name, both included."""
+    cast: bool = False
+    """Cast given inputs to the model's types inside the timed call."""
+
+
+class RaceOptions(Record):
+    """How subjects are measured and compared."""
+
+    baseline: str | None = None
+    """Name of the subject that the others are compared with; the first unless named."""
+    time: float | None = None
+    """Seconds of measuring; None means 6, or more where 20 rounds need more."""
+    min_effect: float = 0.01
+    """Smallest relative difference that matters."""
+    warmup: float = 0.1
+    """Seconds of untimed calls before a subject's first block of each launch."""
+    timeout: float = 120.0
+    """Seconds that one step of a worker (loading, a block) may take."""
+    blocks: int | None = None
+    """Rounds, fixed by hand."""
+    calls: int | None = None
+    """Calls per block, fixed by hand."""
+    check_finite: bool = False
+    """Let scikit-learn check its inputs for NaN and infinity, as it does by default."""
+
+
+class Signature(Record):
+    """One input or output as a model declares it."""
+
+    name: str
+    kind: Literal["tensor", "sequence", "map", "optional", "sparse"] = "tensor"
+    dtype: str = "float32"
+    """Numpy's name of the element type (ml_dtypes' for bfloat16, float8… and int4), or "string"."""
+    shape: tuple[int | str | None, ...] | None = None
+    """A size, a symbolic name or None for each axis; None altogether when even the rank is unknown."""
+
+
+# ---------------------------------------------------------------- what was measured
+
+
+class Block(Record, array_like=False):
+    """One timed block of consecutive calls of one subject."""
+
+    round: int
+    """Round of the race; blocks of one round are compared with each other."""
+    position: int
+    """Place within the round, from 0."""
+    launch: int
+    """Which start of the subject's process, from 0."""
+    calls: int
+    """Calls in the block."""
+    start_ns: int
+    """Start on the monotonic clock that all processes of a machine share."""
+    duration_ns: int
+    """Time of all calls together."""
+
+
+class Subject(Record):
+    """One row of a race: who, what was measured, and what follows from it."""
+
+    name: str
+    """Unique within its case."""
+    model: str | None = None
+    """Label of its model; None for a plain callable."""
+    runtime: str = "callable"
+    """ort, reference… or callable."""
+    call: str | None = None
+    """Call style, where the runtime has several."""
+    status: Status = "pending"
+    reason: str = ""
+    """Why the status is not ok, or what weakens the verdict."""
+
+    load_ns: int | None = None
+    """Loading the model and building the session (median over launches)."""
+    first_call_ns: int | None = None
+    """The very first call (median over launches); subjects that share a session share its first allocations."""
+    input_bytes: int = 0
+    """Size of the arrays that one call reads."""
+    blocks: tuple[Block, ...] = ()
+    """Raw timings, in the order of the race."""
+    call_ns: tuple[int, ...] = ()
+    """Times of single calls, from blocks of their own."""
+    conditions: dict[str, Scalar] = {}
+    """What was really used: providers, threads, spinning, versions…"""
+
+    mean_ns: float | None = None
+    """Mean time of a call over rounds, adjusted for what each round did to all subjects."""
+    median_ns: float | None = None
+    """Median time of a call; the ratio of two medians is the speedup."""
+    deviation_ns: float | None = None
+    """Standard deviation of the adjusted block means, per call."""
+    min_ns: float | None = None
+    """Fastest block as measured, per call."""
+    max_ns: float | None = None
+    """Slowest block as measured, per call."""
+    p90_ns: float | None = None
+    """90th percentile of single calls; None until there are 64."""
+    p99_ns: float | None = None
+    """99th percentile of single calls; None until there are 662."""
+    speedup: float | None = None
+    """Baseline time / own time: above 1 is faster."""
+    speedup_low: float | None = None
+    """Lower end of the 95 % interval, widened for several looks and several subjects."""
+    speedup_high: float | None = None
+    """Upper end of that interval."""
+    verdict: Verdict | None = None
+
+
+class Case(Record):
+    """One race: a model (or several), its dimensions, and its subjects."""
+
+    model: str
+    """Label of the model, or of all of them joined by a comma."""
+    fingerprint: dict[str, str] = {}
+    """Label of each model -> hash of its file and its external data."""
+    dims: dict[str, int] = {}
+    """Every dimension that was free in the model, with the size it got."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    """Shape of every input."""
+    status: Status = "ok"
+    baseline: str | None = None
+    min_effect: float = 0.01
+    """The minimum effect that was used: what was asked for, or the noise of this machine if that is larger."""
+    looks: int = 0
+    """Planned looks at the data that were taken before the race ended."""
+    looks_planned: int = 0
+    interrupted: bool = False
+    """Stopped by the user before its end."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know: dimensions that became 1, casts, settings that differ from the defaults."""
+    answer: str = ""
+    """The result in one plain sentence."""
+    subjects: tuple[Subject, ...] = ()
+
+
+class Machine(Record):
+    """Where a race took place."""
+
+    cpu: str
+    vector_extensions: tuple[str, ...]
+    cores: int
+    """Physical cores that this process may use."""
+    logical_cpus: int
+    """Logical processors that this process may use."""
+    memory_bytes: int
+    available_bytes: int
+    system: str
+    python: str
+    versions: dict[str, str]
+    """Versions of the libraries that matter, where installed."""
+    governor: str | None = None
+    turbo: bool | None = None
+    load_before: float | None = None
+    """Load average of the last minute before the race."""
+    load_after: float | None = None
+    throttled_before: int | None = None
+    """Thermal throttling events counted by the kernel."""
+    throttled_after: int | None = None
+    frozen: bool = True
+    """Idle workers were stopped while another one was measured (not possible on Windows)."""
+
+
+class Bench(Record):
+    """What `onnxperf bench` found: the document that --json writes."""
+
+    version: int = FORMAT_VERSION
+    machine: Machine
+    command: str
+    """The command line, or the call in Python."""
+    cases: tuple[Case, ...]

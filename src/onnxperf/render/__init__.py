@@ -1,0 +1,1 @@
+"""Console, pictures and files; never measures."""

@@ -1,0 +1,1 @@
+"""Thin views on records."""

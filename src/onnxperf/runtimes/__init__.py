@@ -1,0 +1,1 @@
+"""What can execute a model."""
