@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-import msgspec
+from msgspec import Struct
 
 FORMAT_VERSION = 1
 
@@ -14,14 +14,10 @@ OptLevel = Literal["disable", "basic", "extended", "layout", "all"]
 Scalar = str | int | float | bool | None
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of all records: immutable, built by keyword, encoded by msgspec."""
-
-
 # ---------------------------------------------------------------- what was asked
 
 
-class SessionOptions(Record):
+class SessionOptions(Struct, frozen=True, kw_only=True):
     """How a runtime is set up."""
 
     threads: int | None = None
@@ -34,7 +30,7 @@ class SessionOptions(Record):
     """Any session config entry of onnxruntime."""
 
 
-class InputOptions(Record):
+class InputOptions(Struct, frozen=True, kw_only=True):
     """How inputs are made where none are given."""
 
     seed: int = 0
@@ -49,7 +45,7 @@ class InputOptions(Record):
     """Cast given inputs to the model's types inside the timed call."""
 
 
-class RaceOptions(Record):
+class RaceOptions(Struct, frozen=True, kw_only=True):
     """How subjects are measured and compared."""
 
     baseline: str | None = None
@@ -70,7 +66,7 @@ class RaceOptions(Record):
     """Let scikit-learn check its inputs for NaN and infinity, as it does by default."""
 
 
-class Signature(Record):
+class Signature(Struct, frozen=True, kw_only=True):
     """One input or output as a model declares it."""
 
     name: str
@@ -84,7 +80,7 @@ class Signature(Record):
 # ---------------------------------------------------------------- what was measured
 
 
-class Block(Record, array_like=False):
+class Block(Struct, frozen=True, kw_only=True):
     """One timed block of consecutive calls of one subject."""
 
     round: int
@@ -101,7 +97,7 @@ class Block(Record, array_like=False):
     """Time of all calls together."""
 
 
-class Subject(Record):
+class Subject(Struct, frozen=True, kw_only=True):
     """One row of a race: who, what was measured, and what follows from it."""
 
     name: str
@@ -152,7 +148,7 @@ class Subject(Record):
     verdict: Verdict | None = None
 
 
-class Case(Record):
+class Case(Struct, frozen=True, kw_only=True):
     """One race: a model (or several), its dimensions, and its subjects."""
 
     model: str
@@ -179,7 +175,7 @@ class Case(Record):
     subjects: tuple[Subject, ...] = ()
 
 
-class Machine(Record):
+class Machine(Struct, frozen=True, kw_only=True):
     """Where a race took place."""
 
     cpu: str
@@ -206,7 +202,7 @@ class Machine(Record):
     """Idle workers were stopped while another one was measured (not possible on Windows)."""
 
 
-class Bench(Record):
+class Bench(Struct, frozen=True, kw_only=True):
     """What `onnxperf bench` found: the document that --json writes."""
 
     version: int = FORMAT_VERSION
