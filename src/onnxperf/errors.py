@@ -13,6 +13,9 @@ OnnxperfError                 one line: what, which value, what to do
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal
+
+Ending = Literal["failed", "timeout", "oom", "crashed", "skipped"]
 
 
 class OnnxperfError(Exception):
@@ -51,7 +54,7 @@ class MissingExtra(BadInput):
 class SubjectError(OnnxperfError):
     """A subject failed; `status` is the word that its row will show."""
 
-    def __init__(self, status: str, reason: str) -> None:
+    def __init__(self, status: Ending, reason: str) -> None:
         super().__init__(reason)
         self.status = status
         self.reason = reason

@@ -8,6 +8,11 @@ from msgspec import Struct
 
 FORMAT_VERSION = 1
 
+MIN_ROUNDS = 20
+"""Rounds below which no verdict is given."""
+SMALL_CLAIM = 0.01
+"""A claim about less than this needs several launches: the layout of a process moves times by tenths of a percent."""
+
 Status = Literal["pending", "running", "ok", "differs", "failed", "timeout", "oom", "crashed", "skipped"]
 Verdict = Literal["baseline", "faster", "slower", "equivalent", "undecided"]
 OptLevel = Literal["disable", "basic", "extended", "layout", "all"]
@@ -62,6 +67,8 @@ class RaceOptions(Struct, frozen=True, kw_only=True):
     """Rounds, fixed by hand."""
     calls: int | None = None
     """Calls per block, fixed by hand."""
+    seed: int = 0
+    """Seed of the order of the subjects and of the bootstrap."""
     check_finite: bool = False
     """Let scikit-learn check its inputs for NaN and infinity, as it does by default."""
 
@@ -118,6 +125,9 @@ class Subject(Struct, frozen=True, kw_only=True):
     """The very first call (median over launches); subjects that share a session share its first allocations."""
     input_bytes: int = 0
     """Size of the arrays that one call reads."""
+    looks: int = 0
+    """Planned looks at its data that were taken before its race ended."""
+    looks_planned: int = 0
     blocks: tuple[Block, ...] = ()
     """Raw timings, in the order of the race."""
     call_ns: tuple[int, ...] = ()
@@ -163,9 +173,6 @@ class Case(Struct, frozen=True, kw_only=True):
     baseline: str | None = None
     min_effect: float = 0.01
     """The minimum effect that was used: what was asked for, or the noise of this machine if that is larger."""
-    looks: int = 0
-    """Planned looks at the data that were taken before the race ended."""
-    looks_planned: int = 0
     interrupted: bool = False
     """Stopped by the user before its end."""
     notes: tuple[str, ...] = ()

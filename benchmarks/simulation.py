@@ -1,0 +1,118 @@
+"""Races through the real plan, turns, looks and statistics, on a fake clock and with noise that is known."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+
+from onnxperf.analyze.comparison import compare, settled
+from onnxperf.measure.messages import Crew, FunctionSubject, Loaded, Prepared
+from onnxperf.measure.race import Tools, race
+from onnxperf.records import RaceOptions, Subject
+
+CALL_NS = 10_000.0
+
+
+@dataclass
+class NoisyMachine:
+    """A machine whose speed drifts and jumps, with noise that is heavy-tailed and lasts over many blocks."""
+
+    rng: np.random.Generator
+    now_ns: float = 0.0
+    drift: float = 0.0
+    burst_until_ns: float = 0.0
+    phase: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Start anywhere in the slow wave."""
+        self.phase = self.rng.uniform(0, 2 * math.pi)
+
+    def slowdown(self) -> float:
+        """The log of how much slower than its best the machine is now, for whoever runs."""
+        self.drift += self.rng.normal(0, 0.002)
+        if self.now_ns > self.burst_until_ns and self.rng.random() < 0.01:
+            self.burst_until_ns = self.now_ns + self.rng.exponential(0.3e9)
+        burst = 0.25 if self.now_ns < self.burst_until_ns else 0.0
+        return self.drift + 0.03 * math.sin(self.now_ns / 1e9 + self.phase) + burst
+
+    def spend(self, duration_ns: float) -> int:
+        """Let time pass."""
+        self.now_ns += duration_ns
+        return int(duration_ns)
+
+
+@dataclass
+class SimulatedWorker:
+    """A worker of one subject on a noisy machine, with noise of its own besides."""
+
+    machine: NoisyMachine
+    call_ns: float
+    launch_effect: float
+    lasting: float = 0.0
+
+    def wait_until_ready(self) -> None:
+        """Start in no time, so that every look has launches of its own."""
+
+    def load(self) -> Loaded:
+        """Load in no time."""
+        return Loaded(None, {})
+
+    def prepare(self, subject: int) -> Prepared:
+        """Call once."""
+        del subject
+        return Prepared(int(self.call_ns))
+
+    def warm_up(self, subject: int, duration_ns: int) -> float:
+        """Pass the time."""
+        del subject
+        self.machine.spend(duration_ns)
+        return self.call_ns
+
+    def time_block(self, subject: int, calls: int, warm_ns: int) -> tuple[int, int]:
+        """Take as long as the subject, the machine and this process decide together."""
+        del subject
+        self.machine.spend(warm_ns)
+        self.lasting = 0.6 * self.lasting + self.machine.rng.normal(0, 0.008)
+        tail = 0.01 * abs(self.machine.rng.standard_t(2.5))
+        noise = self.machine.slowdown() + self.lasting + tail + self.launch_effect
+        start = int(self.machine.now_ns)
+        return start, self.machine.spend(calls * self.call_ns * math.exp(noise))
+
+    def time_each(self, subject: int, calls: int, warm_ns: int) -> list[int]:
+        """Percentiles do not matter here."""
+        del subject, warm_ns
+        return [int(self.call_ns)] * calls
+
+    def freeze(self) -> None:
+        """Nothing runs by itself."""
+
+    def thaw(self) -> None:
+        """Nothing was stopped."""
+
+    def close(self) -> None:
+        """Nothing stays behind."""
+
+
+def simulate(seed: int, slower: tuple[float, ...], time_s: float, min_effect: float = 0.01) -> tuple[Subject, ...]:
+    """Race a baseline against subjects that are slower by the given parts; returns the judged subjects."""
+    machine = NoisyMachine(np.random.default_rng(seed))
+    factors = {"baseline": 1.0, **{f"rival {n}": 1.0 + part for n, part in enumerate(slower)}}
+    crews = [
+        Crew(subjects=(FunctionSubject(name=name, function=b""),), threads=1, feeds={}, runtime=name)
+        for name in factors
+    ]
+
+    def launch(crew: Crew) -> SimulatedWorker:
+        effect = machine.rng.normal(0, 0.002)
+        return SimulatedWorker(machine, CALL_NS * factors[crew.runtime], effect)
+
+    options = RaceOptions(baseline="baseline", time=time_s, min_effect=min_effect, seed=seed)
+    tools = Tools(
+        launch=launch,
+        settled=partial(settled, baseline="baseline", min_effect=min_effect, seed=seed),
+        clock=lambda: int(machine.now_ns),
+    )
+    return compare(race(crews, options, tools).subjects, "baseline", min_effect, seed)

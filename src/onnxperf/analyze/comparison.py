@@ -1,0 +1,145 @@
+"""From raw blocks to times, speedups and verdicts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from msgspec.structs import replace
+
+from onnxperf.analyze import statistics as st
+from onnxperf.records import MIN_ROUNDS, SMALL_CLAIM, Block, Subject, Verdict
+
+MIN_LAUNCHES = 3
+"""Launches that a claim below SMALL_CLAIM needs."""
+
+
+def baseline_of(subjects: Sequence[Subject], wanted: str | None) -> str | None:
+    """The subject asked for, else the first; if it was never measured, the first that was."""
+    measured = [subject.name for subject in subjects if subject.blocks]
+    first = wanted or (subjects[0].name if subjects else None)
+    return first if first in measured else next(iter(measured), None)
+
+
+def settled(subjects: Sequence[Subject], baseline: str | None, min_effect: float, seed: int = 0) -> bool:
+    """Is there nothing left to find out about these subjects?"""
+    alive = [subject for subject in subjects if subject.status == "ok"]
+    if len(alive) == 1:
+        return _is_precise(alive[0], min_effect, seed)
+    judged = compare(subjects, baseline_of(subjects, baseline), min_effect, seed)
+    return all(subject.verdict != "undecided" for subject in judged if subject.status == "ok")
+
+
+def compare(subjects: Sequence[Subject], baseline: str | None, min_effect: float, seed: int = 0) -> tuple[Subject, ...]:
+    """Fill in times, speedups and verdicts."""
+    base = next((subject for subject in subjects if subject.name == baseline), None)
+    rivals = [s for s in subjects if base is not None and s is not base and _paired(s, base).values.size]
+    judgements = _judge(rivals, base, min_effect, seed) if base is not None else {}
+    return tuple(_summarise(subject, base, judgements.get(subject.name)) for subject in subjects)
+
+
+class _Pairs(NamedTuple):
+    """Log-ratios of the rounds that a subject shares with the baseline; above 0 is faster."""
+
+    values: st.Floats
+    groups: st.Ints
+
+
+class _Judgement(NamedTuple):
+    log_speedup: float
+    low: float
+    high: float
+    verdict: Verdict
+    reason: str
+
+
+def _paired(subject: Subject, base: Subject) -> _Pairs:
+    theirs = {block.round: block for block in base.blocks}
+    both = [(block, theirs[block.round]) for block in subject.blocks if block.round in theirs]
+    values = [math.log(_per_call(b) / _per_call(a)) for a, b in both]
+    launches = sorted({(a.launch, b.launch) for a, b in both})
+    groups = [launches.index((a.launch, b.launch)) for a, b in both]
+    return _Pairs(np.array(values, dtype=np.float64), np.array(groups, dtype=np.int64))
+
+
+def _judge(rivals: Sequence[Subject], base: Subject, min_effect: float, seed: int) -> dict[str, _Judgement]:
+    """Compare all rivals with the baseline at once, so that many of them raise no more false alarms than one."""
+    alphas = [st.spend_alpha(max(1, s.looks_planned))[max(1, s.looks) - 1] for s in rivals]
+    count = st.draws_needed(len(rivals), min(alphas, default=st.ALPHA))
+    pairs = [_paired(subject, base) for subject in rivals]
+    draws = [st.bootstrap_medians(pair.values, pair.groups, count, seed) for pair in pairs]
+    levels = st.holm_levels([st.two_sided_p(each) for each in draws], alphas)
+    judgements = {}
+    for subject, pair, draw, level in zip(rivals, pairs, draws, levels, strict=True):
+        estimate = float(np.median(pair.values))
+        low, high = st.interval(draw, level)
+        verdict, reason = verdict_of(estimate, (low, high), min_effect, len(pair.values), int(pair.groups.max()) + 1)
+        judgements[subject.name] = _Judgement(estimate, low, high, verdict, reason)
+    return judgements
+
+
+def verdict_of(
+    estimate: float, bounds: tuple[float, float], min_effect: float, rounds: int, launches: int
+) -> tuple[Verdict, str]:
+    """Turn an interval of the log-speedup into a word, and say what is missing when the word is `undecided`."""
+    band, (low, high) = math.log1p(min_effect), bounds
+    if rounds < MIN_ROUNDS:
+        return "undecided", f"only {rounds} rounds; a verdict needs {MIN_ROUNDS}"
+    verdict: Verdict = "undecided"
+    if -band < low and high < band:
+        verdict = "equivalent"
+    elif (low > 0 or high < 0) and abs(estimate) >= band:
+        verdict = "faster" if low > 0 else "slower"
+    claim = band if verdict == "equivalent" else abs(estimate)
+    if verdict != "undecided" and claim < math.log1p(SMALL_CLAIM) and launches < MIN_LAUNCHES:
+        return "undecided", f"a claim below {SMALL_CLAIM:.0%} needs {MIN_LAUNCHES} launches, and there were {launches}"
+    return verdict, ""
+
+
+def _summarise(subject: Subject, base: Subject | None, judgement: _Judgement | None) -> Subject:
+    if not subject.blocks or base is None:
+        return subject
+    times = np.array([_per_call(block) for block in subject.blocks])
+    median = float(np.median(times))
+    paired = median
+    if judgement is not None:
+        paired = float(np.median([_per_call(block) for block in base.blocks])) / math.exp(judgement.log_speedup)
+    # Times are scaled to the paired estimate, so that they agree with the speedups; the scale is 1 but for noise.
+    scale = paired / median
+    summary = replace(
+        subject,
+        mean_ns=float(times.mean()) * scale,
+        median_ns=paired,
+        deviation_ns=float(times.std()) * scale,
+        min_ns=float(times.min()),
+        max_ns=float(times.max()),
+        p90_ns=st.percentile(subject.call_ns, 0.90),
+        p99_ns=st.percentile(subject.call_ns, 0.99),
+    )
+    if subject is base:
+        return replace(summary, speedup=1.0, speedup_low=1.0, speedup_high=1.0, verdict="baseline")
+    if judgement is None:
+        return summary
+    return replace(
+        summary,
+        speedup=math.exp(judgement.log_speedup),
+        speedup_low=math.exp(judgement.low),
+        speedup_high=math.exp(judgement.high),
+        verdict=judgement.verdict,
+        reason=subject.reason or judgement.reason,
+    )
+
+
+def _is_precise(subject: Subject, min_effect: float, seed: int) -> bool:
+    """A subject that runs alone is known well enough when its median moves by less than the minimum effect."""
+    times = np.log([_per_call(block) for block in subject.blocks])
+    launches = np.array([block.launch for block in subject.blocks], dtype=np.int64)
+    alpha = st.spend_alpha(max(1, subject.looks_planned))[max(1, subject.looks) - 1]
+    low, high = st.interval(st.bootstrap_medians(times, launches, st.draws_needed(1, alpha), seed), alpha)
+    return high - low < 2 * math.log1p(min_effect)
+
+
+def _per_call(block: Block) -> float:
+    return max(block.duration_ns, 1) / block.calls

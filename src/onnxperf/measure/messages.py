@@ -1,0 +1,177 @@
+"""What the parent and its workers say to each other, encoded as MessagePack with a type tag."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from onnxperf.errors import Ending
+from onnxperf.records import Scalar, SessionOptions
+
+
+class Tensor(Struct, frozen=True):
+    """An array on its way to another process."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    data: bytes | list[str]
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the contents."""
+        return len(self.data) if isinstance(self.data, bytes) else sum(map(len, self.data))
+
+
+class ModelSubject(Struct, frozen=True, kw_only=True, tag="model"):
+    """A call style on the session that its crew shares."""
+
+    name: str
+    call: str
+
+
+class FunctionSubject(Struct, frozen=True, kw_only=True, tag="function"):
+    """A live callable of the user, called with the feeds as positional arguments."""
+
+    name: str
+    function: bytes
+    """Written by cloudpickle in this very run, and never stored."""
+    check_finite: bool = False
+
+
+class Crew(Struct, frozen=True, kw_only=True):
+    """The subjects that one worker hosts, and what they share."""
+
+    subjects: tuple[ModelSubject | FunctionSubject, ...]
+    threads: int
+    feeds: dict[str, Tensor]
+    runtime: str = "callable"
+    model_label: str | None = None
+    model_path: str | None = None
+    session: SessionOptions = SessionOptions()
+    casts: dict[str, str] = {}
+    memory_bytes: int = 0
+    """Estimate of what the worker will hold."""
+
+
+class Load(Struct, frozen=True, tag="load"):
+    """Open the session that the crew shares."""
+
+    crew: Crew
+
+
+class Prepare(Struct, frozen=True, tag="prepare"):
+    """Bind a subject to its inputs and call it for the first time."""
+
+    subject: int
+
+
+class WarmUp(Struct, frozen=True, tag="warm-up"):
+    """Call a subject untimed."""
+
+    subject: int
+    duration_ns: int
+
+
+class TimeBlock(Struct, frozen=True, tag="time-block"):
+    """Time calls together."""
+
+    subject: int
+    calls: int
+    warm_ns: int
+
+
+class TimeEach(Struct, frozen=True, tag="time-each"):
+    """Time calls one by one."""
+
+    subject: int
+    calls: int
+    warm_ns: int
+
+
+class Ready(Struct, frozen=True, tag="ready"):
+    """The worker has started and imported its runtime."""
+
+
+class Loaded(Struct, frozen=True, tag="loaded"):
+    """The session is open."""
+
+    load_ns: int | None
+    conditions: dict[str, Scalar]
+
+
+class Prepared(Struct, frozen=True, tag="prepared"):
+    """A subject made its first call."""
+
+    first_call_ns: int
+    conditions: dict[str, Scalar] = {}
+
+
+class WarmedUp(Struct, frozen=True, tag="warmed-up"):
+    """A subject is warm."""
+
+    call_ns: float
+
+
+class TimedBlock(Struct, frozen=True, tag="timed-block"):
+    """A block is done."""
+
+    start_ns: int
+    duration_ns: int
+
+
+class TimedEach(Struct, frozen=True, tag="timed-each"):
+    """Single calls are done."""
+
+    call_ns: list[int]
+
+
+class Failed(Struct, frozen=True, tag="failed"):
+    """What was asked raised an error; the worker lives on."""
+
+    status: Ending
+    reason: str
+    bad_input: bool = False
+    """The user can mend it."""
+
+
+Request = Load | Prepare | WarmUp | TimeBlock | TimeEach
+Reply = Ready | Loaded | Prepared | WarmedUp | TimedBlock | TimedEach | Failed
+
+encode = msgspec.msgpack.Encoder().encode
+decode_request = msgspec.msgpack.Decoder(Request).decode
+decode_reply = msgspec.msgpack.Decoder(Reply).decode
+
+
+def pack_feeds(arrays: Mapping[str, Any]) -> dict[str, Tensor]:
+    """Turn arrays into messages; strings travel as text."""
+    return {name: _pack(np.asarray(array)) for name, array in arrays.items()}
+
+
+def _pack(array: Any) -> Tensor:
+    if array.dtype.kind in "OUS":
+        return Tensor("string", array.shape, [str(item) for item in array.ravel()])
+    return Tensor(array.dtype.name, array.shape, array.tobytes())
+
+
+def unpack_feeds(tensors: Mapping[str, Tensor]) -> dict[str, Any]:
+    """Turn messages into arrays that own their memory."""
+    return {name: _unpack(tensor) for name, tensor in tensors.items()}
+
+
+def _unpack(tensor: Tensor) -> Any:
+    if isinstance(tensor.data, list):
+        return np.array(tensor.data, dtype=object).reshape(tensor.shape)
+    return np.frombuffer(bytearray(tensor.data), dtype=_dtype(tensor.dtype)).reshape(tensor.shape)
+
+
+def _dtype(name: str) -> Any:
+    try:
+        return np.dtype(name)
+    except TypeError:
+        import ml_dtypes  # bfloat16 and its kin; installed with onnx
+
+        return np.dtype(getattr(ml_dtypes, name))

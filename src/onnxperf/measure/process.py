@@ -1,0 +1,202 @@
+"""The parent's side of a worker: start it, ask it, freeze and thaw it, and make sure that it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from multiprocessing import Pipe
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from onnxperf.errors import BadModel, SubjectError, WorkerLost
+from onnxperf.measure import messages
+from onnxperf.measure.messages import Crew, Failed, Loaded, Prepared
+
+CAN_FREEZE = hasattr(signal, "SIGSTOP") and hasattr(os, "waitid")
+
+_THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "TF_NUM_INTRAOP_THREADS",
+)
+
+R = TypeVar("R")
+
+
+class Worker(Protocol):
+    """What the race needs of a worker; tests give it a fake with a fake clock."""
+
+    def wait_until_ready(self) -> None:
+        """Return when the process has imported what it needs."""
+
+    def load(self) -> Loaded:
+        """Open the shared session."""
+
+    def prepare(self, subject: int) -> Prepared:
+        """Bind a subject and make its first call."""
+
+    def warm_up(self, subject: int, duration_ns: int) -> float:
+        """Call a subject untimed; returns the time of a call in ns."""
+
+    def time_block(self, subject: int, calls: int, warm_ns: int) -> tuple[int, int]:
+        """Time calls together; returns start and duration in ns."""
+
+    def time_each(self, subject: int, calls: int, warm_ns: int) -> list[int]:
+        """Time calls one by one."""
+
+    def freeze(self) -> None:
+        """Stop every thread; returns when they have stopped."""
+
+    def thaw(self) -> None:
+        """Let the threads go on."""
+
+    def close(self) -> None:
+        """End the process, frozen or not."""
+
+
+class ProcessWorker:
+    """A worker in a freshly started interpreter of its own."""
+
+    def __init__(self, crew: Crew, timeout_s: float) -> None:
+        self._crew = crew
+        self._timeout_s = timeout_s
+        self._oom_kills = _oom_kills()
+        self._output = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker
+        self._pipe, theirs = Pipe()
+        handle = theirs.fileno()
+        if sys.platform == "win32":
+            os.set_handle_inheritable(handle, True)
+        command = [sys.executable, "-P", "-m", "onnxperf.measure.worker", str(handle), str(os.getpid()), crew.runtime]
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=self._output,
+            stderr=self._output,
+            env=_environment(crew.threads),
+            **_popen_options(handle),
+        )
+        theirs.close()
+
+    def wait_until_ready(self) -> None:
+        """Return when the process has imported what it needs."""
+        self._receive(messages.Ready)
+
+    def load(self) -> Loaded:
+        """Open the shared session."""
+        return self._ask(messages.Load(self._crew), Loaded)
+
+    def prepare(self, subject: int) -> Prepared:
+        """Bind a subject and make its first call."""
+        return self._ask(messages.Prepare(subject), Prepared)
+
+    def warm_up(self, subject: int, duration_ns: int) -> float:
+        """Call a subject untimed."""
+        return self._ask(messages.WarmUp(subject, duration_ns), messages.WarmedUp).call_ns
+
+    def time_block(self, subject: int, calls: int, warm_ns: int) -> tuple[int, int]:
+        """Time calls together."""
+        timed = self._ask(messages.TimeBlock(subject, calls, warm_ns), messages.TimedBlock)
+        return timed.start_ns, timed.duration_ns
+
+    def time_each(self, subject: int, calls: int, warm_ns: int) -> list[int]:
+        """Time calls one by one."""
+        return self._ask(messages.TimeEach(subject, calls, warm_ns), messages.TimedEach).call_ns
+
+    def freeze(self) -> None:
+        """Stop the process and its children, and wait until the kernel confirms it."""
+        if CAN_FREEZE:
+            self._signal(signal.SIGSTOP)
+            # WNOWAIT leaves the state to be read again: a death in between belongs to the next request.
+            os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+
+    def thaw(self) -> None:
+        """Let the process and its children go on."""
+        if CAN_FREEZE:
+            self._signal(signal.SIGCONT)
+
+    def close(self) -> None:
+        """Kill the process and its children; there is nothing in them worth a farewell."""
+        if hasattr(signal, "SIGKILL"):
+            self._signal(signal.SIGKILL)
+        else:
+            self._process.kill()
+        self._process.wait()
+        self._pipe.close()
+        self._output.close()
+
+    def _signal(self, number: int) -> None:
+        """Signal the worker's process group, unless the worker was reaped and its number may be another's."""
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, number)
+
+    def _ask(self, request: messages.Request, kind: type[R]) -> R:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the reply will tell why
+            self._pipe.send_bytes(messages.encode(request))
+        return self._receive(kind)
+
+    def _receive(self, kind: type[R]) -> R:
+        """Sleep until the worker answers; the parent must not disturb what is being measured."""
+        try:
+            if not self._pipe.poll(self._timeout_s):
+                self.close()
+                raise WorkerLost("timeout", f"no answer within {self._timeout_s:g} s (change with --timeout)")
+            reply = messages.decode_reply(self._pipe.recv_bytes())
+        except (EOFError, ConnectionResetError, BrokenPipeError) as error:
+            raise self._death() from error
+        if isinstance(reply, Failed):
+            raise BadModel(reply.reason) if reply.bad_input else SubjectError(reply.status, reply.reason)
+        assert isinstance(reply, kind)  # noqa: S101 - both sides are ours
+        return reply
+
+    def _death(self) -> WorkerLost:
+        """Say how the process died."""
+        code = self._process.wait()
+        self._output.seek(max(0, self._output.seek(0, os.SEEK_END) - 4096))
+        said = self._output.read().decode("utf-8", "replace").strip().splitlines()
+        last = f": {said[-1].strip()}" if said else ""
+        if code == -getattr(signal, "SIGKILL", 9):
+            if _oom_kills() > self._oom_kills:
+                return WorkerLost("oom", "killed by the kernel: out of memory")
+            return WorkerLost("crashed", "killed by SIGKILL from outside")
+        if code < 0:
+            return WorkerLost("crashed", f"killed by {signal.Signals(-code).name}{last}")
+        return WorkerLost("crashed", f"its process ended with exit code {code}{last}")
+
+
+def _popen_options(handle: int) -> dict[str, Any]:
+    """A process group of its own: Ctrl-C reaches only the parent, and freezing includes grandchildren."""
+    if sys.platform == "win32":
+        return {"close_fds": False}
+    return {"pass_fds": (handle,), "process_group": 0}
+
+
+def _environment(threads: int) -> dict[str, str]:
+    """Thread counts are set before any library is imported; modules are found where the parent finds them."""
+    paths = [path or str(Path.cwd()) for path in sys.path]
+    return {
+        **os.environ,
+        **dict.fromkeys(_THREAD_VARIABLES, str(threads)),
+        "TF_NUM_INTEROP_THREADS": "1",
+        "TF_CPP_MIN_LOG_LEVEL": "2",
+        "PYTHONPATH": os.pathsep.join(paths),
+        "PYTHONWARNINGS": "ignore",
+    }
+
+
+def _oom_kills() -> int:
+    """How often the kernel has killed for lack of memory, where it tells."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/vmstat").read_text(encoding="ascii").splitlines():
+            if line.startswith("oom_kill "):
+                return int(line.split()[1])
+    return 0

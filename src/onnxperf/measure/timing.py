@@ -1,0 +1,61 @@
+"""The innermost loops: call something many times and read the clock around it."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import repeat
+
+Clock = Callable[[], int]
+Work = Callable[[], object]
+
+monotonic_ns: Clock = time.perf_counter_ns
+"""The clock of all measurements; on Linux it is the same for every process of the machine."""
+
+
+def warm_up(work: Work, duration_ns: int, clock: Clock = monotonic_ns) -> float:
+    """Call `work` untimed for `duration_ns`, at least once; returns the time per call in the second half."""
+    start = middle = now = clock()
+    calls = calls_before_middle = 0
+    while calls == 0 or now - start < duration_ns:
+        work()
+        calls += 1
+        now = clock()
+        if now - start <= duration_ns // 2:
+            middle, calls_before_middle = now, calls
+    return (now - middle) / (calls - calls_before_middle) if calls > calls_before_middle else (now - start) / calls
+
+
+def time_block(work: Work, calls: int, warm_ns: int, clock: Clock = monotonic_ns) -> tuple[int, int]:
+    """Time `calls` calls together, after untimed ones that refill caches; returns start and duration."""
+    warm_up(work, warm_ns, clock)
+    with _no_garbage_collection():
+        turns = repeat(None, calls)
+        start = clock()
+        for _ in turns:
+            work()
+        return start, clock() - start
+
+
+def time_each(work: Work, calls: int, warm_ns: int, clock: Clock = monotonic_ns) -> list[int]:
+    """Time every one of `calls` calls by itself."""
+    warm_up(work, warm_ns, clock)
+    durations = [0] * calls
+    with _no_garbage_collection():
+        for turn in range(calls):
+            start = clock()
+            work()
+            durations[turn] = clock() - start
+    return durations
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Garbage that timed calls leave behind is collected in the untimed calls of the next block."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()

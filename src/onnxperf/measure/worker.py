@@ -1,0 +1,142 @@
+"""The child's side: a process that hosts subjects, answers one request after the other, and dies with its parent."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from multiprocessing import connection
+from pathlib import Path
+from typing import Any
+
+from onnxperf.errors import BadInput, SubjectError
+from onnxperf.measure import messages, timing
+from onnxperf.measure.messages import Crew, Failed, FunctionSubject, Loaded, Prepared, Reply, Request
+from onnxperf.records import Scalar
+from onnxperf.runtimes.base import Session, runtime_module
+
+_PR_SET_PDEATHSIG = 1
+
+
+def main() -> None:
+    """Serve the pipe whose number is the first argument until the parent closes it."""
+    handle, parent, runtime = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+    die_with(parent)
+    _be_the_first_to_go_when_memory_ends()
+    pipe = _open_pipe(handle)
+    if runtime != "callable":
+        # The import is not part of the load time; an error will come again, and be told, when the model is loaded.
+        with contextlib.suppress(Exception):
+            runtime_module(runtime)
+    host = Host()
+    pipe.send_bytes(messages.encode(messages.Ready()))
+    with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        while True:
+            pipe.send_bytes(messages.encode(host.answer(messages.decode_request(pipe.recv_bytes()))))
+
+
+class Host:
+    """The subjects of one worker and the session that they share."""
+
+    def __init__(self) -> None:
+        self._crew: Crew | None = None
+        self._session: Session | None = None
+        self._feeds: dict[str, Any] = {}
+        self._calls: dict[int, Callable[[], object]] = {}
+
+    def answer(self, request: Request) -> Reply:
+        """Do what is asked; an error becomes a reply, so that the other subjects can go on."""
+        try:
+            match request:
+                case messages.Load():
+                    return self._load(request.crew)
+                case messages.Prepare():
+                    return self._prepare(request.subject)
+                case messages.WarmUp():
+                    return messages.WarmedUp(timing.warm_up(self._calls[request.subject], request.duration_ns))
+                case messages.TimeBlock():
+                    work = self._calls[request.subject]
+                    return messages.TimedBlock(*timing.time_block(work, request.calls, request.warm_ns))
+                case messages.TimeEach():
+                    work = self._calls[request.subject]
+                    return messages.TimedEach(timing.time_each(work, request.calls, request.warm_ns))
+        except Exception as error:
+            return _describe(error)
+
+    def _load(self, crew: Crew) -> Loaded:
+        self._crew, self._feeds = crew, messages.unpack_feeds(crew.feeds)
+        if crew.model_path is None:
+            return Loaded(None, {"threads": crew.threads})
+        module = runtime_module(crew.runtime)
+        start = timing.monotonic_ns()
+        self._session = module.open_session(Path(crew.model_path), crew.session)
+        load_ns = timing.monotonic_ns() - start
+        return Loaded(load_ns, {"threads": crew.threads, **self._session.conditions})
+
+    def _prepare(self, index: int) -> Prepared:
+        assert self._crew is not None  # noqa: S101 - the parent loads first
+        subject = self._crew.subjects[index]
+        conditions: dict[str, Scalar] = {}
+        if isinstance(subject, FunctionSubject):
+            call, conditions = _revive(subject, list(self._feeds.values()))
+        else:
+            assert self._session is not None  # noqa: S101
+            call = self._session.bind(subject.call, self._feeds, self._crew.casts)
+        self._calls[index] = call
+        start = timing.monotonic_ns()
+        call()
+        return Prepared(timing.monotonic_ns() - start, conditions)
+
+
+def _revive(subject: FunctionSubject, arguments: list[Any]) -> tuple[Callable[[], object], dict[str, Scalar]]:
+    """Bring a callable of the user to life in this process."""
+    from functools import partial
+
+    import cloudpickle
+
+    function = cloudpickle.loads(subject.function)
+    conditions: dict[str, Scalar] = {}
+    if "sklearn" in sys.modules:
+        sklearn = importlib.import_module("sklearn")
+        sklearn.set_config(assume_finite=not subject.check_finite)
+        conditions = {"scikit-learn": sklearn.__version__, "assume_finite": not subject.check_finite}
+    return partial(function, *arguments), conditions
+
+
+def _describe(error: Exception) -> Failed:
+    """An error as one line."""
+    if isinstance(error, SubjectError):
+        return Failed(error.status, error.reason)
+    if isinstance(error, BadInput):
+        return Failed("failed", str(error), bad_input=True)
+    lines = traceback.format_exception_only(error)
+    text = " ".join(" ".join(lines).split())
+    out_of_memory = isinstance(error, MemoryError) or "bad_alloc" in text or "Failed to allocate memory" in text
+    return Failed("oom" if out_of_memory else "failed", text)
+
+
+def die_with(parent: int) -> None:
+    """Ask the kernel to kill this process when its parent dies, even if it is frozen then."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if hasattr(os, "getppid") and os.getppid() != parent:
+        sys.exit("the parent is gone")
+
+
+def _be_the_first_to_go_when_memory_ends() -> None:
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("800", encoding="ascii")
+
+
+def _open_pipe(handle: int) -> Any:
+    kind = "PipeConnection" if sys.platform == "win32" else "Connection"
+    return getattr(connection, kind)(handle)
+
+
+if __name__ == "__main__":
+    main()

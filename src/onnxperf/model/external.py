@@ -1,0 +1,69 @@
+"""Finds the files that hold a model's external data, and refuses those that are missing, short or elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path, PureWindowsPath
+
+import onnx
+
+from onnxperf.errors import BadModel
+from onnxperf.model.graph import all_tensors
+
+
+def external_files(proto: onnx.ModelProto, model_path: Path, what: str) -> tuple[Path, ...]:
+    """The files that a model's tensors are stored in, each once, sorted by name."""
+    sizes: dict[str, int] = {}
+    for tensor in all_tensors(proto):
+        if tensor.data_location != onnx.TensorProto.EXTERNAL:
+            continue
+        entries = {e.key: e.value for e in tensor.external_data}
+        location = entries.get("location", "")
+        if location not in sizes:
+            sizes[location] = _check_file(location, model_path, tensor.name, what)
+        _check_extent(entries, sizes[location], tensor.name, what)
+    return tuple(model_path.parent / location for location in sorted(sizes))
+
+
+def _check_file(location: str, model_path: Path, tensor: str, what: str) -> int:
+    """Size of the file, once it is known to be one that a model may read."""
+    stored = f"{what} keeps tensor {tensor!r} in {location!r}"
+    if not location:
+        raise BadModel(f"{what} is damaged: tensor {tensor!r} is external but names no file")
+    spelled = PureWindowsPath(location)  # understands both kinds of slashes
+    file = model_path.parent / location
+    try:
+        if spelled.anchor or ".." in spelled.parts or not _is_inside(file, model_path):
+            raise BadModel(f"{stored}, outside the model's folder; move the file beside the model")
+        if not file.is_file():
+            raise BadModel(f"{stored}, which is missing from {str(model_path.parent)!r}; put it beside the model")
+        status = file.stat()
+    except (OSError, ValueError) as error:
+        raise BadModel(f"{stored}, which cannot be read: {error}") from error
+    if status.st_nlink > 1:
+        # the file may also live outside the folder under another name; onnx refuses it for this reason
+        raise BadModel(f"{stored}, which is a hard link to a file that may be elsewhere; replace it by a copy")
+    return status.st_size
+
+
+def _is_inside(file: Path, model_path: Path) -> bool:
+    """Whether a file really lies in the folder of the model.
+
+    Caches such as Hugging Face's hold links to both files, whose targets lie together: as in onnxruntime, the folder
+    of the model that the link leads to counts as well.
+    """
+    real = file.resolve()
+    return any(real.is_relative_to(folder) for folder in (model_path.parent.resolve(), model_path.resolve().parent))
+
+
+def _check_extent(entries: dict[str, str], size: int, tensor: str, what: str) -> None:
+    try:
+        offset, length = int(entries.get("offset") or 0), int(entries.get("length") or 0)
+    except ValueError:
+        offset = length = -1
+    if offset < 0 or length < 0:
+        raise BadModel(f"{what} is damaged: offset or length of the external tensor {tensor!r} is no size")
+    if offset + length > size:
+        raise BadModel(
+            f"external data {entries['location']!r} of {what} is truncated: tensor {tensor!r} ends at byte "
+            f"{offset + length}, the file at {size}; fetch or export it again"
+        )

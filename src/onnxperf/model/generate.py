@@ -1,0 +1,151 @@
+"""Seeded random values for one input, of any type that ONNX knows."""
+
+from __future__ import annotations
+
+import math
+import string
+import zlib
+from collections.abc import Callable
+from typing import Any, Literal
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+import psutil
+
+from onnxperf.errors import BadFeed, BadOption
+
+Array = npt.NDArray[Any]
+Shape = tuple[int, ...]
+Family = Literal["integer", "float", "bool", "complex", "string"]
+Range = tuple[float, float]
+
+DEFAULT_INTEGERS = (0, 9)
+_WORDS = 100
+_FAMILIES: dict[str, Family] = {
+    "int": "integer",
+    "uint": "integer",
+    "float": "float",
+    "bfloat": "float",
+    "bool": "bool",
+    "complex": "complex",
+}
+# they know numpy's own types as well; declared because ml_dtypes leaves them untyped
+_integer_info: Callable[[np.dtype[Any]], Any] = ml_dtypes.iinfo
+_float_info: Callable[[np.dtype[Any]], Any] = ml_dtypes.finfo
+
+
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """Numpy's type for the element type of a signature."""
+    return np.dtype(object) if name == "string" else np.dtype(name)
+
+
+def family(dtype: np.dtype[Any]) -> Family:
+    """What kind of values a type holds, by its name: ml_dtypes' kinds of types all call themselves void."""
+    return next((kind for prefix, kind in _FAMILIES.items() if dtype.name.startswith(prefix)), "string")
+
+
+def limits(dtype: np.dtype[Any]) -> Range:
+    """Smallest and largest value of an integer or float type."""
+    if family(dtype) == "integer":
+        integers = _integer_info(dtype)
+        return int(integers.min), int(integers.max)
+    floats = _float_info(dtype)
+    return float(floats.min), float(floats.max)
+
+
+def check_range(name: str, dtype: np.dtype[Any], bounds: Range) -> None:
+    """Refuses a range that makes no sense for a type."""
+    low, high = bounds
+    option = f"--range {name}={low:g}:{high:g}"
+    kind = family(dtype)
+    if kind not in ("integer", "float"):
+        raise BadOption(f"{option}: input {name!r} holds {kind} values, and only numbers can be bounded")
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise BadOption(f"{option}: both ends must be finite numbers")
+    if low > high:
+        raise BadOption(f"{option}: the low end comes first; did you mean {name}={high:g}:{low:g}?")
+    if kind == "integer" and not (float(low).is_integer() and float(high).is_integer()):
+        raise BadOption(f"{option}: input {name!r} holds {dtype.name}; give whole numbers")
+    least, most = limits(dtype)
+    if low < least or high > most:
+        raise BadOption(f"{option} leaves what {dtype.name} can hold, {least:g} to {most:g}")
+
+
+def integer_bounds(name: str, dtype: np.dtype[Any], limit: int | None) -> tuple[int, int]:
+    """Both ends of the integers that an input gets unless its range is given."""
+    least, most = (int(end) for end in limits(dtype))
+    low, high = (0, limit - 1) if limit else (least, most) if most <= 255 else DEFAULT_INTEGERS
+    if is_mask(name, dtype):
+        low = high = min(1, high)
+    return max(low, least), min(high, most)
+
+
+def is_mask(name: str, dtype: np.dtype[Any]) -> bool:
+    """Whether an input is a mask, which real batches fill mostly with ones."""
+    return "mask" in name.lower() and family(dtype) in ("integer", "bool")
+
+
+def generate(name: str, dtype: np.dtype[Any], shape: Shape, bounds: Range | None, seed: int) -> Array:
+    """An array that depends on nothing but these arguments."""
+    _check_memory(name, dtype, shape)
+    rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
+    if bounds is not None:
+        draw = _integers if family(dtype) == "integer" else _uniform
+        return draw(rng, dtype, shape, bounds)
+    if is_mask(name, dtype):
+        return np.ones(shape, dtype)
+    return _DRAW[family(dtype)](rng, dtype, shape)
+
+
+def _check_memory(name: str, dtype: np.dtype[Any], shape: Shape) -> None:
+    needed = math.prod(shape) * dtype.itemsize
+    free = psutil.virtual_memory().available
+    if needed > free or max(shape, default=0) > np.iinfo(np.intp).max:
+        raise BadFeed(
+            f"input {name!r} of shape {'x'.join(map(str, shape))} needs {needed / 2**30:.1f} GB, "
+            f"{free / 2**30:.1f} GB are free; set smaller sizes with --dim or --shape"
+        )
+
+
+def _integers(rng: np.random.Generator, dtype: np.dtype[Any], shape: Shape, bounds: Range) -> Array:
+    drawn_as = dtype if dtype.kind in "iu" else np.dtype(np.int16)
+    low, high = (int(end) for end in bounds)
+    return rng.integers(low, high, size=shape, dtype=drawn_as.type, endpoint=True).astype(dtype, copy=False)
+
+
+def _uniform(rng: np.random.Generator, dtype: np.dtype[Any], shape: Shape, bounds: Range) -> Array:
+    low, high = bounds
+    part = rng.random(shape)
+    # not low + part * (high - low): that difference may overflow
+    return np.asarray(np.clip(low * (1 - part) + high * part, low, high)).astype(dtype)
+
+
+def _normal(rng: np.random.Generator, dtype: np.dtype[Any], shape: Shape) -> Array:
+    if dtype in (np.float32, np.float64):
+        return np.asarray(rng.standard_normal(shape, dtype=dtype.type))
+    values = np.asarray(rng.standard_normal(shape, dtype=np.float32))
+    has_no_sign = limits(dtype)[0] > 0
+    return (np.abs(values) if has_no_sign else values).astype(dtype)
+
+
+def _complex(rng: np.random.Generator, dtype: np.dtype[Any], shape: Shape) -> Array:
+    return np.asarray(rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype)
+
+
+def _bools(rng: np.random.Generator, _: np.dtype[Any], shape: Shape) -> Array:
+    return np.asarray(rng.random(shape) < 0.5)
+
+
+def _strings(rng: np.random.Generator, _: np.dtype[Any], shape: Shape) -> Array:
+    letters = np.array(list(string.ascii_lowercase))
+    words = np.array(["".join(rng.choice(letters, size)) for size in rng.integers(3, 9, _WORDS)], dtype=object)
+    return np.asarray(words[rng.integers(0, _WORDS, shape)], dtype=object)
+
+
+_DRAW: dict[Family, Callable[[np.random.Generator, np.dtype[Any], Shape], Array]] = {
+    "float": _normal,
+    "complex": _complex,
+    "bool": _bools,
+    "string": _strings,
+}

@@ -1,0 +1,193 @@
+"""Inputs for a model: those that were given, checked, and seeded random ones for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from onnxperf.errors import BadFeed, BadOption
+from onnxperf.model.files import read_inputs
+from onnxperf.model.generate import (
+    Array,
+    Range,
+    check_range,
+    family,
+    generate,
+    integer_bounds,
+    is_mask,
+    numpy_dtype,
+)
+from onnxperf.model.graph import index_limits
+from onnxperf.model.load import Model
+from onnxperf.model.shapes import Settled, settle
+from onnxperf.records import InputOptions, Signature
+
+__all__ = ["Feeds", "make_feeds", "read_inputs", "require_contiguous"]
+
+
+@dataclass(frozen=True, eq=False)
+class Feeds:
+    """Arrays for one call of a model."""
+
+    arrays: dict[str, Array]
+    """By name, in the order of the model's inputs, then the overridden initialisers."""
+    dims: dict[str, int]
+    """Every dimension that the model leaves free, by symbolic name or as "X.0", with its size."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know about these inputs, a sentence each."""
+
+    @property
+    def nbytes(self) -> int:
+        """Size of all arrays together."""
+        return sum(a.nbytes for a in self.arrays.values())
+
+
+def make_feeds(model: Model, options: InputOptions, given: Mapping[str, Any] | None = None) -> Feeds:
+    """Given arrays, checked, and random ones that agree with them for all other inputs."""
+    given = given or {}
+    _check_names(model, given)
+    signatures = [*model.inputs, *(s for s in model.overridable if s.name in given)]
+    for signature in signatures:
+        _refuse_kind(signature)
+    _check_values_asked(model, options, given)
+    checked = {s.name: _checked(s, given[s.name], options.cast) for s in signatures if s.name in given}
+    settled = settle(signatures, options, {name: array.shape for name, array in checked.items()})
+    missing = [s for s in signatures if s.name not in checked]
+    table_sizes = index_limits(model.proto) if missing else {}
+    made = {s.name: _made(s, settled, options, table_sizes.get(s.name)) for s in missing}
+    return Feeds(
+        arrays={s.name: made[s.name] if s.name in made else checked[s.name] for s in signatures},
+        dims=settled.dims,
+        notes=(
+            *_notes_on_dims(settled),
+            *_notes_on_tables(missing, options, table_sizes),
+            *_notes_on_casts(signatures, checked),
+        ),
+    )
+
+
+def require_contiguous(feeds: Feeds, call: str) -> None:
+    """Refuses arrays that a call style cannot hand over without copying them."""
+    for name, array in feeds.arrays.items():
+        if not array.flags.c_contiguous:
+            raise BadFeed(
+                f"{call} needs contiguous arrays and {name!r} is not; pass np.ascontiguousarray({name}) instead"
+            )
+
+
+# ---------------------------------------------------------------- checks
+
+
+def _check_names(model: Model, given: Mapping[str, Any]) -> None:
+    valid = [s.name for s in (*model.inputs, *model.overridable)]
+    for name in given:
+        if name not in valid:
+            raise BadFeed(f"the model has no input {name!r}; its inputs are: {', '.join(valid) or 'none'}")
+
+
+def _refuse_kind(signature: Signature) -> None:
+    if signature.kind != "tensor":
+        raise BadFeed(f"input {signature.name!r} is of kind {signature.kind}; only tensors can be fed for now")
+
+
+def _check_values_asked(model: Model, options: InputOptions, given: Mapping[str, Any]) -> None:
+    if options.seed < 0:
+        raise BadOption(f"--seed {options.seed}: a seed cannot be negative")
+    signatures = {s.name: s for s in model.inputs}
+    for name, bounds in options.ranges.items():
+        if name not in signatures:
+            raise BadOption.unknown("input", name, signatures)
+        if name in given:
+            raise BadOption(
+                f"--range {name}: its values are given, so they cannot be drawn from a range; drop one of them"
+            )
+        check_range(name, numpy_dtype(signatures[name].dtype), bounds)
+
+
+def _checked(signature: Signature, value: Any, cast: bool) -> Array:
+    """A given value as an array of the type that the model expects, or of its own where a cast is allowed."""
+    expected = numpy_dtype(signature.dtype)
+    array = _as_array(signature.name, value, expected)
+    if signature.dtype == "string":
+        return _checked_strings(signature.name, array)
+    if array.dtype == expected:
+        return array
+    if array.dtype.type is np.void and expected.kind == "V" and array.dtype.itemsize == expected.itemsize:
+        return array.view(expected)  # .npy files forget the names of ml_dtypes' types
+    wrong = f"input {signature.name!r}: expected {signature.dtype}, got {_dtype_text(array.dtype)}"
+    if not _is_castable(array.dtype, expected):
+        raise BadFeed(f"{wrong}; convert it first")
+    if not cast:
+        raise BadFeed(f"{wrong}; convert it first, or --cast (cast=True) converts inside the timed call")
+    return array
+
+
+def _as_array(name: str, value: Any, expected: np.dtype[Any]) -> Array:
+    try:
+        array = np.asarray(value)
+        # lists and Python's numbers have no type of their own: they take the model's, unless numbers would be lost
+        has_no_type = isinstance(value, list | tuple | int | float | complex)
+        if has_no_type and array.dtype.kind in "biufc" and _keeps_values(array, expected):
+            return array.astype(expected)
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise BadFeed(f"input {name!r} is no array: {' '.join(str(error).split())}") from error
+    return array
+
+
+def _keeps_values(array: Array, expected: np.dtype[Any]) -> bool:
+    """Whether a type holds these numbers up to rounding."""
+    kinds = {"bool": "b", "integer": "biu", "float": "biuf", "complex": "biufc", "string": ""}
+    if array.dtype.kind not in kinds[family(expected)]:
+        return False
+    return family(expected) != "integer" or bool(np.array_equal(array.astype(expected).astype(array.dtype), array))
+
+
+def _checked_strings(name: str, array: Array) -> Array:
+    texts = array.astype(object)
+    if not all(isinstance(text, str) for text in texts.flat):
+        raise BadFeed(f"input {name!r}: expected strings, got {_dtype_text(array.dtype)} with other values")
+    return texts
+
+
+def _is_castable(got: np.dtype[Any], expected: np.dtype[Any]) -> bool:
+    is_number = got.kind in "biufc" or (got.kind == "V" and got.type is not np.void)
+    return is_number and (got.kind != "c" or expected.kind == "c")
+
+
+def _dtype_text(dtype: np.dtype[Any]) -> str:
+    return dtype.name if dtype.isnative else f"{dtype.name} in foreign byte order"
+
+
+# ---------------------------------------------------------------- values and notes
+
+
+def _made(signature: Signature, settled: Settled, options: InputOptions, table_size: int | None) -> Array:
+    dtype = numpy_dtype(signature.dtype)
+    bounds: Range | None = options.ranges.get(signature.name)
+    if bounds is None and family(dtype) == "integer":
+        bounds = integer_bounds(signature.name, dtype, table_size)
+    return generate(signature.name, dtype, settled.shapes[signature.name], bounds, options.seed)
+
+
+def _notes_on_dims(settled: Settled) -> list[str]:
+    listed = ", ".join(settled.unset)
+    return [f"dimensions not given became 1: {listed} (set them with --dim NAME=SIZE)"] if listed else []
+
+
+def _notes_on_tables(missing: list[Signature], options: InputOptions, sizes: Mapping[str, int]) -> list[str]:
+    return [
+        f"{s.name} stays below {sizes[s.name]}, the size of the table it indexes"
+        for s in missing
+        if s.name in sizes and s.name not in options.ranges and not is_mask(s.name, numpy_dtype(s.dtype))
+    ]
+
+
+def _notes_on_casts(signatures: list[Signature], checked: Mapping[str, Array]) -> list[str]:
+    return [
+        f"{s.name} is cast from {_dtype_text(checked[s.name].dtype)} to {s.dtype} inside the timed call"
+        for s in signatures
+        if s.name in checked and checked[s.name].dtype != numpy_dtype(s.dtype)
+    ]

@@ -1,0 +1,140 @@
+"""Settles the size of every dimension that a model leaves free, from what was given and what was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from onnxperf.errors import BadFeed, BadInput, BadOption
+from onnxperf.records import InputOptions, Signature
+
+Shape = tuple[int, ...]
+Pattern = tuple[int | str | None, ...]
+
+
+@dataclass(frozen=True)
+class Settled:
+    """Shapes of all inputs, sizes of all free dimensions, and those that nobody had set."""
+
+    shapes: dict[str, Shape]
+    dims: dict[str, int]
+    unset: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """Somebody says that a dimension has a size."""
+
+    key: str
+    size: int
+    source: str
+    error: type[BadInput]
+
+
+def settle(signatures: Sequence[Signature], options: InputOptions, given: Mapping[str, Shape]) -> Settled:
+    """Shapes that agree with the model, the given arrays and the options; what nobody sets becomes 1."""
+    _check_options(signatures, options)
+    patterns = {s.name: _pattern(s, options, given) for s in signatures}
+    free = {key: None for name, pattern in patterns.items() for _, key in _free_axes(name, pattern)}
+    claims = [
+        *(c for name, shape in given.items() for c in _claims_of_shape(name, patterns[name], shape, BadFeed)),
+        *(
+            c
+            for name, shape in options.shapes.items()
+            for c in _claims_of_shape(name, patterns[name], shape, BadOption)
+        ),
+        *(_claim_of_dim(key, size, patterns) for key, size in options.dims.items()),
+    ]
+    sizes = _agree(claims)
+    dims = {key: sizes.get(key, 1) for key in free}
+    return Settled(
+        shapes={name: _shape(name, pattern, dims) for name, pattern in patterns.items()},
+        dims=dims,
+        unset=tuple(key for key in free if key not in sizes),
+    )
+
+
+def text_of_pattern(pattern: Pattern) -> str:
+    """A shape as people write it: batch x 10, or a scalar."""
+    return " x ".join("?" if d is None else str(d) for d in pattern) or "a scalar"
+
+
+def _check_options(signatures: Sequence[Signature], options: InputOptions) -> None:
+    names = [s.name for s in signatures]
+    for name, shape in options.shapes.items():
+        if name not in names:
+            raise BadOption.unknown("input", name, names)
+        if any(size < 0 for size in shape):
+            raise BadOption(f"--shape {_option_text(name, shape)}: a size cannot be negative")
+    for key, size in options.dims.items():
+        if size < 0:
+            raise BadOption(f"--dim {key}={size}: a size cannot be negative")
+
+
+def _pattern(signature: Signature, options: InputOptions, given: Mapping[str, Shape]) -> Pattern:
+    """The declared shape, or as many free axes as are given where even the rank is unknown."""
+    if signature.shape is not None:
+        return signature.shape
+    known = given.get(signature.name, options.shapes.get(signature.name))
+    if known is None:
+        raise BadFeed(
+            f"the model does not say how many axes input {signature.name!r} has; "
+            f"give its shape with --shape {signature.name}=2x3"
+        )
+    return (None,) * len(known)
+
+
+def _key(name: str, axis: int, dim: str | None) -> str:
+    return f"{name}.{axis}" if dim is None else dim
+
+
+def _free_axes(name: str, pattern: Pattern) -> Iterator[tuple[int, str]]:
+    return ((axis, _key(name, axis, dim)) for axis, dim in enumerate(pattern) if not isinstance(dim, int))
+
+
+def _option_text(name: str, shape: Shape) -> str:
+    return f"{name}={'x'.join(map(str, shape))}"
+
+
+def _claims_of_shape(name: str, pattern: Pattern, shape: Shape, error: type[BadInput]) -> Iterator[_Claim]:
+    what = f"--shape {_option_text(name, shape)}" if error is BadOption else f"the array given for {name!r}"
+    if len(shape) != len(pattern):
+        raise error(f"{what} has {len(shape)} axes, the model expects {len(pattern)} ({text_of_pattern(pattern)})")
+    for axis, (dim, size) in enumerate(zip(pattern, shape, strict=True)):
+        if not isinstance(dim, int):
+            yield _Claim(_key(name, axis, dim), size, what, error)
+        elif dim != size:
+            raise error(
+                f"{what} has size {size} on axis {axis}, the model expects {dim} (shape {text_of_pattern(pattern)})"
+            )
+
+
+def _claim_of_dim(key: str, size: int, patterns: Mapping[str, Pattern]) -> _Claim:
+    free = {k: k for name, pattern in patterns.items() for _, k in _free_axes(name, pattern)}
+    by_axis = {f"{name}.{axis}": k for name, pattern in patterns.items() for axis, k in _free_axes(name, pattern)}
+    fixed = {f"{n}.{a}": d for n, pattern in patterns.items() for a, d in enumerate(pattern) if isinstance(d, int)}
+    known = by_axis | free
+    if key in known:
+        return _Claim(known[key], size, f"--dim {key}={size}", BadOption)
+    if key not in fixed:
+        raise BadOption.unknown("dimension", key, dict.fromkeys([*free, *by_axis]))
+    if fixed[key] != size:
+        raise BadOption(f"--dim {key}={size}: the model fixes this dimension at {fixed[key]}; it cannot be changed")
+    return _Claim(key, size, f"--dim {key}={size}", BadOption)
+
+
+def _agree(claims: Sequence[_Claim]) -> dict[str, int]:
+    first: dict[str, _Claim] = {}
+    for claim in claims:
+        other = first.setdefault(claim.key, claim)
+        if other.size != claim.size:
+            error = BadFeed if BadFeed in (claim.error, other.error) else BadOption
+            raise error(
+                f"dimension {claim.key!r} cannot be both {other.size} ({other.source}) and {claim.size} "
+                f"({claim.source}); make them agree"
+            )
+    return {key: claim.size for key, claim in first.items()}
+
+
+def _shape(name: str, pattern: Pattern, dims: Mapping[str, int]) -> Shape:
+    return tuple(dim if isinstance(dim, int) else dims[_key(name, axis, dim)] for axis, dim in enumerate(pattern))

@@ -1,0 +1,28 @@
+"""Words of others (names, reasons, notes) made safe to show."""
+
+from __future__ import annotations
+
+import unicodedata
+
+# Control, format (bidirectional overrides), surrogate, line and paragraph separators: nothing a reader would see.
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+
+
+def visible(text: str, encoding: str = "utf-8") -> str:
+    """The text on one line, with every character that would steer a terminal or fail to encode shown as an escape."""
+    shown = "".join(_escape(c) if unicodedata.category(c) in _HIDDEN else c for c in text)
+    return shown.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def name_of(text: str, encoding: str = "utf-8") -> str:
+    """A name as `visible` shows it; an empty one says so."""
+    return visible(text, encoding) or "(no name)"
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
+def dims_text(dims: dict[str, int]) -> str:
+    """Dimensions as `batch=8, seq=128`."""
+    return ", ".join(f"{name}={length}" for name, length in dims.items())

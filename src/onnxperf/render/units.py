@@ -1,0 +1,100 @@
+"""Numbers as people read them: three significant digits and the unit that suits them."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+
+class Marks(NamedTuple):
+    """The few signs beyond letters and digits that our texts use."""
+
+    micro: str
+    times: str
+    plus_minus: str
+    nothing: str
+    to: str
+    dot: str
+
+
+UNICODE = Marks(micro="µ", times="×", plus_minus="±", nothing="–", to="…", dot="·")  # noqa: RUF001
+ASCII = Marks(micro="u", times="x", plus_minus="+-", nothing="-", to="..", dot="|")
+
+_DURATIONS = ((1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s"))
+_SIZES = ((1.0, "B"), (2.0**10, "KiB"), (2.0**20, "MiB"), (2.0**30, "GiB"), (2.0**40, "TiB"))
+
+
+def marks_for(encoding: str) -> Marks:
+    """The signs that a stream with this encoding can show."""
+    try:
+        "".join(UNICODE).encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return ASCII
+    return UNICODE
+
+
+def duration(ns: float | None, marks: Marks = UNICODE) -> str:
+    """A time such as `8.43 µs`; a dash where there is none."""
+    if ns is None or not math.isfinite(ns):
+        return marks.nothing
+    return _humane(ns, _DURATIONS, 1000).replace("µ", marks.micro)
+
+
+def size(count: float | None, marks: Marks = UNICODE) -> str:
+    """A number of bytes such as `1.50 MiB`."""
+    if count is None or not math.isfinite(count):
+        return marks.nothing
+    if abs(count) < 1024:
+        return f"{count:.0f} B"
+    return _humane(count, _SIZES, 1024)
+
+
+def ratio(value: float | None, marks: Marks = UNICODE) -> str:
+    """A speedup such as `1.052×`."""  # noqa: RUF002
+    return marks.nothing if _missing(value) else f"{_factor(value)}{marks.times}"
+
+
+def interval(low: float | None, high: float | None, marks: Marks = UNICODE) -> str:
+    """The two ends of a speedup's interval."""
+    if _missing(low) or _missing(high):
+        return marks.nothing
+    return f"{_factor(low)}{marks.to}{_factor(high)}"
+
+
+def percent(share: float | None, marks: Marks = UNICODE) -> str:
+    """A share such as `12.3 %`."""
+    return marks.nothing if share is None or not math.isfinite(share) else f"{_three_digits(share * 100)} %"
+
+
+def duration_unit(ns: float) -> tuple[float, str]:
+    """Nanoseconds per unit, and the unit, in which this time reads best."""
+    return next((scale, unit) for scale, unit in reversed(_DURATIONS) if ns >= scale or scale == 1.0)
+
+
+def _missing(value: float | None) -> bool:
+    return value is None or not math.isfinite(value)
+
+
+def _factor(value: float | None) -> str:
+    # Near 1 a tenth of a percent matters; far from it, three digits say enough.
+    number = value or 0.0
+    if number < 0.0995:
+        return f"{number:.4f}" if number >= 0.001 else f"{number:.2g}"
+    return f"{number:.3f}" if number < 1.9995 else _three_digits(number)
+
+
+def _humane(value: float, units: tuple[tuple[float, str], ...], step: int) -> str:
+    for scale, unit in units[:-1]:
+        text = _three_digits(value / scale)
+        if abs(float(text)) < step:  # judged after rounding, so that 999.7 never reads 1000
+            return f"{text} {unit}"
+    scale, unit = units[-1]
+    return f"{_three_digits(value / scale)} {unit}"
+
+
+def _three_digits(value: float) -> str:
+    for decimals in (2, 1):
+        text = f"{value:.{decimals}f}"
+        if len(text.lstrip("-")) <= 4:
+            return text
+    return f"{value:.0f}"

@@ -1,0 +1,46 @@
+"""What the doctor found out about this machine."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+from onnxperf.records import Machine
+
+_REPR_WIDTH = 100
+
+
+class DoctorResult:
+    """What `onnxperf.doctor` returns: facts, the noise of this machine, and what that means in a sentence."""
+
+    def __init__(
+        self, machine: Machine, rows: Sequence[tuple[str, str]], noise_band: float | None, sentence: str
+    ) -> None:
+        self.machine = machine
+        self.rows = tuple(rows)
+        self.noise_band = noise_band
+        self.sentence = sentence
+
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """What is shown beside the machine's own facts: the given rows, then the noise where it was measured."""
+        from onnxperf.render.fields import noise_text
+
+        noise = () if self.noise_band is None else (("noise", f"{noise_text(self.noise_band)} (A/A race)"),)
+        return (*self.rows, *noise)
+
+    def __repr__(self) -> str:
+        """The two-column report, without colours."""
+        from rich.console import Console
+
+        from onnxperf.render.console import doctor_report
+
+        text = io.StringIO()
+        console = Console(file=text, width=_REPR_WIDTH, color_system=None, force_terminal=False)
+        console.print(doctor_report(self.machine, self.facts, self.sentence))
+        return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+
+    def _repr_html_(self) -> str:
+        from onnxperf.render.html import doctor_html
+
+        return doctor_html(self.machine, self.facts, self.sentence)

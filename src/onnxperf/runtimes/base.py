@@ -1,0 +1,98 @@
+"""What every runtime offers: a session that turns inputs into something callable, and one Runner for all of them."""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import numpy as np
+
+from onnxperf.errors import BadFeed, BadOption
+from onnxperf.records import Scalar, SessionOptions
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Arrays = Mapping[str, Array]
+Call = Callable[[], Sequence[Any]]
+"""One complete inference on inputs that were bound before: the thing that is timed."""
+
+_MODULES = {"ort": "onnxperf.runtimes.ort", "reference": "onnxperf.runtimes.reference"}
+RUNTIMES = tuple(_MODULES)
+
+
+class Session(ABC):
+    """A model loaded by a runtime, ready to be called in any of the runtime's styles."""
+
+    input_names: tuple[str, ...]
+    output_names: tuple[str, ...]
+    conditions: dict[str, Scalar]
+    """What the runtime really uses: providers, threads, versions…"""
+
+    @abstractmethod
+    def bind(self, call: str, feeds: Arrays, casts: Mapping[str, str]) -> Call:
+        """Prepare a call on `feeds`; inputs named in `casts` are converted to that type within every call."""
+
+
+class RuntimeModule(Protocol):
+    """What the module of a runtime has to define."""
+
+    CALLS: tuple[str, ...]
+
+    def open_session(self, model: Path | bytes, options: SessionOptions) -> Session:
+        """Load a model; raises BadModel or BadOption with one line."""
+
+
+class Runner:
+    """A loaded model that predicts; the same object whatever runtime is behind it."""
+
+    def __init__(self, session: Session, runtime: str, call: str) -> None:
+        self.session = session
+        self.runtime = runtime
+        self.call = call
+        self.input_names = session.input_names
+        self.output_names = session.output_names
+
+    def run(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
+        """Predict once; returns the outputs by name."""
+        arrays = {name: np.asarray(value) for name, value in feeds.items()}
+        check_names(arrays, self.input_names)
+        outputs = self.session.bind(self.call, arrays, {})()
+        return dict(zip(self.output_names, map(_as_numpy, outputs), strict=True))
+
+    def __repr__(self) -> str:
+        """Show the runtime and the signature."""
+        inputs, outputs = ", ".join(self.input_names), ", ".join(self.output_names)
+        return f"Runner({self.runtime}, {self.call}: {inputs} -> {outputs})"
+
+
+def runtime_module(name: str) -> RuntimeModule:
+    """Import the module of a runtime by the runtime's name."""
+    if name not in _MODULES:
+        raise BadOption.unknown("runtime", name, RUNTIMES)
+    return cast(RuntimeModule, importlib.import_module(_MODULES[name]))
+
+
+def check_call(module: RuntimeModule, call: str) -> None:
+    """Refuse a call style that the runtime does not have."""
+    if call not in module.CALLS:
+        raise BadOption.unknown("call style", call, module.CALLS)
+
+
+def check_names(feeds: Arrays, expected: Sequence[str]) -> None:
+    """Refuse feeds that lack an input; too many are the runtime's business (initialisers may be overridden)."""
+    missing = [name for name in expected if name not in feeds]
+    if missing:
+        given = ", ".join(feeds) or "none"
+        raise BadFeed(f"missing input {', '.join(missing)}; given: {given}; the model expects: {', '.join(expected)}")
+
+
+def cast_feeds(feeds: Arrays, casts: Mapping[str, str]) -> dict[str, Array]:
+    """Convert the inputs that `casts` names, and keep the others as they are."""
+    return {name: array.astype(casts[name]) if name in casts else array for name, array in feeds.items()}
+
+
+def _as_numpy(output: Any) -> Any:
+    """Onnxruntime's own value type becomes an array; everything else is a plain Python value already."""
+    return output.numpy() if hasattr(output, "numpy") and not isinstance(output, np.ndarray) else output

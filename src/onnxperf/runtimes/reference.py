@@ -1,0 +1,45 @@
+"""The runtime `reference`: onnx's own evaluator in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import onnx
+from onnx.reference import ReferenceEvaluator
+
+from onnxperf.errors import BadModel
+from onnxperf.records import SessionOptions
+from onnxperf.runtimes.base import Arrays, Call, Session, cast_feeds
+
+CALLS = ("run",)
+
+
+def open_session(model: Path | bytes, options: SessionOptions) -> Session:
+    """Load a model into onnx's reference evaluator; `options` has nothing that applies to it."""
+    del options
+    proto = onnx.load_from_string(model) if isinstance(model, bytes) else onnx.load(model)
+    try:
+        return ReferenceSession(ReferenceEvaluator(proto))
+    except Exception as error:
+        raise BadModel(f"onnx.reference cannot load the model: {' '.join(str(error).split())}") from error
+
+
+class ReferenceSession(Session):
+    """A model in onnx's evaluator."""
+
+    def __init__(self, evaluator: ReferenceEvaluator) -> None:
+        self._evaluator = evaluator
+        self.input_names = tuple(evaluator.input_names)
+        self.output_names = tuple(evaluator.output_names)
+        self.conditions = {"onnx": onnx.__version__}
+
+    def bind(self, call: str, feeds: Arrays, casts: Mapping[str, str]) -> Call:
+        """Prepare a call; there is only the style `run`."""
+        del call
+        run: Callable[..., list[Any]] = self._evaluator.run  # type: ignore[assignment]  # a dict only when asked for
+        if casts:
+            return lambda: run(None, cast_feeds(feeds, casts))
+        return partial(run, None, dict(feeds))

@@ -1,0 +1,217 @@
+"""Tables and sentences for the terminal."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console
+from tests.render import examples
+
+from onnxperf.records import Bench, Case
+from onnxperf.render.console import Progress, bench_table, doctor_report, print_bench
+
+WIDTHS = [60, 80, 100, 120, 160, 200]
+LONG_NAME = "bert-base-uncased-quantized · io-binding-inplace"
+
+
+def table_text(case: Case, width: int) -> str:
+    text = io.StringIO()
+    console = Console(file=text, width=width, color_system=None)
+    console.print(bench_table(case, width))
+    return text.getvalue()
+
+
+def printed(bench: Bench, width: int = 100, encoding: str = "utf-8", colour: bool = False) -> str:
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding=encoding, write_through=True)
+    print_bench(
+        bench, Console(file=stream, width=width, color_system="standard" if colour else None, force_terminal=colour)
+    )
+    return raw.getvalue().decode(encoding)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_number_is_whole_at_every_width(width: int) -> None:
+    text = table_text(examples.case(), width)
+    for value in ["8.43 µs", "±118 ns", "8.35 µs", "8.18 µs", "10.2 µs", "8.85 µs", "needs 562", "3.21 ms", "214 µs"]:
+        assert value in text
+    for value in ["1.203×", "1.191…1.217", "faster", "slower", "equivalent", "baseline", "ok"]:  # noqa: RUF001
+        assert value in text
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", ["io-binding-inplace", LONG_NAME, "Q" * 70, "語" * 40, "Q-" * 40])
+def test_no_line_is_wider_than_the_console_and_no_name_is_cut(width: int, name: str) -> None:
+    case = examples.case(examples.subject("run"), examples.subject(name, 7100.0, "undecided"))
+    text = table_text(case, width)
+    assert max(map(cell_len, text.splitlines())) <= width
+    for rare in "Q語z":
+        assert text.count(rare) == name.count(rare)
+
+
+@pytest.mark.parametrize(("width", "lines"), [(160, 1), (120, 2), (100, 2), (80, 2), (60, 4)])
+def test_a_narrow_table_stacks_what_a_wide_one_sets_side_by_side(width: int, lines: int) -> None:
+    body = table_text(examples.case(examples.subject("io-binding-inplace")), width).splitlines()
+    rule = next(i for i, line in enumerate(body) if line.startswith("─"))
+    assert len(body) - rule - 1 == lines
+
+
+@pytest.mark.parametrize("calls", [10, 64, 700])
+def test_percentiles_that_cannot_be_known_say_how_many_calls_are_missing(calls: int) -> None:
+    subject = examples.subject(call_ns=(8000,) * calls, p90_ns=None, p99_ns=None)
+    text = table_text(examples.case(subject), 160)
+    assert ("needs 54 more" in text) == (calls == 10)
+    assert (f"needs {662 - calls} more" in text) == (calls < 662)
+
+
+def test_a_failed_row_shows_its_status_and_its_reason_below_the_table() -> None:
+    text = printed(examples.bench(examples.case(examples.subject(), examples.failed("bind", "crashed", "signal 11"))))
+    assert "crashed" in text
+    assert "bind: signal 11\n" in text
+    assert "needs 64" not in text
+
+
+def test_the_heading_names_model_dimensions_machine_threads_and_version() -> None:
+    first_line = printed(examples.bench()).splitlines()[0]
+    assert first_line == "linear.onnx · batch=1000 · Intel Xeon Platinum 8370C · 2 threads · onnxruntime 1.31.1"
+
+
+def test_answer_notes_and_interruption_stand_below_the_table() -> None:
+    text = printed(examples.bench(examples.case(interrupted=True)))
+    assert "Interrupted" in text
+    assert text.index("ort-values is fastest") < text.index("batch was not set")
+
+
+def test_several_cases_and_a_case_without_subjects_are_printed() -> None:
+    text = printed(examples.bench(examples.case(), Case(model="empty.onnx", status="failed")))
+    assert "linear.onnx" in text
+    assert "empty.onnx" in text
+
+
+@pytest.mark.parametrize(
+    ("verdict", "code"), [("faster", "32"), ("slower", "31"), ("undecided", "33"), ("equivalent", "2")]
+)
+def test_verdicts_are_coloured(verdict: str, code: str) -> None:
+    subject = examples.subject("x", 7000.0, verdict)  # type: ignore[arg-type]
+    assert f"\x1b[{code}m{verdict}" in printed(examples.bench(examples.case(subject)), 160, colour=True)
+
+
+@pytest.mark.parametrize("name", examples.NASTY_NAMES)
+@pytest.mark.parametrize("width", [80, 160])
+def test_nasty_names_are_printed_literally(name: str, width: int) -> None:
+    case = examples.case(
+        examples.subject(name),
+        examples.failed(name, reason=name),
+        model=name,
+        answer=name,
+        notes=(name,),
+        dims={name: 1},
+    )
+    text = printed(examples.bench(case), width)
+    assert "\x1b" not in text
+    assert "\r" not in text
+    if "[bold]" in name:
+        assert text.count(name) >= 4
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.text(st.characters(), max_size=60), st.integers(40, 200), st.sampled_from(["utf-8", "ascii", "cp1252"]))
+def test_any_name_can_be_printed_on_any_terminal(name: str, width: int, encoding: str) -> None:
+    case = examples.case(examples.subject(name), model=name, answer=name)
+    text = printed(examples.bench(case), width, encoding)
+    assert not any(ord(c) < 32 and c != "\n" for c in text)
+
+
+def test_a_terminal_without_unicode_gets_plain_signs() -> None:
+    text = printed(examples.bench(), encoding="ascii")
+    assert "8.43 us" in text
+    assert "+-118 ns" in text
+    assert "----" in text
+
+
+def test_the_doctor_shows_facts_then_the_sentence() -> None:
+    text = io.StringIO()
+    report = doctor_report(examples.machine(turbo=True), [("pro[b]viders", "CPU\n")], "Small differences show.")
+    Console(file=text, width=80, color_system=None).print(report)
+    shown = text.getvalue()
+    for part in [
+        "Intel(R) Xeon(R)",
+        "avx2, avx512f",
+        "2 physical, 4 logical",
+        "16.0 GiB",
+        "turbo",
+        "pro[b]viders",
+        "CPU\\n",
+    ]:
+        assert part in shown
+    assert "governor" not in shown
+    assert shown.rstrip().endswith("Small differences show.")
+
+
+# ---------------------------------------------------------------- progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(autouse=True)
+def _capable_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def test_progress_is_silent_for_the_first_second() -> None:
+    clock, terminal = Clock(), Terminal()
+    with Progress(terminal, clock) as progress:
+        clock.now += 0.9
+        progress.update(0.5, "round 3")
+        assert terminal.getvalue() == ""
+        clock.now += 0.2
+        progress(0.6, "round [4]\n")
+        assert "round [4]\\n" in terminal.getvalue()
+        assert "60%" in terminal.getvalue()
+
+
+def test_progress_is_redrawn_at_most_ten_times_a_second() -> None:
+    clock, terminal = Clock(), Terminal()
+    drawn = 0
+    with Progress(terminal, clock) as progress:
+        clock.now += 1
+        for _ in range(1000):
+            clock.now += 0.001
+            before = len(terminal.getvalue())
+            progress.update(0.5, "racing")
+            drawn += len(terminal.getvalue()) > before
+    assert 9 <= drawn <= 10
+
+
+def test_progress_vanishes_and_gives_the_cursor_back() -> None:
+    clock, terminal = Clock(), Terminal()
+    with Progress(terminal, clock) as progress:
+        clock.now += 2
+        progress.update(2.0, "racing")
+    assert terminal.getvalue().endswith("\x1b[2K")
+    assert "\x1b[?25h" in terminal.getvalue()
+
+
+@pytest.mark.parametrize("term", ["xterm", "dumb"])
+def test_progress_draws_nothing_where_it_could_not_be_wiped(term: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", term)
+    clock, stream = Clock(), Terminal() if term == "dumb" else io.StringIO()
+    with Progress(stream, clock) as progress:
+        clock.now += 5
+        progress.update(0.5, "racing")
+    assert stream.getvalue() == ""

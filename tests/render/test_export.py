@@ -1,0 +1,106 @@
+"""Results as files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.render import examples
+
+from onnxperf.errors import BadInput
+from onnxperf.render.export import CSV_SUBJECT_COLUMNS, from_json, to_csv, to_json, to_markdown
+
+NAMES = st.one_of(st.sampled_from(examples.NASTY_NAMES), st.text(st.characters(exclude_categories=["Cs"])))
+
+
+def csv_rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+@given(NAMES.filter(lambda name: "\udcff" not in name))
+def test_json_reads_back_what_was_written(name: str) -> None:
+    bench = examples.bench(examples.case(examples.subject(name), examples.failed(name, reason=name), model=name))
+    assert from_json(to_json(bench)) == bench
+
+
+def test_json_has_the_documented_shape() -> None:
+    document = json.loads(to_json(examples.bench()))
+    assert {"version", "machine", "command", "cases"} == set(document)
+    subject = document["cases"][0]["subjects"][1]
+    assert {"name", "status", "mean_ns", "speedup_low", "verdict", "blocks", "call_ns"} <= set(subject)
+    assert set(subject["blocks"][0]) == {"round", "position", "launch", "calls", "start_ns", "duration_ns"}
+
+
+def test_numbers_that_json_does_not_know_become_null() -> None:
+    bench = examples.bench(examples.case(examples.subject(mean_ns=1.0, deviation_ns=math.nan, speedup=math.inf)))
+    assert b"NaN" not in to_json(bench)
+    subject = from_json(to_json(bench)).cases[0].subjects[0]
+    assert (subject.deviation_ns, subject.speedup) == (None, None)
+
+
+def test_a_file_name_that_is_not_utf8_does_not_break_json() -> None:
+    bench = examples.bench(examples.case(examples.subject("\udcff")))
+    assert from_json(to_json(bench)).cases[0].subjects[0].name == "\\udcff"
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "not a result"),
+        (b"{", "not a result"),
+        (b"\xff\xfe", "not a result"),
+        (b"[]", "not a result"),
+        (b'{"cases": []}', "version"),
+        (b'{"version": 1}', "machine"),
+        (b'{"version": 99, "cases": {}}', "format version 99.*newer onnxperf"),
+    ],
+)
+def test_a_document_of_another_kind_or_version_is_one_clear_line(data: bytes, message: str) -> None:
+    with pytest.raises(BadInput, match=message) as caught:
+        from_json(data)
+    assert "\n" not in str(caught.value)
+
+
+def test_csv_has_one_row_per_subject_of_each_case() -> None:
+    rows = csv_rows(to_csv(examples.bench(examples.case(), examples.case(examples.failed(), dims={}))))
+    assert list(rows[0]) == ["model", "dims", *CSV_SUBJECT_COLUMNS]
+    assert [row["name"] for row in rows] == [row[0] for row in examples.CALL_STYLES] + ["io-binding"]
+    assert rows[0]["mean_ns"] == "8430.0"
+    assert rows[-1]["mean_ns"] == ""
+
+
+@given(NAMES)
+def test_no_text_in_csv_starts_a_formula_or_a_new_line(name: str) -> None:
+    case = examples.case(examples.subject(name, reason=name, call=name), model=name, dims={name: 1})
+    text = to_csv(examples.bench(case))
+    assert text.count("\n") == 2
+    cells = csv_rows(text)[0]
+    assert not any(cells[column].startswith(("=", "+", "-", "@", "\t", "\r")) for column in ("name", "model", "dims"))
+
+
+def test_negative_numbers_in_csv_stay_numbers() -> None:
+    assert csv_rows(to_csv(examples.bench(examples.case(examples.subject(p99_ns=-1.5)))))[0]["p99_ns"] == "-1.5"
+
+
+@given(NAMES)
+def test_no_name_breaks_a_markdown_table(name: str) -> None:
+    case = examples.case(examples.subject(name), examples.subject("b"), model=name, answer=name, notes=(name,))
+    text = to_markdown(examples.bench(case))
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert len(rows) == 4
+    assert len({len(re.findall(r"(?<!\\)\|", row.replace("\\\\", ""))) for row in rows}) == 1
+    assert "<" not in text
+
+
+def test_markdown_names_the_case_its_answer_and_what_failed() -> None:
+    text = to_markdown(examples.bench(examples.case(examples.subject("run_c"), examples.failed(reason="a|b"))))
+    assert text.startswith("**linear.onnx · batch=1000**\n\n| name | status | mean |")
+    assert "| run\\_c | ok | 8.43 µs |" in text
+    assert "ort-values is fastest" in text
+    assert "- io-binding: a\\|b" in text

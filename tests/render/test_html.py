@@ -1,0 +1,61 @@
+"""Results as HTML fragments."""
+
+from __future__ import annotations
+
+from html import unescape
+from html.parser import HTMLParser
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.render import examples
+
+from onnxperf.render.html import bench_html, doctor_html
+from onnxperf.render.text import name_of
+
+ALLOWED = {"div", "table", "thead", "tbody", "tr", "th", "td", "p"}
+
+
+class Reader(HTMLParser):
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.words: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+@given(st.one_of(st.sampled_from(examples.NASTY_NAMES), st.text()))
+def test_no_name_becomes_markup(name: str) -> None:
+    case = examples.case(
+        examples.subject(name),
+        examples.failed(name, reason=name),
+        model=name,
+        answer=name,
+        notes=(name,),
+        dims={name: 1},
+    )
+    reader = Reader(bench_html(examples.bench(case)))
+    assert reader.tags <= ALLOWED
+    assert reader.attributes == {"style"}
+    assert name_of(name) in unescape("\n".join(reader.words))
+
+
+def test_the_table_the_answer_and_the_reason_are_there() -> None:
+    html = bench_html(examples.bench(examples.case(*examples.case().subjects, examples.failed())))
+    for part in ["8.43 µs", "1.191…1.217", "ort-values is fastest", "io-binding: X is not contiguous", "batch=1000"]:
+        assert part in html
+    assert "http" not in html
+
+
+@given(st.sampled_from(examples.NASTY_NAMES))
+def test_the_doctor_escapes_what_it_shows(name: str) -> None:
+    reader = Reader(doctor_html(examples.machine(cpu=name or "x"), [(name, name)], name))
+    assert reader.tags <= ALLOWED
+    assert "2 physical, 4 logical" in reader.words

@@ -1,0 +1,111 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onnxperf.render.units import ASCII, UNICODE, duration, duration_unit, interval, marks_for, percent, ratio, size
+
+NANOSECONDS = {"ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9}
+
+
+def in_ns(text: str) -> float:
+    number, unit = text.split(" ")
+    return float(number) * NANOSECONDS[unit]
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"),
+    [
+        (None, "–"),  # noqa: RUF001
+        (math.nan, "–"),  # noqa: RUF001
+        (0, "0.00 ns"),
+        (9.996, "10.0 ns"),
+        (950, "950 ns"),
+        (999.4, "999 ns"),
+        (999.7, "1.00 µs"),
+        (8430, "8.43 µs"),
+        (99_960, "100 µs"),
+        (999_500, "1.00 ms"),
+        (1_200_000, "1.20 ms"),
+        (2_310_000_000, "2.31 s"),
+        (4_000_000_000_000, "4000 s"),
+    ],
+)
+def test_a_duration_has_three_digits_and_the_unit_that_suits_it(ns: float | None, text: str) -> None:
+    assert duration(ns) == text
+
+
+@given(st.floats(0.01, 9e11), st.floats(0.01, 9e11))
+def test_a_longer_time_never_reads_shorter(one: float, other: float) -> None:
+    low, high = sorted((one, other))
+    assert in_ns(duration(low)) <= in_ns(duration(high))
+
+
+@given(st.floats(1, 9e11))
+def test_a_duration_is_never_a_thousand_of_a_unit_and_is_right_to_half_a_percent(ns: float) -> None:
+    text = duration(ns)
+    assert float(text.split()[0]) < 1000
+    assert in_ns(text) == pytest.approx(ns, rel=0.00501)
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(None, "–"), (0, "0 B"), (512, "512 B"), (1023, "1023 B"), (1024, "1.00 KiB"), (16 * 2**30, "16.0 GiB")],  # noqa: RUF001
+)
+def test_a_size_counts_in_powers_of_1024(count: float | None, text: str) -> None:
+    assert size(count) == text
+
+
+@given(st.integers(0, 2**49))
+def test_a_size_is_never_1024_of_a_unit(count: int) -> None:
+    assert float(size(count).split()[0]) < 1024
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "–"),  # noqa: RUF001
+        (math.inf, "–"),  # noqa: RUF001
+        (0.00004, "4e-05×"),  # noqa: RUF001
+        (0.007, "0.0070×"),  # noqa: RUF001
+        (0.6535, "0.653×"),  # noqa: RUF001
+        (1.0, "1.000×"),  # noqa: RUF001
+        (2.345, "2.35×"),  # noqa: RUF001
+        (123.4, "123×"),  # noqa: RUF001
+    ],
+)
+def test_a_ratio_shows_a_tenth_of_a_percent_near_one(value: float | None, text: str) -> None:
+    assert ratio(value) == text
+
+
+def test_an_interval_without_an_end_is_a_dash() -> None:
+    assert interval(0.99, 1.01) == "0.990…1.010"
+    assert interval(None, 1.01) == UNICODE.nothing
+
+
+def test_a_share_reads_as_percent() -> None:
+    assert percent(0.1234) == "12.3 %"
+    assert percent(None) == UNICODE.nothing
+
+
+@pytest.mark.parametrize(
+    ("encoding", "marks"), [("utf-8", UNICODE), ("ascii", ASCII), ("latin-1", ASCII), ("?", ASCII)]
+)
+def test_signs_fit_the_encoding(encoding: str, marks: object) -> None:
+    assert marks_for(encoding) == marks
+
+
+@given(st.floats(0, 1e15))
+def test_texts_for_plain_terminals_are_ascii(value: float) -> None:
+    texts = [duration(value, ASCII), ratio(value, ASCII), interval(value, value, ASCII), size(value, ASCII)]
+    assert all(text.isascii() for text in [*texts, duration(None, ASCII), ratio(None, ASCII), size(None, ASCII)])
+
+
+@pytest.mark.parametrize(("ns", "unit"), [(0.5, "ns"), (999, "ns"), (1000, "µs"), (5e6, "ms"), (9e12, "s")])
+def test_an_axis_gets_the_largest_unit_below_its_value(ns: float, unit: str) -> None:
+    assert duration_unit(ns) == (NANOSECONDS[unit], unit)

@@ -1,0 +1,142 @@
+"""What a bench found."""
+
+from __future__ import annotations
+
+import math
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.render import examples
+
+from onnxperf.errors import BadInput, BadOption
+from onnxperf.render.export import from_json
+from onnxperf.results.bench import OWN_COLUMNS, BenchResult
+
+CLASSIC = ["name", "average", "deviation", "min_exec", "max_exec", "repeat", "number", "ttime", "context_size"]
+
+
+@pytest.fixture
+def result() -> BenchResult:
+    return BenchResult(examples.bench(examples.case(*examples.case().subjects, examples.failed("broken"))))
+
+
+@pytest.fixture
+def two_cases() -> BenchResult:
+    return BenchResult(examples.bench(examples.case(), examples.case(dims={"batch": 8}, answer="")))
+
+
+def test_the_table_begins_with_the_columns_of_the_document(result: BenchResult) -> None:
+    assert list(result.to_df().columns) == [*CLASSIC, *OWN_COLUMNS]
+
+
+def test_times_are_seconds_for_number_calls(result: BenchResult) -> None:
+    row = result.to_df().set_index("name").loc["run"]
+    assert row["number"] == 100
+    assert row["repeat"] == 4
+    assert row["average"] == pytest.approx(8430 * 100 / 1e9)
+    assert row["deviation"] == pytest.approx(8430 * 0.014 * 100 / 1e9)
+    assert row["min_exec"] == pytest.approx(8430 * 0.97 * 100 / 1e9)
+    assert row["max_exec"] == pytest.approx(8430 * 1.21 * 100 / 1e9)
+    assert row["ttime"] == pytest.approx(4 * 8430 * 100 / 1e9)
+    assert row["context_size"] == 40_000
+    assert row["mean_ns"] == 8430
+
+
+def test_per_call_divides_by_number(result: BenchResult) -> None:
+    blocks, calls = result.to_df(), result.to_df(per_call=True)
+    for column in ["average", "deviation", "min_exec", "max_exec"]:
+        assert calls[column].iloc[0] * 100 == pytest.approx(blocks[column].iloc[0])
+    assert calls["ttime"].iloc[0] == blocks["ttime"].iloc[0]
+
+
+def test_a_failed_subject_is_a_row_of_nan_with_its_reason(result: BenchResult) -> None:
+    row = result.to_df().iloc[-1]
+    assert row["name"] == "broken"
+    assert row["reason"] == "X is not contiguous"
+    assert all(math.isnan(row[column]) for column in ["average", "number", "ttime", "mean_ns", "p99_ns", "speedup"])
+
+
+def test_several_cases_say_which_row_belongs_where(two_cases: BenchResult) -> None:
+    df = two_cases.to_df()
+    assert list(df.columns[:12]) == [*CLASSIC, "case", "model", "dims"]
+    assert df["dims"].unique().tolist() == ["batch=1000", "batch=8"]
+
+
+def test_raw_blocks_are_one_row_each(result: BenchResult) -> None:
+    df = result.blocks_df()
+    assert list(df.columns) == ["case", "name", "round", "position", "launch", "calls", "start_ns", "duration_ns"]
+    assert len(df) == 8 * 4
+
+
+def test_a_result_without_subjects_still_makes_tables() -> None:
+    empty = BenchResult(examples.bench(examples.case(examples.failed())))
+    assert len(empty.to_df()) == 1
+    assert empty.blocks_df().empty
+    assert not empty.ok
+
+
+def test_properties_answer_the_plain_questions(result: BenchResult, two_cases: BenchResult) -> None:
+    assert not result.ok
+    assert two_cases.ok
+    assert not result.interrupted
+    assert result.answer.startswith("ort-values is fastest")
+    assert len(result.subjects) == 9
+    assert result["run-c"].mean_ns == 7920
+    assert len(two_cases.cases) == 2
+
+
+def test_an_unknown_or_ambiguous_name_says_what_there_is(result: BenchResult, two_cases: BenchResult) -> None:
+    with pytest.raises(KeyError, match=r"no subject 'nope'; there are: run, run-c"):
+        result["nope"]
+    with pytest.raises(KeyError, match="2 cases have a subject 'run'"):
+        two_cases["run"]
+
+
+@pytest.mark.parametrize("suffix", [".json", ".csv", ".md", ".png", ".svg", ".JSON"])
+def test_the_ending_of_a_file_chooses_its_kind(suffix: str, result: BenchResult, tmp_path: Path) -> None:
+    path = tmp_path / f"out{suffix}"
+    result.save(path)
+    assert path.stat().st_size > 500
+
+
+def test_an_unknown_ending_lists_the_valid_ones(result: BenchResult, tmp_path: Path) -> None:
+    with pytest.raises(BadOption, match=re.escape(".json, .csv, .md, .png, .svg")):
+        result.save(tmp_path / "out.xlsx")
+
+
+def test_a_file_that_cannot_be_written_is_one_clear_line(result: BenchResult, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="cannot write"):
+        result.save(tmp_path / "missing" / "out.csv")
+
+
+def test_a_chart_of_several_cases_asks_which_one(two_cases: BenchResult, tmp_path: Path) -> None:
+    with pytest.raises(BadOption, match="choose from: 0, 1"):
+        two_cases.plot()
+    two_cases.save(tmp_path / "out.svg", case=1)
+    assert len(two_cases.plot(case=0).patches) == 8
+
+
+def test_json_reads_back_into_the_same_record(result: BenchResult) -> None:
+    assert from_json(result.to_json().encode()) == result.record
+
+
+def test_its_text_is_the_table_without_colours(result: BenchResult) -> None:
+    text = repr(result)
+    assert "io-binding-inplace" in text
+    assert "\x1b" not in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_a_notebook_shows_html(result: BenchResult) -> None:
+    assert "<table" in result._repr_html_()
+
+
+def test_importing_results_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, onnxperf.results.bench, onnxperf.results.doctor;"
+        "print([m for m in ('pandas', 'matplotlib', 'rich', 'numpy') if m in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
