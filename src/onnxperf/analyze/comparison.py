@@ -14,6 +14,8 @@ from onnxperf.records import MIN_ROUNDS, SMALL_CLAIM, Block, Subject, Verdict
 
 MIN_LAUNCHES = 3
 """Launches that a claim below SMALL_CLAIM needs."""
+PRECISE = 0.05
+"""A race goes on while an interval reaches further than this from its middle, even if its verdict is clear."""
 
 
 def baseline_of(subjects: Sequence[Subject], wanted: str | None) -> str | None:
@@ -29,7 +31,13 @@ def settled(subjects: Sequence[Subject], baseline: str | None, min_effect: float
     if len(alive) == 1:
         return _is_precise(alive[0], min_effect, seed)
     judged = compare(subjects, baseline_of(subjects, baseline), min_effect, seed)
-    return all(subject.verdict != "undecided" for subject in judged if subject.status == "ok")
+    return all(_is_settled(subject) for subject in judged if subject.status == "ok")
+
+
+def _is_settled(subject: Subject) -> bool:
+    if subject.verdict is None or subject.speedup_low is None or subject.speedup_high is None:
+        return subject.verdict is not None
+    return subject.verdict != "undecided" and subject.speedup_high / subject.speedup_low < (1 + PRECISE) ** 2
 
 
 def compare(subjects: Sequence[Subject], baseline: str | None, min_effect: float, seed: int = 0) -> tuple[Subject, ...]:
@@ -119,7 +127,7 @@ def _summarise(subject: Subject, base: Subject | None, judgement: _Judgement | N
         p99_ns=st.percentile(subject.call_ns, 0.99),
     )
     if subject is base:
-        return replace(summary, speedup=1.0, speedup_low=1.0, speedup_high=1.0, verdict="baseline")
+        return replace(summary, speedup=1.0, verdict="baseline")
     if judgement is None:
         return summary
     return replace(

@@ -18,7 +18,10 @@ class Tensor(Struct, frozen=True):
 
     dtype: str
     shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    """Steps in bytes, kept because a runtime may have to copy what is not contiguous, and that takes time."""
     data: bytes | list[str]
+    """The values in C order, or texts."""
 
     @property
     def nbytes(self) -> int:
@@ -153,19 +156,27 @@ def pack_feeds(arrays: Mapping[str, Any]) -> dict[str, Tensor]:
 
 def _pack(array: Any) -> Tensor:
     if array.dtype.kind in "OUS":
-        return Tensor("string", array.shape, [str(item) for item in array.ravel()])
-    return Tensor(array.dtype.name, array.shape, array.tobytes())
+        return Tensor("string", array.shape, (), [str(item) for item in array.ravel()])
+    return Tensor(array.dtype.name, array.shape, array.strides, array.tobytes())
 
 
 def unpack_feeds(tensors: Mapping[str, Tensor]) -> dict[str, Any]:
-    """Turn messages into arrays that own their memory."""
+    """Turn messages into arrays that own their memory and have the layout of the originals."""
     return {name: _unpack(tensor) for name, tensor in tensors.items()}
 
 
 def _unpack(tensor: Tensor) -> Any:
     if isinstance(tensor.data, list):
         return np.array(tensor.data, dtype=object).reshape(tensor.shape)
-    return np.frombuffer(bytearray(tensor.data), dtype=_dtype(tensor.dtype)).reshape(tensor.shape)
+    plain = np.frombuffer(bytearray(tensor.data), dtype=_dtype(tensor.dtype)).reshape(tensor.shape)
+    if plain.strides == tensor.strides or plain.size == 0:
+        return plain
+    reach = [(size - 1) * step for size, step in zip(tensor.shape, tensor.strides, strict=True)]
+    before = -sum(step for step in reach if step < 0)
+    memory = bytearray(before + sum(step for step in reach if step > 0) + plain.itemsize)
+    array: Any = np.ndarray(tensor.shape, plain.dtype, memory, before, tensor.strides)
+    array[...] = plain
+    return array
 
 
 def _dtype(name: str) -> Any:

@@ -6,12 +6,15 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
 from onnxperf.errors import BadFeed, BadOption
 from onnxperf.records import Scalar, SessionOptions
+
+if TYPE_CHECKING:  # a worker has no use for onnx, which takes longer to import than a session to open
+    from onnxperf.model.load import Model
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Arrays = Mapping[str, Array]
@@ -47,8 +50,9 @@ class RuntimeModule(Protocol):
 class Runner:
     """A loaded model that predicts; the same object whatever runtime is behind it."""
 
-    def __init__(self, session: Session, runtime: str, call: str) -> None:
+    def __init__(self, session: Session, model: Model, runtime: str, call: str) -> None:
         self.session = session
+        self.model = model
         self.runtime = runtime
         self.call = call
         self.input_names = session.input_names

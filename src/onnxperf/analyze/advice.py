@@ -1,0 +1,79 @@
+"""What a result means, in one plain sentence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from onnxperf.records import Subject
+
+
+def answer(subjects: Sequence[Subject], baseline: str | None, min_effect: float, time_s: float) -> str:
+    """Answer the question that a race asks."""
+    base = next((subject for subject in subjects if subject.name == baseline), None)
+    if base is None or base.median_ns is None:
+        return "No subject could be measured."
+    rivals = [subject for subject in subjects if subject is not base and subject.speedup is not None]
+    if not rivals:
+        return f"{base.name} takes {_time(base.median_ns)} per call (median of {len(base.blocks)} blocks)."
+    if len(rivals) == 1:
+        return _about_one(rivals[0], base, min_effect, time_s)
+    return _about_many(rivals, base, min_effect)
+
+
+def _about_one(rival: Subject, base: Subject, min_effect: float, time_s: float) -> str:
+    if rival.verdict in ("faster", "slower"):
+        return f"{rival.name} is {_how_much(rival)} {base.name} ({_interval(rival)})."
+    if rival.verdict == "equivalent":
+        return f"{rival.name} and {base.name} are equally fast: they differ by less than {min_effect:.2g}.".replace(
+            f"{min_effect:.2g}", f"{100 * min_effect:.3g} %"
+        )
+    return (
+        f"Undecided: the speedup of {rival.name} over {base.name} lies between {rival.speedup_low:.3f} and "
+        f"{rival.speedup_high:.3f}; {_more_time(rival, min_effect, time_s)}."
+    )
+
+
+def _about_many(rivals: Sequence[Subject], base: Subject, min_effect: float) -> str:
+    faster = sorted((s for s in rivals if s.verdict == "faster"), key=lambda s: -(s.speedup or 0))
+    undecided = [s.name for s in rivals if s.verdict == "undecided"]
+    doubt = f" Undecided: {', '.join(undecided)}." if undecided else ""
+    if faster:
+        best = faster[0]
+        peers = [s.name for s in faster[1:] if (s.speedup_high or 0) >= (best.speedup_low or 0)]
+        near = f" {', '.join(peers)} may be as fast." if peers else ""
+        return f"{best.name} is the fastest: {_how_much(best)} {base.name} ({_interval(best)}).{near}{doubt}"
+    equal = [s.name for s in rivals if s.verdict == "equivalent"]
+    same = f" {', '.join(equal)} differ from it by less than {100 * min_effect:.3g} %." if equal else ""
+    return f"None is measurably faster than {base.name}.{same}{doubt}"
+
+
+def _how_much(subject: Subject) -> str:
+    speedup = subject.speedup or 1.0
+    if speedup >= 1.1:
+        return f"{speedup:.3g} times as fast as"
+    if speedup >= 1:
+        return f"{100 * (speedup - 1):.2g} % faster than"
+    if speedup > 1 / 1.1:
+        return f"{100 * (1 / speedup - 1):.2g} % slower than"
+    return f"{1 / speedup:.3g} times slower than"
+
+
+def _interval(subject: Subject) -> str:
+    return f"speedup {subject.speedup:.3f}, 95 % interval {subject.speedup_low:.3f} to {subject.speedup_high:.3f}"
+
+
+def _more_time(subject: Subject, min_effect: float, time_s: float) -> str:
+    """How long a race would have to be for its interval to fit into the minimum effect."""
+    width = math.log((subject.speedup_high or 1) / (subject.speedup_low or 1))
+    needed = time_s * max(2.0, (width / math.log1p(min_effect)) ** 2) if min_effect > 0 else math.inf
+    if needed > 600:
+        return "this machine is too noisy now for so small a difference; quieten it or ask for a larger --min-effect"
+    return f"--time {math.ceil(needed)} would probably tell"
+
+
+def _time(ns: float) -> str:
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if ns >= size:
+            return f"{ns / size:.3g} {unit}"
+    return f"{ns:.3g} ns"

@@ -1,0 +1,150 @@
+"""From models and callables to crews: who races, under which name, and who shares a process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import cloudpickle
+import onnx
+
+from onnxperf.errors import BadOption
+from onnxperf.measure.messages import Crew, FunctionSubject, ModelSubject, pack_feeds
+from onnxperf.model.inputs import Feeds, make_feeds, require_contiguous
+from onnxperf.model.load import Model, open_model
+from onnxperf.records import InputOptions, RaceOptions, SessionOptions
+from onnxperf.runtimes.base import runtime_module
+
+Source = str | os.PathLike[str] | bytes | onnx.ModelProto
+Sources = Source | Sequence[Source] | Mapping[str, Source]
+
+_INTERPRETER_BYTES = 150 << 20
+_MODEL_COPIES = 3
+"""A session may hold the file, its weights and a prepacked copy of them."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A model with the inputs that it is fed."""
+
+    model: Model
+    feeds: Feeds
+    casts: dict[str, str]
+
+
+def open_entries(sources: Sources, options: InputOptions, given: Mapping[str, Any] | None) -> list[Entry]:
+    """Open all models and make their inputs; given arrays go to every model that has an input of that name."""
+    models = _open_models(sources)
+    entries = []
+    for model in models:
+        feeds = make_feeds(model, options, given)
+        types = {signature.name: signature.dtype for signature in (*model.inputs, *model.overridable)}
+        casts = {n: types[n] for n, a in feeds.arrays.items() if types[n] != "string" and a.dtype.name != types[n]}
+        entries.append(Entry(model, feeds, casts))
+    return entries
+
+
+def _open_models(sources: Sources) -> list[Model]:
+    """Open one model or several; equal labels get a number."""
+    if isinstance(sources, Mapping):
+        return [open_model(source, label) for label, source in sources.items()]
+    several = cast("Sequence[Source]", sources if isinstance(sources, list | tuple) else [sources])
+    if not several:
+        raise BadOption("no model given; name at least one .onnx file")
+    models: list[Model] = []
+    for source in several:
+        model = open_model(source)
+        same = sum(other.label == model.label for other in models)
+        models.append(open_model(source, f"{model.label} #{same + 1}") if same else model)
+    return models
+
+
+def chosen_calls(runtimes: Sequence[str], calls: Sequence[str], session: SessionOptions) -> dict[str, tuple[str, ...]]:
+    """The call styles of each runtime; `all` means all that it has, and a runtime with one style always uses that."""
+    modules = {runtime: runtime_module(runtime) for runtime in runtimes}
+    known = list(dict.fromkeys(call for module in modules.values() for call in module.CALLS))
+    for call in calls:
+        if call not in (*known, "all"):
+            raise BadOption.unknown("call style", call, [*known, "all"])
+    if "ort" in modules:
+        from onnxperf.runtimes.ort import provider_name
+
+        provider_name(session.provider)
+    every = "all" in calls
+    return {
+        runtime: module.CALLS if every or len(module.CALLS) == 1 else tuple(calls)
+        for runtime, module in modules.items()
+    }
+
+
+def model_crews(entries: Sequence[Entry], calls: Mapping[str, tuple[str, ...]], session: SessionOptions) -> list[Crew]:
+    """One crew per model and runtime; its call styles share a session."""
+    several = len(entries) > 1
+    crews = []
+    for entry in entries:
+        for runtime, styles in calls.items():
+            names = [_own_name(runtime, style, calls) for style in styles]
+            if several and len(calls) == len(styles) == 1:
+                names = [entry.model.label]
+            elif several:
+                names = [f"{entry.model.label} · {name}" for name in names]
+            crews.append(_model_crew(entry, runtime, dict(zip(names, styles, strict=True)), session))
+    return crews
+
+
+def _model_crew(entry: Entry, runtime: str, styles: Mapping[str, str], session: SessionOptions) -> Crew:
+    for style in styles.values():
+        if style.startswith("io-binding"):
+            require_contiguous(entry.feeds, style)
+    return Crew(
+        subjects=tuple(ModelSubject(name=name, call=style) for name, style in styles.items()),
+        threads=session.threads or 1,
+        feeds=pack_feeds(entry.feeds.arrays),
+        runtime=runtime,
+        model_label=entry.model.label,
+        model_path=str(entry.model.path),
+        session=session,
+        casts=entry.casts,
+        memory_bytes=_INTERPRETER_BYTES + _MODEL_COPIES * entry.model.size_bytes + 2 * entry.feeds.nbytes,
+    )
+
+
+def _own_name(runtime: str, style: str, calls: Mapping[str, tuple[str, ...]]) -> str:
+    """What sets a subject apart: its call style where its runtime has several of them here, else its runtime."""
+    return style if len(calls[runtime]) > 1 else runtime
+
+
+def function_crews(
+    functions: Mapping[str, Callable[..., Any]], feeds: Feeds, session: SessionOptions, options: RaceOptions
+) -> list[Crew]:
+    """One crew per callable of the user."""
+    return [
+        Crew(
+            subjects=(FunctionSubject(name=name, function=_pickled(name, each), check_finite=options.check_finite),),
+            threads=session.threads or 1,
+            feeds=pack_feeds(feeds.arrays),
+            memory_bytes=2 * _INTERPRETER_BYTES + 2 * feeds.nbytes,
+        )
+        for name, each in functions.items()
+    ]
+
+
+def check_names(crews: Sequence[Crew], baseline: str | None) -> None:
+    """Refuse two subjects of one name, and a baseline that is none of them."""
+    names = [subject.name for crew in crews for subject in crew.subjects]
+    for name in names:
+        if names.count(name) > 1:
+            raise BadOption(f"two subjects are named {name!r}; give the callable or the model another name")
+    if baseline is not None and baseline not in names:
+        raise BadOption.unknown("baseline", baseline, names)
+
+
+def _pickled(name: str, function: Callable[..., Any]) -> bytes:
+    if not callable(function):
+        raise BadOption(f"against {name!r}: expected something callable, got {type(function).__name__}")
+    try:
+        return bytes(cloudpickle.dumps(function))
+    except Exception as error:
+        raise BadOption(f"{name!r} cannot be sent to a process of its own: {' '.join(str(error).split())}") from error

@@ -1,0 +1,94 @@
+"""The keywords of the public functions, and the records that they become."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict, TypeVar, get_args, get_type_hints
+
+import msgspec
+
+from onnxperf.errors import BadOption
+from onnxperf.records import InputOptions, OptLevel, RaceOptions, SessionOptions
+
+T = TypeVar("T", SessionOptions, InputOptions, RaceOptions)
+
+
+class LoadKeywords(TypedDict, total=False):
+    """How a session is set up; see SessionOptions."""
+
+    threads: int | None
+    provider: str
+    opt_level: OptLevel
+    options: Mapping[str, str]
+
+
+class BenchKeywords(LoadKeywords, total=False):
+    """How inputs are made and subjects are raced; see InputOptions and RaceOptions."""
+
+    seed: int
+    dims: Mapping[str, int]
+    shapes: Mapping[str, Sequence[int]]
+    ranges: Mapping[str, tuple[float, float]]
+    cast: bool
+    baseline: str | None
+    time: float | None
+    min_effect: float
+    warmup: float
+    timeout: float
+    blocks: int | None
+    calls: int | None
+    check_finite: bool
+
+
+def session_options(keywords: Mapping[str, Any]) -> SessionOptions:
+    """The keywords that concern the session, checked."""
+    options = _pick(keywords, SessionOptions)
+    if options.threads is not None:
+        _require(options.threads >= 1, "threads", options.threads, "at least 1")
+    return options
+
+
+def input_options(keywords: Mapping[str, Any]) -> InputOptions:
+    """The keywords that concern the inputs."""
+    return _pick(keywords, InputOptions)
+
+
+def race_options(keywords: Mapping[str, Any]) -> RaceOptions:
+    """The keywords that concern the race, checked."""
+    options = _pick(keywords, RaceOptions)
+    _require(options.time is None or options.time > 0, "time", options.time, "more than 0 seconds")
+    _require(0 < options.min_effect < 1, "min-effect", options.min_effect, "between 0 and 1 (0.01 is 1 %)")
+    _require(options.warmup >= 0, "warmup", options.warmup, "0 seconds or more")
+    _require(options.timeout > 0, "timeout", options.timeout, "more than 0 seconds")
+    _require(options.blocks is None or options.blocks >= 1, "blocks", options.blocks, "at least 1")
+    _require(options.calls is None or options.calls >= 1, "calls", options.calls, "at least 1")
+    return options
+
+
+def check_keywords(keywords: Mapping[str, Any], known: type) -> None:
+    """Refuse keywords that do not exist."""
+    valid = get_type_hints(known)
+    for name in keywords:
+        if name not in valid:
+            raise BadOption.unknown("option", name, sorted(valid))
+
+
+def names_in(value: str | Sequence[str]) -> list[str]:
+    """A comma-separated text or a sequence as a list without repetitions."""
+    parts = value.split(",") if isinstance(value, str) else list(value)
+    return list(dict.fromkeys(part.strip() for part in parts if part.strip()))
+
+
+def _pick(keywords: Mapping[str, Any], record: type[T]) -> T:
+    chosen = {name: value for name, value in keywords.items() if name in record.__struct_fields__}
+    if "opt_level" in chosen and chosen["opt_level"] not in get_args(OptLevel):
+        raise BadOption.unknown("optimisation level", chosen["opt_level"], get_args(OptLevel))
+    try:
+        return msgspec.convert(chosen, record)
+    except msgspec.ValidationError as error:
+        raise BadOption(f"{error}") from error
+
+
+def _require(condition: bool, name: str, value: object, expected: str) -> None:
+    if not condition:
+        raise BadOption(f"--{name} {value}: expected {expected}")
