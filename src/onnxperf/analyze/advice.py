@@ -25,9 +25,7 @@ def _about_one(rival: Subject, base: Subject, min_effect: float, time_s: float) 
     if rival.verdict in ("faster", "slower"):
         return f"{rival.name} is {_how_much(rival)} {base.name} ({_interval(rival)})."
     if rival.verdict == "equivalent":
-        return f"{rival.name} and {base.name} are equally fast: they differ by less than {min_effect:.2g}.".replace(
-            f"{min_effect:.2g}", f"{100 * min_effect:.3g} %"
-        )
+        return f"{rival.name} and {base.name} are equally fast: they differ by less than {100 * min_effect:.3g} %."
     return (
         f"Undecided: the speedup of {rival.name} over {base.name} lies between {rival.speedup_low:.3f} and "
         f"{rival.speedup_high:.3f}; {_more_time(rival, min_effect, time_s)}."

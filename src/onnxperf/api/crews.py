@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 import cloudpickle
@@ -12,7 +13,7 @@ import onnx
 
 from onnxperf.errors import BadOption
 from onnxperf.measure.messages import Crew, FunctionSubject, ModelSubject, pack_feeds
-from onnxperf.model.inputs import Feeds, make_feeds, require_contiguous
+from onnxperf.model.inputs import Feeds, make_feeds, read_inputs, require_contiguous
 from onnxperf.model.load import Model, open_model
 from onnxperf.records import InputOptions, RaceOptions, SessionOptions
 from onnxperf.runtimes.base import runtime_module
@@ -35,8 +36,10 @@ class Entry:
 
 
 def open_entries(sources: Sources, options: InputOptions, given: Mapping[str, Any] | None) -> list[Entry]:
-    """Open all models and make their inputs; given arrays go to every model that has an input of that name."""
+    """Open all models and make their inputs; a given Path is read as an array."""
     models = _open_models(sources)
+    given = dict(given or {})
+    given |= read_inputs({name: value for name, value in given.items() if isinstance(value, Path)})
     entries = []
     for model in models:
         feeds = make_feeds(model, options, given)

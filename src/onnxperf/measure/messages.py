@@ -157,7 +157,9 @@ def pack_feeds(arrays: Mapping[str, Any]) -> dict[str, Tensor]:
 def _pack(array: Any) -> Tensor:
     if array.dtype.kind in "OUS":
         return Tensor("string", array.shape, (), [str(item) for item in array.ravel()])
-    return Tensor(array.dtype.name, array.shape, array.strides, array.tobytes())
+    # A name does not tell the byte order, and ml_dtypes' types have nothing but a name.
+    dtype = array.dtype.name if array.dtype.isnative else array.dtype.str
+    return Tensor(dtype, array.shape, array.strides, array.tobytes())
 
 
 def unpack_feeds(tensors: Mapping[str, Tensor]) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def make_plan(call_ns: Sequence[float], options: RaceOptions) -> Plan:
     calls = tuple(options.calls or calls_per_block(each) for each in call_ns)
     budget_ns = (options.time or DEFAULT_TIME_S) * 1e9
     allowance_ns = budget_ns * _SINGLE_CALLS_SHARE / len(call_ns)
-    single_calls = tuple(min(SINGLE_CALLS, int(allowance_ns / each)) for each in call_ns)
+    single_calls = tuple(min(SINGLE_CALLS, int(allowance_ns / max(each, 1.0))) for each in call_ns)
     if options.blocks:
         return Plan((options.blocks,), calls, single_calls)
     round_ns = sum(_turn_ns(each, count) for each, count in zip(call_ns, calls, strict=True))

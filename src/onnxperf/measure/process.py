@@ -159,7 +159,11 @@ class ProcessWorker:
         return reply
 
     def _death(self) -> WorkerLost:
-        """Say how the process died."""
+        """Say how the process died, and end the children that it leaves behind."""
+        if CAN_FREEZE:
+            # Until the dead process is reaped, its number still belongs to its group.
+            os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+            self._signal(signal.SIGKILL)
         code = self._process.wait()
         self._output.seek(max(0, self._output.seek(0, os.SEEK_END) - 4096))
         said = self._output.read().decode("utf-8", "replace").strip().splitlines()

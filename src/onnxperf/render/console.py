@@ -159,11 +159,13 @@ class Progress:
     No thread redraws it: a redraw during a timed block would disturb what is measured.
     """
 
-    def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic, enabled: bool = True
+    ) -> None:
         stream = stream or sys.stderr
         self._clock = clock
         self._console = Console(file=stream)
-        self._visible = stream.isatty() and not self._console.is_dumb_terminal
+        self._visible = enabled and stream.isatty() and not self._console.is_dumb_terminal
         self._bar: rich.progress.Progress | None = None
         self._next_draw = clock() + _PROGRESS_DELAY
 

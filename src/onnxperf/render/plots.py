@@ -1,8 +1,9 @@
-"""Charts of results, drawn without pyplot so that no window and no global state is touched."""
+"""Charts of results, drawn without pyplot unless the user works with it, so that no window and no state is touched."""
 
 from __future__ import annotations
 
 import io
+import sys
 import textwrap
 import warnings
 from pathlib import Path
@@ -51,12 +52,17 @@ def bench_plot(case: Case, ax: Axes | None = None) -> Axes:
     return ax
 
 
+def check_plot_path(path: Path) -> None:
+    """Refuse a kind of picture that we do not draw."""
+    if path.suffix.lower() not in PLOT_SUFFIXES:
+        raise BadOption.unknown("kind of picture", path.suffix or path.name, PLOT_SUFFIXES)
+
+
 def save_plot(case: Case, path: str | Path) -> None:
     """Write the chart of a case as PNG or SVG, whichever the path ends with."""
     path = Path(path)
+    check_plot_path(path)
     suffix = path.suffix.lower()
-    if suffix not in PLOT_SUFFIXES:
-        raise BadOption.unknown("kind of picture", suffix or path.name, PLOT_SUFFIXES)
     figure = bench_plot(case).get_figure(root=True)
     if figure is None:
         raise AssertionError("an axes that was just drawn belongs to a figure")
@@ -77,8 +83,13 @@ def _new_axes(names: list[str]) -> Axes:
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     lines = sum(0.16 * name.count("\n") + 0.42 for name in names)
-    figure = Figure(figsize=(9, 1.8 + lines), layout=ConstrainedLayoutEngine(w_pad=0.15, h_pad=0.15))
-    return figure.add_subplot()
+    size, layout = (9, 1.8 + lines), ConstrainedLayoutEngine(w_pad=0.15, h_pad=0.15)
+    if "ipykernel" in sys.modules or "matplotlib.pyplot" in sys.modules:
+        # Whoever works with pyplot, as notebooks do, expects it to show the chart.
+        from matplotlib import pyplot
+
+        return pyplot.figure(figsize=size, layout=layout).add_subplot()
+    return Figure(figsize=size, layout=layout).add_subplot()
 
 
 def _mean(subject: Subject) -> float | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 
-from onnxperf.records import Machine
+import msgspec
+
+from onnxperf.records import FORMAT_VERSION, Machine
 
 _REPR_WIDTH = 100
 
@@ -28,6 +30,20 @@ class DoctorResult:
 
         noise = () if self.noise_band is None else (("noise", f"{noise_text(self.noise_band)} (A/A race)"),)
         return (*self.rows, *noise)
+
+    def to_json(self) -> str:
+        """Everything, as --json writes it: version, machine, rows by name, noise_band (null if unknown), sentence."""
+        rows: dict[str, str] = {}
+        for name, text in self.rows:
+            rows[name] = f"{rows[name]}; {text}" if name in rows else text
+        record = {
+            "version": FORMAT_VERSION,
+            "machine": self.machine,
+            "rows": rows,
+            "noise_band": self.noise_band,
+            "sentence": self.sentence,
+        }
+        return msgspec.json.format(msgspec.json.encode(record), indent=2).decode() + "\n"
 
     def __repr__(self) -> str:
         """The two-column report, without colours."""

@@ -84,6 +84,8 @@ class OrtSession(Session):
     def bind(self, call: str, feeds: Arrays, casts: Mapping[str, str]) -> Call:
         """Prepare a call in one of the styles of `CALLS`."""
         style = _STYLES[call]
+        if style.needs_tensors:
+            _require_tensors(self, feeds, call)
         if style.needs_buffers:
             _require_buffers(feeds, call)
         if not casts or style.casts_by_copy:
@@ -180,6 +182,8 @@ def _fixed_buffers(session: OrtSession, feeds: Arrays) -> tuple[Any, dict[str, A
 
 class _Style(NamedTuple):
     bind: Callable[[OrtSession, Arrays, Mapping[str, str]], Call]
+    needs_tensors: bool = False
+    """Inputs and outputs travel as onnxruntime's own values, of which Python can read and write only tensors."""
     needs_buffers: bool = False
     """Hands addresses to onnxruntime, so inputs must be contiguous numbers."""
     copies: bool = True
@@ -189,18 +193,25 @@ class _Style(NamedTuple):
 _STYLES = {
     "run": _Style(_bind_run),
     "run-c": _Style(_bind_run_c),
-    "ort-values": _Style(_bind_ort_values),
-    "io-binding": _Style(_bind_io_binding, needs_buffers=True),
-    "io-binding-fixed": _Style(_bind_fixed, needs_buffers=True, casts_by_copy=True),
-    "io-binding-inplace": _Style(_bind_inplace, needs_buffers=True, copies=False),
+    "ort-values": _Style(_bind_ort_values, needs_tensors=True),
+    "io-binding": _Style(_bind_io_binding, needs_tensors=True, needs_buffers=True),
+    "io-binding-fixed": _Style(_bind_fixed, needs_tensors=True, needs_buffers=True, casts_by_copy=True),
+    "io-binding-inplace": _Style(_bind_inplace, needs_tensors=True, needs_buffers=True, copies=False),
 }
 CALLS = tuple(_STYLES)
 
 
-def _require_buffers(feeds: Arrays, call: str) -> None:
+def _require_tensors(session: OrtSession, feeds: Arrays, call: str) -> None:
     for name, array in feeds.items():
         if array.dtype.hasobject or array.dtype.kind in "US":
             raise SubjectError("failed", f"input {name!r} holds strings, which {call} cannot bind")
+    for output in session.ort.get_outputs():
+        if not output.type.startswith("tensor("):
+            raise SubjectError("failed", f"output {output.name!r} is a {output.type}, which {call} cannot return")
+
+
+def _require_buffers(feeds: Arrays, call: str) -> None:
+    for name, array in feeds.items():
         if not array.flags.c_contiguous:
             raise BadFeed(f"input {name!r} is not contiguous; {call} needs np.ascontiguousarray({name})")
 
@@ -210,8 +221,16 @@ def _cpu() -> Any:
 
 
 _EXPLANATIONS = (
-    (r"Opset (\d+) is under development.*till opset (\d+)", r"opset \1 is newer than opset \2, the latest it supports"),
+    (
+        r"Opset (\d+) is under development.*for domain (\S+) is till opset (\d+)",
+        r"opset \1 of domain \2 is newer than opset \3, the latest it supports",
+    ),
     (r"(\S+):(\S+)\(-?\d+\) is not a registered function/op", r"operator \2 of domain \1 is unknown"),
+    (r"No opset import for domain '([^']+)'", r"domain \1 has no opset import in the model"),
+    (
+        r'"([^"]+)", -?\d+\) : .*No Op registered for (\S+) with domain_version of (\d+)',
+        r"operator \2 of domain \1 does not exist in opset \3",
+    ),
     (r"No Op registered for (\S+) with domain_version of (\d+)", r"operator \1 does not exist in opset \2"),
     (r"Unsupported model IR version: (\d+), max supported IR version: (\d+)", r"IR version \1 is newer than \2"),
     (r"Could not find an implementation for (\S+?)\((\d+)\)", r"operator \1 (opset \2) has no implementation"),

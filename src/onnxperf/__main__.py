@@ -1,0 +1,5 @@
+"""`python -m onnxperf` is the command `onnxperf`."""
+
+from onnxperf.cli.main import main
+
+main()

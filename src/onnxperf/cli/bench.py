@@ -1,0 +1,70 @@
+"""`onnxperf bench`."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+
+from msgspec.structs import replace
+
+from onnxperf.cli.options import InputFlags, RaceFlags, SessionFlags
+from onnxperf.cli.output import OutputFlags, exit_code, make_console, make_progress
+
+
+def bench(
+    *models: str,
+    call: str = "run",
+    runtime: str = "ort",
+    inputs: InputFlags = InputFlags(),
+    session: SessionFlags = SessionFlags(),
+    race: RaceFlags = RaceFlags(),
+    output: OutputFlags = OutputFlags(),
+) -> int:
+    """Time models, and race the ways of running them.
+
+    The first subject is the baseline; several MODELS race each other.
+
+    Examples:
+
+        onnxperf bench model.onnx --dim batch=8
+
+        onnxperf bench model.onnx --call all --plot calls.png
+
+        onnxperf bench old.onnx new.onnx --shape X=1000x10 --time 20
+
+        onnxperf bench model.onnx --runtime ort,reference --json result.json
+
+    Parameters
+    ----------
+    models
+        ONNX files.
+    call
+        Ways of calling onnxruntime, separated by commas, or all: run, run-c, ort-values, io-binding,
+        io-binding-fixed, io-binding-inplace.
+    runtime
+        What executes the models, separated by commas: ort, reference.
+    """
+    from onnxperf.api.bench import bench as measure
+    from onnxperf.render.console import print_bench
+    from onnxperf.results.bench import BenchResult
+
+    output.check()
+    with make_progress(output.quiet) as progress:
+        result = measure(
+            list(models),
+            call=call,
+            runtime=runtime,
+            feeds=inputs.feeds(),
+            progress=progress,
+            **inputs.keywords(),
+            **session.keywords(),
+            **race.keywords(),
+        )
+    result = BenchResult(replace(result.record, command=shlex.join(["onnxperf", *sys.argv[1:]])))
+    console = make_console(stderr=output.to_stdout)
+    if output.quiet:
+        console.print(result.answer, markup=False)
+    else:
+        print_bench(result.record, console)
+    output.write(result)
+    return exit_code(result)

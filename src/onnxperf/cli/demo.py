@@ -1,0 +1,42 @@
+"""`onnxperf demo`."""
+
+from __future__ import annotations
+
+from onnxperf.cli.options import CommonFlags
+from onnxperf.cli.output import exit_code, make_console, make_progress
+
+
+def demo(*, common: CommonFlags = CommonFlags()) -> int:
+    """Build a small model here, race every way of calling it, and draw the chart.
+
+    Writes onnxperf-demo.onnx and onnxperf-demo.png into the current folder.
+
+    Examples:
+
+        onnxperf demo
+    """
+    from onnxperf.api.demo import CHART_FILE, MODEL_FILE
+    from onnxperf.api.demo import demo as run_demo
+    from onnxperf.render.console import print_bench
+
+    with make_progress(common.quiet) as progress:
+        result = run_demo(progress=progress)
+    console = make_console()
+    if common.quiet:
+        console.print(result.answer, markup=False)
+        return exit_code(result)
+    print_bench(result.record, console)
+    console.print(f"\nWritten: {MODEL_FILE} (the model) and {CHART_FILE} (the chart).", markup=False)
+    console.print("\nTry next:")
+    for command, purpose in _NEXT:
+        console.print(f"  onnxperf {command.format(model=MODEL_FILE):<58} {purpose}", markup=False, soft_wrap=True)
+    return exit_code(result)
+
+
+_NEXT = (
+    ("bench {model} --call all --dim batch=1", "the same with single rows"),
+    ("bench {model} --runtime ort,reference", "against onnx's own evaluator"),
+    ("bench {model} --json result.json", "everything that was measured"),
+    ("doctor", "how small a difference this machine can show"),
+    ("bench --help", "all options"),
+)

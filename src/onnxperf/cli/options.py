@@ -1,0 +1,160 @@
+"""Options that several commands share, and how their texts become values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from cyclopts import Group, Parameter
+
+from onnxperf.errors import BadOption
+
+INPUTS = Group("Inputs", sort_key=1)
+SESSION = Group("Session", sort_key=2)
+RACE = Group("Race", sort_key=3)
+OUTPUT = Group("Output", sort_key=4)
+
+T = TypeVar("T")
+Several = Annotated[list[str], Parameter(negative=(), show_default=False)]
+Switch = Annotated[bool, Parameter(negative=(), show_default=False)]
+
+
+@Parameter(name="*", group=INPUTS)
+@dataclass(frozen=True)
+class InputFlags:
+    """Where the inputs come from."""
+
+    dim: Several = field(default_factory=list)
+    """Size of a free dimension: batch=8 by its name, X.0=8 by input and axis. May be repeated."""
+    shape: Several = field(default_factory=list)
+    """Shape of an input: X=1000x10. May be repeated."""
+    input: Several = field(default_factory=list)
+    """Real data for an input: X=file.npy (.npy, .npz or .pb). May be repeated."""
+    range: Several = field(default_factory=list)
+    """Smallest and largest random value of an input: ids=1:8000. May be repeated."""
+    seed: int = 0
+    """Seed of the random inputs and of the race."""
+    cast: Switch = False
+    """Cast inputs of another type inside the timed call, instead of refusing them."""
+
+    def keywords(self) -> dict[str, Any]:
+        """The keywords of the Python functions."""
+        return {
+            "dims": pairs("dim", self.dim, whole),
+            "shapes": pairs("shape", self.shape, lambda text: tuple(whole(size) for size in text.split("x") if size)),
+            "ranges": pairs("range", self.range, _bounds),
+            "seed": self.seed,
+            "cast": self.cast,
+        }
+
+    def feeds(self) -> dict[str, Path]:
+        """The files that were named."""
+        return pairs("input", self.input, Path)
+
+
+@Parameter(name="*", group=SESSION)
+@dataclass(frozen=True)
+class SessionFlags:
+    """How runtimes are set up."""
+
+    threads: int | None = None
+    """Threads of every subject; all usable cores unless given."""
+    provider: str = "cpu"
+    """Execution provider of onnxruntime."""
+    opt_level: Literal["disable", "basic", "extended", "layout", "all"] = "all"
+    """Graph optimisation level of onnxruntime."""
+    option: Several = field(default_factory=list)
+    """Any session config entry of onnxruntime: session.intra_op.allow_spinning=0. May be repeated."""
+
+    def keywords(self) -> dict[str, Any]:
+        """The keywords of the Python functions."""
+        return {
+            "threads": self.threads,
+            "provider": self.provider,
+            "opt_level": self.opt_level,
+            "options": pairs("option", self.option, str),
+        }
+
+
+@Parameter(name="*", group=RACE)
+@dataclass(frozen=True)
+class RaceFlags:
+    """How subjects are measured and compared."""
+
+    baseline: str | None = None
+    """Name of the subject that the others are compared with; the first unless given."""
+    time: float | None = None
+    """Seconds of measuring; 6, or as many as 20 rounds need, unless given."""
+    min_effect: str = "1%"
+    """Smallest difference that matters, such as 0.5%."""
+    warmup: float = 0.1
+    """Seconds of untimed calls before a subject is measured."""
+    timeout: float = 120.0
+    """Seconds that one step (loading, a block of calls) may take."""
+    blocks: int | None = None
+    """Fix the number of blocks by hand; goes with --calls."""
+    calls: int | None = None
+    """Fix the number of calls per block by hand."""
+
+    def keywords(self) -> dict[str, Any]:
+        """The keywords of the Python functions."""
+        return {
+            "baseline": self.baseline,
+            "time": self.time,
+            "min_effect": part(self.min_effect),
+            "warmup": self.warmup,
+            "timeout": self.timeout,
+            "blocks": self.blocks,
+            "calls": self.calls,
+        }
+
+
+@Parameter(name="*", group=OUTPUT)
+@dataclass(frozen=True)
+class CommonFlags:
+    """How much a command says."""
+
+    quiet: Switch = False
+    """Print only the answer."""
+    debug: Switch = False
+    """Show the traceback of an error."""
+
+
+def pairs(option: str, texts: Sequence[str], convert: Callable[[str], T]) -> dict[str, T]:
+    """Turn NAME=VALUE texts into a dictionary."""
+    found: dict[str, T] = {}
+    for text in texts:
+        name, equals, value = text.rpartition("=") if option in ("dim", "shape", "range") else text.partition("=")
+        if not equals or not name or not value:
+            raise BadOption(f"--{option} {text}: expected NAME=VALUE")
+        if name in found:
+            raise BadOption(f"--{option} {text}: {name} was given twice")
+        try:
+            found[name] = convert(value)
+        except ValueError as error:
+            raise BadOption(f"--{option} {text}: {error}") from error
+    return found
+
+
+def whole(text: str) -> int:
+    """A whole number that is not negative."""
+    if not text.isascii() or not text.isdigit():
+        raise ValueError(f"{text!r} is no whole number")
+    return int(text)
+
+
+def part(text: str) -> float:
+    """A part of a whole, as 0.01 or 1%."""
+    try:
+        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError as error:
+        raise BadOption(f"--min-effect {text}: expected a number such as 0.01 or 1%") from error
+
+
+def _bounds(text: str) -> tuple[float, float]:
+    low, colon, high = text.partition(":")
+    if not colon:
+        raise ValueError("expected LOW:HIGH, such as 1:8000")
+    return float(low), float(high)

@@ -1,0 +1,103 @@
+"""Where the results of a command go: the terminal, files, or standard output for other programs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from onnxperf.cli.options import OUTPUT, CommonFlags
+from onnxperf.errors import BadOption
+
+PARTIAL = 1
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from onnxperf.render.console import Progress
+    from onnxperf.results.bench import BenchResult
+
+
+@Parameter(name="*", group=OUTPUT)
+@dataclass(frozen=True)
+class OutputFlags(CommonFlags):
+    """Files to write; `-` is standard output, and then nothing else is printed there."""
+
+    json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None
+    """Write everything that was measured as JSON; - is standard output."""
+    csv: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None
+    """Write a row per subject as CSV; - is standard output."""
+    markdown: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None
+    """Write the table as Markdown; - is standard output."""
+    plot: str | None = None
+    """Write the bar chart: out.png or out.svg."""
+
+    def check(self) -> None:
+        """Refuse what could not be written, before anything is measured."""
+        from onnxperf.render.plots import check_plot_path
+
+        if [self.json, self.csv, self.markdown].count("-") > 1:
+            raise BadOption("only one of --json, --csv and --markdown can write to standard output")
+        if self.plot is not None:
+            check_plot_path(Path(self.plot))
+        for path in (self.json, self.csv, self.markdown, self.plot):
+            if path not in (None, "-") and not Path(str(path)).absolute().parent.is_dir():
+                raise BadOption(f"cannot write {path}: its folder does not exist")
+
+    def write(self, result: BenchResult) -> None:
+        """Write every file that was asked for."""
+        from onnxperf.render import export
+
+        exporters: tuple[tuple[str | None, Callable[..., str | bytes]], ...] = (
+            (self.json, export.to_json),
+            (self.csv, export.to_csv),
+            (self.markdown, export.to_markdown),
+        )
+        for path, exporter in exporters:
+            if path is not None:
+                _write(path, exporter(result.record))
+        if self.plot is not None:
+            result.save(self.plot)
+
+    @property
+    def to_stdout(self) -> bool:
+        """Whether standard output belongs to another program."""
+        return "-" in (self.json, self.csv, self.markdown)
+
+
+def make_console(stderr: bool = False) -> Console:
+    """Where tables are printed: on stderr when stdout belongs to another program."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False)
+
+
+def make_progress(quiet: bool) -> Progress:
+    """A bar on stderr, unless it should be quiet or stderr is no terminal."""
+    from onnxperf.render.console import Progress
+
+    return Progress(enabled=not quiet)
+
+
+def exit_code(result: BenchResult) -> int:
+    """0 when all subjects were measured, 1 for a part of them, 130 after Ctrl-C."""
+    if result.interrupted:
+        return INTERRUPTED
+    return 0 if result.ok else PARTIAL
+
+
+def _write(path: str, data: str | bytes) -> None:
+    from onnxperf.render.export import write
+
+    content = data.encode() if isinstance(data, str) else data
+    if path == "-":
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    else:
+        write(Path(path), content)

@@ -1,0 +1,48 @@
+"""What all tests share: a cache of their own and a small model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+from onnx import numpy_helper
+
+_LINEAR = """
+<ir_version: 8, opset_import: ["" : 17]>
+linear (float[batch, 10] X) => (float[batch, 4] Y)
+{ Y = MatMul(X, W) }
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The noise of the developer's machine must not reach a test, nor a test the developer's cache."""
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def linear_proto() -> onnx.ModelProto:
+    """Y = X W, with weights that are not all alike."""
+    proto = onnx.parser.parse_model(_LINEAR)
+    weights = np.arange(40, dtype=np.float32).reshape(10, 4) / 40
+    proto.graph.initializer.append(numpy_helper.from_array(weights, "W"))
+    return proto
+
+
+@pytest.fixture(scope="session")
+def linear_bytes(linear_proto: onnx.ModelProto) -> bytes:
+    """The linear model as bytes."""
+    return bytes(linear_proto.SerializeToString())
+
+
+@pytest.fixture
+def linear_path(linear_bytes: bytes, tmp_path: Path) -> Path:
+    """The linear model as a file."""
+    path = tmp_path / "linear.onnx"
+    path.write_bytes(linear_bytes)
+    return path

@@ -1,0 +1,155 @@
+"""A clock that only moves when told to, and workers that live by it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from onnxperf.measure.messages import Crew, FunctionSubject, Loaded, ModelSubject, Prepared
+from onnxperf.records import Scalar
+
+Trouble = Callable[[], None]
+"""What happens instead of a quiet step; usually it raises."""
+
+
+@dataclass
+class FakeClock:
+    """Time that passes when somebody spends it."""
+
+    now_ns: int = 1_000
+
+    def __call__(self) -> int:
+        return self.now_ns
+
+    def spend(self, duration_ns: float) -> int:
+        self.now_ns += int(duration_ns)
+        return int(duration_ns)
+
+
+@dataclass
+class Yard:
+    """Where fake workers are launched: it watches them, and knows what will befall them."""
+
+    clock: FakeClock = field(default_factory=FakeClock)
+    call_ns: dict[str, int] = field(default_factory=dict)
+    """Time of a call by subject; 1 ms unless given."""
+    start_ns: int = 0
+    """Time that a worker needs until it is ready."""
+    troubles: dict[tuple[str, str, int], Trouble] = field(default_factory=dict)
+    """(step, subject or runtime, how often the step was taken before) -> what happens then."""
+    workers: list[FakeWorker] = field(default_factory=list)
+    awake: set[int] = field(default_factory=set)
+    most_awake: int = 0
+    steps: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def launch(self, crew: Crew) -> FakeWorker:
+        worker = FakeWorker(self, crew, len(self.workers))
+        self.workers.append(worker)
+        return worker
+
+    def take(self, step: str, who: str) -> None:
+        """Count a step, and let happen what has to."""
+        before = self.steps.get((step, who), 0)
+        self.steps[step, who] = before + 1
+        trouble = self.troubles.get((step, who, before))
+        if trouble:
+            trouble()
+
+    def launches_of(self, runtime: str) -> int:
+        return sum(worker.crew.runtime == runtime for worker in self.workers)
+
+    @property
+    def all_closed(self) -> bool:
+        return all(worker.closed for worker in self.workers)
+
+
+class FakeWorker:
+    """A worker on the real interface; it insists on being awake, and alone, when it is asked."""
+
+    def __init__(self, yard: Yard, crew: Crew, number: int) -> None:
+        self._yard = yard
+        self.crew = crew
+        self.number = number
+        self.ready = self.loaded = self.closed = False
+        self.prepared: set[int] = set()
+
+    def wait_until_ready(self) -> None:
+        self._yard.clock.spend(self._yard.start_ns)
+        self._yard.take("ready", self.crew.runtime)
+        self.ready = True
+
+    def load(self) -> Loaded:
+        self._must_be_at_its_turn()
+        assert self.ready
+        self._yard.take("load", self.crew.runtime)
+        self.loaded = True
+        conditions: dict[str, Scalar] = {"threads": self.crew.threads}
+        return Loaded(10 + self.number, conditions)
+
+    def prepare(self, subject: int) -> Prepared:
+        name = self._step("prepare", subject)
+        assert self.loaded
+        self.prepared.add(subject)
+        return Prepared(self._yard.clock.spend(self._call_ns(name)), {"prepared": name})
+
+    def warm_up(self, subject: int, duration_ns: int) -> float:
+        name = self._step("warm_up", subject)
+        self._yard.clock.spend(duration_ns)
+        return float(self._call_ns(name))
+
+    def time_block(self, subject: int, calls: int, warm_ns: int) -> tuple[int, int]:
+        name = self._step("time_block", subject)
+        assert subject in self.prepared
+        self._yard.clock.spend(warm_ns)
+        start = self._yard.clock()
+        return start, self._yard.clock.spend(calls * self._call_ns(name))
+
+    def time_each(self, subject: int, calls: int, warm_ns: int) -> list[int]:
+        name = self._step("time_each", subject)
+        self._yard.clock.spend(warm_ns)
+        return [self._yard.clock.spend(self._call_ns(name)) for _ in range(calls)]
+
+    def freeze(self) -> None:
+        self._yard.awake.discard(self.number)
+
+    def thaw(self) -> None:
+        assert not self.closed
+        self._yard.awake.add(self.number)
+        self._yard.most_awake = max(self._yard.most_awake, len(self._yard.awake))
+
+    def close(self) -> None:
+        self._yard.awake.discard(self.number)
+        self.closed = True
+
+    def _step(self, step: str, subject: int) -> str:
+        self._must_be_at_its_turn()
+        name = self.crew.subjects[subject].name
+        self._yard.take(step, name)
+        return name
+
+    def _call_ns(self, name: str) -> int:
+        return self._yard.call_ns.get(name, 1_000_000)
+
+    def _must_be_at_its_turn(self) -> None:
+        assert not self.closed
+        assert self._yard.awake == {self.number}
+
+
+def solo(name: str, memory_bytes: int = 0) -> Crew:
+    """A worker with one callable; its runtime bears the same name."""
+    subject = FunctionSubject(name=name, function=b"")
+    return Crew(subjects=(subject,), threads=1, feeds={}, runtime=name, memory_bytes=memory_bytes)
+
+
+def crew_of(runtime: str, *names: str, memory_bytes: int = 0) -> Crew:
+    """A worker with several call styles."""
+    subjects = tuple(ModelSubject(name=name, call=name) for name in names)
+    return Crew(
+        subjects=subjects,
+        threads=1,
+        feeds={},
+        runtime=runtime,
+        model_label=runtime,
+        model_path="model.onnx",
+        memory_bytes=memory_bytes,
+    )

@@ -1,0 +1,116 @@
+"""The innermost loops, on a clock that only the work moves."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from itertools import count
+
+import pytest
+from tests.measure.fakes import FakeClock
+
+from onnxperf.measure import timing
+
+Timer = Callable[[timing.Work, FakeClock], object]
+
+TIMERS: dict[str, Timer] = {
+    "time_block": lambda work, clock: timing.time_block(work, 3, 0, clock),
+    "time_each": lambda work, clock: timing.time_each(work, 3, 0, clock),
+}
+
+
+class Work:
+    """Spends time, and remembers when the garbage collector was on."""
+
+    def __init__(self, clock: FakeClock, *durations_ns: int) -> None:
+        self._clock = clock
+        self._durations_ns = durations_ns
+        self.collecting: list[bool] = []
+
+    @property
+    def calls(self) -> int:
+        return len(self.collecting)
+
+    def __call__(self) -> None:
+        last = len(self._durations_ns) - 1
+        self._clock.spend(self._durations_ns[min(self.calls, last)])
+        self.collecting.append(gc.isenabled())
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture(autouse=True)
+def garbage_collection_is_on_before_and_after() -> Iterator[None]:
+    assert gc.isenabled()
+    yield
+    assert gc.isenabled()
+
+
+@pytest.mark.parametrize(
+    ("duration_ns", "call_ns", "calls"),
+    [(0, 5, 1), (1, 5, 1), (10, 100, 1), (100, 10, 10), (95, 10, 10), (101, 10, 11)],
+)
+def test_warm_up_calls_at_least_once_and_stops_after_the_duration(
+    clock: FakeClock, duration_ns: int, call_ns: int, calls: int
+) -> None:
+    work = Work(clock, call_ns)
+    timing.warm_up(work, duration_ns, clock)
+    assert work.calls == calls
+
+
+@pytest.mark.parametrize(
+    ("durations_ns", "duration_ns", "expected"),
+    [
+        ((10,), 100, 10.0),
+        ((50, 10), 100, 10.0),  # the slow first call lies in the first half
+        ((500, 10), 100, 500.0),  # one call is all there is
+        ((40, 80), 100, 80.0),
+        ((7,), 0, 7.0),
+    ],
+)
+def test_warm_up_estimates_a_call_from_its_second_half(
+    clock: FakeClock, durations_ns: tuple[int, ...], duration_ns: int, expected: float
+) -> None:
+    assert timing.warm_up(Work(clock, *durations_ns), duration_ns, clock) == expected
+
+
+def test_warm_up_of_work_that_no_clock_can_see_takes_no_time(clock: FakeClock) -> None:
+    assert timing.warm_up(Work(clock, 0), 0, clock) == 0.0
+
+
+@pytest.mark.parametrize("calls", [1, 2, 17])
+def test_a_block_times_exactly_its_calls(clock: FakeClock, calls: int) -> None:
+    work = Work(clock, 10)
+    start_ns, duration_ns = timing.time_block(work, calls, 35, clock)
+    assert work.calls == 4 + calls
+    assert start_ns == 1_000 + 4 * 10
+    assert duration_ns == 10 * calls
+
+
+def test_single_calls_have_a_duration_each(clock: FakeClock) -> None:
+    work = Work(clock, 99, 1, 2, 3, 4)
+    assert timing.time_each(work, 4, 0, clock) == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("timer", TIMERS.values(), ids=TIMERS)
+def test_garbage_is_collected_only_in_untimed_calls(clock: FakeClock, timer: Timer) -> None:
+    work = Work(clock, 10)
+    timer(work, clock)
+    assert work.collecting == [True, False, False, False]
+
+
+@pytest.mark.parametrize("timer", TIMERS.values(), ids=TIMERS)
+def test_garbage_is_collected_again_after_an_exception(clock: FakeClock, timer: Timer) -> None:
+    turns = count()
+
+    def work() -> None:
+        clock.spend(1)
+        if next(turns) == 2:
+            raise ValueError("third call")
+
+    with pytest.raises(ValueError, match="third call"):
+        timer(work, clock)
+    assert gc.isenabled()
