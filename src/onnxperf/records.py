@@ -116,6 +116,7 @@ class Subject(Struct, frozen=True, kw_only=True):
     call: str | None = None
     """Call style, where the runtime has several."""
     status: Status = "pending"
+    """How it ended."""
     reason: str = ""
     """Why the status is not ok, or what weakens the verdict."""
 
@@ -128,6 +129,7 @@ class Subject(Struct, frozen=True, kw_only=True):
     looks: int = 0
     """Planned looks at its data that were taken before its race ended."""
     looks_planned: int = 0
+    """Looks that were planned before anything was known."""
     blocks: tuple[Block, ...] = ()
     """Raw timings, in the order of the race."""
     call_ns: tuple[int, ...] = ()
@@ -136,11 +138,11 @@ class Subject(Struct, frozen=True, kw_only=True):
     """What was really used: providers, threads, spinning, versions…"""
 
     mean_ns: float | None = None
-    """Mean time of a call over rounds, adjusted for what each round did to all subjects."""
+    """Mean time of a call over all blocks, scaled to the paired estimate so that it agrees with the speedup."""
     median_ns: float | None = None
     """Median time of a call; the ratio of two medians is the speedup."""
     deviation_ns: float | None = None
-    """Standard deviation of the adjusted block means, per call."""
+    """Standard deviation of the time of a call between blocks, scaled likewise."""
     min_ns: float | None = None
     """Fastest block as measured, per call."""
     max_ns: float | None = None
@@ -156,6 +158,7 @@ class Subject(Struct, frozen=True, kw_only=True):
     speedup_high: float | None = None
     """Upper end of that interval."""
     verdict: Verdict | None = None
+    """What the interval says."""
 
 
 class Case(Struct, frozen=True, kw_only=True):
@@ -170,7 +173,9 @@ class Case(Struct, frozen=True, kw_only=True):
     shapes: dict[str, tuple[int, ...]] = {}
     """Shape of every input."""
     status: Status = "ok"
+    """The first status of its subjects that is neither ok nor skipped."""
     baseline: str | None = None
+    """Name of the subject that the others are compared with."""
     min_effect: float = 0.01
     """The minimum effect that was used: what was asked for, or the noise of this machine if that is larger."""
     interrupted: bool = False
@@ -180,31 +185,42 @@ class Case(Struct, frozen=True, kw_only=True):
     answer: str = ""
     """The result in one plain sentence."""
     subjects: tuple[Subject, ...] = ()
+    """Who raced."""
 
 
 class Machine(Struct, frozen=True, kw_only=True):
     """Where a race took place."""
 
     cpu: str
+    """Model of the processor."""
     vector_extensions: tuple[str, ...]
+    """Instruction sets that matter for arithmetic."""
     cores: int
     """Physical cores that this process may use."""
     logical_cpus: int
     """Logical processors that this process may use."""
     memory_bytes: int
+    """Memory of the machine."""
     available_bytes: int
+    """Memory that was free before the race."""
     system: str
+    """Operating system, its release and the architecture."""
     python: str
+    """Version of Python."""
     versions: dict[str, str]
     """Versions of the libraries that matter, where installed."""
     governor: str | None = None
+    """Frequency governor, where readable."""
     turbo: bool | None = None
+    """Whether the processor may exceed its base frequency, where readable."""
     load_before: float | None = None
     """Load average of the last minute before the race."""
     load_after: float | None = None
+    """The same after the race."""
     throttled_before: int | None = None
-    """Thermal throttling events counted by the kernel."""
+    """Thermal throttling events counted by the kernel before the race, where readable."""
     throttled_after: int | None = None
+    """The same after the race."""
     frozen: bool = True
     """Idle workers were stopped while another one was measured (not possible on Windows)."""
 
@@ -213,7 +229,10 @@ class Bench(Struct, frozen=True, kw_only=True):
     """What `onnxperf bench` found: the document that --json writes."""
 
     version: int = FORMAT_VERSION
+    """Version of this format."""
     machine: Machine
+    """Where it was measured."""
     command: str
     """The command line, or the call in Python."""
     cases: tuple[Case, ...]
+    """One per race; a plain bench has one."""

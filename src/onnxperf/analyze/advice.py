@@ -23,7 +23,7 @@ def answer(subjects: Sequence[Subject], baseline: str | None, min_effect: float,
 
 def _about_one(rival: Subject, base: Subject, min_effect: float, time_s: float) -> str:
     if rival.verdict in ("faster", "slower"):
-        return f"{rival.name} is {_how_much(rival)} {base.name} ({_interval(rival)})."
+        return f"{rival.name} is {_how_much(rival, base)}."
     if rival.verdict == "equivalent":
         return f"{rival.name} and {base.name} are equally fast: they differ by less than {100 * min_effect:.3g} %."
     return (
@@ -40,25 +40,27 @@ def _about_many(rivals: Sequence[Subject], base: Subject, min_effect: float) -> 
         best = faster[0]
         peers = [s.name for s in faster[1:] if (s.speedup_high or 0) >= (best.speedup_low or 0)]
         near = f" {', '.join(peers)} may be as fast." if peers else ""
-        return f"{best.name} is the fastest: {_how_much(best)} {base.name} ({_interval(best)}).{near}{doubt}"
+        return f"{best.name} is the fastest: {_how_much(best, base)}.{near}{doubt}"
     equal = [s.name for s in rivals if s.verdict == "equivalent"]
     same = f" {', '.join(equal)} differ from it by less than {100 * min_effect:.3g} %." if equal else ""
     return f"None is measurably faster than {base.name}.{same}{doubt}"
 
 
-def _how_much(subject: Subject) -> str:
-    speedup = subject.speedup or 1.0
+def _how_much(subject: Subject, base: Subject) -> str:
+    """The difference with its interval, in the words that suit its size and direction."""
+    speedup, low, high = (value or 1.0 for value in (subject.speedup, subject.speedup_low, subject.speedup_high))
     if speedup >= 1.1:
-        return f"{speedup:.3g} times as fast as"
+        return f"{speedup:.3g} times as fast as {base.name} (95 % interval {low:.3g} to {high:.3g})"
     if speedup >= 1:
-        return f"{100 * (speedup - 1):.2g} % faster than"
-    if speedup > 1 / 1.1:
-        return f"{100 * (1 / speedup - 1):.2g} % slower than"
-    return f"{1 / speedup:.3g} times slower than"
+        return f"{_percent(speedup)} faster than {base.name} (95 % interval {_percent(low)} to {_percent(high)})"
+    slower, least, most = 1 / speedup, 1 / high, 1 / low
+    if slower < 1.1:
+        return f"{_percent(slower)} slower than {base.name} (95 % interval {_percent(least)} to {_percent(most)})"
+    return f"slower: it takes {slower:.3g} times as long as {base.name} (95 % interval {least:.3g} to {most:.3g})"
 
 
-def _interval(subject: Subject) -> str:
-    return f"speedup {subject.speedup:.3f}, 95 % interval {subject.speedup_low:.3f} to {subject.speedup_high:.3f}"
+def _percent(ratio: float) -> str:
+    return f"{100 * (ratio - 1):.2g} %"
 
 
 def _more_time(subject: Subject, min_effect: float, time_s: float) -> str:

@@ -45,8 +45,8 @@ def doctor(
 ) -> DoctorResult:
     """Describe this machine and race a small model against itself for `time` seconds.
 
-    What that race could still mistake for a difference is the noise band; later benches claim nothing below it. One
-    thread unless asked otherwise: that measures the machine rather than a thread pool.
+    What that race could still mistake for a difference is the noise band; later benches claim nothing below it,
+    unless `why_not_kept` objects. One thread unless asked otherwise: that measures the machine, not a thread pool.
     """
     session = session_options({"threads": 1 if threads is None else threads})
     options = race_options({"time": time, "min_effect": _TINY_EFFECT})
@@ -57,10 +57,14 @@ def doctor(
     end = race_against_itself(twins.crews, options, progress)
     machine = machines.after_the_race(machine)
     band = noise_band(end)
-    if band is not None and time >= DEFAULT_TIME_S:
-        # A shorter race than a bench's own shows less than a bench can, so it must not raise the bench's threshold.
-        noise.remember(band, machine.cpu, datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
     rows.append(("A/A race", _race_text(twins.crews[0], end)))
+    if band is not None:
+        reason = why_not_kept(band, time, twins.crews[0].threads)
+        if not reason:
+            noise.remember(band, machine.cpu, datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
+        rows.append(
+            ("noise kept for bench", f"no: {reason}" if reason else "yes: it claims nothing smaller from now on")
+        )
     return DoctorResult(machine, rows, band, " ".join([*warnings(machine), conclusion(band, time, end)]))
 
 
@@ -84,6 +88,21 @@ def noise_band(end: RaceEnd) -> float | None:
     if rival.speedup_low is None or rival.speedup_high is None:
         return None
     return max(abs(rival.speedup_low - 1), abs(rival.speedup_high - 1))
+
+
+def why_not_kept(band: float, time: float, threads: int) -> str:
+    """Why later benches must not rely on a band; empty when they should.
+
+    They call equivalent whatever differs by less than it, so a band that is too wide would hide real differences,
+    whereas without a band their own intervals still keep them honest: what is noisy stays undecided.
+    """
+    if time < DEFAULT_TIME_S:
+        return f"a bench takes {DEFAULT_TIME_S:g} s and sees more than a shorter race"
+    if threads > 1:
+        return "with several threads it is the noise of a thread pool"
+    if band > VERY_NOISY:
+        return f"above {VERY_NOISY:.0%} it tells more about this moment than about this machine".replace("%", " %")
+    return ""
 
 
 # ---------------------------------------------------------------- who races

@@ -24,7 +24,7 @@ def bench(
 
     The first subject is the baseline; several MODELS race each other.
 
-    Examples:
+    For example:
 
         onnxperf bench model.onnx --dim batch=8
 
@@ -63,7 +63,7 @@ def bench(
     result = BenchResult(replace(result.record, command=shlex.join(["onnxperf", *sys.argv[1:]])))
     console = make_console(stderr=output.to_stdout)
     if output.quiet:
-        console.print(result.answer, markup=False)
+        console.print(result.answer, markup=False, soft_wrap=True)
     else:
         print_bench(result.record, console)
     output.write(result)

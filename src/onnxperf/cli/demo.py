@@ -11,7 +11,7 @@ def demo(*, common: CommonFlags = CommonFlags()) -> int:
 
     Writes onnxperf-demo.onnx and onnxperf-demo.png into the current folder.
 
-    Examples:
+    For example:
 
         onnxperf demo
     """
@@ -23,7 +23,7 @@ def demo(*, common: CommonFlags = CommonFlags()) -> int:
         result = run_demo(progress=progress)
     console = make_console()
     if common.quiet:
-        console.print(result.answer, markup=False)
+        console.print(result.answer, markup=False, soft_wrap=True)
         return exit_code(result)
     print_bench(result.record, console)
     console.print(f"\nWritten: {MODEL_FILE} (the model) and {CHART_FILE} (the chart).", markup=False)

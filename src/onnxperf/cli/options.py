@@ -1,7 +1,6 @@
 """Options that several commands share, and how their texts become values."""
 
-from __future__ import annotations
-
+# No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

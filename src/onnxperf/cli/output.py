@@ -61,7 +61,7 @@ class OutputFlags(CommonFlags):
         )
         for path, exporter in exporters:
             if path is not None:
-                _write(path, exporter(result.record))
+                write_text(path, exporter(result.record))
         if self.plot is not None:
             result.save(self.plot)
 
@@ -92,7 +92,8 @@ def exit_code(result: BenchResult) -> int:
     return 0 if result.ok else PARTIAL
 
 
-def _write(path: str, data: str | bytes) -> None:
+def write_text(path: str, data: str | bytes) -> None:
+    """Write to a file, or to standard output when its name is -."""
     from onnxperf.render.export import write
 
     content = data.encode() if isinstance(data, str) else data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import platform
 from pathlib import Path
 
@@ -16,24 +17,30 @@ class Noise(Struct, frozen=True, kw_only=True):
 
     machine: str
     band: float
-    """Relative difference below which two equal subjects cannot be told apart."""
+    """Largest relative difference that two equal subjects could still be taken to have, after a race of 6 s or more.
+
+    At most 3 %: the doctor keeps no other (see `why_not_kept` there)."""
     date: str
 
 
 def remember(band: float, cpu: str, date: str) -> None:
-    """Keep the noise for later races; a read-only home is no reason to fail."""
+    """Keep the noise for later races, in place of an older one; a read-only home is no reason to fail."""
+    record = msgspec.json.encode(Noise(machine=_key(cpu), band=band, date=date))
     with contextlib.suppress(OSError):
         _file().parent.mkdir(parents=True, exist_ok=True)
-        _file().write_bytes(msgspec.json.encode(Noise(machine=_key(cpu), band=band, date=date)))
+        # Written aside and moved, so that a race that starts meanwhile reads one record or the other.
+        draft = _file().with_suffix(f".{os.getpid()}")
+        draft.write_bytes(record)
+        draft.replace(_file())
 
 
 def recall(cpu: str) -> Noise | None:
     """The noise that was measured on this very machine, if ever."""
     try:
         noise = msgspec.json.decode(_file().read_bytes(), type=Noise)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
-    return noise if noise.machine == _key(cpu) else None
+    return noise if noise.machine == _key(cpu) and noise.band > 0 else None
 
 
 def _key(cpu: str) -> str:

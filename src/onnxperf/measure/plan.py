@@ -20,10 +20,10 @@ _BLOCK_MARGIN = 1.1
 """Calls are chosen for a little more than BLOCK_NS, so that a block stays above it when the machine speeds up."""
 _OVERHEAD_NS = 300_000
 """Signals and messages around a block."""
-SINGLE_CALLS = 1000
-"""Single calls per subject that are worth having: a p99 needs 662."""
-_SINGLE_CALLS_SHARE = 0.1
-"""Part of the measuring time that goes into single calls."""
+SINGLES_EVERY = 5
+"""Rounds between blocks of single calls, so that these see the same weather as the others."""
+_SINGLE_CALLS = 250
+"""Single calls at a time: after the 20 rounds of the shortest race there are enough of them for a p99."""
 
 
 class Plan(Struct, frozen=True):
@@ -34,18 +34,17 @@ class Plan(Struct, frozen=True):
     calls: tuple[int, ...]
     """Calls per block of each subject."""
     single_calls: tuple[int, ...]
-    """Single calls per subject and launch."""
+    """Single calls of each subject, every SINGLES_EVERY rounds."""
 
 
 def make_plan(call_ns: Sequence[float], options: RaceOptions) -> Plan:
     """Plan a race of subjects whose calls take about `call_ns`."""
     calls = tuple(options.calls or calls_per_block(each) for each in call_ns)
-    budget_ns = (options.time or DEFAULT_TIME_S) * 1e9
-    allowance_ns = budget_ns * _SINGLE_CALLS_SHARE / len(call_ns)
-    single_calls = tuple(min(SINGLE_CALLS, int(allowance_ns / max(each, 1.0))) for each in call_ns)
+    single_calls = tuple(min(_SINGLE_CALLS, int(BLOCK_NS / max(each, 1.0))) for each in call_ns)
     if options.blocks:
         return Plan((options.blocks,), calls, single_calls)
-    round_ns = sum(_turn_ns(each, count) for each, count in zip(call_ns, calls, strict=True))
+    budget_ns = (options.time or DEFAULT_TIME_S) * 1e9
+    round_ns = sum(map(_turn_ns, call_ns, calls)) + sum(map(_turn_ns, call_ns, single_calls)) / SINGLES_EVERY
     rounds = int(budget_ns / round_ns)
     if options.time is None:
         rounds = max(rounds, min(MIN_ROUNDS, int(_LONGEST_DEFAULT_TIME_S * 1e9 / round_ns)))
@@ -64,7 +63,7 @@ def looks_at(rounds: int) -> tuple[int, ...]:
 
 
 def _turn_ns(call_ns: float, calls: int) -> float:
-    return calls * call_ns + max(WARM_NS, call_ns) + _OVERHEAD_NS
+    return calls * call_ns + max(WARM_NS, call_ns) + _OVERHEAD_NS if calls else 0.0
 
 
 def balanced_orders(subjects: int, seed: int) -> Iterator[list[int]]:

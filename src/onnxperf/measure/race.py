@@ -94,7 +94,8 @@ def _race_batch(lanes: Sequence[Lane], first_round: int, options: RaceOptions, t
                 tell(f"round {rounds - first_round + 1} of at most {looks[-1]}")
                 _run_round(fleet, [lanes[index] for index in next(orders)], rounds)
                 rounds += 1
-            _time_single_calls(fleet, tell)
+                if (rounds - first_round) % planning.SINGLES_EVERY == 0:
+                    _time_single_calls(fleet)
             for lane in lanes:
                 lane.looks, lane.looks_planned = number, len(looks)
             if tools.settled([lane.record() for lane in lanes]):
@@ -132,10 +133,9 @@ def _run_round(fleet: Fleet, order: Sequence[Lane], number: int) -> None:
                 lane.blocks.append(block)
 
 
-def _time_single_calls(fleet: Fleet, tell: Callable[[str], None]) -> None:
+def _time_single_calls(fleet: Fleet) -> None:
+    """Time calls one by one for the percentiles; blocks of one call are single calls already."""
     for lane in fleet.alive():
-        calls = min(lane.single_calls, planning.SINGLE_CALLS - len(lane.each_ns))
-        if calls > 0 and lane.calls > 1:
-            tell(f"single calls of {lane.name}")
+        if lane.calls > 1 and lane.single_calls:
             with fleet.turn(lane) as worker:
-                lane.each_ns += worker.time_each(lane.seat, calls, planning.WARM_NS)
+                lane.each_ns += worker.time_each(lane.seat, lane.single_calls, planning.WARM_NS)

@@ -105,7 +105,7 @@ def _revive(subject: FunctionSubject, arguments: list[Any]) -> tuple[Callable[[]
         sklearn = importlib.import_module("sklearn")
         sklearn.set_config(assume_finite=not subject.check_finite)
         conditions = {"scikit-learn": sklearn.__version__, "assume_finite": not subject.check_finite}
-    return partial(function, *arguments), conditions
+    return (partial(function, *arguments) if arguments else function), conditions
 
 
 def _describe(error: Exception) -> Failed:

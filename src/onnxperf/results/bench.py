@@ -56,8 +56,8 @@ class BenchResult:
 
     @property
     def ok(self) -> bool:
-        """Whether every subject was measured without a fault."""
-        return all(subject.status == "ok" for subject in self.subjects)
+        """Whether every subject was measured without a fault, those aside that had to be skipped."""
+        return all(subject.status in ("ok", "skipped") for subject in self.subjects)
 
     @property
     def interrupted(self) -> bool:

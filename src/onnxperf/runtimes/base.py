@@ -60,7 +60,7 @@ class Runner:
 
     def run(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
         """Predict once; returns the outputs by name."""
-        arrays = {name: np.asarray(value) for name, value in feeds.items()}
+        arrays = {name: _native(np.asarray(value)) for name, value in feeds.items()}
         check_names(arrays, self.input_names)
         outputs = self.session.bind(self.call, arrays, {})()
         return dict(zip(self.output_names, map(_as_numpy, outputs), strict=True))
@@ -95,6 +95,11 @@ def check_names(feeds: Arrays, expected: Sequence[str]) -> None:
 def cast_feeds(feeds: Arrays, casts: Mapping[str, str]) -> dict[str, Array]:
     """Convert the inputs that `casts` names, and keep the others as they are."""
     return {name: array.astype(casts[name]) if name in casts else array for name, array in feeds.items()}
+
+
+def _native(array: Array) -> Array:
+    """Runtimes read foreign byte order as if it were their own, and say nothing."""
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def _as_numpy(output: Any) -> Any:

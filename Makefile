@@ -1,0 +1,45 @@
+# `make demo` and `make test` need only Python (3.11 or newer) and make; everything else goes into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: demo test quick lint benchmarks examples clean
+
+demo: $(VENV)/demo.ok
+	$(BIN)/onnxperf demo
+
+test: lint
+	$(BIN)/python -m pytest
+
+quick: $(VENV)/dev.ok
+	$(BIN)/python -m pytest -m "not slow"
+
+lint: $(VENV)/dev.ok
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+benchmarks: $(VENV)/dev.ok
+	$(BIN)/python -m benchmarks.startup
+	$(BIN)/python -m benchmarks.fidelity
+
+examples: $(VENV)/dev.ok
+	$(BIN)/python examples/call_styles.py
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(VENV)/demo.ok: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) install -c constraints.txt -e '.[cpu]'
+	touch $@
+
+$(VENV)/dev.ok: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) install -c constraints.txt -e '.[dev]'
+	touch $@
+
+# Debian ships venv apart from Python; it is installed only where it is missing and we are allowed to.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "onnxperf needs Python 3.11 or newer: make PYTHON=python3.11 …"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -qy python3-venv; } || { echo "install the package python3-venv first"; exit 1; }
+	$(PYTHON) -m venv $(VENV)

@@ -1,0 +1,62 @@
+"""Write docs/records.md from the docstrings of the records: python docs/make_records.py."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[1] / "src" / "onnxperf" / "records.py"
+PAGE = Path(__file__).with_name("records.md")
+EXPORTED = ("Bench", "Case", "Subject", "Block", "Machine")
+HEAD = """# Records
+
+What `onnxperf bench --json` writes is a `Bench`. Times end in `_ns` (nanoseconds), sizes in `_bytes`; what is unknown
+is `null`. `version` changes when a field changes its meaning or disappears, not when one is added.
+`onnxperf.render.export.from_json` reads the file back, typed.
+
+Status: `ok`, `differs`, `failed`, `timeout`, `oom`, `crashed`, `skipped` (and `pending`, `running`).
+Verdict: `baseline`, `faster`, `slower`, `equivalent`, `undecided`.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    tree = ast.parse(SOURCE.read_text(encoding="utf-8"))
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    return "\n".join([HEAD, *("\n".join(_section(classes[name])) for name in EXPORTED)])
+
+
+def fields(record: ast.ClassDef) -> Iterator[tuple[str, str, str]]:
+    """Name, type and meaning of every field."""
+    for node, following in pairwise([*record.body, ast.Pass()]):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            text = following.value if isinstance(following, ast.Expr) else None
+            meaning = str(text.value) if isinstance(text, ast.Constant) else ""
+            yield node.target.id, _type(ast.unparse(node.annotation)), meaning
+
+
+def _section(record: ast.ClassDef) -> list[str]:
+    rows = [f"| `{name}` | {kind} | {meaning} |" for name, kind, meaning in fields(record)]
+    return [
+        f"## {record.name}",
+        "",
+        ast.get_docstring(record) or "",
+        "",
+        "| field | type | meaning |",
+        "|---|---|---|",
+        *rows,
+        "",
+    ]
+
+
+def _type(annotation: str) -> str:
+    words = {" | None": " or null", "tuple[": "list of ", "dict[str, ": "object of ", ", ...]": "", "]": ""}
+    for python, plain in words.items():
+        annotation = annotation.replace(python, plain)
+    return annotation
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

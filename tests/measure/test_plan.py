@@ -1,0 +1,138 @@
+"""The arithmetic of a race."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import islice, pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onnxperf.measure import plan as planning
+from onnxperf.records import MIN_ROUNDS, RaceOptions
+
+CALL_TIMES = st.floats(0, 1e12)
+SUBJECTS = st.lists(CALL_TIMES, min_size=1, max_size=12)
+
+
+def race_s(call_ns: list[float], plan: planning.Plan) -> float:
+    """Seconds of timed and untimed calls that a plan asks for at most, single calls aside."""
+    turns = zip(call_ns, plan.calls, strict=True)
+    round_ns = sum(calls * each + max(planning.WARM_NS, each) for each, calls in turns)
+    return plan.looks[-1] * round_ns / 1e9
+
+
+@given(CALL_TIMES)
+def test_a_block_lasts_as_long_as_it_must_and_not_much_longer(call_ns: float) -> None:
+    calls = planning.calls_per_block(call_ns)
+    assert calls >= 1
+    if call_ns >= 1:
+        assert calls * call_ns >= planning.BLOCK_NS
+        assert (calls - 1) * call_ns <= 1.2 * planning.BLOCK_NS
+
+
+@pytest.mark.parametrize(
+    ("call_ns", "calls"), [(1e9, 1), (11e6, 1), (10e6, 2), (1e6, 11), (1e3, 11_000), (0, 11_000_000)]
+)
+def test_calls_per_block_by_hand(call_ns: float, calls: int) -> None:
+    assert planning.calls_per_block(call_ns) == calls
+
+
+@given(st.integers(1, 100_000))
+def test_looks_increase_to_the_last_round_and_none_comes_before_the_least_rounds(rounds: int) -> None:
+    looks = planning.looks_at(rounds)
+    assert looks[-1] == rounds
+    assert all(a < b for a, b in pairwise(looks))
+    assert len(looks) <= planning.LOOKS
+    assert all(look >= MIN_ROUNDS for look in looks[:-1])
+
+
+@pytest.mark.parametrize(
+    ("rounds", "looks"),
+    [
+        (1, (1,)),
+        (20, (20,)),
+        (21, (20, 21)),
+        (30, (20, 30)),
+        (33, (20, 22, 33)),
+        (60, (20, 40, 60)),
+        (300, (100, 200, 300)),
+    ],
+)
+def test_looks_by_hand(rounds: int, looks: tuple[int, ...]) -> None:
+    assert planning.looks_at(rounds) == looks
+
+
+@given(SUBJECTS, st.integers(1, 500), st.integers(1, 500))
+def test_blocks_and_calls_fixed_by_hand_are_kept(call_ns: list[float], blocks: int, calls: int) -> None:
+    plan = planning.make_plan(call_ns, RaceOptions(blocks=blocks, calls=calls))
+    assert plan.looks == (blocks,)
+    assert plan.calls == (calls,) * len(call_ns)
+
+
+@given(SUBJECTS)
+def test_every_plan_has_a_place_for_every_subject(call_ns: list[float]) -> None:
+    plan = planning.make_plan(call_ns, RaceOptions())
+    assert len(plan.calls) == len(plan.single_calls) == len(call_ns)
+    assert plan.looks[-1] >= 1
+    assert all(0 <= calls <= planning.SINGLE_CALLS for calls in plan.single_calls)
+
+
+@given(st.lists(st.floats(1, 1e9), min_size=1, max_size=8))
+def test_subjects_get_the_least_rounds_by_default_unless_that_takes_over_a_minute(call_ns: list[float]) -> None:
+    plan = planning.make_plan(call_ns, RaceOptions())
+    assert race_s(call_ns, plan) <= 60
+    # A round more would have cost: either there are enough rounds or a minute is nearly full.
+    if plan.looks[-1] < MIN_ROUNDS:
+        round_s = race_s(call_ns, plan) / plan.looks[-1]
+        assert race_s(call_ns, plan) + 1.1 * round_s > 60
+
+
+@pytest.mark.parametrize(
+    ("call_s", "time", "rounds"),
+    [
+        (0.1, None, 29),  # 0.2 s a turn with its untimed call: 6 s
+        (0.5, None, 20),  # 20 s, but a verdict needs 20 rounds
+        (2.0, None, 14),  # a minute is the end of patience
+        (100.0, None, 1),
+        (0.5, 5.0, 4),  # an explicit time is honoured
+        (0.5, 100.0, 99),
+        (100.0, 1.0, 1),
+    ],
+)
+def test_slow_subjects_by_hand(call_s: float, time: float | None, rounds: int) -> None:
+    assert planning.make_plan([call_s * 1e9], RaceOptions(time=time)).looks[-1] == rounds
+
+
+@given(st.lists(st.floats(1, 1e7), min_size=1, max_size=6), st.floats(1, 600))
+def test_an_explicit_time_is_honoured(call_ns: list[float], time: float) -> None:
+    plan = planning.make_plan(call_ns, RaceOptions(time=time))
+    spent = race_s(call_ns, plan)
+    round_s = spent / plan.looks[-1]
+    assert spent <= max(time, round_s)
+    assert spent >= 0.9 * time - 2 * round_s
+
+
+@given(st.integers(1, 9), st.integers(0, 2**32))
+def test_every_order_names_everyone_once(subjects: int, seed: int) -> None:
+    for order in islice(planning.balanced_orders(subjects, seed), 40):
+        assert sorted(order) == list(range(subjects))
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("subjects", range(2, 10))
+def test_everyone_follows_everyone_else_equally_often(subjects: int, seed: int) -> None:
+    cycle = subjects * (1 + subjects % 2)
+    orders = list(islice(planning.balanced_orders(subjects, seed), cycle))
+    follows = Counter(pair for order in orders for pair in pairwise(order))
+    assert len(follows) == subjects * (subjects - 1)
+    assert len(set(follows.values())) == 1
+    places = Counter((place, who) for order in orders for place, who in enumerate(order))
+    assert len(set(places.values())) == 1
+
+
+def test_orders_depend_on_the_seed_alone() -> None:
+    first, again, other = (list(islice(planning.balanced_orders(5, seed), 20)) for seed in (1, 1, 2))
+    assert first == again
+    assert first != other

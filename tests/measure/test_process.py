@@ -1,0 +1,375 @@
+"""Real workers: what they are given, how they stop, and how their end is told."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+import cloudpickle
+import numpy as np
+import psutil
+import pytest
+
+from onnxperf.errors import BadModel, SubjectError, WorkerLost
+from onnxperf.measure.messages import Crew, FunctionSubject, ModelSubject, pack_feeds
+from onnxperf.measure.process import CAN_FREEZE, ProcessWorker
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and process groups are POSIX's")
+freezing = pytest.mark.skipif(not CAN_FREEZE or sys.platform != "linux", reason="reads the state in /proc")
+
+Function = Callable[..., object]
+Start = Callable[..., ProcessWorker]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Starts workers of functions; none outlives the test."""
+    workers: list[ProcessWorker] = []
+
+    def start_one(*functions: Function, timeout_s: float = 60.0, threads: int = 1, **feeds: Any) -> ProcessWorker:
+        subjects = tuple(
+            FunctionSubject(name=f"f{n}", function=cloudpickle.dumps(function)) for n, function in enumerate(functions)
+        )
+        crew = Crew(subjects=subjects, threads=threads, feeds=pack_feeds(feeds))
+        workers.append(ProcessWorker(crew, timeout_s))
+        workers[-1].wait_until_ready()
+        workers[-1].load()
+        return workers[-1]
+
+    yield start_one
+    for worker in workers:
+        worker.close()
+
+
+def pid_of(worker: ProcessWorker) -> int:
+    return worker._process.pid
+
+
+def state_of(pid: int) -> str:
+    """The letter that the kernel shows for a process: T is stopped."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def gone(pid: int) -> bool:
+    """Whether a process ends within a few seconds (a zombie has ended)."""
+    try:
+        process = psutil.Process(pid)
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return True
+        psutil.wait_procs([process], timeout=10)
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+# ---------------------------------------------------------------- a worker at work
+
+
+def test_a_worker_calls_a_function_with_the_feeds_in_order(start: Start, tmp_path: Path) -> None:
+    seen = str(tmp_path / "seen")
+
+    def remember(x: Any, y: Any) -> None:
+        from pathlib import Path as P
+
+        P(seen).write_text(f"{x.shape} {x.dtype} {y.tolist()}")
+
+    worker = start(remember, X=np.ones((2, 3), np.float32), Y=np.array([4, 5]))
+    worker.prepare(0)
+    assert Path(seen).read_text() == "(2, 3) float32 [4, 5]"
+
+
+def test_times_come_back_in_nanoseconds_of_the_common_clock(start: Start) -> None:
+    worker = start(lambda: sum(range(100)))
+    before = time.perf_counter_ns()
+    assert worker.prepare(0).first_call_ns > 0
+    assert worker.warm_up(0, 1000) > 0
+    start_ns, duration_ns = worker.time_block(0, 50, 1000)
+    assert before < start_ns < start_ns + duration_ns < time.perf_counter_ns()
+    assert len(worker.time_each(0, 7, 0)) == 7
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_thread_variables_are_set_before_anything_is_imported(start: Start, tmp_path: Path, threads: int) -> None:
+    seen = str(tmp_path / "seen")
+
+    def remember() -> None:
+        import os
+        from pathlib import Path as P
+
+        P(seen).write_text(" ".join(os.environ[f"{name}_NUM_THREADS"] for name in ("OMP", "OPENBLAS", "MKL")))
+
+    start(remember, threads=threads).prepare(0)
+    assert Path(seen).read_text() == f"{threads} {threads} {threads}"
+
+
+def test_what_a_subject_prints_does_not_reach_our_output(start: Start, capfd: pytest.CaptureFixture[str]) -> None:
+    def chatter() -> None:
+        import os
+        import sys
+
+        print("printed")
+        print("complained", file=sys.stderr, flush=True)
+        os.write(1, b"written")
+
+    start(chatter).prepare(0)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_subjects_of_one_worker_share_its_process(start: Start, tmp_path: Path) -> None:
+    seen = str(tmp_path / "seen")
+
+    def remember() -> None:
+        import os
+        from pathlib import Path as P
+
+        with P(seen).open("a") as file:
+            file.write(f"{os.getpid()} ")
+
+    worker = start(remember, remember)
+    worker.prepare(0)
+    worker.prepare(1)
+    assert Path(seen).read_text().split() == [str(pid_of(worker))] * 2
+
+
+# ---------------------------------------------------------------- freeze and thaw
+
+
+@freezing
+def test_a_frozen_worker_is_stopped_when_freeze_returns_and_goes_on_when_thawed(start: Start) -> None:
+    def spin() -> None:
+        import threading
+        import time
+
+        def turn() -> None:
+            while True:
+                time.perf_counter_ns()
+
+        for _ in range(2):
+            threading.Thread(target=turn, daemon=True).start()
+
+    worker = start(spin, nothing_local())
+    worker.prepare(0)
+    worker.prepare(1)
+    for _ in range(20):
+        worker.freeze()
+        assert state_of(pid_of(worker)) == "T"
+        tasks = Path(f"/proc/{pid_of(worker)}/task").iterdir()
+        assert {(task / "stat").read_text().rpartition(")")[2].split()[0] for task in tasks} == {"T"}
+        worker.thaw()
+        assert state_of(pid_of(worker)) != "T"
+        assert worker.warm_up(1, 0) >= 0
+
+
+def nothing_local() -> Function:
+    return lambda: None
+
+
+@freezing
+def test_freezing_twice_or_thawing_what_is_awake_does_no_harm(start: Start) -> None:
+    worker = start(nothing_local())
+    worker.thaw()
+    worker.freeze()
+    worker.freeze()
+    assert state_of(pid_of(worker)) == "T"
+    worker.thaw()
+    assert worker.prepare(0).first_call_ns >= 0
+
+
+@freezing
+def test_a_frozen_worker_can_be_closed(start: Start) -> None:
+    worker = start(nothing_local())
+    worker.freeze()
+    worker.close()
+    assert gone(pid_of(worker))
+
+
+@freezing
+def test_freezing_a_worker_that_has_died_does_not_hang(start: Start) -> None:
+    worker = start(nothing_local())
+    os.kill(pid_of(worker), signal.SIGKILL)
+    worker.freeze()
+    worker.thaw()
+    with pytest.raises(WorkerLost, match="SIGKILL"):
+        worker.prepare(0)
+
+
+# ---------------------------------------------------------------- ends
+
+
+def abort() -> Function:
+    def call() -> NoReturn:
+        import os
+
+        os.abort()
+
+    return call
+
+
+def ended_by(name: str) -> Function:
+    def call() -> None:
+        import os
+        import signal
+
+        os.kill(os.getpid(), signal.Signals[name])
+
+    return call
+
+
+def exit_with(code: int, farewell: str = "") -> Function:
+    def call() -> None:
+        import os
+        import sys
+
+        print(farewell, file=sys.stderr, flush=True)
+        os._exit(code)
+
+    return call
+
+
+def leave(code: int) -> Function:
+    def call() -> None:
+        import sys
+
+        sys.exit(code)
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (abort(), "killed by SIGABRT"),
+        (ended_by("SIGSEGV"), "killed by SIGSEGV"),
+        (ended_by("SIGTERM"), "killed by SIGTERM"),
+        (ended_by("SIGKILL"), "killed by SIGKILL from outside"),
+        (exit_with(3), "its process ended with exit code 3"),
+        (exit_with(0), "its process ended with exit code 0"),
+        (leave(3), "its process ended with exit code 3"),
+        (exit_with(4, "one\nlast words "), "its process ended with exit code 4: last words"),
+    ],
+)
+def test_a_subject_that_ends_its_process_is_lost_with_a_reason(start: Start, function: Function, reason: str) -> None:
+    worker = start(function)
+    with pytest.raises(WorkerLost) as lost:
+        worker.prepare(0)
+    assert lost.value.status == "crashed"
+    assert lost.value.reason == reason
+    assert gone(pid_of(worker))
+
+
+def test_a_worker_killed_from_outside_between_two_requests_is_lost(start: Start) -> None:
+    worker = start(nothing_local())
+    worker.prepare(0)
+    os.kill(pid_of(worker), signal.SIGKILL)
+    with pytest.raises(WorkerLost, match="SIGKILL from outside") as lost:
+        worker.time_block(0, 1, 0)
+    assert lost.value.status == "crashed"
+
+
+def test_a_worker_killed_while_frozen_is_lost(start: Start) -> None:
+    worker = start(nothing_local())
+    worker.freeze()
+    os.kill(pid_of(worker), signal.SIGKILL)
+    worker.thaw()
+    with pytest.raises(WorkerLost, match="SIGKILL from outside"):
+        worker.prepare(0)
+
+
+def test_a_subject_that_hangs_is_lost_and_its_process_is_gone(start: Start) -> None:
+    def hang() -> None:
+        import time
+
+        time.sleep(3600)
+
+    worker = start(hang, timeout_s=60.0)
+    worker._timeout_s = 0.3  # starting up may take longer than this on a busy machine
+    with pytest.raises(WorkerLost, match=r"no answer within 0\.3 s") as lost:
+        worker.prepare(0)
+    assert lost.value.status == "timeout"
+    assert gone(pid_of(worker))
+
+
+def forking(then: str) -> Callable[[str], Function]:
+    """A subject that starts a child, writes its number to a file, and then ends in some way."""
+
+    def make(file: str) -> Function:
+        def call() -> None:
+            import os
+            import subprocess
+            import sys
+            import time
+            from pathlib import Path as P
+
+            child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
+            P(file).write_text(str(child.pid))
+            if then == "crash":
+                os.abort()
+            if then == "hang":
+                time.sleep(3600)
+
+        return call
+
+    return make
+
+
+@pytest.mark.parametrize("ending", ["close", "crash", "hang"])
+def test_children_that_a_subject_starts_end_with_it(start: Start, tmp_path: Path, ending: str) -> None:
+    file = tmp_path / "child"
+    worker = start(forking(ending)(str(file)))
+    if ending == "close":
+        worker.prepare(0)
+    else:
+        worker._timeout_s = 3.0
+        with pytest.raises(WorkerLost):
+            worker.prepare(0)
+    worker.close()
+    assert gone(int(file.read_text()))
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "reason"),
+    [
+        ("ValueError('wrong')", "failed", "ValueError: wrong"),
+        ("ValueError('two\\n   lines')", "failed", "ValueError: two lines"),
+        ("KeyError('x')", "failed", "KeyError: 'x'"),
+        ("MemoryError()", "oom", "MemoryError"),
+        ("RuntimeError('std::bad_alloc')", "oom", "RuntimeError: std::bad_alloc"),
+    ],
+)
+def test_an_exception_is_one_line_and_the_worker_lives_on(start: Start, error: str, status: str, reason: str) -> None:
+    def fail() -> None:
+        raise eval(error)
+
+    worker = start(fail, nothing_local())
+    with pytest.raises(SubjectError) as failed:
+        worker.prepare(0)
+    assert not isinstance(failed.value, WorkerLost)
+    assert (failed.value.status, failed.value.reason) == (status, reason)
+    assert worker.prepare(1).first_call_ns >= 0
+
+
+def test_a_model_that_cannot_be_loaded_is_bad_input_and_the_worker_lives_on(tmp_path: Path) -> None:
+    path = tmp_path / "no.onnx"
+    path.write_bytes(b"no model")
+    subjects = (ModelSubject(name="run", call="run"),)
+    crew = Crew(subjects=subjects, threads=1, feeds={}, runtime="ort", model_path=str(path))
+    worker = ProcessWorker(crew, 60.0)
+    try:
+        worker.wait_until_ready()
+        with pytest.raises(BadModel, match="onnxruntime .* cannot load the model"):
+            worker.load()
+        assert worker._process.poll() is None
+    finally:
+        worker.close()
+
+
+def test_closing_twice_does_no_harm(start: Start) -> None:
+    worker = start(nothing_local())
+    worker.close()
+    worker.close()
+    assert gone(pid_of(worker))

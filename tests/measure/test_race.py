@@ -1,0 +1,361 @@
+"""The race, with fake workers on the real interface and a clock that only they move."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import NoReturn
+
+import pytest
+from tests.measure.fakes import Yard, crew_of, solo
+
+from onnxperf.errors import BadModel, SubjectError, WorkerLost
+from onnxperf.measure import plan as planning
+from onnxperf.measure.fleet import Lane
+from onnxperf.measure.messages import Crew
+from onnxperf.measure.race import RaceEnd, Tools, into_batches, race
+from onnxperf.records import RaceOptions, Subject
+
+
+def never(subjects: Sequence[Subject]) -> bool:
+    return False
+
+
+def run(
+    yard: Yard,
+    crews: Sequence[Crew],
+    settled: Callable[[Sequence[Subject]], bool] = never,
+    memory_bytes: int | None = None,
+    **options: object,
+) -> RaceEnd:
+    """A race in the yard; whatever happens, no two workers were ever awake, and none is left."""
+    tools = Tools(launch=yard.launch, settled=settled, clock=yard.clock, memory_bytes=memory_bytes)
+    try:
+        return race(crews, RaceOptions(**options), tools)  # type: ignore[arg-type]
+    finally:
+        assert yard.most_awake <= 1
+        assert yard.all_closed
+
+
+def raising(error: BaseException) -> Callable[[], NoReturn]:
+    def trouble() -> NoReturn:
+        raise error
+
+    return trouble
+
+
+def lost(status: str = "crashed") -> Callable[[], NoReturn]:
+    return raising(WorkerLost(status, f"{status} for a test"))  # type: ignore[arg-type]
+
+
+def rounds_of(subject: Subject) -> list[int]:
+    return [block.round for block in subject.blocks]
+
+
+# ---------------------------------------------------------------- the course of a race
+
+
+def test_blocks_keep_round_position_launch_calls_and_start() -> None:
+    yard = Yard(call_ns={"a": 1_000_000, "b": 2_000_000})
+    end = run(yard, [solo("a"), solo("b")], blocks=6, calls=4, warmup=0.0)
+    a, b = end.subjects
+    assert (a.name, b.name, end.interrupted, end.batches) == ("a", "b", False, 1)
+    assert rounds_of(a) == rounds_of(b) == list(range(6))
+    for mine, theirs in zip(a.blocks, b.blocks, strict=True):
+        assert {mine.position, theirs.position} == {0, 1}
+        assert (mine.start_ns < theirs.start_ns) == (mine.position < theirs.position)
+    assert {block.position for block in a.blocks} == {0, 1}
+    assert {(block.calls, block.launch, block.duration_ns) for block in a.blocks} == {(4, 0, 4_000_000)}
+    assert {block.duration_ns for block in b.blocks} == {8_000_000}
+    starts = sorted(block.start_ns for subject in end.subjects for block in subject.blocks)
+    assert len(set(starts)) == 12
+
+
+def test_records_say_who_was_measured_and_how_it_started() -> None:
+    yard = Yard(call_ns={"run": 5, "run-c": 7})
+    end = run(yard, [crew_of("ort", "run", "run-c")], blocks=1, calls=1, warmup=0.0)
+    fast, slow = end.subjects
+    assert (fast.model, fast.runtime, fast.call, fast.status) == ("ort", "ort", "run", "ok")
+    assert (fast.load_ns, fast.first_call_ns, slow.first_call_ns) == (10, 5, 7)
+    assert slow.conditions == {"threads": 1, "prepared": "run-c"}
+    assert yard.launches_of("ort") == 1
+
+
+def test_a_single_subject_is_measured_alone() -> None:
+    end = run(Yard(), [solo("a")], blocks=3, calls=2)
+    assert rounds_of(end.subjects[0]) == [0, 1, 2]
+
+
+def test_the_warm_up_asked_for_comes_before_the_first_block_of_a_launch() -> None:
+    yard = Yard()
+    end = run(yard, [solo("a")], blocks=1, calls=1, warmup=0.5)
+    assert end.subjects[0].blocks[0].start_ns >= 500_000_000
+
+
+def test_progress_is_told_between_blocks_only_and_never_goes_back() -> None:
+    yard = Yard()
+    told: list[float] = []
+
+    def progress(done: float, text: str) -> None:
+        assert text
+        # Only a worker that is starting up may be awake.
+        assert not yard.awake or not text.startswith("round")
+        told.append(done)
+
+    tools = Tools(launch=yard.launch, settled=never, clock=yard.clock, progress=progress)
+    race([solo("a"), solo("b")], RaceOptions(time=2.0), tools)
+    assert told == sorted(told)
+    assert 0.0 <= told[0] <= told[-1] <= 1.0
+
+
+# ---------------------------------------------------------------- looks and launches
+
+
+def three_looks(yard: Yard, settled: Callable[[Sequence[Subject]], bool] = never, **options: object) -> RaceEnd:
+    """A race of two subjects that is planned for 60 rounds and looks after 20, 40 and 60."""
+    turn_s = (11_000_000 + planning.WARM_NS + 300_000) / 1e9
+    return run(yard, [solo("a"), solo("b")], settled, time=60.5 * 2 * turn_s, **options)
+
+
+def test_workers_are_launched_anew_for_every_look_when_starts_are_cheap() -> None:
+    yard = Yard()
+    end = three_looks(yard)
+    for subject in end.subjects:
+        assert [block.launch for block in subject.blocks] == [0] * 20 + [1] * 20 + [2] * 20
+        assert (subject.looks, subject.looks_planned) == (3, 3)
+    assert (yard.launches_of("a"), yard.launches_of("b")) == (3, 3)
+
+
+def test_load_and_first_call_are_medians_over_launches() -> None:
+    yard = Yard()
+    assert three_looks(yard).subjects[0].load_ns == 12  # workers 0, 2 and 4 took 10, 12 and 14
+
+
+def test_workers_stay_when_starting_them_is_costly() -> None:
+    yard = Yard(start_ns=2_000_000_000)
+    end = three_looks(yard)
+    assert {block.launch for subject in end.subjects for block in subject.blocks} == {0}
+    assert len(yard.workers) == 2
+
+
+def test_a_small_claim_is_worth_a_costly_start() -> None:
+    yard = Yard(start_ns=2_000_000_000)
+    three_looks(yard, min_effect=0.005)
+    assert len(yard.workers) == 6
+
+
+@pytest.mark.parametrize(("look", "rounds"), [(1, 20), (2, 40), (3, 60)])
+def test_a_race_stops_at_the_look_where_it_is_settled(look: int, rounds: int) -> None:
+    looks = count(1)
+    seen: list[int] = []
+
+    def settled(subjects: Sequence[Subject]) -> bool:
+        seen.append(len(subjects[0].blocks))
+        return next(looks) == look
+
+    end = three_looks(Yard(), settled)
+    assert seen == [20, 40, 60][:look]
+    assert [len(subject.blocks) for subject in end.subjects] == [rounds, rounds]
+    assert [(subject.looks, subject.looks_planned) for subject in end.subjects] == [(look, 3)] * 2
+
+
+# ---------------------------------------------------------------- single calls
+
+
+def test_single_calls_come_from_blocks_of_their_own() -> None:
+    yard = Yard(call_ns={"a": 1_000_000})
+    end = run(yard, [solo("a")], blocks=3, calls=5, time=2.0)
+    assert end.subjects[0].call_ns == (1_000_000,) * 200  # a tenth of the time
+    assert len(end.subjects[0].blocks) == 3
+    assert yard.steps["time_each", "a"] == 1
+
+
+def test_there_are_never_more_single_calls_than_are_worth_having() -> None:
+    end = three_looks(Yard(call_ns={"a": 100_000}))
+    assert len(end.subjects[0].call_ns) == planning.SINGLE_CALLS
+
+
+def test_blocks_of_one_call_are_single_calls() -> None:
+    yard = Yard(call_ns={"a": 50_000_000})
+    end = run(yard, [solo("a")], time=5.0)
+    subject = end.subjects[0]
+    assert len(subject.call_ns) == len(subject.blocks) > 20
+    assert ("time_each", "a") not in yard.steps
+
+
+# ---------------------------------------------------------------- what goes wrong
+
+
+@pytest.mark.parametrize("status", ["crashed", "timeout", "oom"])
+@pytest.mark.parametrize("block", [0, 3])
+def test_a_subject_whose_worker_is_lost_is_a_row_and_its_mates_finish(status: str, block: int) -> None:
+    yard = Yard(troubles={("time_block", "run-c", block): lost(status)})
+    crews = [crew_of("ort", "run", "run-c", "ort-values"), solo("skl")]
+    end = run(yard, crews, blocks=6, calls=2)
+    run_, run_c, values, skl = end.subjects
+    assert (run_c.status, run_c.reason) == (status, f"{status} for a test")
+    assert rounds_of(run_c) == list(range(block))
+    for mate in (run_, values, skl):
+        assert mate.status == "ok"
+        assert rounds_of(mate) == list(range(6))
+    assert (yard.launches_of("ort"), yard.launches_of("skl")) == (2, 1)
+    assert {b.launch for b in run_.blocks} <= {0, 1}
+    assert run_.blocks[-1].launch == 1
+    assert {b.launch for b in skl.blocks} == {0}
+    assert [s.name for s in yard.workers[-1].crew.subjects] == ["run", "ort-values"]
+
+
+@pytest.mark.parametrize("step", ["prepare", "warm_up"])
+@pytest.mark.parametrize("who", ["run", "run-c", "ort-values"])
+def test_a_worker_lost_before_the_race_takes_only_the_culprit_with_it(step: str, who: str) -> None:
+    yard = Yard(troubles={(step, who, 0): lost()})
+    end = run(yard, [crew_of("ort", "run", "run-c", "ort-values"), solo("skl")], blocks=4, calls=2)
+    for subject in end.subjects:
+        assert subject.status == ("crashed" if subject.name == who else "ok")
+        assert len(subject.blocks) == (0 if subject.name == who else 4)
+
+
+def test_several_culprits_in_one_worker_fall_one_after_the_other() -> None:
+    yard = Yard(troubles={("prepare", "run", 0): lost(), ("time_block", "ort-values", 1): lost("oom")})
+    end = run(yard, [crew_of("ort", "run", "run-c", "ort-values")], blocks=4, calls=2)
+    assert [subject.status for subject in end.subjects] == ["crashed", "ok", "oom"]
+    assert [len(subject.blocks) for subject in end.subjects] == [0, 4, 1]
+
+
+def test_a_worker_lost_while_single_calls_are_timed_keeps_its_blocks() -> None:
+    yard = Yard(troubles={("time_each", "run-c", 0): lost()})
+    end = run(yard, [crew_of("ort", "run", "run-c")], blocks=4, calls=2)
+    assert [subject.status for subject in end.subjects] == ["ok", "crashed"]
+    assert [len(subject.blocks) for subject in end.subjects] == [4, 4]
+
+
+@pytest.mark.parametrize("step", ["prepare", "warm_up", "time_block", "time_each"])
+@pytest.mark.parametrize("error", [SubjectError("failed", "no"), SubjectError("oom", "no"), BadModel("no")])
+def test_a_subject_that_raises_fails_alone_and_its_worker_lives_on(step: str, error: Exception) -> None:
+    yard = Yard(troubles={(step, "run", 0): raising(error)})
+    end = run(yard, [crew_of("ort", "run", "run-c")], blocks=4, calls=2)
+    failed, mate = end.subjects
+    assert (failed.status, failed.reason) == (getattr(error, "status", "failed"), "no")
+    assert (mate.status, len(mate.blocks)) == ("ok", 4)
+    assert len(yard.workers) == 1
+
+
+@pytest.mark.parametrize("step", ["ready", "load"])
+@pytest.mark.parametrize("error", [WorkerLost("timeout", "no"), SubjectError("failed", "no"), BadModel("no")])
+def test_a_worker_that_does_not_load_fails_its_whole_crew_and_nobody_else(step: str, error: Exception) -> None:
+    yard = Yard(troubles={(step, "ort", 0): raising(error)})
+    end = run(yard, [crew_of("ort", "run", "run-c"), solo("skl")], blocks=4, calls=2)
+    status = getattr(error, "status", "failed")
+    assert [(s.status, len(s.blocks)) for s in end.subjects] == [(status, 0), (status, 0), ("ok", 4)]
+    assert end.subjects[0].reason == end.subjects[1].reason == "no"
+    assert yard.launches_of("ort") == 1
+
+
+def test_a_race_in_which_nobody_starts_ends_at_once() -> None:
+    yard = Yard(troubles={("load", "a", 0): lost(), ("prepare", "b", 0): lost()})
+    end = run(yard, [solo("a"), solo("b")])
+    assert [subject.status for subject in end.subjects] == ["crashed", "crashed"]
+    assert not any(step == "time_block" for step, _ in yard.steps)
+
+
+def test_a_race_ends_when_the_last_subject_is_lost() -> None:
+    yard = Yard(troubles={("time_block", "a", 2): lost()})
+    end = run(yard, [solo("a")], blocks=50, calls=2)
+    assert len(end.subjects[0].blocks) == 2
+
+
+def test_a_worker_lost_when_it_is_launched_again_keeps_what_it_measured() -> None:
+    yard = Yard(troubles={("load", "b", 1): lost("oom")})
+    end = three_looks(yard)
+    assert [(s.status, len(s.blocks)) for s in end.subjects] == [("ok", 60), ("oom", 20)]
+
+
+@pytest.mark.parametrize(("step", "blocks"), [("time_block", 3), ("time_each", 6), ("load", 0), ("warm_up", 0)])
+def test_what_was_measured_before_an_interrupt_is_returned(step: str, blocks: int) -> None:
+    before = 3 if step == "time_block" else 0
+    yard = Yard(troubles={(step, "b", before): raising(KeyboardInterrupt())})
+    end = run(yard, [solo("a"), solo("b")], blocks=6, calls=2)
+    assert end.interrupted
+    assert len(end.subjects[1].blocks) == blocks
+    assert blocks <= len(end.subjects[0].blocks) <= blocks + 1
+    assert [subject.status for subject in end.subjects] == ["ok", "ok"]
+
+
+@pytest.mark.parametrize("step", ["ready", "load", "prepare", "warm_up", "time_block", "time_each"])
+def test_no_worker_is_left_after_an_error_that_nobody_expected(step: str) -> None:
+    yard = Yard(troubles={(step, "b", 0): raising(ZeroDivisionError("surprise"))})
+    with pytest.raises(ZeroDivisionError, match="surprise"):
+        run(yard, [solo("a"), solo("b")], blocks=6, calls=2)
+    assert len(yard.workers) == 2
+
+
+def test_no_worker_is_left_when_one_cannot_be_launched() -> None:
+    yard = Yard()
+
+    def launch(crew: Crew) -> object:
+        if crew.runtime == "b":
+            raise OSError("no more processes")
+        return yard.launch(crew)
+
+    tools = Tools(launch=launch, settled=never, clock=yard.clock)  # type: ignore[arg-type]
+    with pytest.raises(OSError, match="no more processes"):
+        race([solo("a"), solo("b")], RaceOptions(), tools)
+    assert yard.workers
+    assert yard.all_closed
+
+
+# ---------------------------------------------------------------- batches
+
+
+def names_in(batches: list[list[Lane]]) -> list[list[str]]:
+    return [[lane.name for lane in batch] for batch in batches]
+
+
+@pytest.mark.parametrize(
+    ("memory_bytes", "baseline", "batches"),
+    [
+        (None, None, [["a", "b", "c", "d"]]),
+        (100, None, [["a", "b", "c", "d"]]),
+        (30, None, [["a", "b", "c"], ["a", "d"]]),
+        (20, None, [["a", "b"], ["a", "c"], ["a", "d"]]),
+        (1, None, [["a", "b"], ["a", "c"], ["a", "d"]]),  # the baseline needs a rival, fit or not
+        (30, "c", [["c", "a", "b"], ["c", "d"]]),
+    ],
+)
+def test_crews_that_do_not_fit_side_by_side_share_the_baseline(
+    memory_bytes: int | None, baseline: str | None, batches: list[list[str]]
+) -> None:
+    lanes = [Lane(solo(name, memory_bytes=10), 0) for name in "abcd"]
+    assert names_in(into_batches(lanes, baseline, memory_bytes)) == batches
+
+
+def test_only_the_baseline_of_its_crew_joins_later_batches() -> None:
+    ort = crew_of("ort", "run", "run-c", memory_bytes=10)
+    lanes = [Lane(ort, 0), Lane(ort, 1), *(Lane(solo(name, memory_bytes=10), 0) for name in "bc")]
+    assert names_in(into_batches(lanes, "run-c", 20)) == [["run", "run-c", "b"], ["run-c", "c"]]
+
+
+def test_rounds_keep_counting_over_batches() -> None:
+    yard = Yard()
+    crews = [solo(name, memory_bytes=10) for name in "abc"]
+    end = run(yard, crews, memory_bytes=20, blocks=3, calls=2)
+    a, b, c = end.subjects
+    assert end.batches == 2
+    assert rounds_of(a) == [0, 1, 2, 3, 4, 5]
+    assert rounds_of(b) == [0, 1, 2]
+    assert rounds_of(c) == [3, 4, 5]
+    assert [block.launch for block in a.blocks] == [0, 0, 0, 1, 1, 1]
+
+
+def test_workers_of_one_batch_are_gone_before_the_next_starts() -> None:
+    yard = Yard()
+    open_at_launch: list[int] = []
+
+    def launch(crew: Crew) -> object:
+        open_at_launch.append(sum(not worker.closed for worker in yard.workers))
+        return yard.launch(crew)
+
+    crews = [solo(name, memory_bytes=10) for name in "abcd"]
+    tools = Tools(launch=launch, settled=never, clock=yard.clock, memory_bytes=20)  # type: ignore[arg-type]
+    race(crews, RaceOptions(blocks=2, calls=2), tools)
+    assert max(open_at_launch) == 1

@@ -1,0 +1,144 @@
+"""What a worker answers, without a process around it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+import numpy as np
+import pytest
+
+from onnxperf.errors import BadModel, SubjectError
+from onnxperf.measure import messages as ms
+from onnxperf.measure import worker as worker_module
+from onnxperf.measure.worker import Host, die_with
+from onnxperf.records import SessionOptions
+
+
+def raiser(error: BaseException) -> Any:
+    def call(*_arguments: object) -> None:
+        raise error
+
+    return call
+
+
+def host_of(*functions: Any, **feeds: Any) -> Host:
+    subjects = tuple(ms.FunctionSubject(name="f", function=cloudpickle.dumps(function)) for function in functions)
+    host = Host()
+    reply = host.answer(ms.Load(ms.Crew(subjects=subjects, threads=2, feeds=ms.pack_feeds(feeds))))
+    assert reply == ms.Loaded(None, {"threads": 2})
+    return host
+
+
+def model_host(path: Path, *calls: str, casts: dict[str, str] | None = None, dtype: str = "float32") -> Host:
+    crew = ms.Crew(
+        subjects=tuple(ms.ModelSubject(name=call, call=call) for call in calls),
+        threads=1,
+        feeds=ms.pack_feeds({"X": np.ones((2, 10), dtype)}),
+        runtime="ort",
+        model_path=str(path),
+        session=SessionOptions(threads=1),
+        casts=casts or {},
+    )
+    host = Host()
+    reply = host.answer(ms.Load(crew))
+    assert isinstance(reply, ms.Loaded)
+    assert reply.load_ns is not None
+    assert reply.load_ns > 0
+    assert reply.conditions["threads"] == 1
+    return host
+
+
+def test_a_prepared_function_can_be_warmed_up_and_timed() -> None:
+    host = host_of(lambda x: x + 1, X=np.zeros(3))
+    assert isinstance(host.answer(ms.Prepare(0)), ms.Prepared)
+    assert isinstance(host.answer(ms.WarmUp(0, 10)), ms.WarmedUp)
+    assert isinstance(host.answer(ms.TimeBlock(0, 3, 0)), ms.TimedBlock)
+    each = host.answer(ms.TimeEach(0, 3, 0))
+    assert isinstance(each, ms.TimedEach)
+    assert len(each.call_ns) == 3
+
+
+def test_call_styles_of_a_model_share_a_session(linear_path: Path) -> None:
+    host = model_host(linear_path, "run", "io-binding")
+    session = host._session
+    for subject in (0, 1):
+        assert isinstance(host.answer(ms.Prepare(subject)), ms.Prepared)
+        assert isinstance(host.answer(ms.TimeBlock(subject, 2, 0)), ms.TimedBlock)
+    assert host._session is session
+
+
+def test_casts_happen_inside_the_call(linear_path: Path) -> None:
+    host = model_host(linear_path, "run", casts={"X": "float32"}, dtype="float64")
+    assert isinstance(host.answer(ms.Prepare(0)), ms.Prepared)
+
+
+@pytest.mark.parametrize(
+    ("error", "reply"),
+    [
+        (ValueError("a\n b"), ms.Failed("failed", "ValueError: a b")),
+        (MemoryError(), ms.Failed("oom", "MemoryError")),
+        (
+            RuntimeError("Failed to allocate memory for X"),
+            ms.Failed("oom", "RuntimeError: Failed to allocate memory for X"),
+        ),
+        (SubjectError("skipped", "why"), ms.Failed("skipped", "why")),
+        (BadModel("no"), ms.Failed("failed", "no", bad_input=True)),
+    ],
+)
+def test_errors_become_replies(monkeypatch: pytest.MonkeyPatch, error: Exception, reply: ms.Failed) -> None:
+    host = host_of(len)
+    monkeypatch.setattr(worker_module, "_revive", raiser(error))
+    assert host.answer(ms.Prepare(0)) == reply
+
+
+def test_an_error_in_a_later_call_is_a_reply_too() -> None:
+    def fail_the_second_time(calls: list[int] = []) -> None:  # noqa: B006 - its memory between calls
+        calls.append(1)
+        if len(calls) > 1:
+            raise ValueError("enough")
+
+    host = host_of(fail_the_second_time)
+    assert isinstance(host.answer(ms.Prepare(0)), ms.Prepared)
+    assert host.answer(ms.TimeBlock(0, 1, 0)) == ms.Failed("failed", "ValueError: enough")
+
+
+def test_a_function_that_cannot_be_revived_is_a_reply() -> None:
+    host = Host()
+    subject = ms.FunctionSubject(name="f", function=b"no pickle")
+    host.answer(ms.Load(ms.Crew(subjects=(subject,), threads=1, feeds={})))
+    reply = host.answer(ms.Prepare(0))
+    assert isinstance(reply, ms.Failed)
+    assert reply.status == "failed"
+    assert "\n" not in reply.reason
+
+
+@pytest.mark.parametrize("check_finite", [False, True])
+def test_sklearn_runs_with_assume_finite_unless_checks_are_asked_for(check_finite: bool) -> None:
+    import sklearn
+
+    def assume_finite() -> object:
+        import sklearn
+
+        return sklearn.get_config()["assume_finite"]
+
+    host = Host()
+    pickled = cloudpickle.dumps(assume_finite)
+    subject = ms.FunctionSubject(name="f", function=pickled, check_finite=check_finite)
+    host.answer(ms.Load(ms.Crew(subjects=(subject,), threads=1, feeds={})))
+    with sklearn.config_context():
+        reply = host.answer(ms.Prepare(0))
+        assert host._calls[0]() is not check_finite
+    assert isinstance(reply, ms.Prepared)
+    assert reply.conditions == {"scikit-learn": sklearn.__version__, "assume_finite": not check_finite}
+
+
+def test_a_worker_whose_parent_is_gone_ends_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    class NoKernel:
+        def prctl(self, *_arguments: int) -> int:
+            return 0
+
+    monkeypatch.setattr(worker_module.ctypes, "CDLL", lambda _name: NoKernel())
+    with pytest.raises(SystemExit, match="the parent is gone"):
+        die_with(parent=-1)

@@ -1,0 +1,52 @@
+"""The documents say what the code does."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from onnxperf.cli.main import app
+
+ROOT = Path(__file__).parents[1]
+COMMANDS = ("bench", "demo", "doctor")
+
+
+@pytest.fixture(scope="module")
+def maker() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("make_records", ROOT / "docs" / "make_records.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_of_records_is_what_the_records_say(maker: ModuleType) -> None:
+    assert (ROOT / "docs" / "records.md").read_text(encoding="utf-8") == maker.page()
+
+
+def test_every_field_of_an_exported_record_is_documented(maker: ModuleType) -> None:
+    tree = ast.parse(maker.SOURCE.read_text(encoding="utf-8"))
+    records = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name in maker.EXPORTED]
+    silent = [f"{record.name}.{name}" for record in records for name, _, meaning in maker.fields(record) if not meaning]
+    assert silent == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_a_page_and_an_example_in_its_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs" / f"{command}.md").read_text(encoding="utf-8")
+    assert f"onnxperf {command}" in page
+    app([command, "--help"], result_action="return_value")
+    assert re.search(rf"For example:\s+onnxperf {command}", capsys.readouterr().out)
+
+
+def test_every_option_of_bench_is_on_its_page(capsys: pytest.CaptureFixture[str]) -> None:
+    app(["bench", "--help"], result_action="return_value")
+    options = set(re.findall(r"--[a-z][a-z-]+", capsys.readouterr().out)) - {"--help", "--version", "--debug"}
+    page = (ROOT / "docs" / "bench.md").read_text(encoding="utf-8")
+    assert sorted(option for option in options if option not in page) == []
