@@ -7,7 +7,6 @@ from itertools import count
 from typing import NoReturn
 
 import pytest
-from tests.measure.fakes import Yard, crew_of, solo
 
 from onnxperf.errors import BadModel, SubjectError, WorkerLost
 from onnxperf.measure import plan as planning
@@ -15,6 +14,7 @@ from onnxperf.measure.fleet import Lane
 from onnxperf.measure.messages import Crew
 from onnxperf.measure.race import RaceEnd, Tools, into_batches, race
 from onnxperf.records import RaceOptions, Subject
+from tests.measure.fakes import Yard, crew_of, solo
 
 
 def never(subjects: Sequence[Subject]) -> bool:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from itertools import count
 
 import pytest
-from tests.measure.fakes import FakeClock
 
 from onnxperf.measure import timing
+from tests.measure.fakes import FakeClock
 
 Timer = Callable[[timing.Work, FakeClock], object]
 

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
-from tests.render import examples
 
 from onnxperf.records import Bench, Case
 from onnxperf.render.console import Progress, bench_table, doctor_report, print_bench
+from tests.render import examples
 
 WIDTHS = [60, 80, 100, 120, 160, 200]
 LONG_NAME = "bert-base-uncased-quantized · io-binding-inplace"

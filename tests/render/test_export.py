@@ -11,10 +11,10 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.render import examples
 
 from onnxperf.errors import BadInput
 from onnxperf.render.export import CSV_SUBJECT_COLUMNS, from_json, to_csv, to_json, to_markdown
+from tests.render import examples
 
 NAMES = st.one_of(st.sampled_from(examples.NASTY_NAMES), st.text(st.characters(exclude_categories=["Cs"])))
 

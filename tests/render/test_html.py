@@ -7,10 +7,10 @@ from html.parser import HTMLParser
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.render import examples
 
 from onnxperf.render.html import bench_html, doctor_html
 from onnxperf.render.text import name_of
+from tests.render import examples
 
 ALLOWED = {"div", "table", "thead", "tbody", "tr", "th", "td", "p"}
 

@@ -10,11 +10,11 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
-from tests.render import examples
 
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.records import Case
 from onnxperf.render.plots import bench_plot, save_plot
+from tests.render import examples
 
 FAR_APART = examples.case(examples.subject("run", 5e3), examples.subject("slow", 2e8, "slower"))
 

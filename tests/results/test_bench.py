@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.render import examples
 
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.render.export import from_json
 from onnxperf.results.bench import OWN_COLUMNS, BenchResult
+from tests.render import examples
 
 CLASSIC = ["name", "average", "deviation", "min_exec", "max_exec", "repeat", "number", "ttime", "context_size"]
 

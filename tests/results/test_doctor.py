@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.render import examples
 
 from onnxperf.results.doctor import DoctorResult
+from tests.render import examples
 
 
 @pytest.mark.parametrize(("band", "shown"), [(0.004, True), (None, False)])

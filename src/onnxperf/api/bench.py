@@ -139,8 +139,8 @@ def _notes_on_race(crews: Sequence[Crew], end: RaceEnd, asked: RaceOptions, used
         changed += [f"{key}={value}" for key, value in session.options.items()]
         notes = [f"set for onnxruntime instead of its defaults: {', '.join(changed)}"]
     if used.min_effect > asked.min_effect:
-        raised = f"{asked.min_effect:.2%} to {used.min_effect:.2%}"
-        notes.append(f"minimum effect raised from {raised}: what onnxperf doctor found this machine can show")
+        raised = f"{100 * asked.min_effect:.3g} % to {100 * used.min_effect:.3g} %"
+        notes.append(f"minimum effect raised from {raised}, the noise that onnxperf doctor found on this machine")
     if asked.baseline and baseline_of(end.subjects, asked.baseline) != asked.baseline:
         notes.append(f"the baseline {asked.baseline} was not measured; compared with the first that was")
     if end.batches > 1:

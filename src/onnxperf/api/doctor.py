@@ -65,7 +65,8 @@ def doctor(
         rows.append(
             ("noise kept for bench", f"no: {reason}" if reason else "yes: it claims nothing smaller from now on")
         )
-    return DoctorResult(machine, rows, band, " ".join([*warnings(machine), conclusion(band, time, end)]))
+    sentence = " ".join([*warnings(machine), conclusion(band, time, end)])
+    return DoctorResult(machine, rows, band, sentence, end.interrupted)
 
 
 def race_against_itself(crews: Sequence[Crew], options: RaceOptions, progress: Progress) -> RaceEnd:

@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from onnxperf.cli.options import OUTPUT, CommonFlags
-from onnxperf.cli.output import make_console, make_progress, write_text
+from onnxperf.cli.output import INTERRUPTED, make_console, make_progress, write_text
 
 
 @Parameter(name="*", group=OUTPUT)
@@ -48,4 +48,4 @@ def doctor(*, time: float = 6.0, threads: int | None = None, output: DoctorOutpu
         console.print(doctor_report(result.machine, result.facts, result.sentence, console.encoding))
     if output.json is not None:
         write_text(output.json, result.to_json())
-    return 0
+    return INTERRUPTED if result.interrupted else 0

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import psutil
 
+from onnxperf.measure.kernel import cpu_quota, memory_limit, read_text
 from onnxperf.records import Machine
 
 Rows = list[tuple[str, str]]
@@ -169,51 +170,13 @@ def limit_rows(affinity: int | None, cpus: int | None, root: Path = _ROOT) -> Ro
     rows: Rows = []
     if affinity is not None and cpus is not None and affinity < cpus:
         rows.append(("CPU affinity", f"{affinity} of {cpus} logical cpus"))
-    quota = _cpu_quota(root)
+    quota = cpu_quota(root)
     if quota is not None and (cpus is None or quota < cpus):
         rows.append(("CPU quota", f"{quota:g} cpus (cgroup): when they are used up, everything pauses"))
-    memory = _memory_limit(root)
-    if memory is not None:
+    memory = memory_limit(root)
+    if memory is not None and memory < _meminfo(root).get("MemTotal", 2**62):
         rows.append(("memory limit", f"{memory / 2**30:.3g} GiB (cgroup)"))
     return rows
-
-
-def _cpu_quota(root: Path) -> float | None:
-    """The narrowest quota of this process's cgroup and those above it, in cpus."""
-    quotas = []
-    for folder in _cgroup_folders(root, "cpu"):
-        words = (_read(folder / "cpu.max") or "").split()  # version 2
-        if not words:
-            words = [_read(folder / name) or "" for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us")]  # version 1
-        if len(words) == 2 and all(word.isdigit() for word in words) and int(words[1]):
-            quotas.append(int(words[0]) / int(words[1]))
-    return min(quotas, default=None)
-
-
-def _memory_limit(root: Path) -> int | None:
-    limits = []
-    total = _meminfo(root).get("MemTotal", 2**62)
-    for folder in _cgroup_folders(root, "memory"):
-        for name in ("memory.max", "memory.limit_in_bytes"):
-            text = _read(folder / name) or ""
-            # Version 1 writes a huge number for "no limit".
-            if text.isdigit() and int(text) < total:
-                limits.append(int(text))
-    return min(limits, default=None)
-
-
-def _cgroup_folders(root: Path, controller: str) -> list[Path]:
-    """The folders of this process's cgroup, from its own up to the top."""
-    folders: list[Path] = []
-    for line in (_read(root / "proc/self/cgroup") or "0::/").splitlines():
-        _, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
-        if controllers and controller not in controllers.split(","):
-            continue
-        top = root / "sys/fs/cgroup" / (controller if controllers else "")
-        own = Path(path.lstrip("/"))
-        folders += [top / parent for parent in (own, *own.parents)]
-    return list(dict.fromkeys(folders))
 
 
 # ---------------------------------------------------------------- accelerators
@@ -253,7 +216,7 @@ def _from_pip(names: Sequence[str], version: Version) -> list[str]:
 def _system_cuda(root: Path) -> list[str]:
     folder = root / "usr/local/cuda"
     with contextlib.suppress(ValueError, KeyError, TypeError):
-        return [f"{json.loads(_read(folder / 'version.json') or '')['cuda']['version']} (/usr/local/cuda)"]
+        return [f"{json.loads(read_text(folder / 'version.json') or '')['cuda']['version']} (/usr/local/cuda)"]
     # Without its version file, the folder that the link leads to bears the version in its name.
     named = re.fullmatch(r"cuda-([\d.]+)", folder.resolve().name)
     return [f"{named[1]} (/usr/local/cuda)"] if named else []
@@ -261,7 +224,7 @@ def _system_cuda(root: Path) -> list[str]:
 
 def _system_cudnn(root: Path) -> list[str]:
     for folder in ("usr/include", "usr/include/x86_64-linux-gnu", "usr/local/cuda/include"):
-        header = _read(root / folder / "cudnn_version.h") or ""
+        header = read_text(root / folder / "cudnn_version.h") or ""
         parts = [re.search(rf"#define CUDNN_{name} (\d+)", header) for name in ("MAJOR", "MINOR", "PATCHLEVEL")]
         if all(parts):
             return [f"{'.'.join(part[1] for part in parts if part)} (/{folder})"]
@@ -274,7 +237,7 @@ def _system_cudnn(root: Path) -> list[str]:
 def memory_rows(root: Path = _ROOT) -> Rows:
     """Huge pages, which move the speed of large arrays, and swap, which ruins every timing."""
     rows: Rows = []
-    chosen = re.search(r"\[(\w+)\]", _read(root / "sys/kernel/mm/transparent_hugepage/enabled") or "")
+    chosen = re.search(r"\[(\w+)\]", read_text(root / "sys/kernel/mm/transparent_hugepage/enabled") or "")
     if chosen:
         rows.append(("transparent huge pages", chosen[1]))
     memory = _meminfo(root)
@@ -286,10 +249,10 @@ def memory_rows(root: Path = _ROOT) -> Rows:
 
 def virtualisation_rows(root: Path = _ROOT) -> Rows:
     """Is this a guest? Its neighbours cannot be seen, only felt."""
-    flags = re.search(r"^flags\s*:.*\bhypervisor\b", _read(root / "proc/cpuinfo") or "", re.MULTILINE)
+    flags = re.search(r"^flags\s*:.*\bhypervisor\b", read_text(root / "proc/cpuinfo") or "", re.MULTILINE)
     if not flags:
         return []
-    maker = _read(root / "sys/class/dmi/id/sys_vendor") or _read(root / "sys/hypervisor/type")
+    maker = read_text(root / "sys/class/dmi/id/sys_vendor") or read_text(root / "sys/hypervisor/type")
     return [("virtual machine", f"yes{f' ({maker})' if maker else ''}: timings vary with other guests of the host")]
 
 
@@ -307,12 +270,5 @@ def hint_rows(machine: Machine) -> Rows:
 
 def _meminfo(root: Path) -> dict[str, int]:
     """The kernel's memory figures in bytes."""
-    found = re.findall(r"^(\w+):\s+(\d+) kB$", _read(root / "proc/meminfo") or "", re.MULTILINE)
+    found = re.findall(r"^(\w+):\s+(\d+) kB$", read_text(root / "proc/meminfo") or "", re.MULTILINE)
     return {name: int(kilobytes) * 1024 for name, kilobytes in found}
-
-
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return None

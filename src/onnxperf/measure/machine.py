@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 from msgspec.structs import replace
 
+from onnxperf.measure.kernel import cpu_quota, memory_limit, read_text
 from onnxperf.measure.process import CAN_FREEZE
 from onnxperf.records import Machine
 
@@ -25,6 +26,7 @@ _LIBRARIES = (
     "skl2onnx",
     "torch",
     "tensorflow",
+    "tensorflow-cpu",
 )
 _VECTORS = re.compile(r"sse4_2|avx\w*|amx\w*|fma|f16c|neon|asimd\w*|sve\w*|i8mm|bf16")
 _CPUS = Path("/sys/devices/system/cpu")
@@ -43,7 +45,7 @@ def describe_machine() -> Machine:
         system=f"{platform.system()} {platform.release()} {platform.machine()}",
         python=platform.python_version(),
         versions=_versions(),
-        governor=_read(_CPUS / "cpu0/cpufreq/scaling_governor"),
+        governor=read_text(_CPUS / "cpu0/cpufreq/scaling_governor"),
         turbo=_turbo(),
         load_before=_load(),
         throttled_before=_throttled(),
@@ -65,16 +67,15 @@ def usable_cores() -> int:
 
 
 def available_memory() -> int:
-    """Bytes that can be used without swapping."""
-    return int(psutil.virtual_memory().available)
+    """Bytes that can be used without swapping and without leaving this process's control group."""
+    free, limit = int(psutil.virtual_memory().available), memory_limit()
+    return free if limit is None else min(free, limit)
 
 
 def _usable_cpus() -> int:
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    quota = (_read(Path("/sys/fs/cgroup/cpu.max")) or "max").split()
-    if quota[0].isdigit() and len(quota) > 1:
-        allowed = min(allowed, max(1, int(quota[0]) // int(quota[1])))
-    return allowed
+    quota = cpu_quota()
+    return allowed if quota is None else min(allowed, max(1, int(quota)))
 
 
 def _versions() -> dict[str, str]:
@@ -86,7 +87,7 @@ def _versions() -> dict[str, str]:
 
 
 def _cpu_field(field: str) -> str:
-    for line in (_read(Path("/proc/cpuinfo")) or "").splitlines():
+    for line in (read_text(Path("/proc/cpuinfo")) or "").splitlines():
         name, _, value = line.partition(":")
         if name.strip() == field:
             return value.strip()
@@ -94,24 +95,17 @@ def _cpu_field(field: str) -> str:
 
 
 def _turbo() -> bool | None:
-    no_turbo = _read(_CPUS / "intel_pstate/no_turbo")
-    boost = _read(_CPUS / "cpufreq/boost")
+    no_turbo = read_text(_CPUS / "intel_pstate/no_turbo")
+    boost = read_text(_CPUS / "cpufreq/boost")
     if no_turbo is not None:
         return no_turbo == "0"
     return boost == "1" if boost is not None else None
 
 
 def _throttled() -> int | None:
-    counts = [_read(path) for path in _CPUS.glob("cpu*/thermal_throttle/core_throttle_count")]
+    counts = [read_text(path) for path in _CPUS.glob("cpu*/thermal_throttle/core_throttle_count")]
     return sum(int(count) for count in counts if count) if counts else None
 
 
 def _load() -> float | None:
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else None
-
-
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8").strip()
-    except OSError:
-        return None

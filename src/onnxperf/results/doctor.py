@@ -16,12 +16,18 @@ class DoctorResult:
     """What `onnxperf.doctor` returns: facts, the noise of this machine, and what that means in a sentence."""
 
     def __init__(
-        self, machine: Machine, rows: Sequence[tuple[str, str]], noise_band: float | None, sentence: str
+        self,
+        machine: Machine,
+        rows: Sequence[tuple[str, str]],
+        noise_band: float | None,
+        sentence: str,
+        interrupted: bool = False,
     ) -> None:
         self.machine = machine
         self.rows = tuple(rows)
         self.noise_band = noise_band
         self.sentence = sentence
+        self.interrupted = interrupted
 
     @property
     def facts(self) -> tuple[tuple[str, str], ...]:

@@ -1,0 +1,31 @@
+"""Subjects made of synthetic blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from onnxperf.records import Block, Subject
+
+
+def blocks_of(
+    times_ns: Sequence[float], calls: int = 1000, launches: int = 3, first_round: int = 0
+) -> tuple[Block, ...]:
+    """Blocks whose calls took these times."""
+    return tuple(
+        Block(
+            round=first_round + number,
+            position=0,
+            launch=number * launches // len(times_ns),
+            calls=calls,
+            start_ns=number,
+            duration_ns=round(calls * each),
+        )
+        for number, each in enumerate(times_ns)
+    )
+
+
+def subject(name: str, times_ns: Sequence[float] = (), launches: int = 3, calls: int = 1000, **fields: Any) -> Subject:
+    """A subject as a race leaves it."""
+    fields = {"status": "ok", "looks": 1, "looks_planned": 1, **fields}
+    return Subject(name=name, blocks=blocks_of(times_ns, calls, launches), **fields)

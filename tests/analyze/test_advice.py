@@ -1,0 +1,109 @@
+"""The sentence below the table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from onnxperf.analyze.advice import answer
+from onnxperf.records import Subject
+from tests.analyze.examples import subject
+
+
+def base(median_ns: float = 12_345.0, name: str = "run") -> Subject:
+    return replace(subject(name, [median_ns] * 25), median_ns=median_ns, speedup=1.0, verdict="baseline")
+
+
+def rival(name: str, verdict: Any, speedup: float, low: float | None = None, high: float | None = None) -> Subject:
+    low, high = low or 0.99 * speedup, high or 1.01 * speedup
+    return Subject(name=name, status="ok", verdict=verdict, speedup=speedup, speedup_low=low, speedup_high=high)
+
+
+@pytest.mark.parametrize(
+    ("median_ns", "time"),
+    [(5.0, "5 ns"), (12_345.0, "12.3 µs"), (1_234_567.0, "1.23 ms"), (2.5e9, "2.5 s"), (1e3, "1 µs"), (1e6, "1 ms")],
+)
+def test_a_subject_alone_has_a_time(median_ns: float, time: str) -> None:
+    assert answer([base(median_ns)], "run", 0.01, 6) == f"run takes {time} per call (median of 25 blocks)."
+
+
+@pytest.mark.parametrize(
+    ("subjects", "baseline"),
+    [
+        ([], None),
+        ([subject("run", status="failed")], None),
+        ([subject("run", status="failed")], "run"),
+        ([subject("run", status="crashed"), subject("skl", status="oom")], None),
+    ],
+)
+def test_when_nothing_was_measured_it_says_so(subjects: list[Subject], baseline: str | None) -> None:
+    assert answer(subjects, baseline, 0.01, 6) == "No subject could be measured."
+
+
+@pytest.mark.parametrize(
+    ("other", "sentence"),
+    [
+        (
+            rival("run-c", "faster", 1.3, 1.25, 1.35),
+            "run-c is 1.3 times as fast as run (speedup 1.300, 95 % interval 1.250 to 1.350).",
+        ),
+        (
+            rival("run-c", "faster", 1.05, 1.04, 1.06),
+            "run-c is 5 % faster than run (speedup 1.050, 95 % interval 1.040 to 1.060).",
+        ),
+        (
+            rival("skl", "slower", 0.96, 0.95, 0.97),
+            "skl is 4.2 % slower than run (speedup 0.960, 95 % interval 0.950 to 0.970).",
+        ),
+        (
+            rival("skl", "slower", 0.1, 0.09, 0.11),
+            "skl is 10 times slower than run (speedup 0.100, 95 % interval 0.090 to 0.110).",
+        ),
+        (rival("run-c", "equivalent", 1.001), "run-c and run are equally fast: they differ by less than 1 %."),
+        (
+            rival("lr=0.01", "equivalent", 1.001),
+            "lr=0.01 and run are equally fast: they differ by less than 1 %.",
+        ),
+        (
+            rival("run-c", "undecided", 1.01, 0.99, 1.03),
+            "Undecided: the speedup of run-c over run lies between 0.990 and 1.030; --time 96 would probably tell.",
+        ),
+        (
+            rival("run-c", "undecided", 1.1, 0.6, 1.9),
+            "Undecided: the speedup of run-c over run lies between 0.600 and 1.900; this machine is too noisy now for "
+            "so small a difference; quieten it or ask for a larger --min-effect.",
+        ),
+        (subject("skl", status="failed"), "run takes 12.3 µs per call (median of 25 blocks)."),
+    ],
+)
+def test_two_subjects_are_compared(other: Subject, sentence: str) -> None:
+    assert answer([base(), other], "run", 0.01, 6) == sentence
+
+
+FASTEST = "b is the fastest: 2 times as fast as run (speedup 2.000, 95 % interval 1.980 to 2.020)."
+
+
+@pytest.mark.parametrize(
+    ("others", "sentence"),
+    [
+        ([rival("a", "slower", 0.5), rival("b", "faster", 2.0)], FASTEST),
+        ([rival("a", "faster", 1.5), rival("b", "faster", 2.0)], FASTEST),
+        ([rival("a", "faster", 1.99), rival("b", "faster", 2.0)], f"{FASTEST} a may be as fast."),
+        ([rival("a", "undecided", 1.0), rival("b", "faster", 2.0)], f"{FASTEST} Undecided: a."),
+        ([rival("a", "slower", 0.5), rival("b", "slower", 0.4)], "None is measurably faster than run."),
+        (
+            [rival("a", "equivalent", 1.0), rival("b", "equivalent", 1.0), rival("c", "undecided", 1.0)],
+            "None is measurably faster than run. a, b differ from it by less than 1 %. Undecided: c.",
+        ),
+        ([rival("b", "faster", 2.0), subject("c", status="crashed"), rival("a", "slower", 0.5)], FASTEST),
+    ],
+)
+def test_many_subjects_have_a_winner_or_none(others: list[Subject], sentence: str) -> None:
+    assert answer([base(), *others], "run", 0.01, 6) == sentence
+
+
+def test_the_baseline_need_not_come_first() -> None:
+    sentence = answer([rival("b", "faster", 2.0), base()], "run", 0.01, 6)
+    assert sentence.startswith("b is 2 times as fast as run")
