@@ -8,7 +8,14 @@ import numpy as np
 import onnx
 import onnx.parser
 import pytest
+from hypothesis import HealthCheck, settings
 from onnx import numpy_helper
+
+# A busy machine must not fail a test, and the same commit must always give the same answer.
+settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+# Now and then, look further: pytest --hypothesis-profile=explore
+settings.register_profile("explore", deadline=None, max_examples=1000)
+settings.load_profile("steady")
 
 _LINEAR = """
 <ir_version: 8, opset_import: ["" : 17]>

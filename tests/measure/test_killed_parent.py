@@ -74,6 +74,7 @@ def kill_at(seed: int) -> list[psutil.Process]:
     with racing(tag) as parent:
         follow(parent, chance.randrange(81))
         # Somewhere within the step that was told last.
+        assert parent.stdout is not None
         select.select([parent.stdout], [], [], chance.uniform(0, LONGEST_STEP_S))
         parent.kill()
         parent.wait()

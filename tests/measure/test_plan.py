@@ -17,7 +17,7 @@ SUBJECTS = st.lists(CALL_TIMES, min_size=1, max_size=12)
 
 
 def race_s(call_ns: list[float], plan: planning.Plan) -> float:
-    """Seconds of timed and untimed calls that a plan asks for at most, single calls aside."""
+    """Seconds of timed and untimed calls that a plan asks for, single calls aside."""
     turns = zip(call_ns, plan.calls, strict=True)
     round_ns = sum(calls * each + max(planning.WARM_NS, each) for each, calls in turns)
     return plan.looks[-1] * round_ns / 1e9
@@ -76,7 +76,8 @@ def test_every_plan_has_a_place_for_every_subject(call_ns: list[float]) -> None:
     plan = planning.make_plan(call_ns, RaceOptions())
     assert len(plan.calls) == len(plan.single_calls) == len(call_ns)
     assert plan.looks[-1] >= 1
-    assert all(0 <= calls <= planning.SINGLE_CALLS for calls in plan.single_calls)
+    for each, calls in zip(call_ns, plan.single_calls, strict=True):
+        assert 0 <= calls * each <= planning.BLOCK_NS
 
 
 @given(st.lists(st.floats(1, 1e9), min_size=1, max_size=8))
@@ -111,7 +112,13 @@ def test_an_explicit_time_is_honoured(call_ns: list[float], time: float) -> None
     spent = race_s(call_ns, plan)
     round_s = spent / plan.looks[-1]
     assert spent <= max(time, round_s)
-    assert spent >= 0.9 * time - 2 * round_s
+    assert spent >= 0.75 * time - 2 * round_s  # the rest is for single calls, signals and messages
+
+
+@pytest.mark.parametrize("call_ns", [1e3, 40e3])
+def test_the_shortest_race_has_single_calls_enough_for_a_p99(call_ns: float) -> None:
+    plan = planning.make_plan([call_ns], RaceOptions())
+    assert MIN_ROUNDS // planning.SINGLES_EVERY * plan.single_calls[0] >= 662
 
 
 @given(st.integers(1, 9), st.integers(0, 2**32))

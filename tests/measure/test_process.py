@@ -317,6 +317,27 @@ def forking(then: str) -> Callable[[str], Function]:
     return make
 
 
+def test_a_crash_is_seen_at_once_even_if_a_forked_child_lives_on(start: Start, tmp_path: Path) -> None:
+    file = str(tmp_path / "child")
+
+    def fork_and_crash() -> None:
+        import os
+        import time
+        from pathlib import Path as P
+
+        child = os.fork()
+        if child == 0:
+            time.sleep(3600)
+        P(file).write_text(str(child))
+        os.abort()
+
+    worker = start(fork_and_crash, timeout_s=30.0)
+    with pytest.raises(WorkerLost, match="SIGABRT") as lost:
+        worker.prepare(0)
+    assert lost.value.status == "crashed"
+    assert gone(int(Path(file).read_text()))
+
+
 @pytest.mark.parametrize("ending", ["close", "crash", "hang"])
 def test_children_that_a_subject_starts_end_with_it(start: Start, tmp_path: Path, ending: str) -> None:
     file = tmp_path / "child"
@@ -361,7 +382,7 @@ def test_a_model_that_cannot_be_loaded_is_bad_input_and_the_worker_lives_on(tmp_
     worker = ProcessWorker(crew, 60.0)
     try:
         worker.wait_until_ready()
-        with pytest.raises(BadModel, match="onnxruntime .* cannot load the model"):
+        with pytest.raises(BadModel, match=r"onnxruntime .* cannot load the model"):
             worker.load()
         assert worker._process.poll() is None
     finally:

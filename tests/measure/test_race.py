@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -26,12 +26,12 @@ def run(
     crews: Sequence[Crew],
     settled: Callable[[Sequence[Subject]], bool] = never,
     memory_bytes: int | None = None,
-    **options: object,
+    **options: Any,
 ) -> RaceEnd:
     """A race in the yard; whatever happens, no two workers were ever awake, and none is left."""
     tools = Tools(launch=yard.launch, settled=settled, clock=yard.clock, memory_bytes=memory_bytes)
     try:
-        return race(crews, RaceOptions(**options), tools)  # type: ignore[arg-type]
+        return race(crews, RaceOptions(**options), tools)
     finally:
         assert yard.most_awake <= 1
         assert yard.all_closed
@@ -111,10 +111,11 @@ def test_progress_is_told_between_blocks_only_and_never_goes_back() -> None:
 # ---------------------------------------------------------------- looks and launches
 
 
-def three_looks(yard: Yard, settled: Callable[[Sequence[Subject]], bool] = never, **options: object) -> RaceEnd:
+def three_looks(yard: Yard, settled: Callable[[Sequence[Subject]], bool] = never, **options: Any) -> RaceEnd:
     """A race of two subjects that is planned for 60 rounds and looks after 20, 40 and 60."""
-    turn_s = (11_000_000 + planning.WARM_NS + 300_000) / 1e9
-    return run(yard, [solo("a"), solo("b")], settled, time=60.5 * 2 * turn_s, **options)
+    call_ns = [float(yard.call_ns.get(name, 1_000_000)) for name in "ab"]
+    round_s = 600 / planning.make_plan(call_ns, RaceOptions(time=600.0)).looks[-1]
+    return run(yard, [solo("a"), solo("b")], settled, time=60.5 * round_s, **options)
 
 
 def test_workers_are_launched_anew_for_every_look_when_starts_are_cheap() -> None:
@@ -164,15 +165,16 @@ def test_a_race_stops_at_the_look_where_it_is_settled(look: int, rounds: int) ->
 
 def test_single_calls_come_from_blocks_of_their_own() -> None:
     yard = Yard(call_ns={"a": 1_000_000})
-    end = run(yard, [solo("a")], blocks=3, calls=5, time=2.0)
-    assert end.subjects[0].call_ns == (1_000_000,) * 200  # a tenth of the time
-    assert len(end.subjects[0].blocks) == 3
-    assert yard.steps["time_each", "a"] == 1
+    end = run(yard, [solo("a")], blocks=11, calls=5)
+    assert len(end.subjects[0].blocks) == 11
+    assert yard.steps["time_each", "a"] == 11 // planning.SINGLES_EVERY
+    assert end.subjects[0].call_ns == (1_000_000,) * 20  # 10 ms each time
 
 
-def test_there_are_never_more_single_calls_than_are_worth_having() -> None:
-    end = three_looks(Yard(call_ns={"a": 100_000}))
-    assert len(end.subjects[0].call_ns) == planning.SINGLE_CALLS
+def test_single_calls_are_spread_over_the_whole_race() -> None:
+    yard = Yard()
+    three_looks(yard)
+    assert yard.steps["time_each", "a"] == yard.steps["time_each", "b"] == 60 // planning.SINGLES_EVERY
 
 
 def test_blocks_of_one_call_are_single_calls() -> None:
@@ -224,19 +226,19 @@ def test_several_culprits_in_one_worker_fall_one_after_the_other() -> None:
 
 def test_a_worker_lost_while_single_calls_are_timed_keeps_its_blocks() -> None:
     yard = Yard(troubles={("time_each", "run-c", 0): lost()})
-    end = run(yard, [crew_of("ort", "run", "run-c")], blocks=4, calls=2)
+    end = run(yard, [crew_of("ort", "run", "run-c")], blocks=7, calls=2)
     assert [subject.status for subject in end.subjects] == ["ok", "crashed"]
-    assert [len(subject.blocks) for subject in end.subjects] == [4, 4]
+    assert [len(subject.blocks) for subject in end.subjects] == [7, planning.SINGLES_EVERY]
 
 
 @pytest.mark.parametrize("step", ["prepare", "warm_up", "time_block", "time_each"])
 @pytest.mark.parametrize("error", [SubjectError("failed", "no"), SubjectError("oom", "no"), BadModel("no")])
 def test_a_subject_that_raises_fails_alone_and_its_worker_lives_on(step: str, error: Exception) -> None:
     yard = Yard(troubles={(step, "run", 0): raising(error)})
-    end = run(yard, [crew_of("ort", "run", "run-c")], blocks=4, calls=2)
+    end = run(yard, [crew_of("ort", "run", "run-c")], blocks=6, calls=2)
     failed, mate = end.subjects
     assert (failed.status, failed.reason) == (getattr(error, "status", "failed"), "no")
-    assert (mate.status, len(mate.blocks)) == ("ok", 4)
+    assert (mate.status, len(mate.blocks)) == ("ok", 6)
     assert len(yard.workers) == 1
 
 
@@ -270,7 +272,7 @@ def test_a_worker_lost_when_it_is_launched_again_keeps_what_it_measured() -> Non
     assert [(s.status, len(s.blocks)) for s in end.subjects] == [("ok", 60), ("oom", 20)]
 
 
-@pytest.mark.parametrize(("step", "blocks"), [("time_block", 3), ("time_each", 6), ("load", 0), ("warm_up", 0)])
+@pytest.mark.parametrize(("step", "blocks"), [("time_block", 3), ("time_each", 5), ("load", 0), ("warm_up", 0)])
 def test_what_was_measured_before_an_interrupt_is_returned(step: str, blocks: int) -> None:
     before = 3 if step == "time_block" else 0
     yard = Yard(troubles={(step, "b", before): raising(KeyboardInterrupt())})

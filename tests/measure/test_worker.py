@@ -139,6 +139,6 @@ def test_a_worker_whose_parent_is_gone_ends_itself(monkeypatch: pytest.MonkeyPat
         def prctl(self, *_arguments: int) -> int:
             return 0
 
-    monkeypatch.setattr(worker_module.ctypes, "CDLL", lambda _name: NoKernel())
+    monkeypatch.setattr("ctypes.CDLL", lambda _name: NoKernel())
     with pytest.raises(SystemExit, match="the parent is gone"):
         die_with(parent=-1)

@@ -50,17 +50,23 @@ def _how_much(subject: Subject, base: Subject) -> str:
     """The difference with its interval, in the words that suit its size and direction."""
     speedup, low, high = (value or 1.0 for value in (subject.speedup, subject.speedup_low, subject.speedup_high))
     if speedup >= 1.1:
-        return f"{speedup:.3g} times as fast as {base.name} (95 % interval {low:.3g} to {high:.3g})"
+        return f"{_figure(speedup)} times as fast as {base.name} (95 % interval {_figure(low)} to {_figure(high)})"
     if speedup >= 1:
         return f"{_percent(speedup)} faster than {base.name} (95 % interval {_percent(low)} to {_percent(high)})"
     slower, least, most = 1 / speedup, 1 / high, 1 / low
     if slower < 1.1:
         return f"{_percent(slower)} slower than {base.name} (95 % interval {_percent(least)} to {_percent(most)})"
-    return f"slower: it takes {slower:.3g} times as long as {base.name} (95 % interval {least:.3g} to {most:.3g})"
+    takes = f"slower: it takes {_figure(slower)} times as long as {base.name}"
+    return f"{takes} (95 % interval {_figure(least)} to {_figure(most)})"
 
 
 def _percent(ratio: float) -> str:
-    return f"{100 * (ratio - 1):.2g} %"
+    return f"{_figure(100 * (ratio - 1), digits=2)} %"
+
+
+def _figure(value: float, digits: int = 3) -> str:
+    """A number with a few digits, and never with an exponent."""
+    return f"{value:.{digits}g}" if abs(value) < 0.995 * 10**digits else f"{value:.0f}"
 
 
 def _more_time(subject: Subject, min_effect: float, time_s: float) -> str:
@@ -74,6 +80,6 @@ def _more_time(subject: Subject, min_effect: float, time_s: float) -> str:
 
 def _time(ns: float) -> str:
     for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
-        if ns >= size:
-            return f"{ns / size:.3g} {unit}"
-    return f"{ns:.3g} ns"
+        if ns >= 0.9995 * size:  # what rounds to 1000 of the smaller unit
+            return f"{_figure(ns / size)} {unit}"
+    return f"{_figure(ns)} ns"

@@ -38,15 +38,21 @@ class Entry:
 def open_entries(sources: Sources, options: InputOptions, given: Mapping[str, Any] | None) -> list[Entry]:
     """Open all models and make their inputs; a given Path is read as an array."""
     models = _open_models(sources)
+    if not models:
+        raise BadOption("no model given; name at least one .onnx file")
     given = dict(given or {})
     given |= read_inputs({name: value for name, value in given.items() if isinstance(value, Path)})
     entries = []
     for model in models:
         feeds = make_feeds(model, options, given)
         types = {signature.name: signature.dtype for signature in (*model.inputs, *model.overridable)}
-        casts = {n: types[n] for n, a in feeds.arrays.items() if types[n] != "string" and a.dtype.name != types[n]}
+        casts = {name: types[name] for name, array in feeds.arrays.items() if _needs_cast(array, types[name])}
         entries.append(Entry(model, feeds, casts))
     return entries
+
+
+def _needs_cast(array: Any, dtype: str) -> bool:
+    return dtype != "string" and (array.dtype.name != dtype or not array.dtype.isnative)
 
 
 def _open_models(sources: Sources) -> list[Model]:
@@ -54,8 +60,6 @@ def _open_models(sources: Sources) -> list[Model]:
     if isinstance(sources, Mapping):
         return [open_model(source, label) for label, source in sources.items()]
     several = cast("Sequence[Source]", sources if isinstance(sources, list | tuple) else [sources])
-    if not several:
-        raise BadOption("no model given; name at least one .onnx file")
     models: list[Model] = []
     for source in several:
         model = open_model(source)
@@ -66,9 +70,9 @@ def _open_models(sources: Sources) -> list[Model]:
 
 def chosen_calls(runtimes: Sequence[str], calls: Sequence[str], session: SessionOptions) -> dict[str, tuple[str, ...]]:
     """The call styles of each runtime; `all` means all that it has, and a runtime with one style always uses that."""
-    modules = {runtime: runtime_module(runtime) for runtime in runtimes}
+    modules = {runtime: runtime_module(runtime) for runtime in runtimes or [""]}
     known = list(dict.fromkeys(call for module in modules.values() for call in module.CALLS))
-    for call in calls:
+    for call in calls or [""]:
         if call not in (*known, "all"):
             raise BadOption.unknown("call style", call, [*known, "all"])
     if "ort" in modules:

@@ -29,6 +29,9 @@ def main() -> None:
     die_with(parent)
     _be_the_first_to_go_when_memory_ends()
     pipe = _open_pipe(handle)
+    if hasattr(os, "register_at_fork"):
+        # A child that a subject forks would keep the pipe open, and its parent's death a secret until the timeout.
+        os.register_at_fork(after_in_child=pipe.close)
     if runtime != "callable":
         # The import is not part of the load time; an error will come again, and be told, when the model is loaded.
         with contextlib.suppress(Exception):

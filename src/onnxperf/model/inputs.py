@@ -25,7 +25,7 @@ from onnxperf.model.load import Model
 from onnxperf.model.shapes import Settled, settle
 from onnxperf.records import InputOptions, Signature
 
-__all__ = ["Feeds", "make_feeds", "read_inputs", "require_contiguous"]
+__all__ = ["Feeds", "check_feeds", "make_feeds", "read_inputs", "require_contiguous"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +67,20 @@ def make_feeds(model: Model, options: InputOptions, given: Mapping[str, Any] | N
             *_notes_on_casts(signatures, checked),
         ),
     )
+
+
+def check_feeds(model: Model, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Given values as arrays of the types and shapes that the model expects; nothing may be missing."""
+    _check_names(model, given)
+    missing = [s.name for s in model.inputs if s.name not in given]
+    if missing:
+        expected = ", ".join(s.name for s in model.inputs)
+        names = ", ".join(given) or "none"
+        raise BadFeed(f"missing input {', '.join(missing)}; given: {names}; the model expects: {expected}")
+    tensors = [s for s in (*model.inputs, *model.overridable) if s.name in given and s.kind == "tensor"]
+    arrays = {s.name: _checked(s, _native(given[s.name]), cast=False) for s in tensors}
+    settle(tensors, InputOptions(), {name: array.shape for name, array in arrays.items()})
+    return {**given, **arrays}
 
 
 def require_contiguous(feeds: Feeds, call: str) -> None:
@@ -123,6 +137,12 @@ def _checked(signature: Signature, value: Any, cast: bool) -> Array:
     if not cast:
         raise BadFeed(f"{wrong}; convert it first, or --cast (cast=True) converts inside the timed call")
     return array
+
+
+def _native(value: Any) -> Any:
+    """Runtimes read foreign byte order as if it were their own, and say nothing."""
+    foreign = isinstance(value, np.ndarray) and not value.dtype.isnative
+    return value.astype(value.dtype.newbyteorder("=")) if foreign else value
 
 
 def _as_array(name: str, value: Any, expected: np.dtype[Any]) -> Array:

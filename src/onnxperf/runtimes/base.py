@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
-from onnxperf.errors import BadFeed, BadOption
+from onnxperf.errors import BadOption
 from onnxperf.records import Scalar, SessionOptions
 
 if TYPE_CHECKING:  # a worker has no use for onnx, which takes longer to import than a session to open
@@ -60,9 +60,9 @@ class Runner:
 
     def run(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
         """Predict once; returns the outputs by name."""
-        arrays = {name: _native(np.asarray(value)) for name, value in feeds.items()}
-        check_names(arrays, self.input_names)
-        outputs = self.session.bind(self.call, arrays, {})()
+        from onnxperf.model.inputs import check_feeds
+
+        outputs = self.session.bind(self.call, check_feeds(self.model, feeds), {})()
         return dict(zip(self.output_names, map(_as_numpy, outputs), strict=True))
 
     def __repr__(self) -> str:
@@ -84,22 +84,9 @@ def check_call(module: RuntimeModule, call: str) -> None:
         raise BadOption.unknown("call style", call, module.CALLS)
 
 
-def check_names(feeds: Arrays, expected: Sequence[str]) -> None:
-    """Refuse feeds that lack an input; too many are the runtime's business (initialisers may be overridden)."""
-    missing = [name for name in expected if name not in feeds]
-    if missing:
-        given = ", ".join(feeds) or "none"
-        raise BadFeed(f"missing input {', '.join(missing)}; given: {given}; the model expects: {', '.join(expected)}")
-
-
 def cast_feeds(feeds: Arrays, casts: Mapping[str, str]) -> dict[str, Array]:
     """Convert the inputs that `casts` names, and keep the others as they are."""
     return {name: array.astype(casts[name]) if name in casts else array for name, array in feeds.items()}
-
-
-def _native(array: Array) -> Array:
-    """Runtimes read foreign byte order as if it were their own, and say nothing."""
-    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def _as_numpy(output: Any) -> Any:

@@ -1,0 +1,72 @@
+"""`onnxperf.load`: one class of object for every runtime."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+import onnxperf
+from onnxperf.errors import BadFeed, BadInput, BadOption
+from onnxperf.runtimes.base import RUNTIMES, runtime_module
+
+STYLES = [(runtime, call) for runtime in RUNTIMES for call in runtime_module(runtime).CALLS]
+
+
+@pytest.mark.parametrize(("runtime", "call"), STYLES)
+def test_every_runtime_and_call_style_predicts(linear_path: Path, runtime: str, call: str) -> None:
+    runner = onnxperf.load(linear_path, runtime=runtime, call=call, threads=1)
+    assert isinstance(runner, onnxperf.Runner)
+    assert (runner.runtime, runner.call) == (runtime, call)
+    features = np.ones((3, 10), np.float32)
+    weights = np.arange(40, dtype=np.float32).reshape(10, 4) / 40
+    np.testing.assert_allclose(runner.run({"X": features})["Y"], features @ weights, rtol=1e-5)
+
+
+def test_a_model_comes_as_path_text_bytes_or_proto(
+    linear_path: Path, linear_bytes: bytes, linear_proto: onnx.ModelProto
+) -> None:
+    for model in (linear_path, str(linear_path), linear_bytes, linear_proto):
+        assert onnxperf.load(model, threads=1).output_names == ("Y",)
+
+
+def test_a_model_given_as_bytes_stays_loaded(linear_bytes: bytes) -> None:
+    runner = onnxperf.load(linear_bytes, runtime="reference")
+    assert runner.run({"X": np.ones((1, 10), np.float32)})["Y"].shape == (1, 4)
+
+
+def test_options_reach_the_session(linear_bytes: bytes) -> None:
+    runner = onnxperf.load(linear_bytes, threads=2, opt_level="basic", options={"session.intra_op.allow_spinning": "0"})
+    conditions = runner.session.conditions
+    assert (conditions["threads"], conditions["opt_level"], conditions["spinning"]) == (2, "basic", False)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"runtime": "tvm"}, "unknown runtime 'tvm'; choose from: ort, reference"),
+        ({"call": "fly"}, "unknown call style 'fly'; choose from: run, run-c"),
+        ({"runtime": "reference", "call": "run-c"}, "unknown call style 'run-c'; choose from: run"),
+        ({"provider": "tpu"}, "provider 'tpu'; choose from: .*cpu"),
+        ({"threads": 0}, "--threads 0: expected at least 1"),
+        ({"thread": 1}, "unknown option 'thread'; choose from: opt_level, options, provider, threads"),
+        ({"blocks": 1}, "unknown option 'blocks'"),
+    ],
+)
+def test_a_wrong_option_lists_the_valid_ones(linear_bytes: bytes, keywords: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadOption, match=message):
+        onnxperf.load(linear_bytes, **keywords)
+
+
+def test_a_missing_input_is_named(linear_bytes: bytes) -> None:
+    with pytest.raises(BadFeed, match="missing input X"):
+        onnxperf.load(linear_bytes, threads=1).run({})
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_what_is_no_model_is_bad_input(runtime: str) -> None:
+    with pytest.raises(BadInput):
+        onnxperf.load(b"no model", runtime=runtime)

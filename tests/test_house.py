@@ -1,0 +1,119 @@
+"""The house: which room may know which, and what a visitor at the door has to wait for."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import onnxperf
+
+HOUSE = Path(onnxperf.__file__).parent
+ROOMS: dict[str, set[str]] = {
+    "errors": set(),
+    "records": set(),
+    "model": {"records", "errors"},
+    "runtimes": {"model", "records", "errors"},
+    "measure": {"runtimes", "model", "records", "errors"},
+    "analyze": {"records", "errors"},
+    "render": {"records", "errors"},
+    "results": {"render", "records", "errors"},
+    "api": {"results", "render", "analyze", "measure", "runtimes", "model", "records", "errors"},
+    "cli": {"api", "render", "results", "records", "errors"},
+}
+DOORS = {"__init__", "__main__"}
+"""They lead everywhere, and do nothing else."""
+HEAVY = {"numpy", "onnx", "onnxruntime", "pandas", "matplotlib"}
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(HOUSE).parts[0].removesuffix(".py")
+
+
+FILES = sorted(path for path in HOUSE.rglob("*.py") if room_of(path) not in DOORS)
+
+
+def imported(path: Path, house: Path = HOUSE) -> Iterator[str]:
+    """Every module that a file names, wherever the import stands: at the top, in a function, for types only."""
+    package = ["onnxperf", *path.relative_to(house).parts[:-1]]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def rooms_entered(path: Path) -> set[str]:
+    names = (name.split(".") for name in imported(path))
+    return {name[1] if len(name) > 1 else "" for name in names if name[0] == "onnxperf"} - {room_of(path)}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(HOUSE)))
+def test_a_room_knows_only_the_rooms_it_may(path: Path) -> None:
+    assert rooms_entered(path) - ROOMS[room_of(path)] == set()
+
+
+def test_every_room_of_the_house_has_its_rule() -> None:
+    assert {room_of(path) for path in FILES} == set(ROOMS)
+
+
+def test_the_rules_have_no_circle() -> None:
+    done: set[str] = set()
+    while len(done) < len(ROOMS):
+        ready = {room for room, allowed in ROOMS.items() if allowed <= done} - done
+        assert ready, f"a circle among {set(ROOMS) - done}"
+        done |= ready
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("import onnxperf.model.load", {"onnxperf.model.load"}),
+        ("def f():\n    from onnxperf.measure import race", {"onnxperf.measure.race"}),
+        ("if TYPE_CHECKING:\n    from onnxperf import api", {"onnxperf.api"}),
+        ("from . import plots", {"onnxperf.render.plots"}),
+        ("from .. import records", {"onnxperf.records"}),
+        ("from ..model.load import Model", {"onnxperf.model.load.Model"}),
+    ],
+)
+def test_imports_are_found_wherever_they_stand(tmp_path: Path, source: str, names: set[str]) -> None:
+    file = tmp_path / "render" / "a.py"
+    file.parent.mkdir()
+    file.write_text(source)
+    assert set(imported(file, tmp_path)) == names
+
+
+@pytest.mark.parametrize("statement", ["import onnxperf", "import onnxperf; dir(onnxperf); onnxperf.BadInput"])
+def test_the_door_opens_without_heavy_libraries(statement: str) -> None:
+    script = f"import sys; {statement}; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    assert HEAVY & set(loaded) == set()
+
+
+def test_no_room_bears_the_name_of_a_public_function() -> None:
+    functions = {name for name in onnxperf.__all__ if name.islower()}
+    assert functions & set(ROOMS) == set()
+
+
+@pytest.mark.parametrize("name", onnxperf.__all__)
+def test_every_public_name_can_be_imported_and_is_documented(name: str) -> None:
+    assert (getattr(onnxperf, name).__doc__ or "").strip()
+
+
+def test_all_is_sorted_complete_and_what_dir_shows() -> None:
+    assert list(onnxperf.__all__) == sorted(onnxperf.__all__)
+    assert dir(onnxperf) == sorted(onnxperf.__all__)
+    functions = {name for name in onnxperf.__all__ if name.islower()}
+    public = {path.stem for path in (HOUSE / "api").glob("*.py")}
+    assert functions <= public
+
+
+def test_an_unknown_public_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'benhc'"):
+        _ = onnxperf.benhc
