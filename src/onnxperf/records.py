@@ -10,8 +10,8 @@ FORMAT_VERSION = 1
 
 MIN_ROUNDS = 20
 """Rounds below which no verdict is given."""
-SMALL_CLAIM = 0.01
-"""A claim about less than this needs several launches: the layout of a process moves times by tenths of a percent."""
+SMALL_CLAIM = 0.05
+"""A claim about less than this needs several launches: where its memory lies moves a process by 1 %, at times 4 %."""
 
 Status = Literal["pending", "running", "ok", "differs", "failed", "timeout", "oom", "crashed", "skipped"]
 Verdict = Literal["baseline", "faster", "slower", "equivalent", "undecided"]
@@ -96,6 +96,8 @@ class Block(Struct, frozen=True, kw_only=True):
     """Place within the round, from 0."""
     launch: int
     """Which start of the subject's process, from 0."""
+    set_up: int = 0
+    """Which opening of its session within that process, from 0."""
     calls: int
     """Calls in the block."""
     start_ns: int

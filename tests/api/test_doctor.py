@@ -57,6 +57,9 @@ class FakeWorker:
     def time_each(self, subject: int, calls: int, warm_ns: int) -> list[int]:
         return [CALL_NS] * calls
 
+    def move_to(self, cpus: tuple[int, ...]) -> None:
+        """All processors are alike here."""
+
     def freeze(self) -> None: ...
 
     def thaw(self) -> None: ...

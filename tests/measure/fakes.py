@@ -109,6 +109,9 @@ class FakeWorker:
         self._yard.clock.spend(warm_ns)
         return [self._yard.clock.spend(self._call_ns(name)) for _ in range(calls)]
 
+    def move_to(self, cpus: tuple[int, ...]) -> None:
+        """All processors are alike here."""
+
     def freeze(self) -> None:
         self._yard.awake.discard(self.number)
 

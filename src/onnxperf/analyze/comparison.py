@@ -52,7 +52,11 @@ class _Pairs(NamedTuple):
     """Log-ratios of the rounds that a subject shares with the baseline; above 0 is faster."""
 
     values: st.Floats
-    groups: st.Ints
+    launches: st.Ints
+    runs: st.Ints
+
+    def bootstrap(self, draws: int, seed: int) -> st.Floats:
+        return st.bootstrap_medians(self.values, self.launches, self.runs, draws, seed)
 
 
 class _Judgement(NamedTuple):
@@ -66,10 +70,16 @@ class _Judgement(NamedTuple):
 def _paired(subject: Subject, base: Subject) -> _Pairs:
     theirs = {block.round: block for block in base.blocks}
     both = [(block, theirs[block.round]) for block in subject.blocks if block.round in theirs]
-    values = [math.log(_per_call(b) / _per_call(a)) for a, b in both]
-    launches = sorted({(a.launch, b.launch) for a, b in both})
-    groups = [launches.index((a.launch, b.launch)) for a, b in both]
-    return _Pairs(np.array(values, dtype=np.float64), np.array(groups, dtype=np.int64))
+    return _Pairs(
+        np.array([math.log(_per_call(b) / _per_call(a)) for a, b in both], dtype=np.float64),
+        _numbered([(a.launch, b.launch) for a, b in both]),
+        st.runs_of(_numbered([(a.launch, a.set_up, b.launch, b.set_up) for a, b in both])),
+    )
+
+
+def _numbered(keys: Sequence[tuple[int, ...]]) -> st.Ints:
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    return np.array([numbers[key] for key in keys], dtype=np.int64)
 
 
 def _judge(rivals: Sequence[Subject], base: Subject, min_effect: float, seed: int) -> dict[str, _Judgement]:
@@ -77,13 +87,13 @@ def _judge(rivals: Sequence[Subject], base: Subject, min_effect: float, seed: in
     alphas = [st.spend_alpha(max(1, s.looks_planned))[max(1, s.looks) - 1] for s in rivals]
     count = st.draws_needed(len(rivals), min(alphas, default=st.ALPHA))
     pairs = [_paired(subject, base) for subject in rivals]
-    draws = [st.bootstrap_medians(pair.values, pair.groups, count, seed) for pair in pairs]
+    draws = [pair.bootstrap(count, seed) for pair in pairs]
     levels = st.holm_levels([st.two_sided_p(each) for each in draws], alphas)
     judgements = {}
     for subject, pair, draw, level in zip(rivals, pairs, draws, levels, strict=True):
         estimate = float(np.median(pair.values))
         low, high = st.interval(draw, level)
-        verdict, reason = verdict_of(estimate, (low, high), min_effect, len(pair.values), int(pair.groups.max()) + 1)
+        verdict, reason = verdict_of(estimate, (low, high), min_effect, len(pair.values), int(pair.launches.max()) + 1)
         judgements[subject.name] = _Judgement(estimate, low, high, verdict, reason)
     return judgements
 
@@ -102,7 +112,8 @@ def verdict_of(
         verdict = "faster" if low > 0 else "slower"
     claim = band if verdict == "equivalent" else abs(estimate)
     if verdict != "undecided" and claim < math.log1p(SMALL_CLAIM) and launches < MIN_LAUNCHES:
-        return "undecided", f"a claim below {SMALL_CLAIM:.0%} needs {MIN_LAUNCHES} launches, and there were {launches}"
+        few = f"needs {MIN_LAUNCHES} launches, and there was time for {launches} (--time)"
+        return "undecided", f"a claim below {100 * SMALL_CLAIM:g} % {few}"
     return verdict, ""
 
 
@@ -143,9 +154,11 @@ def _summarise(subject: Subject, base: Subject | None, judgement: _Judgement | N
 def _is_precise(subject: Subject, min_effect: float, seed: int) -> bool:
     """A subject that runs alone is known well enough when its median moves by less than the minimum effect."""
     times = np.log([_per_call(block) for block in subject.blocks])
-    launches = np.array([block.launch for block in subject.blocks], dtype=np.int64)
+    launches = _numbered([(block.launch,) for block in subject.blocks])
+    runs = st.runs_of(_numbered([(block.launch, block.set_up) for block in subject.blocks]))
     alpha = st.spend_alpha(max(1, subject.looks_planned))[max(1, subject.looks) - 1]
-    low, high = st.interval(st.bootstrap_medians(times, launches, st.draws_needed(1, alpha), seed), alpha)
+    draws = st.bootstrap_medians(times, launches, runs, st.draws_needed(1, alpha), seed)
+    low, high = st.interval(draws, alpha)
     return high - low < 2 * math.log1p(min_effect)
 
 

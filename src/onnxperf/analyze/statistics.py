@@ -17,33 +17,61 @@ _BOUND = {0.90: 64, 0.99: 662}
 
 
 def spend_alpha(looks: int) -> tuple[float, ...]:
-    """The share of the 5 % that each planned look may use up: little at first, most at the end.
+    """The share of the 5 % that each planned look may use up: a tenth at early ones, which are for large differences.
 
     The shares add up to ALPHA, so the promise holds whatever the dependence between looks (union bound).
     """
-    total = looks * (looks + 1) / 2
-    return tuple(ALPHA * look / total for look in range(1, looks + 1))
+    early = [ALPHA / 10] * (looks - 1)
+    return (*early, ALPHA - sum(early))
 
 
-def bootstrap_medians(values: Floats, groups: Ints, draws: int, seed: int) -> Floats:
-    """Medians of resampled data: groups (launches) are drawn first, then runs of neighbouring values within them.
+def bootstrap_medians(values: Floats, launches: Ints, runs: Ints, draws: int, seed: int) -> Floats:
+    """Medians of resampled data: launches are drawn first, then runs of neighbouring values within them.
 
-    Neighbours stay together because noise lasts longer than a round. Few runs know little of their own spread, so the
-    draws are widened as Student's distribution would: false alarms of short races fall from 7 to 4 % (fidelity.py).
+    A run stays together because its values share a memory layout and the weather of a moment. Few runs and few
+    launches know little of their own spread, so the draws are widened.
     """
-    _, sizes = np.unique(groups, return_counts=True)
-    values = values[np.argsort(groups, kind="stable")]
-    offsets = np.cumsum(sizes) - sizes
-    per_group = math.ceil(len(values) / len(sizes))
-    run = max(1, round(math.sqrt(per_group)))
     rng = np.random.default_rng(seed)
-    chosen = rng.integers(len(sizes), size=(draws, len(sizes)))
-    size, offset = sizes[chosen][..., None], offsets[chosen][..., None]
-    begin = np.floor(rng.random((draws, len(sizes), math.ceil(per_group / run))) * size).astype(np.int64)
-    index = (begin[..., None] + np.arange(run)).reshape(draws, len(sizes), -1)[..., :per_group] % size + offset
-    medians = np.median(values[index].reshape(draws, -1), axis=1)
-    center, independent = np.median(values), len(values) / run
-    return np.asarray(center + (medians - center) * math.sqrt(independent / max(independent - 3, 1)), dtype=np.float64)
+    run_names, run_of = np.unique(runs, return_inverse=True)
+    launch_of = np.array([launches[run_of == run][0] for run in range(len(run_names))])
+    launch_names = np.unique(launch_of)
+    times_drawn = rng.multinomial(len(launch_names), np.full(len(launch_names), 1 / len(launch_names)), size=draws)
+    weights = np.zeros((draws, len(run_names)), dtype=np.int64)
+    for index, launch in enumerate(launch_names):
+        members = np.flatnonzero(launch_of == launch)
+        chances = np.full(len(members), 1 / len(members))
+        weights[:, members] = rng.multinomial(times_drawn[:, index] * len(members), chances)
+    medians = _weighted_medians(values, weights[:, run_of])
+    center = np.median(values)
+    return np.asarray(center + (medians - center) * _widening(len(run_names), len(launch_names)), dtype=np.float64)
+
+
+def runs_of(set_ups: Ints) -> Ints:
+    """Number the runs of neighbouring rounds: a set-up each, cut into pieces where it is long."""
+    longest = max(5, round(math.sqrt(len(set_ups))))
+    runs, run, length = np.zeros(len(set_ups), dtype=np.int64), 0, 0
+    for index in range(1, len(set_ups)):
+        length += 1
+        if set_ups[index] != set_ups[index - 1] or length == longest:
+            run, length = run + 1, 0
+        runs[index] = run
+    return runs
+
+
+def _weighted_medians(values: Floats, weights: Ints) -> Floats:
+    """The median of `values` for each row of whole-number weights."""
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weights[:, order], axis=1)
+    middle = reached[:, -1:]
+    lower = np.argmax(2 * reached >= middle, axis=1)
+    upper = np.argmax(2 * reached > middle, axis=1)
+    ordered = values[order]
+    return np.asarray((ordered[lower] + ordered[upper]) / 2, dtype=np.float64)
+
+
+def _widening(runs: int, launches: int) -> float:
+    """As Student's distribution for the runs; drawing from n launches shows only (n - 1) / n of their variance."""
+    return math.sqrt(runs / max(runs - 3, 1)) * math.sqrt(launches / max(launches - 1, 1))
 
 
 def two_sided_p(draws: Floats) -> float:

@@ -80,6 +80,7 @@ def run_race(crews: Sequence[Crew], options: RaceOptions, progress: Progress) ->
         launch=partial(ProcessWorker, timeout_s=options.timeout),
         settled=partial(settled, baseline=options.baseline, min_effect=options.min_effect, seed=options.seed),
         progress=progress,
+        cpus=machines.processors(),
         memory_bytes=int(machines.available_memory() * _MEMORY_SHARE),
     )
     return race(crews, options, tools)

@@ -72,7 +72,10 @@ def doctor(
 def race_against_itself(crews: Sequence[Crew], options: RaceOptions, progress: Progress) -> RaceEnd:
     """The race of a bench, except that no look ends it: a false alarm is what it is there to find."""
     tools = Tools(
-        launch=partial(ProcessWorker, timeout_s=options.timeout), settled=lambda _subjects: False, progress=progress
+        launch=partial(ProcessWorker, timeout_s=options.timeout),
+        settled=lambda _subjects: False,
+        progress=progress,
+        cpus=machines.processors(),
     )
     return race(crews, options, tools)
 

@@ -29,6 +29,8 @@ class Lane:
     single_calls: int = 0
     call_ns: float = 0.0
     launches: int = 0
+    set_ups: int = 0
+    """Within the launch that runs now."""
     looks: int = 0
     looks_planned: int = 0
     load_ns: list[int] = field(default_factory=list)
@@ -105,12 +107,29 @@ class Fleet:
         """Start all workers, or start them anew."""
         self._start(self._crews)
 
+    def set_up_again(self) -> None:
+        """Load and bind everything anew in the running workers: other addresses, other cache conflicts."""
+        for crew in self._crews:
+            if self._alive_in(crew):
+                self._for_all_in(crew, self._load_again)
+            for lane in self._alive_in(crew):
+                with self.turn(lane) as worker:
+                    worker.prepare(lane.seat)
+
+    @property
+    def set_up_ns(self) -> int:
+        """What setting up everything took when the workers started."""
+        loads = {id(lane.crew): lane.load_ns[-1] for lane in self.alive() if lane.load_ns}
+        return sum(loads.values()) + sum(lane.first_call_ns[-1] for lane in self.alive())
+
     @contextmanager
-    def turn(self, lane: Lane) -> Iterator[Worker]:
+    def turn(self, lane: Lane, cpus: tuple[int, ...] = ()) -> Iterator[Worker]:
         """Wake a lane's worker for one step; a failure ends the lane and leaves its worker to the others."""
         worker = self._workers[id(lane.crew)]
         try:
             worker.thaw()
+            if cpus:
+                worker.move_to(cpus)
             yield worker
             worker.freeze()
         except WorkerLost as error:
@@ -159,9 +178,15 @@ class Fleet:
         loaded = worker.load()
         for lane in lanes:
             lane.launches += 1
+            lane.set_ups = 1
             lane.conditions.update(loaded.conditions)
             if loaded.load_ns is not None:
                 lane.load_ns.append(loaded.load_ns)
+
+    def _load_again(self, crew: Crew, worker: Worker) -> None:
+        worker.load()
+        for lane in self._alive_in(crew):
+            lane.set_ups += 1
 
     def _prepare_all_in(self, crew: Crew) -> None:
         worker = self._workers.get(id(crew))

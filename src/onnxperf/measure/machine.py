@@ -66,6 +66,11 @@ def usable_cores() -> int:
     return max(1, min(round(share), physical))
 
 
+def processors() -> tuple[int, ...]:
+    """The processors that this process may use; none where the system cannot bind a process to some of them."""
+    return tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else ()
+
+
 def available_memory() -> int:
     """Bytes that can be used without swapping and without leaving this process's control group."""
     free, limit = int(psutil.virtual_memory().available), memory_limit()

@@ -95,6 +95,16 @@ class TimeEach(Struct, frozen=True, tag="time-each"):
     warm_ns: int
 
 
+class MoveTo(Struct, frozen=True, tag="move-to"):
+    """Use these processors from now on, and no others."""
+
+    cpus: tuple[int, ...]
+
+
+class Moved(Struct, frozen=True, tag="moved"):
+    """All threads of the worker are where they were asked to be."""
+
+
 class Ready(Struct, frozen=True, tag="ready"):
     """The worker has started and imported its runtime."""
 
@@ -141,8 +151,8 @@ class Failed(Struct, frozen=True, tag="failed"):
     """The user can mend it."""
 
 
-Request = Load | Prepare | WarmUp | TimeBlock | TimeEach
-Reply = Ready | Loaded | Prepared | WarmedUp | TimedBlock | TimedEach | Failed
+Request = Load | Prepare | WarmUp | TimeBlock | TimeEach | MoveTo
+Reply = Ready | Moved | Loaded | Prepared | WarmedUp | TimedBlock | TimedEach | Failed
 
 encode = msgspec.msgpack.Encoder().encode
 decode_request = msgspec.msgpack.Decoder(Request).decode

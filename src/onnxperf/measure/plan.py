@@ -26,7 +26,29 @@ _SINGLE_CALLS = 250
 """Single calls at a time: after the 20 rounds of the shortest race there are enough of them for a p99."""
 
 
-class Plan(Struct, frozen=True):
+_LAUNCHES = 6
+_LAUNCH_SHARE = 0.5
+"""What starting workers anew may take, compared with the measuring time."""
+_SHORTEST_LAUNCH = 10
+"""Rounds."""
+_SHORTEST_SET_UP = 5
+"""Rounds."""
+_SET_UP_SHARE = 0.2
+"""Part of the measuring time that opening sessions anew may take."""
+
+
+class Costs(Struct, frozen=True):
+    """What the start of a race has shown."""
+
+    start_ns: float
+    """Starting all workers until they are warm."""
+    set_up_ns: float
+    """Opening and binding all sessions in workers that run."""
+    call_ns: tuple[float, ...]
+    """A call of each subject."""
+
+
+class Plan(Struct, frozen=True, kw_only=True):
     """A race in numbers."""
 
     looks: tuple[int, ...]
@@ -35,20 +57,38 @@ class Plan(Struct, frozen=True):
     """Calls per block of each subject."""
     single_calls: tuple[int, ...]
     """Single calls of each subject, every SINGLES_EVERY rounds."""
+    rounds_per_launch: int
+    """Rounds after which all workers are started anew."""
+    rounds_per_set_up: int
+    """Rounds after which all sessions are opened anew.
+
+    Where its memory lies makes the same session faster or slower, by 1 % as a rule and by 10 % at times. Many launches
+    and set-ups average that out, and show how large it is; costly ones have to last longer.
+    """
 
 
-def make_plan(call_ns: Sequence[float], options: RaceOptions) -> Plan:
-    """Plan a race of subjects whose calls take about `call_ns`."""
+def make_plan(costs: Costs, options: RaceOptions) -> Plan:
+    """Plan a race from its costs."""
+    call_ns, budget_ns = costs.call_ns, (options.time or DEFAULT_TIME_S) * 1e9
     calls = tuple(options.calls or calls_per_block(each) for each in call_ns)
     single_calls = tuple(min(_SINGLE_CALLS, int(BLOCK_NS / max(each, 1.0))) for each in call_ns)
-    if options.blocks:
-        return Plan((options.blocks,), calls, single_calls)
-    budget_ns = (options.time or DEFAULT_TIME_S) * 1e9
     round_ns = sum(map(_turn_ns, call_ns, calls)) + sum(map(_turn_ns, call_ns, single_calls)) / SINGLES_EVERY
+    rounds = options.blocks or _affordable_rounds(round_ns, budget_ns, options)
+    launches = min(_LAUNCHES, max(1, int(_LAUNCH_SHARE * budget_ns / max(costs.start_ns, 1.0))))
+    return Plan(
+        looks=(rounds,) if options.blocks else looks_at(rounds),
+        calls=calls,
+        single_calls=single_calls,
+        rounds_per_launch=max(_SHORTEST_LAUNCH, math.ceil(rounds / launches)),
+        rounds_per_set_up=max(_SHORTEST_SET_UP, math.ceil(costs.set_up_ns / (_SET_UP_SHARE * round_ns))),
+    )
+
+
+def _affordable_rounds(round_ns: float, budget_ns: float, options: RaceOptions) -> int:
     rounds = int(budget_ns / round_ns)
     if options.time is None:
         rounds = max(rounds, min(MIN_ROUNDS, int(_LONGEST_DEFAULT_TIME_S * 1e9 / round_ns)))
-    return Plan(looks_at(max(rounds, 1)), calls, single_calls)
+    return max(rounds, 1)
 
 
 def calls_per_block(call_ns: float) -> int:
@@ -64,6 +104,18 @@ def looks_at(rounds: int) -> tuple[int, ...]:
 
 def _turn_ns(call_ns: float, calls: int) -> float:
     return calls * call_ns + max(WARM_NS, call_ns) + _OVERHEAD_NS if calls else 0.0
+
+
+def processors_of(number: int, cpus: Sequence[int], threads: int) -> tuple[int, ...]:
+    """The processors of a round, as many as a subject has threads: all subjects of a round use the same ones.
+
+    A neighbour on the host slows down one processor and not the other: on different ones, equal subjects differ by
+    12 % from round to round, on the same one by 1 %. Rounds take turns, so that no processor decides. Subjects that
+    use all processors need no binding.
+    """
+    if threads >= len(cpus):
+        return ()
+    return tuple(sorted(cpus[(number * threads + each) % len(cpus)] for each in range(threads)))
 
 
 def balanced_orders(subjects: int, seed: int) -> Iterator[list[int]]:

@@ -53,6 +53,9 @@ class Worker(Protocol):
     def time_each(self, subject: int, calls: int, warm_ns: int) -> list[int]:
         """Time calls one by one."""
 
+    def move_to(self, cpus: tuple[int, ...]) -> None:
+        """Use these processors from now on."""
+
     def freeze(self) -> None:
         """Stop every thread; returns when they have stopped."""
 
@@ -69,6 +72,7 @@ class ProcessWorker:
     def __init__(self, crew: Crew, timeout_s: float) -> None:
         self._crew = crew
         self._timeout_s = timeout_s
+        self._cpus: tuple[int, ...] = ()
         self._oom_kills = _oom_kills()
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker
         self._pipe, theirs = Pipe()
@@ -110,6 +114,12 @@ class ProcessWorker:
     def time_each(self, subject: int, calls: int, warm_ns: int) -> list[int]:
         """Time calls one by one."""
         return self._ask(messages.TimeEach(subject, calls, warm_ns), messages.TimedEach).call_ns
+
+    def move_to(self, cpus: tuple[int, ...]) -> None:
+        """Use these processors from now on."""
+        if cpus != self._cpus:
+            self._ask(messages.MoveTo(cpus), messages.Moved)
+            self._cpus = cpus
 
     def freeze(self) -> None:
         """Stop the process and its children, and wait until the kernel confirms it."""

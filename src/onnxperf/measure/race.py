@@ -10,15 +10,12 @@ from onnxperf.measure import plan as planning
 from onnxperf.measure.fleet import Fleet, Lane, Launch
 from onnxperf.measure.messages import Crew
 from onnxperf.measure.timing import Clock, monotonic_ns
-from onnxperf.records import SMALL_CLAIM, Block, RaceOptions, Subject
+from onnxperf.records import Block, RaceOptions, Subject
 
 Settled = Callable[[Sequence[Subject]], bool]
 """Is every question about these subjects answered?"""
 Progress = Callable[[float, str], None]
 """Part done (0 to 1) and what is going on; called only between blocks."""
-
-_COSTLY_START = 0.2
-"""Workers are started anew for each look, unless that takes more than this part of the measuring time."""
 
 
 class Tools(Struct, frozen=True, kw_only=True):
@@ -28,6 +25,8 @@ class Tools(Struct, frozen=True, kw_only=True):
     settled: Settled
     progress: Progress = lambda _done, _text: None
     clock: Clock = monotonic_ns
+    cpus: tuple[int, ...] = ()
+    """Processors that this process may use; empty where workers cannot be bound to some of them."""
     memory_bytes: int | None = None
     """What all workers together may hold; None means that all fit."""
 
@@ -72,60 +71,64 @@ def into_batches(lanes: Sequence[Lane], baseline: str | None, memory_bytes: int 
 
 def _race_batch(lanes: Sequence[Lane], first_round: int, options: RaceOptions, tools: Tools) -> int:
     """Race lanes that run side by side; returns the number of the next round."""
-    rounds, last_round = first_round, first_round
+    done = planned = 0
 
     def tell(text: str) -> None:
-        done = (rounds - first_round) / (last_round - first_round) if last_round > first_round else 0.0
-        tools.progress(done, text)
+        tools.progress(done / planned if planned else 0.0, text)
 
     with Fleet(lanes, tools.launch, int(options.warmup * 1e9), tell) as fleet:
         begin = tools.clock()
         fleet.start()
         if not fleet.alive():
-            return rounds
-        looks = _plan(fleet.alive(), options)
-        last_round += looks[-1]
-        start_again = _worth_starting_again(tools.clock() - begin, options)
+            return first_round
+        plan = _plan(fleet, tools.clock() - begin, options)
+        planned = plan.looks[-1]
+        threads = max(lane.crew.threads for lane in lanes)
         orders = planning.balanced_orders(len(lanes), seed=options.seed)
-        for number, look in enumerate(looks, start=1):
-            if number > 1 and start_again:
-                fleet.start()
-            while rounds < first_round + look and fleet.alive():
-                tell(f"round {rounds - first_round + 1} of at most {looks[-1]}")
-                _run_round(fleet, [lanes[index] for index in next(orders)], rounds)
-                rounds += 1
-                if (rounds - first_round) % planning.SINGLES_EVERY == 0:
-                    _time_single_calls(fleet)
+        for number, look in enumerate(plan.looks, start=1):
+            while done < look and fleet.alive():
+                _renew(fleet, done, plan)
+                tell(f"round {done + 1} of at most {planned}")
+                cpus = planning.processors_of(done, tools.cpus, threads)
+                _run_round(fleet, [lanes[index] for index in next(orders)], first_round + done, cpus)
+                done += 1
+                if done % planning.SINGLES_EVERY == 0:
+                    _time_single_calls(fleet, cpus)
             for lane in lanes:
-                lane.looks, lane.looks_planned = number, len(looks)
+                lane.looks, lane.looks_planned = number, len(plan.looks)
             if tools.settled([lane.record() for lane in lanes]):
                 break
-    return rounds
+    return first_round + done
 
 
-def _plan(lanes: Sequence[Lane], options: RaceOptions) -> tuple[int, ...]:
-    """Fix calls per block for the whole race, and the rounds at which the data are looked at."""
-    plan = planning.make_plan([lane.call_ns for lane in lanes], options)
+def _plan(fleet: Fleet, start_ns: int, options: RaceOptions) -> planning.Plan:
+    """Fix everything for the whole race from what the start has shown."""
+    lanes = fleet.alive()
+    costs = planning.Costs(start_ns, fleet.set_up_ns, tuple(lane.call_ns for lane in lanes))
+    plan = planning.make_plan(costs, options)
     for lane, calls, single_calls in zip(lanes, plan.calls, plan.single_calls, strict=True):
         lane.calls, lane.single_calls = calls, single_calls
-    return plan.looks
+    return plan
 
 
-def _worth_starting_again(start_ns: int, options: RaceOptions) -> bool:
-    """Several launches average out what the layout of a process adds to its times."""
-    budget_ns = (options.time or planning.DEFAULT_TIME_S) * 1e9
-    return options.min_effect < SMALL_CLAIM or start_ns < _COSTLY_START * budget_ns
+def _renew(fleet: Fleet, done: int, plan: planning.Plan) -> None:
+    """Start workers anew, or at least their sessions, when it is time: where memory lies must not decide the race."""
+    if done and done % plan.rounds_per_launch == 0:
+        fleet.start()
+    elif done and done % plan.rounds_per_set_up == 0:
+        fleet.set_up_again()
 
 
-def _run_round(fleet: Fleet, order: Sequence[Lane], number: int) -> None:
+def _run_round(fleet: Fleet, order: Sequence[Lane], number: int, cpus: tuple[int, ...]) -> None:
     for position, lane in enumerate(order):
         if lane.alive:
-            with fleet.turn(lane) as worker:
+            with fleet.turn(lane, cpus) as worker:
                 start_ns, duration_ns = worker.time_block(lane.seat, lane.calls, planning.WARM_NS)
                 block = Block(
                     round=number,
                     position=position,
                     launch=lane.launches - 1,
+                    set_up=lane.set_ups - 1,
                     calls=lane.calls,
                     start_ns=start_ns,
                     duration_ns=duration_ns,
@@ -133,9 +136,9 @@ def _run_round(fleet: Fleet, order: Sequence[Lane], number: int) -> None:
                 lane.blocks.append(block)
 
 
-def _time_single_calls(fleet: Fleet) -> None:
+def _time_single_calls(fleet: Fleet, cpus: tuple[int, ...]) -> None:
     """Time calls one by one for the percentiles; blocks of one call are single calls already."""
     for lane in fleet.alive():
         if lane.calls > 1 and lane.single_calls:
-            with fleet.turn(lane) as worker:
+            with fleet.turn(lane, cpus) as worker:
                 lane.each_ns += worker.time_each(lane.seat, lane.single_calls, planning.WARM_NS)

@@ -55,21 +55,27 @@ class Host:
     def answer(self, request: Request) -> Reply:
         """Do what is asked; an error becomes a reply, so that the other subjects can go on."""
         try:
-            match request:
-                case messages.Load():
-                    return self._load(request.crew)
-                case messages.Prepare():
-                    return self._prepare(request.subject)
-                case messages.WarmUp():
-                    return messages.WarmedUp(timing.warm_up(self._calls[request.subject], request.duration_ns))
-                case messages.TimeBlock():
-                    work = self._calls[request.subject]
-                    return messages.TimedBlock(*timing.time_block(work, request.calls, request.warm_ns))
-                case messages.TimeEach():
-                    work = self._calls[request.subject]
-                    return messages.TimedEach(timing.time_each(work, request.calls, request.warm_ns))
+            return self._answer(request)
         except Exception as error:
             return _describe(error)
+
+    def _answer(self, request: Request) -> Reply:
+        match request:
+            case messages.Load():
+                return self._load(request.crew)
+            case messages.Prepare():
+                return self._prepare(request.subject)
+            case messages.MoveTo():
+                move_to(request.cpus)
+                return messages.Moved()
+        work = self._calls[request.subject]
+        match request:
+            case messages.WarmUp():
+                return messages.WarmedUp(timing.warm_up(work, request.duration_ns))
+            case messages.TimeBlock():
+                return messages.TimedBlock(*timing.time_block(work, request.calls, request.warm_ns))
+            case messages.TimeEach():
+                return messages.TimedEach(timing.time_each(work, request.calls, request.warm_ns))
 
     def _load(self, crew: Crew) -> Loaded:
         self._crew, self._feeds = crew, messages.unpack_feeds(crew.feeds)
@@ -121,6 +127,13 @@ def _describe(error: Exception) -> Failed:
     text = " ".join(" ".join(lines).split())
     out_of_memory = isinstance(error, MemoryError) or "bad_alloc" in text or "Failed to allocate memory" in text
     return Failed("oom" if out_of_memory else "failed", text)
+
+
+def move_to(cpus: tuple[int, ...]) -> None:
+    """Bind all threads of this process to these processors."""
+    for thread in Path("/proc/self/task").iterdir():
+        with contextlib.suppress(OSError):  # a thread may end, and a processor be taken from us, meanwhile
+            os.sched_setaffinity(int(thread.name), cpus)
 
 
 def die_with(parent: int) -> None:

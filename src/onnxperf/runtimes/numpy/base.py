@@ -1,0 +1,155 @@
+"""What a kernel is, what it knows of its node at compile time, and where kernels are found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import onnx
+
+Shape = tuple[int | str | None, ...]
+"""Sizes that are known, symbols that are equal where they bear the same name, and None for what is unknown."""
+
+
+@dataclass(eq=False)
+class Value:
+    """A tensor of the graph, as much of it as is known at compile time."""
+
+    name: str
+    dtype: np.dtype[Any] | None = None
+    shape: Shape | None = None
+    constant: Any = None
+    """Its value where that never changes; None elsewhere."""
+
+    @property
+    def rank(self) -> int | None:
+        """Number of axes, where known."""
+        return None if self.shape is None else len(self.shape)
+
+    @property
+    def kind(self) -> str:
+        """Numpy's letter for the kind of its type ("f", "i", "u", "b"…), or "" where unknown."""
+        return "" if self.dtype is None else self.dtype.kind
+
+
+@dataclass(eq=False)
+class Body:
+    """A compiled subgraph: call it with its inputs, then its captures; it returns a list of outputs."""
+
+    function: Callable[..., list[Any]]
+    captures: tuple[str, ...]
+    """Names of the outer values that it reads."""
+    inputs: tuple[Value, ...]
+
+
+@dataclass(eq=False)
+class Node:
+    """A node at compile time: everything that a kernel may bind."""
+
+    proto: onnx.NodeProto
+    version: int
+    """Opset of the node's domain."""
+    opsets: dict[str, int]
+    attributes: dict[str, Any]
+    """Plain Python values; tensors are arrays; graphs are in `bodies`."""
+    inputs: tuple[Value | None, ...]
+    """None where an optional input is left out."""
+    outputs: tuple[Value | None, ...]
+    bodies: dict[str, Body] = field(default_factory=dict)
+
+    @property
+    def op(self) -> str:
+        """Operator type."""
+        return str(self.proto.op_type)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """An attribute, or a default."""
+        return self.attributes.get(name, default)
+
+    def has(self, index: int) -> bool:
+        """Whether that input is given."""
+        return index < len(self.inputs) and self.inputs[index] is not None
+
+    def constant(self, index: int) -> Any:
+        """The value of that input where it is given and never changes, else None."""
+        value = self.inputs[index] if index < len(self.inputs) else None
+        return None if value is None else value.constant
+
+    def kind(self, index: int = 0) -> str:
+        """Kind of an input's type: "f", "i", "u", "b", "O" (strings)… or "" where unknown."""
+        value = self.inputs[index] if index < len(self.inputs) else None
+        return "" if value is None else value.kind
+
+    def dtype(self, index: int = 0) -> np.dtype[Any] | None:
+        """Type of an input, where known."""
+        value = self.inputs[index] if index < len(self.inputs) else None
+        return None if value is None else value.dtype
+
+    def rank(self, index: int = 0) -> int | None:
+        """Number of axes of an input, where known."""
+        value = self.inputs[index] if index < len(self.inputs) else None
+        return None if value is None else value.rank
+
+    @property
+    def output_count(self) -> int:
+        """Outputs up to the last one that is used."""
+        return max((i + 1 for i, value in enumerate(self.outputs) if value is not None), default=0)
+
+
+Result = Literal["fresh", "view", "unknown"]
+
+
+class Kernel(NamedTuple):
+    """A function that computes a node from its inputs.
+
+    It gets the inputs in order (None for those left out), and returns the output, or a tuple when `output_count` of
+    its node is above 1. Inputs must never be changed.
+    """
+
+    function: Callable[..., Any]
+    result: Result = "unknown"
+    """`fresh`: new memory that nothing else refers to. `view`: may share memory with inputs. `unknown`: as `view`."""
+    overwrites: tuple[int, ...] = ()
+    """Inputs whose memory may take the result, when the compiler proves it safe: the function then gets that input
+    once more as an additional last argument `out`, as numpy's ufuncs do."""
+    uses: tuple[int, ...] | None = None
+    """Inputs that are passed; None means all. Those that were bound at compile time are left out."""
+
+
+Maker = Callable[[Node], Kernel | None]
+"""Binds a node's attributes and constants; None when it does not cover this node, and the fallback must."""
+
+
+class _Entry(NamedTuple):
+    since: int
+    maker: Maker
+
+
+_REGISTRY: dict[tuple[str, str], list[_Entry]] = {}
+
+
+def kernel(*operators: str, domain: str = "", since: int = 1) -> Callable[[Maker], Maker]:
+    """Register a maker for operators of a domain, from an opset on (until the next entry of that operator)."""
+
+    def register(maker: Maker) -> Maker:
+        for operator in operators:
+            entries = _REGISTRY.setdefault((domain, operator), [])
+            entries.append(_Entry(since, maker))
+            entries.sort(key=lambda entry: entry.since)
+        return maker
+
+    return register
+
+
+def find_kernel(node: Node) -> Kernel | None:
+    """The kernel of a node, if one covers it."""
+    domain = "" if node.proto.domain == "ai.onnx" else str(node.proto.domain)
+    entries = [e for e in _REGISTRY.get((domain, node.op), []) if e.since <= node.version]
+    return entries[-1].maker(node) if entries else None
+
+
+def covered_operators() -> set[tuple[str, str]]:
+    """Domain and name of every operator that has a kernel of ours."""
+    return set(_REGISTRY)

@@ -1,0 +1,64 @@
+"""Operators without a kernel of ours run in onnx's reference evaluator, one node at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper
+from onnx.reference import ReferenceEvaluator
+
+from onnxperf.errors import BadModel
+from onnxperf.runtimes.numpy.base import Kernel, Node
+
+
+def fallback_kernel(node: Node, captures: Sequence[str]) -> Kernel:
+    """A kernel that runs the node in the reference evaluator; only its public interface is used."""
+    if not onnx.defs.has(node.op, domain=_domain(node), max_inclusive_version=node.version):
+        raise BadModel(
+            f"operator {node.op} of domain {_domain(node) or 'ai.onnx'} does not exist in opset {node.version}; "
+            "the numpy runtime cannot run it"
+        )
+    names = [*node.proto.input, *captures]
+    evaluators: dict[tuple[str, ...], ReferenceEvaluator] = {}
+
+    def run(*arrays: Any) -> Any:
+        given = {name: array for name, array in zip(names, arrays, strict=True) if name}
+        types = tuple(_type_name(value) for value in given.values())
+        if types not in evaluators:
+            evaluators[types] = ReferenceEvaluator(_one_node_model(node, given))
+        outputs: Any = evaluators[types].run(None, given)
+        return outputs[0] if node.output_count == 1 else tuple(outputs)
+
+    return Kernel(run)
+
+
+def _domain(node: Node) -> str:
+    return "" if node.proto.domain == "ai.onnx" else str(node.proto.domain)
+
+
+def _type_name(value: Any) -> str:
+    return value.dtype.name if isinstance(value, np.ndarray | np.generic) else type(value).__name__
+
+
+def _one_node_model(node: Node, given: dict[str, Any]) -> onnx.ModelProto:
+    """The types of the inputs matter: some operators are defined by functions that depend on them."""
+    used = [name for name in node.proto.output[: node.output_count] if name]
+    graph = helper.make_graph(
+        [node.proto],
+        "fallback",
+        [_declare(name, value) for name, value in given.items()],
+        [onnx.ValueInfoProto(name=name) for name in used],
+    )
+    opsets = [helper.make_opsetid(domain, version) for domain, version in node.opsets.items()]
+    return helper.make_model(graph, opset_imports=opsets)
+
+
+def _declare(name: str, value: Any) -> onnx.ValueInfoProto:
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind not in "OUS":
+        return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
+    if isinstance(value, np.ndarray):
+        return helper.make_tensor_value_info(name, onnx.TensorProto.STRING, value.shape)
+    return onnx.ValueInfoProto(name=name)
