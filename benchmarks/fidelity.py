@@ -21,7 +21,7 @@ from unittest import mock
 import cloudpickle
 import numpy as np
 from onnx import parser
-from scipy.stats import ttest_ind
+from scipy.stats import ttest_ind, ttest_rel
 
 from benchmarks.report import keep, share
 from benchmarks.simulation import simulate
@@ -110,12 +110,14 @@ def simulated(races: int = 2000) -> list[str]:
 # ---------------------------------------------------------------- live
 
 
-def sequential_t_test(baseline: Subject, rival: Subject) -> bool:
-    """What people do: look at the same blocks every 5 rounds, and stop when p < 0.05."""
-    ours = [block.duration_ns / block.calls for block in rival.blocks]
-    theirs = [block.duration_ns / block.calls for block in baseline.blocks]
+def sequential_t_tests(baseline: Subject, rival: Subject) -> tuple[bool, bool]:
+    """What people do: look at the same blocks every 5 rounds, and stop when p < 0.05; unpaired, and paired by round."""
+    ours = np.log([block.duration_ns / block.calls for block in rival.blocks])
+    theirs = np.log([block.duration_ns / block.calls for block in baseline.blocks])
     looks = range(10, len(ours) + 1, 5)
-    return any(ttest_ind(ours[:n], theirs[:n], equal_var=False).pvalue < 0.05 for n in looks)
+    unpaired = any(ttest_ind(ours[:n], theirs[:n], equal_var=False).pvalue < 0.05 for n in looks)
+    paired = any(ttest_rel(ours[:n], theirs[:n]).pvalue < 0.05 for n in looks)
+    return unpaired, paired
 
 
 @contextlib.contextmanager
@@ -131,21 +133,25 @@ def bursty_load() -> Iterator[None]:
 
 def live(races: int = 100) -> list[str]:
     """A/A races of one onnxruntime call against itself, 3 s each."""
-    alarms = t_tests = 0
+    alarms = unpaired = paired = 0
     errors, verdicts = [], []
     crews = ort_crews(LINEAR, ("A", "B"), {"batch": 1000}, threads=1)
     for seed in range(races):
         baseline, rival = run(crews, time=3.0, seed=seed)
         alarms += rival.verdict in ALARMS
-        t_tests += sequential_t_test(baseline, rival)
+        found = sequential_t_tests(baseline, rival)
+        unpaired, paired = unpaired + found[0], paired + found[1]
         errors.append(abs(math.log(rival.speedup or 1)))
         verdicts.append(str(rival.verdict))
-        print(f"A/A {seed + 1}: {alarms} alarms, {t_tests} of the t-test", file=sys.stderr, flush=True)
+        print(
+            f"A/A {seed + 1}: {alarms} alarms, t-test {unpaired} unpaired, {paired} paired", file=sys.stderr, flush=True
+        )
     counts = ", ".join(f"{verdicts.count(v)} {v}" for v in sorted(set(verdicts)))
     return [
         f"- ours: {share(alarms, races)}; {counts}; median error {statistics.median(errors):.2%}, "
         f"worst {max(errors):.2%}",
-        f"- sequential t-test on the same blocks: {share(t_tests, races)}",
+        f"- sequential t-test on the same blocks, unpaired: {share(unpaired, races)}",
+        f"- sequential t-test on the same blocks, paired by round: {share(paired, races)}",
     ]
 
 

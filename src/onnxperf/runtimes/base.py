@@ -21,7 +21,11 @@ Arrays = Mapping[str, Array]
 Call = Callable[[], Sequence[Any]]
 """One complete inference on inputs that were bound before: the thing that is timed."""
 
-_MODULES = {"ort": "onnxperf.runtimes.ort", "reference": "onnxperf.runtimes.reference"}
+_MODULES = {
+    "ort": "onnxperf.runtimes.ort",
+    "numpy": "onnxperf.runtimes.numpy",
+    "reference": "onnxperf.runtimes.reference",
+}
 RUNTIMES = tuple(_MODULES)
 
 

@@ -1,0 +1,217 @@
+"""From steps to the source of one Python function; memory is released early, and reused where that is provably safe."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import onnx
+from onnx import inliner, shape_inference
+
+from onnxperf.runtimes.numpy.base import Value
+from onnxperf.runtimes.numpy.lower import Context, Lowered, Step, lower
+
+Mode = Literal["run", "keep", "time"]
+"""`run`: as fast as possible. `keep`: returns every tensor. `time`: notes the clock after every node."""
+
+
+@dataclass(eq=False)
+class Program:
+    """A compiled graph."""
+
+    source: str
+    function: Callable[..., Any]
+    """In mode `run` a list of outputs; in mode `keep` all values by name; in mode `time` the clock after every node."""
+    parameters: tuple[str, ...]
+    steps: list[Step]
+
+
+@dataclass(eq=False)
+class Compiler:
+    """Compiles one model in several modes; the graph is lowered once per set of overridden initialisers."""
+
+    model: onnx.ModelProto
+    fallbacks: set[str] = field(default_factory=set)
+    _lowered: dict[frozenset[str], Lowered] = field(default_factory=dict)
+    _programs: dict[tuple[frozenset[str], Mode], Program] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Inline local functions and infer what can be known of types and shapes."""
+        if self.model.functions:
+            self.model = inliner.inline_local_functions(self.model)
+        self.model = _inferred(self.model)
+
+    def program(self, overridden: Iterable[str] = (), mode: Mode = "run") -> Program:
+        """The compiled graph; initialisers in `overridden` are parameters, all others are bound."""
+        chosen = frozenset(overridden)
+        key = (chosen, mode)
+        if key not in self._programs:
+            if chosen not in self._lowered:
+                self._lowered[chosen] = lower(self.model.graph, self._context(), overridden=chosen)
+            lowered = self._lowered[chosen]
+            self._programs[key] = emit(lowered, mode)
+        return self._programs[key]
+
+    def _context(self) -> Context:
+        opsets = {"" if o.domain == "ai.onnx" else o.domain: o.version for o in self.model.opset_import}
+        return Context(opsets, {}, self.fallbacks, lambda body: emit(body, "run").function)
+
+
+def _inferred(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with inferred types; a model that cannot be inferred is compiled with less knowledge."""
+    try:
+        return shape_inference.infer_shapes(model, data_prop=True)
+    except Exception:
+        return model
+
+
+def emit(lowered: Lowered, mode: Mode) -> Program:
+    """Write and compile the source of a lowered graph."""
+    writer = _Writer(lowered, mode)
+    source = writer.source()
+    code = compile(source, "<onnxperf numpy runtime>", "exec")
+    exec(code, writer.bound)  # noqa: S102 - the source is ours: no name of the model is in it
+    return Program(source, writer.bound["run"], tuple(v.name for v in lowered.inputs), lowered.steps)
+
+
+class _Writer:
+    """Names values and kernels, and decides what is released and what is overwritten."""
+
+    def __init__(self, lowered: Lowered, mode: Mode) -> None:
+        self._lowered = lowered
+        self._mode = mode
+        self.bound: dict[str, Any] = {"asarray": np.asarray, "clock": time.perf_counter_ns}
+        self._names: dict[int, str] = {}
+        self._functions: dict[int, str] = {}
+        self._roots = _memory_of(lowered)
+        self._last_use = _last_uses(lowered)
+
+    def source(self) -> str:
+        parameters = ", ".join(self._name(value) for value in self._lowered.inputs)
+        lines = [f"def run({parameters}):"]
+        if self._mode == "time":
+            lines.append("    times = [clock()]")
+        for index, step in enumerate(self._lowered.steps):
+            lines += [f"    {line}" for line in self._step(index, step)]
+            if self._mode == "time":
+                lines.append("    times.append(clock())")
+        return "\n".join([*lines, f"    return {self._result()}", ""])
+
+    def _result(self) -> str:
+        if self._mode == "time":
+            return "times"
+        if self._mode == "keep":
+            kept = [v for v in self._lowered.inputs if v.constant is None]
+            kept += [v for step in self._lowered.steps for v in step.outputs if v is not None]
+            kept += [v for v in self._lowered.outputs if v.constant is not None]
+            unique = {v.name: v for v in kept}
+            # Values leave in order; their names, which are the model's, never enter the source.
+            return "[" + ", ".join(self._name(v) for v in unique.values()) + "]"
+        return "[" + ", ".join(map(self._output, self._lowered.outputs)) + "]"
+
+    def _output(self, value: Value) -> str:
+        """Numpy turns results without axes into scalars; an output is an array."""
+        name = self._name(value)
+        scalar = value.constant is None and value.dtype is not None and not value.rank
+        return f"asarray({name})" if scalar else name
+
+    def _step(self, index: int, step: Step) -> list[str]:
+        arguments = ["None" if value is None else self._name(value) for value in step.arguments]
+        if self._mode == "run":
+            target = self._overwritten(index, step)
+            if target is not None:
+                arguments.append(self._name(target))
+        used = step.outputs[: step.node.output_count]
+        results = ", ".join("_" if value is None else self._name(value) for value in used)
+        line = f"{results} = {self._function(step)}({', '.join(arguments)})" if used else ""
+        released = self._released(index, step) if self._mode != "keep" else []
+        return [line] + ([f"del {', '.join(released)}"] if released else [])
+
+    def _released(self, index: int, step: Step) -> list[str]:
+        """Values that nobody reads after this step; parameters belong to the caller anyway."""
+        kept = {id(v) for v in self._lowered.inputs}
+        local = [v for v in (*step.arguments, *step.outputs) if v is not None and v.constant is None]
+        dead = [v for v in local if id(v) not in kept and self._last_use[id(v)] <= index]
+        return list(dict.fromkeys(map(self._name, dead)))
+
+    def _overwritten(self, index: int, step: Step) -> Value | None:
+        """An input that dies here and whose memory, seen by nobody else, has the type and shape of the result."""
+        result = step.outputs[0]
+        if result is None or not step.kernel.overwrites or not result.rank or result.dtype is None:
+            return None
+        for position in step.kernel.overwrites:
+            value = step.arguments[position]
+            if value is not None and _same_kind(value, result) and self._is_free(value, index):
+                return value
+        return None
+
+    def _is_free(self, value: Value, index: int) -> bool:
+        roots = self._roots.get(id(value), frozenset())
+        if roots != {id(value)} or self._last_use.get(id(value), -1) > index:
+            return False
+        return not any(
+            self._last_use[other] > index and id(value) in self._roots.get(other, frozenset())
+            for other in self._last_use
+            if other != id(value)
+        )
+
+    def _name(self, value: Value) -> str:
+        if id(value) not in self._names:
+            letter = "v" if value.constant is None else "c"
+            name = f"{letter}{len(self._names)}"
+            self._names[id(value)] = name
+            if value.constant is not None:
+                self.bound[name] = value.constant
+        return self._names[id(value)]
+
+    def _function(self, step: Step) -> str:
+        function = step.kernel.function
+        if id(function) not in self._functions:
+            name = f"k{len(self._functions)}"
+            self._functions[id(function)] = name
+            self.bound[name] = function
+        return self._functions[id(function)]
+
+
+_NOT_OURS = 0
+"""Memory of the caller, of a constant, or that a body has seen: it is never overwritten."""
+
+
+def _memory_of(lowered: Lowered) -> dict[int, frozenset[int]]:
+    """Whose memory each value may share: its own for fresh results, that of all inputs for views."""
+    not_ours = frozenset((_NOT_OURS,))
+    roots: dict[int, frozenset[int]] = {id(value): not_ours for value in lowered.inputs}
+    for step in lowered.steps:
+        fresh = step.kernel.result == "fresh"
+        shared = [roots.get(id(value), not_ours) for value in step.arguments if value is not None]
+        for output in step.outputs:
+            if output is not None:
+                roots[id(output)] = frozenset((id(output),)) if fresh else not_ours.union(*shared)
+    for step in lowered.steps:
+        for value in step.captures:
+            roots[id(value)] = roots.get(id(value), not_ours) | not_ours
+    return roots
+
+
+def _last_uses(lowered: Lowered) -> dict[int, int]:
+    """The step after which each value is no longer read; outputs are read for ever."""
+    last: dict[int, int] = {}
+    for index, step in enumerate(lowered.steps):
+        for value in step.outputs:
+            if value is not None:
+                last[id(value)] = index
+        for value in step.arguments:
+            if value is not None and value.constant is None:
+                last[id(value)] = index
+    for value in lowered.outputs:
+        last[id(value)] = len(lowered.steps)
+    return last
+
+
+def _same_kind(value: Value, result: Value) -> bool:
+    if value.dtype != result.dtype or value.shape is None or value.shape != result.shape:
+        return False
+    return all(dim is not None for dim in value.shape)

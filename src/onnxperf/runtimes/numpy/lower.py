@@ -1,0 +1,208 @@
+"""From an ONNX graph to steps: every node with its kernel, constants folded, types and shapes as far as inferred."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from onnxperf.runtimes.numpy import kernels
+from onnxperf.runtimes.numpy.base import Body, Kernel, Node, Shape, Value, find_kernel
+from onnxperf.runtimes.numpy.fallback import fallback_kernel
+
+FOLD_LIMIT_BYTES = 64 << 20
+"""Larger results of constant nodes are computed in every run, to keep a compiled model small."""
+_NEVER_FOLDED = frozenset(
+    ("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial", "Dropout")
+)
+
+
+@dataclass(eq=False)
+class Step:
+    """A node that is computed in every run."""
+
+    node: Node
+    kernel: Kernel
+    arguments: tuple[Value | None, ...]
+    """What is passed, in order: inputs, then captures of its bodies."""
+    outputs: tuple[Value | None, ...]
+    captures: tuple[Value, ...] = ()
+
+
+@dataclass(eq=False)
+class Lowered:
+    """A graph as steps."""
+
+    inputs: tuple[Value, ...]
+    """Parameters: the graph's inputs (overridden initialisers included), then outer values that it reads."""
+    captures: tuple[str, ...]
+    outputs: tuple[Value, ...]
+    steps: list[Step] = field(default_factory=list)
+
+
+@dataclass
+class Context:
+    """What all graphs of a model share while they are lowered."""
+
+    opsets: dict[str, int]
+    types: Mapping[str, onnx.TypeProto]
+    fallbacks: set[str]
+    compile_body: Any
+    """Turns a lowered subgraph into a function; given by the compiler."""
+
+
+def lower(
+    graph: onnx.GraphProto,
+    context: Context,
+    outer: Mapping[str, Value] | None = None,
+    overridden: Iterable[str] = (),
+) -> Lowered:
+    """Lower a graph; `outer` are the values that a subgraph can see, `overridden` initialisers become parameters."""
+    kernels.load_all()
+    scope = _Scope(graph, context, outer or {}, frozenset(overridden))
+    for proto in graph.node:
+        scope.add(proto)
+    outputs = tuple(scope.read(output.name) for output in graph.output)
+    captured = tuple(scope.captured.values())
+    return Lowered((*scope.parameters, *captured), tuple(scope.captured), outputs, scope.steps)
+
+
+class _Scope:
+    """The values that nodes of one graph can see."""
+
+    def __init__(
+        self, graph: onnx.GraphProto, context: Context, outer: Mapping[str, Value], overridden: frozenset[str]
+    ) -> None:
+        self._context = context
+        self._outer = outer
+        self._types = {**context.types, **{v.name: v.type for v in (*graph.value_info, *graph.output)}}
+        self.captured: dict[str, Value] = {}
+        self.steps: list[Step] = []
+        self._values: dict[str, Value] = {}
+        for tensor in graph.initializer:
+            if tensor.name not in overridden:
+                self._define(tensor.name, numpy_helper.to_array(tensor))
+        for sparse in graph.sparse_initializer:
+            if sparse.values.name not in overridden:
+                self._define(sparse.values.name, _dense(sparse))
+        self.parameters = []
+        for declared in graph.input:
+            if declared.name not in self._values:
+                self._types[declared.name] = declared.type
+                self._values[declared.name] = self._typed(declared.name)
+                self.parameters.append(self._values[declared.name])
+
+    def read(self, name: str) -> Value:
+        """The value of that name, from this graph or an outer one."""
+        if name in self._values:
+            return self._values[name]
+        outer = self._outer[name]
+        if outer.constant is not None:
+            return outer
+        if name not in self.captured:
+            self.captured[name] = Value(name, outer.dtype, outer.shape)
+        return self.captured[name]
+
+    def add(self, proto: onnx.NodeProto) -> None:
+        """Find a kernel for a node, and compute it now if all it needs is known."""
+        node, captures = self._node(proto)
+        kernel = find_kernel(node)
+        if kernel is None:
+            self._context.fallbacks.add(f"{proto.domain}.{proto.op_type}" if proto.domain else proto.op_type)
+            kernel = fallback_kernel(node, [value.name for value in captures])
+        chosen = range(len(node.inputs)) if kernel.uses is None else kernel.uses
+        arguments = (*(node.inputs[i] if i < len(node.inputs) else None for i in chosen), *captures)
+        if not self._fold(node, kernel, arguments):
+            self.steps.append(Step(node, kernel, arguments, node.outputs, captures))
+
+    def _node(self, proto: onnx.NodeProto) -> tuple[Node, tuple[Value, ...]]:
+        inputs = tuple(self.read(name) if name else None for name in proto.input)
+        outputs = tuple(self._typed(name) if name else None for name in proto.output)
+        domain = "" if proto.domain == "ai.onnx" else proto.domain
+        node = Node(proto, self._context.opsets.get(domain, 1), self._context.opsets, {}, inputs, outputs)
+        for attribute in proto.attribute:
+            if attribute.type == onnx.AttributeProto.GRAPH:
+                node.bodies[attribute.name] = self._body(attribute.g)
+            else:
+                node.attributes[attribute.name] = _attribute(attribute)
+        names = dict.fromkeys(name for body in node.bodies.values() for name in body.captures)
+        captures = tuple(self.read(name) for name in names)
+        for value in outputs:
+            if value is not None:
+                self._values[value.name] = value
+        return node, captures
+
+    def _body(self, graph: onnx.GraphProto) -> Body:
+        lowered = lower(graph, self._context, {**self._outer, **self._values})
+        return Body(self._context.compile_body(lowered), lowered.captures, lowered.inputs)
+
+    def _fold(self, node: Node, kernel: Kernel, arguments: tuple[Value | None, ...]) -> bool:
+        """Compute a node at compile time; a node that fails then will tell at run time."""
+        known = all(value is None or value.constant is not None for value in arguments)
+        if not known or node.op in _NEVER_FOLDED:
+            return False
+        try:
+            result = kernel.function(*(None if value is None else value.constant for value in arguments))
+        except Exception:
+            return False
+        results = result if node.output_count > 1 else (result,)
+        if sum(getattr(each, "nbytes", 0) for each in results) > FOLD_LIMIT_BYTES:
+            return False
+        for value, constant in zip(node.outputs, results, strict=False):
+            if value is not None:
+                self._define(value.name, constant)
+        return True
+
+    def _define(self, name: str, constant: Any) -> None:
+        array = isinstance(constant, np.ndarray | np.generic)
+        if array:
+            constant = np.asarray(constant)
+        shape = constant.shape if array else None
+        self._values[name] = Value(name, constant.dtype if array else None, shape, constant)
+
+    def _typed(self, name: str) -> Value:
+        declared = self._types.get(name)
+        if declared is None or not declared.HasField("tensor_type"):
+            return Value(name)
+        tensor = declared.tensor_type
+        return Value(name, _dtype(tensor.elem_type), _shape(tensor))
+
+
+def _dtype(elem_type: int) -> np.dtype[Any] | None:
+    try:
+        return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(elem_type)) if elem_type else None
+    except KeyError:
+        return None
+
+
+def _shape(tensor: onnx.TypeProto.Tensor) -> Shape | None:
+    if not tensor.HasField("shape"):
+        return None
+    return tuple(d.dim_value if d.HasField("dim_value") else d.dim_param or None for d in tensor.shape.dim)
+
+
+def _attribute(attribute: onnx.AttributeProto) -> Any:
+    value = onnx.helper.get_attribute_value(attribute)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    if isinstance(value, onnx.TensorProto):
+        return numpy_helper.to_array(value)
+    if isinstance(value, onnx.SparseTensorProto):
+        return _dense(value)
+    if attribute.type == onnx.AttributeProto.STRINGS:
+        return [text.decode("utf-8", "surrogateescape") for text in value]
+    return list(value) if attribute.type in (onnx.AttributeProto.INTS, onnx.AttributeProto.FLOATS) else value
+
+
+def _dense(sparse: onnx.SparseTensorProto) -> Any:
+    values, indices = numpy_helper.to_array(sparse.values), numpy_helper.to_array(sparse.indices)
+    dense = np.zeros(tuple(sparse.dims), dtype=values.dtype)
+    if indices.ndim == 1:
+        dense.reshape(-1)[indices] = values
+    else:
+        dense[tuple(indices.T)] = values
+    return dense

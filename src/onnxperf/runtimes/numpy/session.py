@@ -1,0 +1,59 @@
+"""A model compiled to Python, as a session like those of the other runtimes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import onnx
+
+from onnxperf.runtimes.base import Arrays, Call, Session, cast_feeds
+from onnxperf.runtimes.numpy.compile import Compiler, Program
+
+
+class NumpySession(Session):
+    """A compiled model; variants for overridden initialisers are compiled when they are needed."""
+
+    def __init__(self, model: onnx.ModelProto) -> None:
+        self._compiler = Compiler(model)
+        graph = model.graph
+        initialised = {t.name for t in graph.initializer} | {s.values.name for s in graph.sparse_initializer}
+        self.input_names = tuple(i.name for i in graph.input if i.name not in initialised)
+        self.output_names = tuple(o.name for o in graph.output)
+        self.conditions = {"numpy": np.__version__}
+        self._compiler.program()
+
+    @property
+    def source(self) -> str:
+        """The Python source that the model became."""
+        return self._compiler.program().source
+
+    @property
+    def fallbacks(self) -> tuple[str, ...]:
+        """Operators that run in onnx's reference evaluator."""
+        return tuple(sorted(self._compiler.fallbacks))
+
+    def bind(self, call: str, feeds: Arrays, casts: Mapping[str, str]) -> Call:
+        """Prepare a call; there is only the style `run`."""
+        del call
+        program = self._compiler.program(self._overridden(feeds))
+        if casts:
+            return lambda: program.function(*_ordered(program, cast_feeds(feeds, casts)))
+        return partial(program.function, *_ordered(program, feeds))
+
+    def intermediates(self, feeds: Arrays) -> dict[str, Any]:
+        """Every tensor of a run by name, in the order of the graph."""
+        program = self._compiler.program(self._overridden(feeds), "keep")
+        names = list(program.parameters)
+        names += [v.name for step in program.steps for v in step.outputs if v is not None]
+        values = program.function(*_ordered(program, feeds))
+        return dict(zip(dict.fromkeys(names), values, strict=False))
+
+    def _overridden(self, feeds: Arrays) -> list[str]:
+        return [name for name in feeds if name not in self.input_names]
+
+
+def _ordered(program: Program, feeds: Mapping[str, Any]) -> list[Any]:
+    return [feeds[name] for name in program.parameters]
