@@ -13,7 +13,7 @@ import pytest
 from onnxperf.cli.main import app
 
 ROOT = Path(__file__).parents[1]
-COMMANDS = ("bench", "demo", "doctor")
+COMMANDS = ("bench", "check", "demo", "doctor")
 
 
 @pytest.fixture(scope="module")

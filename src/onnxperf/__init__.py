@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from onnxperf.api.bench import bench
+    from onnxperf.api.check import check
     from onnxperf.api.doctor import doctor
     from onnxperf.api.load import load
     from onnxperf.errors import BadFeed, BadInput, BadModel, BadOption, MissingExtra, OnnxperfError
     from onnxperf.results.bench import BenchResult
+    from onnxperf.results.check import CheckResult
     from onnxperf.results.doctor import DoctorResult
     from onnxperf.runtimes.base import Runner
 
@@ -20,20 +22,24 @@ __all__ = [
     "BadModel",
     "BadOption",
     "BenchResult",
+    "CheckResult",
     "DoctorResult",
     "MissingExtra",
     "OnnxperfError",
     "Runner",
     "bench",
+    "check",
     "doctor",
     "load",
 ]
 
 _HOMES = {
     "BenchResult": "results.bench",
+    "CheckResult": "results.check",
     "DoctorResult": "results.doctor",
     "Runner": "runtimes.base",
     "bench": "api.bench",
+    "check": "api.check",
     "doctor": "api.doctor",
     "load": "api.load",
 }

@@ -9,14 +9,17 @@ from onnxperf.records import Block, Subject
 
 
 def blocks_of(
-    times_ns: Sequence[float], calls: int = 1000, launches: int = 3, first_round: int = 0
+    times_ns: Sequence[float], calls: int = 1000, launches: int = 3, first_round: int = 0, set_ups: int | None = None
 ) -> tuple[Block, ...]:
-    """Blocks whose calls took these times."""
+    """Blocks whose calls took these times; set-ups are counted over the whole race, and one per launch unless given."""
+    rounds, set_ups = len(times_ns), set_ups or launches
+    per_launch = set_ups // launches
     return tuple(
         Block(
             round=first_round + number,
             position=0,
-            launch=number * launches // len(times_ns),
+            launch=number * launches // rounds,
+            set_up=number * set_ups // rounds % per_launch,
             calls=calls,
             start_ns=number,
             duration_ns=round(calls * each),
@@ -25,7 +28,14 @@ def blocks_of(
     )
 
 
-def subject(name: str, times_ns: Sequence[float] = (), launches: int = 3, calls: int = 1000, **fields: Any) -> Subject:
+def subject(
+    name: str,
+    times_ns: Sequence[float] = (),
+    launches: int = 3,
+    calls: int = 1000,
+    set_ups: int | None = None,
+    **fields: Any,
+) -> Subject:
     """A subject as a race leaves it."""
     fields = {"status": "ok", "looks": 1, "looks_planned": 1, **fields}
-    return Subject(name=name, blocks=blocks_of(times_ns, calls, launches), **fields)
+    return Subject(name=name, blocks=blocks_of(times_ns, calls, launches, set_ups=set_ups), **fields)

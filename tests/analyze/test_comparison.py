@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.simulation import simulate
+from onnxperf.analyze import comparison
 from onnxperf.analyze.comparison import MIN_LAUNCHES, baseline_of, compare, settled, verdict_of
 from onnxperf.records import MIN_ROUNDS, Subject, Verdict
 from tests.analyze.examples import blocks_of, subject
 
 ENOUGH = 3
+SMALL = math.log1p(0.05)
 
 
 def noisy(median_ns: float, seed: int, rounds: int = 60, noise: float = 0.002) -> list[float]:
@@ -32,22 +34,29 @@ def judged(rival: Subject, base: Subject, min_effect: float = 0.01) -> Subject:
 @pytest.mark.parametrize(
     ("estimate", "low", "high", "min_effect", "launches", "verdict"),
     [
-        (0.05, 0.04, 0.06, 0.01, ENOUGH, "faster"),
-        (0.05, 0.04, 0.06, 0.01, 1, "faster"),
-        (-0.05, -0.06, -0.04, 0.01, 1, "slower"),
-        (0.05, 0.001, 0.1, 0.01, 1, "faster"),  # all that counts is 0 and the estimate
-        (0.05, 0.0, 0.1, 0.01, 1, "undecided"),
-        (0.05, -0.01, 0.1, 0.01, 1, "undecided"),
-        (0.0, -0.005, 0.005, 0.01, 1, "equivalent"),
-        (0.0, -0.005, 0.02, 0.01, 1, "undecided"),
-        (0.004, 0.003, 0.005, 0.01, 1, "equivalent"),  # a difference that does not matter
+        (0.06, 0.05, 0.07, 0.01, ENOUGH, "faster"),
+        (0.06, 0.05, 0.07, 0.01, 1, "faster"),
+        (-0.06, -0.07, -0.05, 0.01, 1, "slower"),
+        (0.06, 0.001, 0.1, 0.01, 1, "faster"),  # all that counts is 0 and the estimate
+        (0.06, 0.0, 0.1, 0.01, 1, "undecided"),
+        (0.06, -0.01, 0.1, 0.01, 1, "undecided"),
+        (SMALL, 0.04, 0.06, 0.01, 1, "faster"),  # exactly 5 % is not below 5 %
+        (SMALL - 1e-9, 0.04, 0.06, 0.01, ENOUGH - 1, "undecided"),
+        (SMALL - 1e-9, 0.04, 0.06, 0.01, ENOUGH, "faster"),
+        (-0.03, -0.04, -0.02, 0.01, ENOUGH - 1, "undecided"),
+        (-0.03, -0.04, -0.02, 0.01, ENOUGH, "slower"),
+        (0.0, -0.005, 0.005, 0.01, ENOUGH, "equivalent"),
+        (0.0, -0.005, 0.005, 0.01, ENOUGH - 1, "undecided"),  # "they differ by less than 1 %" is a small claim
+        (0.0, -0.005, 0.005, 0.05, 1, "equivalent"),  # and "by less than 5 %" is not
+        (0.0, -0.005, 0.02, 0.01, ENOUGH, "undecided"),
+        (0.004, 0.003, 0.005, 0.01, ENOUGH, "equivalent"),  # a difference that does not matter
         (0.008, 0.002, 0.012, 0.01, ENOUGH, "undecided"),  # there, but perhaps too small to matter
         (0.004, 0.003, 0.005, 0.001, ENOUGH, "faster"),
         (0.004, 0.003, 0.005, 0.001, ENOUGH - 1, "undecided"),
         (-0.004, -0.005, -0.003, 0.001, 1, "undecided"),
         (0.0, -0.0005, 0.0005, 0.001, ENOUGH, "equivalent"),
         (0.0, -0.0005, 0.0005, 0.001, 2, "undecided"),
-        (0.05, 0.04, 0.06, 0.001, 1, "faster"),  # a large claim needs one launch only
+        (0.06, 0.05, 0.07, 0.001, 1, "faster"),  # a large claim needs one launch only
     ],
 )
 def test_verdicts(estimate: float, low: float, high: float, min_effect: float, launches: int, verdict: Verdict) -> None:
@@ -61,7 +70,7 @@ def test_verdicts(estimate: float, low: float, high: float, min_effect: float, l
     [
         (MIN_ROUNDS - 1, ENOUGH, "only 19 rounds; a verdict needs 20"),
         (1, 1, "only 1 rounds; a verdict needs 20"),
-        (MIN_ROUNDS, 2, "a claim below 1% needs 3 launches, and there were 2"),
+        (MIN_ROUNDS, 2, "a claim below 5 % needs 3 launches, and there were 2; give it more --time"),
     ],
 )
 def test_an_undecided_verdict_says_what_is_missing(rounds: int, launches: int, reason: str) -> None:
@@ -153,11 +162,53 @@ def test_too_few_rounds_leave_equal_blocks_undecided_with_a_reason() -> None:
     assert (result.verdict, result.reason) == ("undecided", "only 19 rounds; a verdict needs 20")
 
 
-@pytest.mark.parametrize(("launches", "verdict"), [(1, "undecided"), (2, "undecided"), (MIN_LAUNCHES, "faster")])
-def test_a_claim_below_one_percent_needs_three_launches(launches: int, verdict: Verdict) -> None:
+@pytest.mark.parametrize(
+    ("speedup", "launches", "verdict"),
+    [
+        (1.004, 1, "undecided"),
+        (1.004, MIN_LAUNCHES - 1, "undecided"),
+        (1.004, MIN_LAUNCHES, "faster"),
+        (1.04, MIN_LAUNCHES - 1, "undecided"),
+        (1.04, MIN_LAUNCHES, "faster"),
+        (1.06, 1, "faster"),
+    ],
+)
+def test_a_claim_below_five_percent_needs_three_launches(speedup: float, launches: int, verdict: Verdict) -> None:
     base = subject("a", noisy(10_000, 1, noise=0.0001), launches)
-    rival = subject("b", noisy(9_960, 2, noise=0.0001), launches)
+    rival = subject("b", noisy(10_000 / speedup, 2, noise=0.0001), launches)
     assert judged(rival, base, min_effect=0.002).verdict == verdict
+
+
+def interval_width(rival: Subject, base: Subject) -> float:
+    result = judged(rival, base)
+    assert result.speedup_high is not None
+    assert result.speedup_low is not None
+    return math.log(result.speedup_high / result.speedup_low)
+
+
+@pytest.mark.parametrize("who", ["baseline", "rival"])
+def test_set_ups_that_disagree_widen_the_interval(who: str) -> None:
+    """Each set-up of one of the two is faster or slower; five rounds of it are no five witnesses."""
+    layouts = np.repeat(np.random.default_rng(3).normal(0, 0.01, 12), 5)
+    steady, uneven = noisy(10_000, 1), [10_000 * math.exp(layout) for layout in layouts]
+
+    def width(set_ups: int) -> float:
+        moving = subject("moving", uneven, set_ups=set_ups)
+        still = subject("still", steady)
+        return interval_width(still, moving) if who == "baseline" else interval_width(moving, still)
+
+    # Cut at the set-ups (every 5 rounds), or at every round as if all were independent.
+    assert width(12) > 1.5 * width(60)
+
+
+def test_set_ups_of_different_launches_are_different_ones() -> None:
+    times = noisy(10_000, 1)
+    again = Subject(name="b", status="ok", blocks=blocks_of(times, launches=3, set_ups=6))
+    assert [block.set_up for block in again.blocks[::10]] == [0, 1, 0, 1, 0, 1]
+    pairs = comparison._paired(again, Subject(name="a", status="ok", blocks=blocks_of(times, launches=1)))
+    # 10 rounds of a set-up are longer than a run may be (the root of 60), so each becomes two.
+    assert pairs.runs.tolist() == [run for run in range(12) for _ in range((8, 2)[run % 2])]
+    assert pairs.launches.tolist() == [launch for launch in range(3) for _ in range(20)]
 
 
 def test_an_early_look_and_many_rivals_widen_the_interval() -> None:
@@ -280,7 +331,7 @@ def test_a_race_is_settled_when_nothing_is_left_to_find_out(subjects: list[Subje
 @pytest.mark.slow
 def test_equal_subjects_raise_few_false_alarms_through_the_real_stopping_rule() -> None:
     verdicts = [simulate(seed, (0.0,), time_s=3.0)[1].verdict for seed in range(150)]
-    assert sum(verdict in ("faster", "slower") for verdict in verdicts) <= 15
+    assert sum(verdict in ("faster", "slower") for verdict in verdicts) <= 6
 
 
 @pytest.mark.slow

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxperf.analyze import statistics as stats
+from onnxperf.measure.plan import LOOKS
 
 Sample = Callable[[np.random.Generator], stats.Floats]
 
@@ -42,8 +45,28 @@ def few(rng: np.random.Generator) -> stats.Floats:
     return rng.normal(TRUTH, 0.01, 20)
 
 
-def one_group(values: stats.Floats) -> stats.Ints:
-    return np.zeros(len(values), dtype=np.int64)
+SAMPLES = (normal, heavy_tailed, skewed, autoregressive, few)
+
+
+def in_parts(rounds: int, parts: int) -> stats.Ints:
+    """Rounds in so many parts of equal length: launches, or the set-ups of a race."""
+    return np.arange(rounds) * parts // rounds
+
+
+def runs_in(launches: stats.Ints, rounds_per_set_up: int = 5) -> stats.Ints:
+    """The runs of a race whose sessions are opened anew after so many rounds, and with every launch."""
+    return stats.runs_of(launches * len(launches) + np.arange(len(launches)) // rounds_per_set_up)
+
+
+def drawn(values: stats.Floats, launches: int = 1, draws: int = 2000, seed: int = 0) -> stats.Floats:
+    """The bootstrap of a race with so many launches of equal length."""
+    numbers = in_parts(len(values), launches)
+    return stats.bootstrap_medians(values, numbers, runs_in(numbers), draws, seed)
+
+
+def width(draws: stats.Floats) -> float:
+    low, high = stats.interval(draws, 0.05)
+    return high - low
 
 
 def covered(sample: Sample, launches: int) -> float:
@@ -51,40 +74,123 @@ def covered(sample: Sample, launches: int) -> float:
     hits = 0
     for seed in range(DATA_SETS):
         values = sample(np.random.default_rng(seed))
-        groups = np.arange(len(values)) * launches // len(values)
-        low, high = stats.interval(stats.bootstrap_medians(values, groups, 1000, seed), 0.05)
+        low, high = stats.interval(drawn(values, launches, 1000, seed), 0.05)
         hits += low <= TRUTH <= high
     return hits / DATA_SETS
 
 
-@pytest.mark.parametrize("launches", [1, 3])
-@pytest.mark.parametrize("sample", [normal, heavy_tailed, skewed, autoregressive, few])
+@pytest.mark.parametrize("sample", SAMPLES)
+@pytest.mark.parametrize("launches", [3, 6])
 def test_an_interval_holds_the_true_median_as_often_as_it_promises(sample: Sample, launches: int) -> None:
-    assert covered(sample, launches) >= 0.93
+    assert covered(sample, launches) >= 0.94
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_one_launch_promises_a_little_too_much_which_is_why_small_claims_need_three(sample: Sample) -> None:
+    assert covered(sample, launches=1) >= 0.9
+
+
+def uneven_launches(rng: np.random.Generator) -> stats.Floats:
+    return TRUTH + rng.normal(0, 0.01, 60) + np.repeat(rng.normal(0, 0.01, 6), 10)
+
+
+def uneven_set_ups(rng: np.random.Generator) -> stats.Floats:
+    return TRUTH + rng.normal(0, 0.003, 60) + np.repeat(rng.normal(0, 0.01, 12), 5)
+
+
+@pytest.mark.parametrize("sample", [uneven_launches, uneven_set_ups])
+def test_where_memory_lies_does_not_break_the_promise(sample: Sample) -> None:
+    assert covered(sample, launches=6) >= 0.93  # 0.943 and 0.99 of many more data sets
 
 
 def test_an_interval_narrows_with_the_root_of_the_rounds() -> None:
     rng = np.random.default_rng(0)
-    widths = []
-    for rounds in (100, 400, 1600):
-        values = rng.normal(0, 0.01, rounds)
-        low, high = stats.interval(stats.bootstrap_medians(values, one_group(values), 2000, 0), 0.05)
-        widths.append(high - low)
+    widths = [width(drawn(rng.normal(0, 0.01, rounds))) for rounds in (100, 400, 1600)]
     assert widths[0] > widths[1] > widths[2]
     assert 2.5 < widths[0] / widths[2] < 6.5
 
 
 def test_launches_that_disagree_widen_the_interval() -> None:
     rng = np.random.default_rng(0)
-    groups = np.repeat(np.arange(4), 25)
-    values = rng.normal(0, 0.001, 100) + np.array([-0.02, -0.01, 0.01, 0.02])[groups]
+    launches = in_parts(100, 4)
+    runs = runs_in(launches)
+    values = rng.normal(0, 0.001, 100) + np.array([-0.02, -0.01, 0.01, 0.02])[launches]
+    told = stats.bootstrap_medians(values, launches, runs, 2000, 0)
+    untold = stats.bootstrap_medians(values, np.zeros(100, dtype=np.int64), runs, 2000, 0)
+    assert width(told) > 0.02
+    assert width(told) > 1.5 * width(untold)
 
-    def width(groups: stats.Ints) -> float:
-        low, high = stats.interval(stats.bootstrap_medians(values, groups, 2000, 0), 0.05)
-        return high - low
 
-    assert width(groups) > 0.02
-    assert width(groups) > width(np.zeros(100, dtype=np.int64))
+def test_set_ups_that_disagree_widen_the_interval() -> None:
+    rng = np.random.default_rng(0)
+    runs, one_launch = in_parts(100, 20), np.zeros(100, dtype=np.int64)
+    values = rng.normal(0, 0.001, 100) + rng.normal(0, 0.01, 20)[runs]
+    told = stats.bootstrap_medians(values, one_launch, runs, 2000, 0)
+    untold = stats.bootstrap_medians(values, one_launch, np.arange(100), 2000, 0)
+    assert width(told) > 1.5 * width(untold)
+
+
+@pytest.mark.parametrize(
+    ("runs", "launches", "factor"),
+    [
+        (1, 1, 1.0),
+        (2, 1, math.sqrt(2)),
+        (4, 1, 2.0),
+        (12, 1, math.sqrt(12 / 9)),
+        (12, 2, math.sqrt(12 / 9) * math.sqrt(2)),
+        (12, 3, math.sqrt(12 / 9) * math.sqrt(3 / 2)),
+        (12, 6, math.sqrt(12 / 9) * math.sqrt(6 / 5)),
+        (12_000, 6, math.sqrt(6 / 5)),
+    ],
+)
+def test_few_runs_and_few_launches_widen_the_interval_by_hand(runs: int, launches: int, factor: float) -> None:
+    assert stats._widening(runs, launches) == pytest.approx(factor, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("set_ups", "runs"),
+    [
+        ([], []),
+        ([7], [0]),
+        ([0, 0, 1, 1, 2], [0, 0, 1, 1, 2]),
+        ([0, 0, 1, 0, 0], [0, 0, 1, 2, 2]),  # neighbours only: what comes back is another run
+        ([3, 3, 3, 3, 3, 3, 3], [0, 0, 0, 0, 0, 1, 1]),  # at most 5 in a short race
+        ([0] * 3 + [1] * 6, [0] * 3 + [1] * 5 + [2]),  # a piece starts with its set-up
+        ([0] * 64, [run for run in range(8) for _ in range(8)]),  # and at most the root of the rounds in a long one
+    ],
+)
+def test_runs_by_hand(set_ups: list[int], runs: list[int]) -> None:
+    assert stats.runs_of(np.array(set_ups, dtype=np.int64)).tolist() == runs
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=200))
+def test_a_run_is_neither_longer_than_it_may_nor_part_of_two_set_ups(set_ups: list[int]) -> None:
+    runs = stats.runs_of(np.array(set_ups)).tolist()
+    assert runs[0] == 0
+    assert all(after - before in (0, 1) for before, after in pairwise(runs))
+    assert max(Counter(runs).values()) <= max(5, round(math.sqrt(len(set_ups))))
+    assert all(len(set(members)) == 1 for members in group(runs, set_ups).values())
+
+
+def group(runs: Sequence[int], set_ups: Sequence[int]) -> dict[int, list[int]]:
+    members: dict[int, list[int]] = {}
+    for run, set_up in zip(runs, set_ups, strict=True):
+        members.setdefault(run, []).append(set_up)
+    return members
+
+
+@st.composite
+def weighted_values(draw: st.DrawFn) -> tuple[list[float], list[list[int]]]:
+    values = draw(st.lists(st.floats(-1, 1) | st.sampled_from([-0.5, 0.0, 0.5]), min_size=1, max_size=12))
+    weights = st.lists(st.integers(0, 5), min_size=len(values), max_size=len(values)).filter(any)
+    return values, draw(st.lists(weights, min_size=1, max_size=4))
+
+
+@given(weighted_values())
+def test_a_weighted_median_is_the_median_of_values_that_often(case: tuple[list[float], list[list[int]]]) -> None:
+    values, weights = np.array(case[0]), np.array(case[1])
+    expected = [np.median(np.repeat(values, row)) for row in weights]
+    np.testing.assert_allclose(stats._weighted_medians(values, weights), expected, rtol=0, atol=1e-15)
 
 
 @given(
@@ -97,36 +203,34 @@ def test_the_bootstrap_depends_on_its_seed_alone_and_moves_with_the_data(
     numbers: list[float], launches: int, seed: int, shift: float
 ) -> None:
     values = np.array(numbers)
-    groups = np.arange(len(values)) % launches
-    draws = stats.bootstrap_medians(values, groups, 50, seed)
+    draws = drawn(values, launches, 50, seed)
     assert draws.shape == (50,)
     assert np.isfinite(draws).all()
-    np.testing.assert_array_equal(draws, stats.bootstrap_medians(values, groups, 50, seed))
-    np.testing.assert_allclose(stats.bootstrap_medians(values + shift, groups, 50, seed), draws + shift, atol=1e-9)
+    np.testing.assert_array_equal(draws, drawn(values, launches, 50, seed))
+    np.testing.assert_allclose(drawn(values + shift, launches, 50, seed), draws + shift, atol=1e-9)
 
 
-@given(st.floats(-1, 1), st.integers(1, 60))
-def test_equal_values_leave_no_doubt(value: float, rounds: int) -> None:
-    values = np.full(rounds, value)
-    low, high = stats.interval(stats.bootstrap_medians(values, one_group(values), 200, 0), 0.05)
+@given(st.floats(-1, 1), st.integers(1, 60), st.integers(1, 6))
+def test_equal_values_leave_no_doubt(value: float, rounds: int, launches: int) -> None:
+    low, high = stats.interval(drawn(np.full(rounds, value), launches, 200), 0.05)
     assert low == pytest.approx(value) == high
 
 
 # ---------------------------------------------------------------- levels
 
 
-@given(st.integers(1, 100))
-def test_looks_spend_all_of_alpha_and_more_each_time(looks: int) -> None:
-    shares = stats.spend_alpha(looks)
-    assert len(shares) == looks
-    assert sum(shares) == pytest.approx(stats.ALPHA)
-    assert list(shares) == sorted(set(shares))
-    assert shares[0] > 0
+@pytest.mark.parametrize("looks", range(1, LOOKS + 1))
+def test_looks_spend_all_of_alpha_and_most_of_it_at_the_last(looks: int) -> None:
+    *early, last = stats.spend_alpha(looks)
+    assert len(early) == looks - 1
+    assert sum(early) + last == pytest.approx(stats.ALPHA)
+    assert early == [stats.ALPHA / 10] * len(early)
+    assert last == pytest.approx(stats.ALPHA * (1 - len(early) / 10))
 
 
 @pytest.mark.parametrize(
     ("looks", "shares"),
-    [(1, (0.05,)), (2, (0.05 / 3, 0.1 / 3)), (3, (0.05 / 6, 0.1 / 6, 0.15 / 6))],
+    [(1, (0.05,)), (2, (0.005, 0.045)), (3, (0.005, 0.005, 0.04))],
 )
 def test_shares_by_hand(looks: int, shares: tuple[float, ...]) -> None:
     assert stats.spend_alpha(looks) == pytest.approx(shares)

@@ -228,7 +228,7 @@ def test_progress_is_told(linear_bytes: bytes) -> None:
     ("keywords", "message"),
     [
         ({"call": "fly"}, r"unknown call style 'fly'; choose from: run, run-c, .*all"),
-        ({"runtime": "tvm"}, r"unknown runtime 'tvm'; choose from: ort, reference"),
+        ({"runtime": "tvm"}, r"unknown runtime 'tvm'; choose from: ort, numpy, reference"),
         ({"baseline": "skl"}, r"unknown baseline 'skl'; choose from: ort"),
         ({"no_such_option": 1}, r"unknown option 'no_such_option'; choose from: .*min_effect.*warmup"),
         ({"provider": "tpu"}, r"provider 'tpu'; choose from: .*cpu"),

@@ -47,7 +47,7 @@ def test_options_reach_the_session(linear_bytes: bytes) -> None:
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"runtime": "tvm"}, "unknown runtime 'tvm'; choose from: ort, reference"),
+        ({"runtime": "tvm"}, "unknown runtime 'tvm'; choose from: ort, numpy, reference"),
         ({"call": "fly"}, "unknown call style 'fly'; choose from: run, run-c"),
         ({"runtime": "reference", "call": "run-c"}, "unknown call style 'run-c'; choose from: run"),
         ({"provider": "tpu"}, "provider 'tpu'; choose from: .*cpu"),

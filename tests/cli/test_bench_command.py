@@ -103,7 +103,7 @@ BAD_INPUT: dict[str, tuple[Callable[[Path], list[str]], str]] = {
         "np.ascontiguousarray(X)",
     ),
     "unknown call style": (lambda _: ["linear.onnx", "--call", "jump"], "choose from: run, run-c"),
-    "unknown runtime": (lambda _: ["linear.onnx", "--runtime", "jvm"], "choose from: ort, reference"),
+    "unknown runtime": (lambda _: ["linear.onnx", "--runtime", "jvm"], "choose from: ort, numpy, reference"),
     "unknown option": (lambda _: ["linear.onnx", "--thread", "2"], "--threads"),
     "unknown level": (lambda _: ["linear.onnx", "--opt-level", "most"], "extended"),
     "unknown provider": (lambda _: ["linear.onnx", "--provider", "warp"], "cpu"),
@@ -156,7 +156,8 @@ def test_json_on_stdout_is_all_there_is_on_stdout(model: Path, capsys: pytest.Ca
     assert list(document) == ["version", "machine", "command", "cases"]
     subjects = document["cases"][0]["subjects"]
     assert [subject["name"] for subject in subjects] == ["ort", "reference"]
-    assert set(subjects[0]["blocks"][0]) == {"round", "position", "launch", "calls", "start_ns", "duration_ns"}
+    fields = ["round", "position", "launch", "set_up", "calls", "start_ns", "duration_ns"]
+    assert list(subjects[0]["blocks"][0]) == fields
     assert "reference" in printed.err
     assert from_json(printed.out.encode()).cases[0].dims == {"batch": 1}
 

@@ -35,12 +35,17 @@ class Yard:
     """Time of a call by subject; 1 ms unless given."""
     start_ns: int = 0
     """Time that a worker needs until it is ready."""
+    load_ns: int = 10
+    """Time of a load; the n-th worker needs n more, and a load in a worker that runs already takes ten times as long,
+    so that nobody takes one for the other."""
     troubles: dict[tuple[str, str, int], Trouble] = field(default_factory=dict)
     """(step, subject or runtime, how often the step was taken before) -> what happens then."""
     workers: list[FakeWorker] = field(default_factory=list)
     awake: set[int] = field(default_factory=set)
     most_awake: int = 0
     steps: dict[tuple[str, str], int] = field(default_factory=dict)
+    places: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
+    """Whose calls were timed on which processors; none means that the worker may use all."""
 
     def launch(self, crew: Crew) -> FakeWorker:
         worker = FakeWorker(self, crew, len(self.workers))
@@ -70,8 +75,10 @@ class FakeWorker:
         self._yard = yard
         self.crew = crew
         self.number = number
-        self.ready = self.loaded = self.closed = False
+        self.ready = self.closed = False
+        self.loads = 0
         self.prepared: set[int] = set()
+        self.cpus: tuple[int, ...] = ()
 
     def wait_until_ready(self) -> None:
         self._yard.clock.spend(self._yard.start_ns)
@@ -82,15 +89,16 @@ class FakeWorker:
         self._must_be_at_its_turn()
         assert self.ready
         self._yard.take("load", self.crew.runtime)
-        self.loaded = True
+        self.prepared.clear()
+        self.loads += 1
         conditions: dict[str, Scalar] = {"threads": self.crew.threads}
-        return Loaded(10 + self.number, conditions)
+        return Loaded(self._yard.clock.spend(self._slowly(self._yard.load_ns + self.number)), conditions)
 
     def prepare(self, subject: int) -> Prepared:
         name = self._step("prepare", subject)
-        assert self.loaded
+        assert self.loads
         self.prepared.add(subject)
-        return Prepared(self._yard.clock.spend(self._call_ns(name)), {"prepared": name})
+        return Prepared(self._yard.clock.spend(self._slowly(self._call_ns(name))), {"prepared": name})
 
     def warm_up(self, subject: int, duration_ns: int) -> float:
         name = self._step("warm_up", subject)
@@ -99,18 +107,21 @@ class FakeWorker:
 
     def time_block(self, subject: int, calls: int, warm_ns: int) -> tuple[int, int]:
         name = self._step("time_block", subject)
-        assert subject in self.prepared
+        self._must_be_prepared(subject)
         self._yard.clock.spend(warm_ns)
         start = self._yard.clock()
         return start, self._yard.clock.spend(calls * self._call_ns(name))
 
     def time_each(self, subject: int, calls: int, warm_ns: int) -> list[int]:
         name = self._step("time_each", subject)
+        self._must_be_prepared(subject)
         self._yard.clock.spend(warm_ns)
         return [self._yard.clock.spend(self._call_ns(name)) for _ in range(calls)]
 
     def move_to(self, cpus: tuple[int, ...]) -> None:
-        """All processors are alike here."""
+        self._must_be_at_its_turn()
+        self._yard.take("move_to", self.crew.runtime)
+        self.cpus = cpus
 
     def freeze(self) -> None:
         self._yard.awake.discard(self.number)
@@ -132,6 +143,13 @@ class FakeWorker:
 
     def _call_ns(self, name: str) -> int:
         return self._yard.call_ns.get(name, 1_000_000)
+
+    def _slowly(self, duration_ns: int) -> int:
+        return duration_ns if self.loads <= 1 else 10 * duration_ns
+
+    def _must_be_prepared(self, subject: int) -> None:
+        assert subject in self.prepared
+        self._yard.places.append((self.crew.subjects[subject].name, self.cpus))
 
     def _must_be_at_its_turn(self) -> None:
         assert not self.closed

@@ -6,6 +6,7 @@ from functools import partial
 
 import cloudpickle
 
+from onnxperf.measure.machine import processors
 from onnxperf.measure.messages import Crew, FunctionSubject
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.measure.race import Tools, race
@@ -13,7 +14,7 @@ from onnxperf.records import RaceOptions
 
 
 def main() -> None:
-    """Race 60 rounds with three launches, one line of output per step."""
+    """Race 30 rounds with three launches of two set-ups each: 51 lines of output, one per step."""
     crews = [
         Crew(subjects=(FunctionSubject(name=name, function=cloudpickle.dumps(lambda: None)),), threads=1, feeds={})
         for name in "abc"
@@ -22,8 +23,10 @@ def main() -> None:
         launch=partial(ProcessWorker, timeout_s=60.0),
         settled=lambda _subjects: False,
         progress=lambda _done, text: print(text, flush=True),
+        cpus=processors(),
     )
-    race(crews, RaceOptions(calls=1, time=0.6, warmup=0.0, min_effect=0.005), tools)
+    # So much time that even on a slow machine launches are cheap.
+    race(crews, RaceOptions(calls=1, blocks=30, time=600.0, warmup=0.0), tools)
 
 
 if __name__ == "__main__":

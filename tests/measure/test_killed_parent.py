@@ -23,6 +23,8 @@ pytestmark = [
 ]
 
 MOMENTS = 50
+STEPS = 51
+"""Lines that an undisturbed race tells."""
 LONGEST_STEP_S = 0.01
 SCRIPT = Path(__file__).with_name("racing_parent.py")
 
@@ -72,7 +74,7 @@ def kill_at(seed: int) -> list[psutil.Process]:
     chance = random.Random(seed)
     tag = uuid.uuid4().hex
     with racing(tag) as parent:
-        follow(parent, chance.randrange(81))
+        follow(parent, chance.randrange(STEPS))
         # Somewhere within the step that was told last.
         assert parent.stdout is not None
         select.select([parent.stdout], [], [], chance.uniform(0, LONGEST_STEP_S))

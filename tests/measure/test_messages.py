@@ -126,9 +126,11 @@ REQUESTS: list[ms.Request] = [
     ms.WarmUp(0, 10**10),
     ms.TimeBlock(0, 5, 3),
     ms.TimeEach(2, 5, 3),
+    ms.MoveTo((0, 255)),
 ]
 REPLIES: list[ms.Reply] = [
     ms.Ready(),
+    ms.Moved(),
     ms.Loaded(None, {}),
     ms.Loaded(5, {"threads": 2, "spinning": True, "version": "1", "share": 0.5, "gpu": None}),
     ms.Prepared(9, {"assume_finite": True}),

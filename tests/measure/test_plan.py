@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import islice, pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,6 +16,10 @@ from onnxperf.records import MIN_ROUNDS, RaceOptions
 
 CALL_TIMES = st.floats(0, 1e12)
 SUBJECTS = st.lists(CALL_TIMES, min_size=1, max_size=12)
+
+
+def plan_of(call_ns: Sequence[float], start_ns: float = 0.0, set_up_ns: float = 0.0, **options: Any) -> planning.Plan:
+    return planning.make_plan(planning.Costs(start_ns, set_up_ns, tuple(call_ns)), RaceOptions(**options))
 
 
 def race_s(call_ns: list[float], plan: planning.Plan) -> float:
@@ -66,14 +72,14 @@ def test_looks_by_hand(rounds: int, looks: tuple[int, ...]) -> None:
 
 @given(SUBJECTS, st.integers(1, 500), st.integers(1, 500))
 def test_blocks_and_calls_fixed_by_hand_are_kept(call_ns: list[float], blocks: int, calls: int) -> None:
-    plan = planning.make_plan(call_ns, RaceOptions(blocks=blocks, calls=calls))
+    plan = plan_of(call_ns, blocks=blocks, calls=calls)
     assert plan.looks == (blocks,)
     assert plan.calls == (calls,) * len(call_ns)
 
 
 @given(SUBJECTS)
 def test_every_plan_has_a_place_for_every_subject(call_ns: list[float]) -> None:
-    plan = planning.make_plan(call_ns, RaceOptions())
+    plan = plan_of(call_ns)
     assert len(plan.calls) == len(plan.single_calls) == len(call_ns)
     assert plan.looks[-1] >= 1
     for each, calls in zip(call_ns, plan.single_calls, strict=True):
@@ -82,7 +88,7 @@ def test_every_plan_has_a_place_for_every_subject(call_ns: list[float]) -> None:
 
 @given(st.lists(st.floats(1, 1e9), min_size=1, max_size=8))
 def test_subjects_get_the_least_rounds_by_default_unless_that_takes_over_a_minute(call_ns: list[float]) -> None:
-    plan = planning.make_plan(call_ns, RaceOptions())
+    plan = plan_of(call_ns)
     assert race_s(call_ns, plan) <= 60
     # A round more would have cost: either there are enough rounds or a minute is nearly full.
     if plan.looks[-1] < MIN_ROUNDS:
@@ -103,12 +109,12 @@ def test_subjects_get_the_least_rounds_by_default_unless_that_takes_over_a_minut
     ],
 )
 def test_slow_subjects_by_hand(call_s: float, time: float | None, rounds: int) -> None:
-    assert planning.make_plan([call_s * 1e9], RaceOptions(time=time)).looks[-1] == rounds
+    assert plan_of([call_s * 1e9], time=time).looks[-1] == rounds
 
 
 @given(st.lists(st.floats(1, 1e7), min_size=1, max_size=6), st.floats(1, 600))
 def test_an_explicit_time_is_honoured(call_ns: list[float], time: float) -> None:
-    plan = planning.make_plan(call_ns, RaceOptions(time=time))
+    plan = plan_of(call_ns, time=time)
     spent = race_s(call_ns, plan)
     round_s = spent / plan.looks[-1]
     assert spent <= max(time, round_s)
@@ -117,8 +123,134 @@ def test_an_explicit_time_is_honoured(call_ns: list[float], time: float) -> None
 
 @pytest.mark.parametrize("call_ns", [1e3, 40e3])
 def test_the_shortest_race_has_single_calls_enough_for_a_p99(call_ns: float) -> None:
-    plan = planning.make_plan([call_ns], RaceOptions())
+    plan = plan_of([call_ns])
     assert MIN_ROUNDS // planning.SINGLES_EVERY * plan.single_calls[0] >= 662
+
+
+# ---------------------------------------------------------------- launches and set-ups
+
+
+COSTS = st.floats(0, 1e12)
+MILLISECOND = 1e6
+
+
+def launch_lengths(plan: planning.Plan) -> list[int]:
+    """Rounds of each launch of a whole race."""
+    rounds = range(plan.looks[-1])
+    return list(Counter(number // plan.rounds_per_launch for number in rounds).values())
+
+
+@given(SUBJECTS, COSTS, COSTS, st.one_of(st.none(), st.floats(0.1, 600)), st.one_of(st.none(), st.integers(1, 500)))
+def test_there_are_one_to_six_launches_and_only_the_last_may_be_short(
+    call_ns: list[float], start_ns: float, set_up_ns: float, time: float | None, blocks: int | None
+) -> None:
+    plan = plan_of(call_ns, start_ns, set_up_ns, time=time, blocks=blocks)
+    lengths = launch_lengths(plan)
+    assert 1 <= len(lengths) <= 6
+    assert all(length >= 6 for length in lengths[:-1])
+
+
+@given(SUBJECTS, COSTS, st.floats(0.1, 600))
+def test_launches_take_at_most_half_the_measuring_time_on_top(
+    call_ns: list[float], start_ns: float, time: float
+) -> None:
+    launches = len(launch_lengths(plan_of(call_ns, start_ns, time=time)))
+    assert launches == 1 or launches * start_ns <= 0.5 * time * 1e9
+
+
+@pytest.mark.parametrize(
+    ("start_s", "time", "launches"),
+    [
+        (0.0, 6.0, 6),
+        (0.5, 6.0, 6),
+        (0.51, 6.0, 5),
+        (1.0, 6.0, 3),
+        (1.0, None, 3),  # 6 s unless asked otherwise
+        (1.01, 6.0, 2),
+        (2.0, 6.0, 1),
+        (100.0, 6.0, 1),
+        (1.0, 60.0, 6),
+    ],
+)
+def test_launches_by_hand(start_s: float, time: float | None, launches: int) -> None:
+    plan = plan_of([MILLISECOND, MILLISECOND], start_s * 1e9, time=time)
+    assert len(launch_lengths(plan)) == launches
+
+
+@pytest.mark.parametrize(
+    ("rounds", "lengths"),
+    [
+        (1, [1]),
+        (10, [10]),
+        (20, [7, 7, 6]),
+        (25, [7, 7, 7, 4]),
+        (60, [10] * 6),
+        (61, [11] * 5 + [6]),
+        (600, [100] * 6),
+    ],
+)
+def test_cheap_launches_share_the_rounds(rounds: int, lengths: list[int]) -> None:
+    assert launch_lengths(plan_of([MILLISECOND], blocks=rounds)) == lengths
+
+
+def test_launches_do_not_depend_on_looks() -> None:
+    plan = plan_of([MILLISECOND], 0.6e9, time=6.0)
+    assert len(plan.looks) == planning.LOOKS
+    assert len(launch_lengths(plan)) == 5
+
+
+@given(st.lists(st.floats(1, 1e9), min_size=1, max_size=8), st.floats(0, 1e11))
+def test_set_ups_take_at_most_a_fifth_of_the_time_and_last_at_least_five_rounds(
+    call_ns: list[float], set_up_ns: float
+) -> None:
+    plan = plan_of(call_ns, set_up_ns=set_up_ns)
+    assert plan.rounds_per_set_up >= 5
+    if plan.rounds_per_set_up > 5:
+        # What a round takes, seen from a budget that holds very many of them.
+        round_ns = 1e16 / plan_of(call_ns, time=1e7).looks[-1]
+        assert set_up_ns <= 0.2 * plan.rounds_per_set_up * round_ns * 1.001
+        assert set_up_ns >= 0.2 * (plan.rounds_per_set_up - 1) * round_ns * 0.999
+
+
+@pytest.mark.parametrize(
+    ("set_up_ms", "rounds"),
+    # A turn of a call of 1 s takes 2 s with its untimed call, and 0.3 ms of messages.
+    [(0, 5), (1, 5), (2000, 5), (2001, 6), (4000, 10), (40_000, 100)],
+)
+def test_set_ups_by_hand(set_up_ms: float, rounds: int) -> None:
+    assert plan_of([1e9], set_up_ns=set_up_ms * MILLISECOND).rounds_per_set_up == rounds
+
+
+# ---------------------------------------------------------------- processors
+
+
+@pytest.mark.parametrize(
+    ("cpus", "threads", "rounds"),
+    [
+        ((), 1, [(), ()]),
+        ((0,), 1, [(), ()]),
+        ((0, 1), 1, [(0,), (1,), (0,), (1,)]),
+        ((0, 1), 2, [(), ()]),
+        ((0, 1), 5, [(), ()]),
+        ((3, 5, 9), 1, [(3,), (5,), (9,), (3,)]),
+        ((3, 5, 9), 2, [(3, 5), (3, 9), (5, 9), (3, 5)]),
+        ((0, 1, 2, 3), 2, [(0, 1), (2, 3), (0, 1)]),
+        ((0, 1, 2, 3), 3, [(0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3)]),
+    ],
+)
+def test_processors_by_hand(cpus: tuple[int, ...], threads: int, rounds: list[tuple[int, ...]]) -> None:
+    assert [planning.processors_of(number, cpus, threads) for number in range(len(rounds))] == rounds
+
+
+@given(st.lists(st.integers(0, 255), min_size=2, max_size=32, unique=True), st.data())
+def test_every_processor_gets_its_share_of_rounds(cpus: list[int], data: st.DataObject) -> None:
+    threads = data.draw(st.integers(1, len(cpus) - 1))
+    rounds = [planning.processors_of(number, cpus, threads) for number in range(len(cpus))]
+    assert all(len(set(used)) == threads and set(used) <= set(cpus) for used in rounds)
+    assert Counter(cpu for used in rounds for cpu in used) == dict.fromkeys(cpus, threads)
+
+
+# ---------------------------------------------------------------- orders
 
 
 @given(st.integers(1, 9), st.integers(0, 2**32))

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from onnxperf.errors import BadModel, SubjectError, WorkerLost
-from onnxperf.measure.messages import Crew, FunctionSubject, ModelSubject, pack_feeds
+from onnxperf.measure.messages import Crew, FunctionSubject, ModelSubject, MoveTo, pack_feeds
 from onnxperf.measure.process import CAN_FREEZE, ProcessWorker
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and process groups are POSIX's")
@@ -196,6 +196,91 @@ def test_freezing_a_worker_that_has_died_does_not_hang(start: Start) -> None:
     worker.thaw()
     with pytest.raises(WorkerLost, match="SIGKILL"):
         worker.prepare(0)
+
+
+# ---------------------------------------------------------------- processors
+
+
+CPUS = tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else ()
+binding = pytest.mark.skipif(len(CPUS) < 2 or sys.platform != "linux", reason="needs two processors, and /proc")
+
+
+def threads_on(worker: ProcessWorker) -> list[str]:
+    """For each thread of a worker, the processors that the kernel lets it use."""
+    lists = []
+    for task in Path(f"/proc/{pid_of(worker)}/task").iterdir():
+        lines = (task / "status").read_text().splitlines()
+        lists += [line.split()[1] for line in lines if line.startswith("Cpus_allowed_list:")]
+    return lists
+
+
+def waiting_threads(count: int) -> Function:
+    def call() -> None:
+        import threading
+
+        for _ in range(count):
+            threading.Thread(target=threading.Event().wait, daemon=True).start()
+
+    return call
+
+
+@binding
+def test_all_threads_of_a_worker_move_and_later_ones_follow(start: Start) -> None:
+    worker = start(waiting_threads(2))
+    worker.prepare(0)
+    assert len(threads_on(worker)) >= 3
+    for cpu in (CPUS[0], CPUS[1], CPUS[0]):
+        worker.move_to((cpu,))
+        assert set(threads_on(worker)) == {str(cpu)}
+    before = len(threads_on(worker))
+    worker.prepare(0)
+    assert len(threads_on(worker)) == before + 2
+    assert set(threads_on(worker)) == {str(CPUS[0])}
+
+
+@binding
+def test_only_the_worker_moves(start: Start) -> None:
+    start(nothing_local()).move_to((CPUS[1],))
+    assert tuple(sorted(os.sched_getaffinity(0))) == CPUS
+
+
+@binding
+def test_a_worker_is_told_only_where_it_is_not_already(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = start(nothing_local())
+    asked: list[object] = []
+    ask = worker._ask
+
+    def remember(request: Any, kind: Any) -> object:
+        asked.append(request)
+        return ask(request, kind)
+
+    monkeypatch.setattr(worker, "_ask", remember)
+    one, other = CPUS[:1], CPUS[1:2]
+    for cpus in (one, one, other, other, one):
+        worker.move_to(cpus)
+    assert asked == [MoveTo(one), MoveTo(other), MoveTo(one)]
+
+
+@binding
+def test_a_worker_that_died_is_lost_when_it_is_moved(start: Start) -> None:
+    worker = start(nothing_local())
+    os.kill(pid_of(worker), signal.SIGKILL)
+    with pytest.raises(WorkerLost, match="SIGKILL from outside"):
+        worker.move_to(CPUS[:1])
+
+
+# ---------------------------------------------------------------- set up again
+
+
+def test_a_worker_can_be_loaded_and_prepared_again_in_the_same_process(start: Start) -> None:
+    worker = start(nothing_local())
+    worker.prepare(0)
+    pid = pid_of(worker)
+    worker.load()
+    assert worker.prepare(0).first_call_ns >= 0
+    assert worker.time_block(0, 3, 0)[1] >= 0
+    assert pid_of(worker) == pid
+    assert worker._process.poll() is None
 
 
 # ---------------------------------------------------------------- ends

@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any, NoReturn
 
 import pytest
+from msgspec.structs import replace
 
 from onnxperf.errors import BadModel, SubjectError, WorkerLost
 from onnxperf.measure import plan as planning
@@ -15,6 +16,8 @@ from onnxperf.measure.messages import Crew
 from onnxperf.measure.race import RaceEnd, Tools, into_batches, race
 from onnxperf.records import RaceOptions, Subject
 from tests.measure.fakes import Yard, crew_of, solo
+
+MILLISECOND = 1_000_000
 
 
 def never(subjects: Sequence[Subject]) -> bool:
@@ -26,10 +29,11 @@ def run(
     crews: Sequence[Crew],
     settled: Callable[[Sequence[Subject]], bool] = never,
     memory_bytes: int | None = None,
+    cpus: tuple[int, ...] = (),
     **options: Any,
 ) -> RaceEnd:
     """A race in the yard; whatever happens, no two workers were ever awake, and none is left."""
-    tools = Tools(launch=yard.launch, settled=settled, clock=yard.clock, memory_bytes=memory_bytes)
+    tools = Tools(launch=yard.launch, settled=settled, clock=yard.clock, memory_bytes=memory_bytes, cpus=cpus)
     try:
         return race(crews, RaceOptions(**options), tools)
     finally:
@@ -55,7 +59,7 @@ def rounds_of(subject: Subject) -> list[int]:
 # ---------------------------------------------------------------- the course of a race
 
 
-def test_blocks_keep_round_position_launch_calls_and_start() -> None:
+def test_blocks_keep_round_position_launch_set_up_calls_and_start() -> None:
     yard = Yard(call_ns={"a": 1_000_000, "b": 2_000_000})
     end = run(yard, [solo("a"), solo("b")], blocks=6, calls=4, warmup=0.0)
     a, b = end.subjects
@@ -66,6 +70,7 @@ def test_blocks_keep_round_position_launch_calls_and_start() -> None:
         assert (mine.start_ns < theirs.start_ns) == (mine.position < theirs.position)
     assert {block.position for block in a.blocks} == {0, 1}
     assert {(block.calls, block.launch, block.duration_ns) for block in a.blocks} == {(4, 0, 4_000_000)}
+    assert [block.set_up for block in a.blocks] == [block.set_up for block in b.blocks] == [0] * 5 + [1]
     assert {block.duration_ns for block in b.blocks} == {8_000_000}
     starts = sorted(block.start_ns for subject in end.subjects for block in subject.blocks)
     assert len(set(starts)) == 12
@@ -108,41 +113,108 @@ def test_progress_is_told_between_blocks_only_and_never_goes_back() -> None:
     assert 0.0 <= told[0] <= told[-1] <= 1.0
 
 
-# ---------------------------------------------------------------- looks and launches
+# ---------------------------------------------------------------- looks, launches and set-ups
 
 
-def three_looks(yard: Yard, settled: Callable[[Sequence[Subject]], bool] = never, **options: Any) -> RaceEnd:
-    """A race of two subjects that is planned for 60 rounds and looks after 20, 40 and 60."""
-    call_ns = [float(yard.call_ns.get(name, 1_000_000)) for name in "ab"]
-    round_s = 600 / planning.make_plan(call_ns, RaceOptions(time=600.0)).looks[-1]
-    return run(yard, [solo("a"), solo("b")], settled, time=60.5 * round_s, **options)
+def three_looks(yard: Yard, settled: Callable[[Sequence[Subject]], bool] = never) -> RaceEnd:
+    """A race of two subjects that is planned for 60 rounds (2 s) and looks after 20, 40 and 60."""
+    call_ns = tuple(float(yard.call_ns.get(name, MILLISECOND)) for name in "ab")
+    round_s = 600 / planning.make_plan(planning.Costs(0, 0, call_ns), RaceOptions(time=600.0)).looks[-1]
+    return run(yard, [solo("a"), solo("b")], settled, time=60.5 * round_s, warmup=0.0)
 
 
-def test_workers_are_launched_anew_for_every_look_when_starts_are_cheap() -> None:
+@pytest.mark.parametrize(
+    ("start_ms", "rounds_per_launch"),
+    [(0, 10), (150, 20), (250, 30), (300, 60), (2000, 60)],  # two workers start one after the other here
+)
+def test_workers_are_launched_anew_as_often_as_it_is_cheap(start_ms: int, rounds_per_launch: int) -> None:
+    yard = Yard(start_ns=start_ms * MILLISECOND)
+    end = three_looks(yard)
+    launches = 60 // rounds_per_launch
+    for subject in end.subjects:
+        assert [block.launch for block in subject.blocks] == [number // rounds_per_launch for number in range(60)]
+        assert (subject.looks, subject.looks_planned) == (3, 3)
+    assert (yard.launches_of("a"), yard.launches_of("b")) == (launches, launches)
+    assert (yard.steps["warm_up", "a"], yard.steps["warm_up", "b"]) == (launches, launches)
+
+
+def test_between_launches_everything_is_loaded_and_prepared_again() -> None:
     yard = Yard()
     end = three_looks(yard)
     for subject in end.subjects:
-        assert [block.launch for block in subject.blocks] == [0] * 20 + [1] * 20 + [2] * 20
-        assert (subject.looks, subject.looks_planned) == (3, 3)
-    assert (yard.launches_of("a"), yard.launches_of("b")) == (3, 3)
+        assert [block.set_up for block in subject.blocks] == ([0] * 5 + [1] * 5) * 6
+    assert [worker.loads for worker in yard.workers] == [2] * 12
+    assert {who: yard.steps["prepare", who] for who in "ab"} == {"a": 12, "b": 12}
 
 
-def test_load_and_first_call_are_medians_over_launches() -> None:
-    yard = Yard()
-    assert three_looks(yard).subjects[0].load_ns == 12  # workers 0, 2 and 4 took 10, 12 and 14
-
-
-def test_workers_stay_when_starting_them_is_costly() -> None:
-    yard = Yard(start_ns=2_000_000_000)
+@pytest.mark.parametrize(("load_ms", "rounds_per_set_up"), [(0, 5), (15, 5), (30, 10), (60, 18)])
+def test_costly_set_ups_last_longer(load_ms: int, rounds_per_set_up: int) -> None:
+    yard = Yard(start_ns=2_000 * MILLISECOND, load_ns=load_ms * MILLISECOND)
     end = three_looks(yard)
-    assert {block.launch for subject in end.subjects for block in subject.blocks} == {0}
-    assert len(yard.workers) == 2
+    for subject in end.subjects:
+        assert [block.set_up for block in subject.blocks] == [number // rounds_per_set_up for number in range(60)]
 
 
-def test_a_small_claim_is_worth_a_costly_start() -> None:
-    yard = Yard(start_ns=2_000_000_000)
-    three_looks(yard, min_effect=0.005)
-    assert len(yard.workers) == 6
+def test_call_styles_of_a_worker_are_set_up_together() -> None:
+    yard = Yard()
+    end = run(yard, [crew_of("ort", "run", "run-c")], blocks=10, calls=2, warmup=0.0)
+    assert [[block.set_up for block in subject.blocks] for subject in end.subjects] == [[0] * 5 + [1] * 5] * 2
+    assert yard.steps["load", "ort"] == 2
+    assert yard.steps["prepare", "run"] == yard.steps["prepare", "run-c"] == 2
+    assert len(yard.workers) == 1
+
+
+def test_load_and_first_call_are_medians_over_launches_and_set_ups_in_between_do_not_count() -> None:
+    yard = Yard(start_ns=150 * MILLISECOND)
+    a, b = three_looks(yard).subjects
+    assert (a.load_ns, b.load_ns) == (12, 13)  # workers 0, 2 and 4 took 10, 12 and 14
+    assert (a.first_call_ns, b.first_call_ns) == (MILLISECOND, MILLISECOND)
+
+
+# ---------------------------------------------------------------- processors
+
+
+def with_threads(crew: Crew, threads: int) -> Crew:
+    return replace(crew, threads=threads)
+
+
+@pytest.mark.parametrize(
+    ("cpus", "threads", "rounds"),
+    [
+        ((), (1, 1), [()] * 4),  # where a process cannot be bound
+        ((7,), (1, 1), [()] * 4),
+        ((3, 5), (1, 1), [(3,), (5,), (3,), (5,)]),
+        ((3, 5), (2, 2), [()] * 4),  # they use all of them anyway
+        ((3, 5), (1, 2), [()] * 4),
+        ((0, 1, 2, 3), (1, 2), [(0, 1), (2, 3), (0, 1), (2, 3)]),  # the one with most threads decides
+        ((0, 1, 2), (2, 2), [(0, 1), (0, 2), (1, 2), (0, 1)]),
+    ],
+)
+def test_all_subjects_of_a_round_run_on_the_same_processors_and_rounds_take_turns(
+    cpus: tuple[int, ...], threads: tuple[int, int], rounds: list[tuple[int, ...]]
+) -> None:
+    yard = Yard()
+    crews = [with_threads(solo(name), each) for name, each in zip("ab", threads, strict=True)]
+    run(yard, crews, cpus=cpus, blocks=4, calls=2)
+    for who in "ab":
+        assert [place for name, place in yard.places if name == who] == rounds
+    assert bool(yard.steps.get(("move_to", "a"))) == any(rounds)
+
+
+def test_single_calls_are_timed_on_the_processors_of_their_round() -> None:
+    yard = Yard()
+    run(yard, [solo("a")], cpus=(3, 5), blocks=6, calls=2)
+    assert [place for _, place in yard.places] == [(3,), (5,), (3,), (5,), (3,), (3,), (5,)]
+    assert yard.steps["time_each", "a"] == 1
+
+
+def test_a_worker_lost_on_its_way_to_another_processor_takes_the_one_at_its_turn_with_it() -> None:
+    yard = Yard(troubles={("move_to", "b", 2): lost()})
+    end = run(yard, [solo("a"), solo("b")], cpus=(3, 5), blocks=4, calls=2)
+    assert [(s.status, len(s.blocks)) for s in end.subjects] == [("ok", 4), ("crashed", 2)]
+
+
+# ---------------------------------------------------------------- looks
 
 
 @pytest.mark.parametrize(("look", "rounds"), [(1, 20), (2, 40), (3, 60)])
@@ -267,9 +339,56 @@ def test_a_race_ends_when_the_last_subject_is_lost() -> None:
 
 
 def test_a_worker_lost_when_it_is_launched_again_keeps_what_it_measured() -> None:
-    yard = Yard(troubles={("load", "b", 1): lost("oom")})
+    yard = Yard(troubles={("load", "b", 2): lost("oom")})  # after a start and a set-up
     end = three_looks(yard)
-    assert [(s.status, len(s.blocks)) for s in end.subjects] == [("ok", 60), ("oom", 20)]
+    assert [(s.status, len(s.blocks)) for s in end.subjects] == [("ok", 60), ("oom", 10)]
+
+
+@pytest.mark.parametrize("error", [SubjectError("failed", "no"), SubjectError("oom", "no"), BadModel("no")])
+def test_a_subject_that_raises_when_it_is_set_up_again_fails_alone(error: Exception) -> None:
+    yard = Yard(troubles={("prepare", "run", 1): raising(error)})
+    failed, mate, other = run(yard, [crew_of("ort", "run", "run-c"), solo("skl")], blocks=8, calls=2).subjects
+    assert (failed.status, failed.reason, len(failed.blocks)) == (getattr(error, "status", "failed"), "no", 5)
+    for subject in (mate, other):
+        assert (subject.status, [block.set_up for block in subject.blocks]) == ("ok", [0] * 5 + [1] * 3)
+    assert len(yard.workers) == 2
+
+
+@pytest.mark.parametrize("culprit", ["run", "run-c", "ort-values"])
+def test_a_worker_lost_when_it_is_set_up_again_takes_only_the_culprit_with_it(culprit: str) -> None:
+    yard = Yard(troubles={("prepare", culprit, 1): lost()})
+    end = run(yard, [crew_of("ort", "run", "run-c", "ort-values"), solo("skl")], blocks=8, calls=2)
+    *crew, skl = end.subjects
+    for subject in crew:
+        places = [(block.launch, block.set_up) for block in subject.blocks]
+        if subject.name == culprit:
+            assert (subject.status, places) == ("crashed", [(0, 0)] * 5)
+        else:
+            assert (subject.status, places) == ("ok", [(0, 0)] * 5 + [(1, 0)] * 3)  # in a new process
+    assert [(block.launch, block.set_up) for block in skl.blocks] == [(0, 0)] * 5 + [(0, 1)] * 3
+    assert (yard.launches_of("ort"), yard.launches_of("skl")) == (2, 1)
+
+
+@pytest.mark.parametrize("error", [WorkerLost("timeout", "no"), SubjectError("oom", "no"), BadModel("no")])
+def test_a_worker_that_does_not_load_again_fails_its_crew_which_keeps_what_it_measured(error: Exception) -> None:
+    yard = Yard(troubles={("load", "ort", 1): raising(error)})
+    end = run(yard, [crew_of("ort", "run", "run-c"), solo("skl")], blocks=8, calls=2)
+    status = getattr(error, "status", "failed")
+    assert [(s.status, len(s.blocks)) for s in end.subjects] == [(status, 5), (status, 5), ("ok", 8)]
+    assert end.subjects[0].reason == end.subjects[1].reason == "no"
+    assert yard.launches_of("ort") == 1
+
+
+def test_a_worker_lost_when_set_up_again_that_does_not_come_back_fails_its_crew() -> None:
+    yard = Yard(troubles={("prepare", "run", 1): lost(), ("load", "ort", 2): lost("oom")})
+    end = run(yard, [crew_of("ort", "run", "run-c"), solo("skl")], blocks=8, calls=2)
+    assert [(s.status, len(s.blocks)) for s in end.subjects] == [("crashed", 5), ("oom", 5), ("ok", 8)]
+
+
+def test_several_culprits_of_one_set_up_fall_one_after_the_other() -> None:
+    yard = Yard(troubles={("prepare", "run", 1): lost(), ("prepare", "ort-values", 1): lost("oom")})
+    end = run(yard, [crew_of("ort", "run", "run-c", "ort-values")], blocks=8, calls=2)
+    assert [(s.status, len(s.blocks)) for s in end.subjects] == [("crashed", 5), ("ok", 8), ("oom", 5)]
 
 
 @pytest.mark.parametrize(("step", "blocks"), [("time_block", 3), ("time_each", 5), ("load", 0), ("warm_up", 0)])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +70,45 @@ def test_call_styles_of_a_model_share_a_session(linear_path: Path) -> None:
         assert isinstance(host.answer(ms.Prepare(subject)), ms.Prepared)
         assert isinstance(host.answer(ms.TimeBlock(subject, 2, 0)), ms.TimedBlock)
     assert host._session is session
+
+
+def test_loading_again_opens_another_session_for_whatever_is_prepared_then(linear_path: Path) -> None:
+    host = model_host(linear_path, "run")
+    host.answer(ms.Prepare(0))
+    session, call, crew = host._session, host._calls[0], host._crew
+    assert crew is not None
+    assert isinstance(host.answer(ms.Load(crew)), ms.Loaded)
+    assert isinstance(host.answer(ms.Prepare(0)), ms.Prepared)
+    assert host._session is not session
+    assert host._calls[0] is not call
+    assert isinstance(host.answer(ms.TimeBlock(0, 2, 0)), ms.TimedBlock)
+
+
+def test_moving_is_done_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    moved: list[tuple[int, ...]] = []
+    monkeypatch.setattr(worker_module, "move_to", moved.append)
+    assert Host().answer(ms.MoveTo((1, 3))) == ms.Moved()  # even before anything is loaded
+    assert moved == [(1, 3)]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are found in /proc")
+def test_a_thread_that_cannot_be_moved_does_not_keep_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, tuple[int, ...]]] = []
+
+    def refuse(thread: int, cpus: tuple[int, ...]) -> None:
+        asked.append((thread, cpus))
+        raise OSError("gone")
+
+    monkeypatch.setattr("os.sched_setaffinity", refuse)
+    stay = threading.Event()
+    helper = threading.Thread(target=stay.wait)
+    helper.start()
+    try:
+        worker_module.move_to((5,))
+    finally:
+        stay.set()
+        helper.join()
+    assert {(os.getpid(), (5,)), (helper.native_id, (5,))} <= set(asked)
 
 
 def test_casts_happen_inside_the_call(linear_path: Path) -> None:

@@ -34,7 +34,17 @@ def test_json_has_the_documented_shape() -> None:
     assert {"version", "machine", "command", "cases"} == set(document)
     subject = document["cases"][0]["subjects"][1]
     assert {"name", "status", "mean_ns", "speedup_low", "verdict", "blocks", "call_ns"} <= set(subject)
-    assert set(subject["blocks"][0]) == {"round", "position", "launch", "calls", "start_ns", "duration_ns"}
+    fields = ["round", "position", "launch", "set_up", "calls", "start_ns", "duration_ns"]
+    assert list(subject["blocks"][0]) == fields
+
+
+def test_blocks_that_were_written_before_there_were_set_ups_belong_to_the_first() -> None:
+    document = json.loads(to_json(examples.bench()))
+    for subject in document["cases"][0]["subjects"]:
+        for block in subject["blocks"]:
+            del block["set_up"]
+    read = from_json(json.dumps(document).encode())
+    assert {block.set_up for subject in read.cases[0].subjects for block in subject.blocks} == {0}
 
 
 def test_numbers_that_json_does_not_know_become_null() -> None:

@@ -112,7 +112,7 @@ def verdict_of(
         verdict = "faster" if low > 0 else "slower"
     claim = band if verdict == "equivalent" else abs(estimate)
     if verdict != "undecided" and claim < math.log1p(SMALL_CLAIM) and launches < MIN_LAUNCHES:
-        few = f"needs {MIN_LAUNCHES} launches, and there was time for {launches} (--time)"
+        few = f"needs {MIN_LAUNCHES} launches, and there were {launches}; give it more --time"
         return "undecided", f"a claim below {100 * SMALL_CLAIM:g} % {few}"
     return verdict, ""
 

@@ -12,6 +12,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 ALPHA = 0.05
+_CHUNK = 4_000_000
+"""Weights that are held at a time: long races have tens of thousands of rounds."""
 _BOUND = {0.90: 64, 0.99: 662}
 """Calls that a percentile needs at least (MLPerf LoadGen's arithmetic)."""
 
@@ -41,7 +43,10 @@ def bootstrap_medians(values: Floats, launches: Ints, runs: Ints, draws: int, se
         members = np.flatnonzero(launch_of == launch)
         chances = np.full(len(members), 1 / len(members))
         weights[:, members] = rng.multinomial(times_drawn[:, index] * len(members), chances)
-    medians = _weighted_medians(values, weights[:, run_of])
+    rows = max(1, _CHUNK // len(values))
+    medians = np.concatenate(
+        [_weighted_medians(values, weights[start : start + rows, run_of]) for start in range(0, draws, rows)]
+    )
     center = np.median(values)
     return np.asarray(center + (medians - center) * _widening(len(run_names), len(launch_names)), dtype=np.float64)
 

@@ -22,14 +22,26 @@ class LoadKeywords(TypedDict, total=False):
     options: Mapping[str, str]
 
 
-class BenchKeywords(LoadKeywords, total=False):
-    """How inputs are made and subjects are raced; see InputOptions and RaceOptions."""
+class InputKeywords(LoadKeywords, total=False):
+    """How inputs are made; see InputOptions."""
 
     seed: int
     dims: Mapping[str, int]
     shapes: Mapping[str, Sequence[int]]
     ranges: Mapping[str, tuple[float, float]]
     cast: bool
+
+
+class CheckKeywords(InputKeywords, total=False):
+    """What counts as equal."""
+
+    rtol: float
+    atol: float
+
+
+class BenchKeywords(InputKeywords, total=False):
+    """How subjects are raced; see RaceOptions."""
+
     baseline: str | None
     time: float | None
     min_effect: float

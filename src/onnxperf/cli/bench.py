@@ -42,7 +42,7 @@ def bench(
         Ways of calling onnxruntime, separated by commas, or all: run, run-c, ort-values, io-binding,
         io-binding-fixed, io-binding-inplace.
     runtime
-        What executes the models, separated by commas: ort, reference.
+        What executes the models, separated by commas: ort, numpy, reference.
     """
     from onnxperf.api.bench import bench as measure
     from onnxperf.render.console import print_bench

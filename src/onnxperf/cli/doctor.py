@@ -13,14 +13,14 @@ from onnxperf.cli.output import INTERRUPTED, make_console, make_progress, write_
 
 @Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True)
-class DoctorOutput(CommonFlags):
+class JsonOutput(CommonFlags):
     """Where the report goes."""
 
     json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None
     """Write the report as JSON; - is standard output, and then nothing else is printed there."""
 
 
-def doctor(*, time: float = 6.0, threads: int | None = None, output: DoctorOutput = DoctorOutput()) -> int:
+def doctor(*, time: float = 6.0, threads: int | None = None, output: JsonOutput = JsonOutput()) -> int:
     """Say what this machine is, and how small a difference can be seen on it.
 
     For example:

@@ -18,6 +18,7 @@ app = App(
     version=lambda: version("onnxperf"),
 )
 app.command("onnxperf.cli.bench:bench", name="bench")
+app.command("onnxperf.cli.check:check", name="check")
 app.command("onnxperf.cli.doctor:doctor", name="doctor")
 app.command("onnxperf.cli.demo:demo", name="demo")
 

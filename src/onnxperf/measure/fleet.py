@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -112,9 +112,7 @@ class Fleet:
         for crew in self._crews:
             if self._alive_in(crew):
                 self._for_all_in(crew, self._load_again)
-            for lane in self._alive_in(crew):
-                with self.turn(lane) as worker:
-                    worker.prepare(lane.seat)
+            self._prepare_all_in(crew, self._prepare_again)
 
     @property
     def set_up_ns(self) -> int:
@@ -122,15 +120,14 @@ class Fleet:
         loads = {id(lane.crew): lane.load_ns[-1] for lane in self.alive() if lane.load_ns}
         return sum(loads.values()) + sum(lane.first_call_ns[-1] for lane in self.alive())
 
-    @contextmanager
-    def turn(self, lane: Lane, cpus: tuple[int, ...] = ()) -> Iterator[Worker]:
+    def turn(self, lane: Lane, step: Callable[[Worker], None], cpus: tuple[int, ...] = ()) -> None:
         """Wake a lane's worker for one step; a failure ends the lane and leaves its worker to the others."""
         worker = self._workers[id(lane.crew)]
         try:
             worker.thaw()
             if cpus:
                 worker.move_to(cpus)
-            yield worker
+            step(worker)
             worker.freeze()
         except WorkerLost as error:
             lane.drop(error)
@@ -154,7 +151,7 @@ class Fleet:
                 if self._alive_in(crew):
                     self._for_all_in(crew, step)
         for crew in crews:
-            self._prepare_all_in(crew)
+            self._prepare_all_in(crew, self._prepare)
 
     def _for_all_in(self, crew: Crew, step: Callable[[Crew, Worker], None]) -> None:
         """Take a step that concerns a whole worker: if it fails, all of the worker's subjects fail."""
@@ -188,21 +185,22 @@ class Fleet:
         for lane in self._alive_in(crew):
             lane.set_ups += 1
 
-    def _prepare_all_in(self, crew: Crew) -> None:
+    def _prepare_all_in(self, crew: Crew, prepare: Callable[[Lane, Worker], None]) -> None:
         worker = self._workers.get(id(crew))
         for lane in self._alive_in(crew):
             # A lane that takes the worker down is dropped, and the new worker has prepared the others by then.
             if self._workers.get(id(crew)) is worker:
-                with self.turn(lane):
-                    self._prepare(lane)
+                self.turn(lane, partial(prepare, lane))
 
-    def _prepare(self, lane: Lane) -> None:
+    def _prepare(self, lane: Lane, worker: Worker) -> None:
         self._tell(f"warming up {lane.name}")
-        worker = self._workers[id(lane.crew)]
         prepared = worker.prepare(lane.seat)
         lane.first_call_ns.append(prepared.first_call_ns)
         lane.conditions.update(prepared.conditions)
         lane.call_ns = worker.warm_up(lane.seat, self._warmup_ns)
+
+    def _prepare_again(self, lane: Lane, worker: Worker) -> None:
+        worker.prepare(lane.seat)
 
     def _alive_in(self, crew: Crew) -> list[Lane]:
         return [lane for lane in self.lanes if lane.crew is crew and lane.alive]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Union
 
 import msgspec
 import numpy as np
@@ -12,8 +12,11 @@ from msgspec import Struct
 from onnxperf.errors import Ending
 from onnxperf.records import Scalar, SessionOptions
 
+Packed = Union["Tensor", "Listing", "Dictionary", None]
+"""A value of a model on its way to another process; None is an optional without a value."""
 
-class Tensor(Struct, frozen=True):
+
+class Tensor(Struct, frozen=True, tag="tensor"):
     """An array on its way to another process."""
 
     dtype: str
@@ -27,6 +30,19 @@ class Tensor(Struct, frozen=True):
     def nbytes(self) -> int:
         """Size of the contents."""
         return len(self.data) if isinstance(self.data, bytes) else sum(map(len, self.data))
+
+
+class Listing(Struct, frozen=True, tag="list"):
+    """A list or tuple on its way to another process."""
+
+    items: list[Packed]
+
+
+class Dictionary(Struct, frozen=True, tag="map"):
+    """A dictionary on its way to another process."""
+
+    keys: list[str | int | float]
+    values: list[Packed]
 
 
 class ModelSubject(Struct, frozen=True, kw_only=True, tag="model"):
@@ -105,6 +121,14 @@ class Moved(Struct, frozen=True, tag="moved"):
     """All threads of the worker are where they were asked to be."""
 
 
+class Compute(Struct, frozen=True, tag="compute"):
+    """Call a subject and send what it returns."""
+
+    subject: int
+    everything: bool = False
+    """Also what lies between inputs and outputs."""
+
+
 class Ready(Struct, frozen=True, tag="ready"):
     """The worker has started and imported its runtime."""
 
@@ -121,6 +145,14 @@ class Prepared(Struct, frozen=True, tag="prepared"):
 
     first_call_ns: int
     conditions: dict[str, Scalar] = {}
+
+
+class Computed(Struct, frozen=True, tag="computed"):
+    """What a subject returned."""
+
+    names: list[str]
+    """Names of the values of a model; none for a callable."""
+    value: Packed
 
 
 class WarmedUp(Struct, frozen=True, tag="warmed-up"):
@@ -151,8 +183,8 @@ class Failed(Struct, frozen=True, tag="failed"):
     """The user can mend it."""
 
 
-Request = Load | Prepare | WarmUp | TimeBlock | TimeEach | MoveTo
-Reply = Ready | Moved | Loaded | Prepared | WarmedUp | TimedBlock | TimedEach | Failed
+Request = Load | Prepare | WarmUp | TimeBlock | TimeEach | MoveTo | Compute
+Reply = Ready | Moved | Computed | Loaded | Prepared | WarmedUp | TimedBlock | TimedEach | Failed
 
 encode = msgspec.msgpack.Encoder().encode
 decode_request = msgspec.msgpack.Decoder(Request).decode
@@ -175,6 +207,33 @@ def _pack(array: Any) -> Tensor:
 def unpack_feeds(tensors: Mapping[str, Tensor]) -> dict[str, Any]:
     """Turn messages into arrays that own their memory and have the layout of the originals."""
     return {name: _unpack(tensor) for name, tensor in tensors.items()}
+
+
+def pack_value(value: Any) -> Packed:
+    """Turn whatever a model or a callable returns into messages."""
+    if value is None:
+        return None
+    if isinstance(value, dict):
+        return Dictionary(
+            [k.item() if hasattr(k, "item") else k for k in value], [pack_value(v) for v in value.values()]
+        )
+    if isinstance(value, list | tuple) or type(value).__name__ == "OrtValueVector":
+        return Listing([pack_value(each) for each in value])
+    array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
+    return _pack(array.astype(array.dtype.newbyteorder("="), copy=False))
+
+
+def unpack_value(value: Packed) -> Any:
+    """Turn messages back into arrays, lists and dictionaries."""
+    match value:
+        case None:
+            return None
+        case Listing():
+            return [unpack_value(each) for each in value.items]
+        case Dictionary():
+            return dict(zip(value.keys, map(unpack_value, value.values), strict=True))
+        case Tensor():
+            return _unpack(value)
 
 
 def _unpack(tensor: Tensor) -> Any:

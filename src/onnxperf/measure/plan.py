@@ -29,8 +29,8 @@ _SINGLE_CALLS = 250
 _LAUNCHES = 6
 _LAUNCH_SHARE = 0.5
 """What starting workers anew may take, compared with the measuring time."""
-_SHORTEST_LAUNCH = 10
-"""Rounds."""
+_SHORTEST_LAUNCH = 6
+"""Rounds: the 20 of the shortest race that may give a verdict are 3 launches."""
 _SHORTEST_SET_UP = 5
 """Rounds."""
 _SET_UP_SHARE = 0.2
@@ -74,12 +74,13 @@ def make_plan(costs: Costs, options: RaceOptions) -> Plan:
     single_calls = tuple(min(_SINGLE_CALLS, int(BLOCK_NS / max(each, 1.0))) for each in call_ns)
     round_ns = sum(map(_turn_ns, call_ns, calls)) + sum(map(_turn_ns, call_ns, single_calls)) / SINGLES_EVERY
     rounds = options.blocks or _affordable_rounds(round_ns, budget_ns, options)
-    launches = min(_LAUNCHES, max(1, int(_LAUNCH_SHARE * budget_ns / max(costs.start_ns, 1.0))))
+    affordable = int(_LAUNCH_SHARE * budget_ns / max(costs.start_ns, 1.0))
+    launches = max(1, min(_LAUNCHES, affordable, rounds // _SHORTEST_LAUNCH))
     return Plan(
         looks=(rounds,) if options.blocks else looks_at(rounds),
         calls=calls,
         single_calls=single_calls,
-        rounds_per_launch=max(_SHORTEST_LAUNCH, math.ceil(rounds / launches)),
+        rounds_per_launch=math.ceil(rounds / launches),
         rounds_per_set_up=max(_SHORTEST_SET_UP, math.ceil(costs.set_up_ns / (_SET_UP_SHARE * round_ns))),
     )
 

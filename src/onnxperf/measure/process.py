@@ -115,6 +115,11 @@ class ProcessWorker:
         """Time calls one by one."""
         return self._ask(messages.TimeEach(subject, calls, warm_ns), messages.TimedEach).call_ns
 
+    def compute(self, subject: int, everything: bool = False) -> tuple[list[str], Any]:
+        """Call a subject; returns the names of its values, where they have any, and the values."""
+        computed = self._ask(messages.Compute(subject, everything), messages.Computed)
+        return computed.names, messages.unpack_value(computed.value)
+
     def move_to(self, cpus: tuple[int, ...]) -> None:
         """Use these processors from now on."""
         if cpus != self._cpus:

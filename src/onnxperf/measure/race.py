@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from msgspec import Struct
 
 from onnxperf.measure import plan as planning
 from onnxperf.measure.fleet import Fleet, Lane, Launch
 from onnxperf.measure.messages import Crew
+from onnxperf.measure.process import Worker
 from onnxperf.measure.timing import Clock, monotonic_ns
 from onnxperf.records import Block, RaceOptions, Subject
 
@@ -113,32 +115,39 @@ def _plan(fleet: Fleet, start_ns: int, options: RaceOptions) -> planning.Plan:
 
 def _renew(fleet: Fleet, done: int, plan: planning.Plan) -> None:
     """Start workers anew, or at least their sessions, when it is time: where memory lies must not decide the race."""
-    if done and done % plan.rounds_per_launch == 0:
+    within_launch = done % plan.rounds_per_launch
+    if done and within_launch == 0:
         fleet.start()
-    elif done and done % plan.rounds_per_set_up == 0:
+    elif within_launch and within_launch % plan.rounds_per_set_up == 0:
         fleet.set_up_again()
 
 
 def _run_round(fleet: Fleet, order: Sequence[Lane], number: int, cpus: tuple[int, ...]) -> None:
     for position, lane in enumerate(order):
         if lane.alive:
-            with fleet.turn(lane, cpus) as worker:
-                start_ns, duration_ns = worker.time_block(lane.seat, lane.calls, planning.WARM_NS)
-                block = Block(
-                    round=number,
-                    position=position,
-                    launch=lane.launches - 1,
-                    set_up=lane.set_ups - 1,
-                    calls=lane.calls,
-                    start_ns=start_ns,
-                    duration_ns=duration_ns,
-                )
-                lane.blocks.append(block)
+            fleet.turn(lane, partial(_time_block, lane, number, position), cpus)
+
+
+def _time_block(lane: Lane, number: int, position: int, worker: Worker) -> None:
+    start_ns, duration_ns = worker.time_block(lane.seat, lane.calls, planning.WARM_NS)
+    block = Block(
+        round=number,
+        position=position,
+        launch=lane.launches - 1,
+        set_up=lane.set_ups - 1,
+        calls=lane.calls,
+        start_ns=start_ns,
+        duration_ns=duration_ns,
+    )
+    lane.blocks.append(block)
 
 
 def _time_single_calls(fleet: Fleet, cpus: tuple[int, ...]) -> None:
     """Time calls one by one for the percentiles; blocks of one call are single calls already."""
     for lane in fleet.alive():
         if lane.calls > 1 and lane.single_calls:
-            with fleet.turn(lane, cpus) as worker:
-                lane.each_ns += worker.time_each(lane.seat, lane.single_calls, planning.WARM_NS)
+            fleet.turn(lane, partial(_time_each, lane), cpus)
+
+
+def _time_each(lane: Lane, worker: Worker) -> None:
+    lane.each_ns += worker.time_each(lane.seat, lane.single_calls, planning.WARM_NS)

@@ -65,6 +65,8 @@ class Host:
                 return self._load(request.crew)
             case messages.Prepare():
                 return self._prepare(request.subject)
+            case messages.Compute():
+                return self._compute(request.subject, request.everything)
             case messages.MoveTo():
                 move_to(request.cpus)
                 return messages.Moved()
@@ -78,6 +80,7 @@ class Host:
                 return messages.TimedEach(timing.time_each(work, request.calls, request.warm_ns))
 
     def _load(self, crew: Crew) -> Loaded:
+        self._session, self._calls = None, {}  # the old session goes before the new one comes: both may not fit
         self._crew, self._feeds = crew, messages.unpack_feeds(crew.feeds)
         if crew.model_path is None:
             return Loaded(None, {"threads": crew.threads})
@@ -86,6 +89,16 @@ class Host:
         self._session = module.open_session(Path(crew.model_path), crew.session)
         load_ns = timing.monotonic_ns() - start
         return Loaded(load_ns, {"threads": crew.threads, **self._session.conditions})
+
+    def _compute(self, index: int, everything: bool) -> messages.Computed:
+        """The outputs of one call; or, of a model, every tensor by name."""
+        if everything:
+            assert self._session is not None  # noqa: S101 - only models are asked for everything
+            values = self._session.intermediates(self._feeds)
+            return messages.Computed(list(values), messages.pack_value(list(values.values())))
+        outputs = self._calls[index]()
+        names = [] if self._session is None else list(self._session.output_names)
+        return messages.Computed(names, messages.pack_value(outputs))
 
     def _prepare(self, index: int) -> Prepared:
         assert self._crew is not None  # noqa: S101 - the parent loads first

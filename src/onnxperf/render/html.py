@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from onnxperf.records import Bench, Case, Machine, Subject
+from onnxperf.records import Bench, Case, Check, Machine, Subject
+from onnxperf.render.check import COLUMNS, cells
+from onnxperf.render.check import sentence as answer
 from onnxperf.render.fields import FIELDS, machine_facts
 from onnxperf.render.text import dims_text, name_of, visible
 from onnxperf.render.units import UNICODE
@@ -27,6 +29,15 @@ def doctor_html(machine: Machine, extra: Sequence[tuple[str, str]], sentence: st
     facts = [*machine_facts(machine), *extra]
     rows = "".join(_row([_cell("th", name, "left"), _cell("td", text, "left")]) for name, text in facts)
     return _page(f"{_table(rows)}{_paragraph(sentence, 'font-weight:600')}")
+
+
+def check_html(check: Check) -> str:
+    """Every output with its differences, and the answer."""
+    head = _row(_cell("th", column, "left") for column in COLUMNS)
+    body = "".join(_row(_cell("td", cell, "left") for cell in cells(output)) for output in check.outputs)
+    return _page(
+        f"{_table(f'<thead>{head}</thead><tbody>{body}</tbody>')}{_paragraph(answer(check), 'font-weight:600')}"
+    )
 
 
 def _page(content: str) -> str:

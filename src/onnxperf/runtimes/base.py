@@ -14,6 +14,8 @@ from onnxperf.errors import BadOption
 from onnxperf.records import Scalar, SessionOptions
 
 if TYPE_CHECKING:  # a worker has no use for onnx, which takes longer to import than a session to open
+    from pandas import DataFrame
+
     from onnxperf.model.load import Model
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -41,6 +43,10 @@ class Session(ABC):
     def bind(self, call: str, feeds: Arrays, casts: Mapping[str, str]) -> Call:
         """Prepare a call on `feeds`; inputs named in `casts` are converted to that type within every call."""
 
+    @abstractmethod
+    def intermediates(self, feeds: Arrays) -> dict[str, Any]:
+        """Every tensor of one run by name, in the order of the graph; inputs and outputs included."""
+
 
 class RuntimeModule(Protocol):
     """What the module of a runtime has to define."""
@@ -62,12 +68,38 @@ class Runner:
         self.input_names = session.input_names
         self.output_names = session.output_names
 
-    def run(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
-        """Predict once; returns the outputs by name."""
+    def run(self, feeds: Mapping[str, Any], intermediate: bool = False) -> dict[str, Any]:
+        """Predict once; returns the outputs by name, or every tensor of the run."""
         from onnxperf.model.inputs import check_feeds
 
-        outputs = self.session.bind(self.call, check_feeds(self.model, feeds), {})()
+        checked = check_feeds(self.model, feeds)
+        if intermediate:
+            return self.session.intermediates(checked)
+        outputs = self.session.bind(self.call, checked, {})()
         return dict(zip(self.output_names, map(_as_numpy, outputs), strict=True))
+
+    @property
+    def source(self) -> str:
+        """The Python source that the numpy runtime compiled the model into."""
+        return str(self._of_numpy("source"))
+
+    @property
+    def fallbacks(self) -> tuple[str, ...]:
+        """Operators that the numpy runtime leaves to onnx's reference evaluator."""
+        return tuple(self._of_numpy("fallbacks"))
+
+    def node_times(self, feeds: Mapping[str, Any], repeat: int = 10) -> DataFrame:
+        """Time per node of the numpy runtime: medians over `repeat` runs, after one that is not counted."""
+        from pandas import DataFrame
+
+        from onnxperf.model.inputs import check_feeds
+
+        return DataFrame(self._of_numpy("node_times")(check_feeds(self.model, feeds), repeat))
+
+    def _of_numpy(self, attribute: str) -> Any:
+        if not hasattr(self.session, attribute):
+            raise BadOption(f"only the numpy runtime has {attribute}; load the model with runtime='numpy'")
+        return getattr(self.session, attribute)
 
     def __repr__(self) -> str:
         """Show the runtime and the signature."""

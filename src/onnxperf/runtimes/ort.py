@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -49,7 +50,7 @@ def open_session(model: Path | bytes, options: SessionOptions) -> OrtSession:
     if session.get_providers()[0] != provider:
         raise BadOption(f"provider {options.provider!r} did not start; onnxruntime fell back to the CPU")
     session.disable_fallback()
-    return OrtSession(session, options)
+    return OrtSession(session, model, options)
 
 
 def provider_name(name: str) -> str:
@@ -66,8 +67,10 @@ def provider_name(name: str) -> str:
 class OrtSession(Session):
     """A model in onnxruntime; all call styles share it."""
 
-    def __init__(self, session: onnxruntime.InferenceSession, options: SessionOptions) -> None:
+    def __init__(self, session: Any, model: Path | bytes, options: SessionOptions) -> None:
         self.ort = session
+        self._model = model
+        self._options = options
         self.input_names = tuple(i.name for i in session.get_inputs())
         self.output_names = tuple(o.name for o in session.get_outputs())
         used = session.get_session_options()
@@ -80,6 +83,14 @@ class OrtSession(Session):
             "spinning": options.options.get(_SPINNING, "1") == "1",
             **{f"option {key}": value for key, value in options.options.items()},
         }
+
+    def intermediates(self, feeds: Arrays) -> dict[str, Any]:
+        """Every tensor of one run by name, from a copy of the model in which all of them are outputs."""
+        revealed, folder = reveal_all(self._model)
+        with folder:
+            session = open_session(revealed, self._options)
+            values = session.ort.run(None, dict(feeds))
+        return {**feeds, **dict(zip(session.output_names, values, strict=True))}
 
     def bind(self, call: str, feeds: Arrays, casts: Mapping[str, str]) -> Call:
         """Prepare a call in one of the styles of `CALLS`."""
@@ -178,6 +189,23 @@ def _fixed_buffers(session: OrtSession, feeds: Arrays) -> tuple[Any, dict[str, A
     for name, array in zip(session.output_names, outputs, strict=True):
         binding.bind_output(name, device, array.dtype.type, array.shape, array.__array_interface__["data"][0])
     return binding, buffers, outputs
+
+
+def reveal_all(model: Path | bytes) -> tuple[Path, tempfile.TemporaryDirectory[str]]:
+    """A copy of a model, beside which its external data are found, that returns every tensor."""
+    import onnx
+
+    proto = onnx.load_from_string(model) if isinstance(model, bytes) else onnx.load(model)
+    known = {output.name for output in proto.graph.output}
+    inner = [name for node in proto.graph.node for name in node.output if name and name not in known]
+    outputs = [*(onnx.ValueInfoProto(name=name) for name in inner), *proto.graph.output]
+    del proto.graph.output[:]
+    proto.graph.output.extend(outputs)
+    folder = tempfile.TemporaryDirectory(prefix="onnxperf-")
+    path = Path(folder.name) / "revealed.onnx"
+    large = proto.ByteSize() > 2**30
+    onnx.save_model(proto, path, save_as_external_data=large)
+    return path, folder
 
 
 class _Style(NamedTuple):

@@ -36,6 +36,11 @@ class ReferenceSession(Session):
         self.output_names = tuple(evaluator.output_names)
         self.conditions = {"onnx": onnx.__version__}
 
+    def intermediates(self, feeds: Arrays) -> dict[str, Any]:
+        """Every tensor of one run by name."""
+        values: Any = self._evaluator.run(None, dict(feeds), intermediate=True)
+        return {name: value for name, value in values.items() if name}
+
     def bind(self, call: str, feeds: Arrays, casts: Mapping[str, str]) -> Call:
         """Prepare a call; there is only the style `run`."""
         del call

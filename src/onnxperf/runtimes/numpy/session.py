@@ -51,6 +51,26 @@ class NumpySession(Session):
         values = program.function(*_ordered(program, feeds))
         return dict(zip(dict.fromkeys(names), values, strict=False))
 
+    def node_times(self, feeds: Arrays, repeat: int) -> list[dict[str, Any]]:
+        """A row per node that is computed in every run: where it is, what it is, and how long it takes."""
+        program = self._compiler.program(self._overridden(feeds), "time")
+        arguments = _ordered(program, feeds)
+        program.function(*arguments)
+        clocks = np.array([program.function(*arguments) for _ in range(max(repeat, 1))], dtype=np.int64)
+        times = np.diff(clocks, axis=1)
+        medians = np.median(times, axis=0)
+        return [
+            {
+                "index": index,
+                "name": step.node.proto.name,
+                "op_type": step.node.op,
+                "median_ns": float(medians[index]),
+                "min_ns": int(times[:, index].min()),
+                "share": float(medians[index] / medians.sum()),
+            }
+            for index, step in enumerate(program.steps)
+        ]
+
     def _overridden(self, feeds: Arrays) -> list[str]:
         return [name for name in feeds if name not in self.input_names]
 

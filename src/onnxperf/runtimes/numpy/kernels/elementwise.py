@@ -94,7 +94,7 @@ def make_relu(node: Node) -> Kernel | None:
     zero, maximum = dtype.type(0), np.maximum
 
     def relu(x: Any, out: Any = None) -> Any:
-        return maximum(x, zero, out)
+        return maximum(x, zero, out=out)
 
     return Kernel(relu, "fresh", (0,))
 
@@ -153,7 +153,9 @@ def _variadic(function: Ufunc) -> Maker:
                 total = function(total, value)
             return total
 
-        return Kernel(function, "fresh", (0, 1)) if len(node.inputs) == 2 else Kernel(fold)
+        # By keyword: numpy deprecates a third positional argument of maximum and minimum.
+        pair = Kernel(lambda a, b, out=None: function(a, b, out=out), "fresh", (0, 1))
+        return pair if len(node.inputs) == 2 else Kernel(fold)
 
     return make
 

@@ -1,0 +1,58 @@
+"""What a check found: a view on its record."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from onnxperf.records import Check, Difference
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+_REPR_WIDTH = 100
+
+
+class CheckResult:
+    """What `onnxperf.check` returns; true when both sides agree."""
+
+    def __init__(self, record: Check) -> None:
+        self.record = record
+
+    @property
+    def equal(self) -> bool:
+        """Whether all outputs agree."""
+        return self.record.equal
+
+    def __bool__(self) -> bool:
+        """Whether all outputs agree."""
+        return self.equal
+
+    def to_df(self) -> DataFrame:
+        """One row per output."""
+        from pandas import DataFrame
+
+        fields = Difference.__struct_fields__
+        rows = [[getattr(output, field) for field in fields] for output in self.record.outputs]
+        return DataFrame(rows, columns=list(fields))
+
+    def to_json(self) -> str:
+        """The whole record, as --json writes it."""
+        return msgspec.json.format(msgspec.json.encode(self.record), indent=2).decode() + "\n"
+
+    def __repr__(self) -> str:
+        """The table as the command line prints it, without colours."""
+        from rich.console import Console
+
+        from onnxperf.render.check import print_check
+
+        text = io.StringIO()
+        print_check(self.record, Console(file=text, width=_REPR_WIDTH, color_system=None, force_terminal=False))
+        return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+
+    def _repr_html_(self) -> str:
+        from onnxperf.render.html import check_html
+
+        return check_html(self.record)

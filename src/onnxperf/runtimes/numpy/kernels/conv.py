@@ -1,0 +1,201 @@
+"""Convolutions as products of matrices: windows are copied, a tile at a time, into a workspace of bounded size."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import threading
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from onnxperf.runtimes.numpy.base import Kernel, Node, kernel
+from onnxperf.runtimes.numpy.kernels.windows import Axis, Windows, windows
+
+WORKSPACE_BYTES = 4 << 20
+"""What a convolution may use besides its inputs and its result; a single window is the least that it needs."""
+_PLANS = 64
+"""Shapes of inputs whose tiles are remembered."""
+
+Array = np.ndarray[Any, Any]
+Convolution = Callable[[Array, Array, Array | None], Array]
+"""From an input (N, C, …), weights (groups, filters of a group, taps) and a bias (groups, filters of a group, 1)."""
+
+
+class _Tile(NamedTuple):
+    """Some images, and a contiguous range of their windows."""
+
+    images: slice
+    windows: slice
+    """Range of the result, with its spatial axes flattened."""
+    counts: tuple[int, ...]
+    """Images, channels, and windows per axis."""
+    source: tuple[slice, ...]
+    """What the windows see of the input, without padding."""
+    padded: tuple[int, ...] | None
+    """Shape of that with its padding; None where there is none."""
+    target: tuple[slice, ...]
+    """Where the input lies within that."""
+
+
+class _Plan(NamedTuple):
+    """How to convolve inputs of one shape."""
+
+    sizes: tuple[int, ...]
+    """Spatial sizes of the result."""
+    tiles: tuple[_Tile, ...]
+    columns: int
+    """Elements of the largest tile's windows."""
+    elements: int
+    """Elements of those, and of the largest tile's padded input."""
+
+
+def _extent(axis: Axis, count: int) -> int:
+    """Elements under that many consecutive windows."""
+    return (count - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1
+
+
+def _cost(axes: Sequence[Axis], counts: Sequence[int]) -> int:
+    """Elements that a tile needs per channel: its windows, and its padded input."""
+    seen = math.prod(_extent(axis, count) for axis, count in zip(axes, counts, strict=True))
+    return math.prod(counts) * math.prod(axis.kernel for axis in axes) + seen
+
+
+def _tile(images: tuple[int, int], channels: int, block: Sequence[tuple[int, int]], axes: Sequence[Axis]) -> _Tile:
+    first = last = 0
+    source, target, sizes = [slice(*images), slice(None)], [slice(None)] * 2, [images[1] - images[0], channels]
+    padding = False
+    for (start, stop), axis in zip(block, axes, strict=True):
+        first, last = first * axis.windows + start, last * axis.windows + stop - 1
+        begin, size = start * axis.stride - axis.begin, _extent(axis, stop - start)
+        low = min(max(begin, 0), axis.size)
+        high = max(min(begin + size, axis.size), low)
+        source.append(slice(low, high))
+        target.append(slice(low - begin, high - begin))
+        sizes.append(size)
+        padding = padding or high - low != size
+    counts = (*sizes[:2], *(stop - start for start, stop in block))
+    padded = tuple(sizes) if padding else None
+    return _Tile(slice(*images), slice(first, last + 1), counts, tuple(source), padded, tuple(target))
+
+
+def _plan(shape: tuple[int, ...], placed: Windows, budget: int) -> _Plan:
+    """Choose tiles that fit into the workspace: several images if they are small, else parts of the leading axes."""
+    axes = placed.axes(shape[2:])
+    lengths = [axis.windows for axis in axes]
+    sizes, channels = tuple(lengths), shape[1]
+    if not math.prod(shape) * math.prod(sizes):
+        return _Plan(sizes, (), 0, 0)
+    for i in range(len(axes)):
+        while lengths[i] > 1 and channels * _cost(axes, lengths) > budget:
+            lengths[i] = (lengths[i] + 1) // 2
+    together = max(1, budget // (channels * _cost(axes, lengths))) if tuple(lengths) == sizes else 1
+    starts = [range(0, shape[0], together), *(range(0, n, k) for n, k in zip(sizes, lengths, strict=True))]
+    tiles = []
+    for corner in itertools.product(*starts):
+        ends = zip(corner, (together, *lengths), (shape[0], *sizes), strict=True)
+        images, *block = [(start, min(start + length, size)) for start, length, size in ends]
+        tiles.append(_tile(images, channels, block, axes))
+    columns = max(math.prod(tile.counts) for tile in tiles) * math.prod(placed.kernel)
+    padded = max((math.prod(tile.padded) for tile in tiles if tile.padded), default=0)
+    return _Plan(sizes, tuple(tiles), columns, columns + padded)
+
+
+class _Workspace(threading.local):
+    """Memory of a thread that its convolutions use in turn: fresh memory would cost more than to fill it."""
+
+    def __init__(self) -> None:
+        self._bytes = np.empty(0, np.uint8)
+
+    def take(self, elements: int, dtype: np.dtype[Any]) -> Array:
+        """That many elements, with anything in them."""
+        needed = elements * dtype.itemsize
+        if needed > self._bytes.size:
+            self._bytes = np.empty(max(needed, WORKSPACE_BYTES), np.uint8)
+        return self._bytes[:needed].view(dtype)
+
+
+_WORKSPACE = _Workspace()
+
+
+def _windowed(placed: Windows, groups: int, itemsize: int) -> Convolution:
+    """Any convolution: copy the windows of a tile, multiply, add the bias while the tile is in the cache."""
+    plans = lru_cache(_PLANS)(partial(_plan, placed=placed, budget=WORKSPACE_BYTES // itemsize))
+    kernel_shape, dilations, strides = placed.kernel, placed.dilations, placed.strides
+
+    def convolve(x: Array, weights: Array, bias: Array | None) -> Array:
+        plan = plans(x.shape)
+        dtype, filters, taps = x.dtype, weights.shape[1], weights.shape[2]
+        result = np.empty((x.shape[0], groups * filters, *plan.sizes), dtype)
+        flat = result.reshape(x.shape[0], groups, filters, math.prod(plan.sizes))
+        workspace = _WORKSPACE.take(plan.elements, dtype)
+        scratch = workspace[plan.columns :]
+        for images, span, counts, source, shape, target in plan.tiles:
+            seen = x[source]
+            if shape is not None:
+                padded = scratch[: math.prod(shape)].reshape(shape)
+                padded.fill(0)
+                padded[target] = seen
+                seen = padded
+            image, channel, *steps = seen.strides
+            inner = [step * d for step, d in zip(steps, dilations, strict=True)]
+            outer = [step * s for step, s in zip(steps, strides, strict=True)]
+            view = as_strided(seen, (*counts[:2], *kernel_shape, *counts[2:]), (image, channel, *inner, *outer))
+            columns = workspace[: view.size]
+            columns.reshape(view.shape)[...] = view
+            part = flat[images, :, :, span]
+            np.matmul(weights, columns.reshape(counts[0], groups, taps, -1), part)
+            if bias is not None:
+                part += bias
+        return result
+
+    return convolve
+
+
+def _pointwise(placed: Windows, groups: int, itemsize: int) -> Convolution:
+    """Windows of one element without padding: the input is the matrix."""
+    del placed, itemsize
+
+    def convolve(x: Array, weights: Array, bias: Array | None) -> Array:
+        images, channels, *sizes = x.shape
+        y = np.matmul(weights, x.reshape(images, groups, channels // groups, math.prod(sizes)))
+        if bias is not None:
+            y += bias
+        result: Array = y.reshape(images, groups * weights.shape[1], *sizes)
+        return result
+
+    return convolve
+
+
+def _bind(convolve: Convolution, groups: int, weights: Array | None, bias: Array | None, has_bias: bool) -> Kernel:
+    """Shape weights and bias for the product: now where they are constants, else in every run."""
+
+    def shaped(w: Array) -> Array:
+        return w.reshape(groups, w.shape[0] // groups, -1)
+
+    def run(x: Array, w: Array, b: Array | None = None) -> Array:
+        return convolve(x, shaped(w), None if b is None else b.reshape(groups, -1, 1))
+
+    if weights is None or (has_bias and bias is None):
+        return Kernel(run, "fresh")
+    bound_weights = np.ascontiguousarray(shaped(weights))
+    bound_bias = None if bias is None else bias.reshape(groups, -1, 1)
+    return Kernel(lambda x: convolve(x, bound_weights, bound_bias), "fresh", uses=(0,))
+
+
+@kernel("Conv")
+def make_conv(node: Node) -> Kernel | None:
+    """A convolution over any number of axes, in groups or not."""
+    dtype, weights = node.dtype(), node.inputs[1]
+    if dtype not in (np.float32, np.float64) or node.dtype(1) != dtype or weights is None or weights.shape is None:
+        return None
+    placed, groups = windows(node, weights.shape[2:]), node.get("group", 1)
+    if placed is None:
+        return None
+    plain = all(n == 1 for n in (*placed.kernel, *placed.strides)) and not any(placed.pads)
+    make = _pointwise if plain else _windowed
+    convolve = make(placed, groups, dtype.itemsize)
+    return _bind(convolve, groups, node.constant(1), node.constant(2), node.has(2))

@@ -1,0 +1,361 @@
+"""Ensembles of decision trees, vectorised over trees and rows.
+
+Every node becomes one comparison `x <= threshold`, whatever its mode was: other modes swap the branches, compare -x,
+or become chains. A comparison with NaN is false, so branch 0 is also where missing values go, and a leaf, whose
+threshold is NaN and whose branches are itself, needs no test: all pairs of row and tree take as many steps as the
+deepest path has nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from onnxperf.runtimes.numpy.base import Kernel, Node, kernel
+from onnxperf.runtimes.numpy.kernels.ml_linear import ML, as_floats, class_labels, first_of_tuple, post_transform
+
+CHUNK_PAIRS = 1 << 16
+"""Pairs of row and tree that are followed at once; it bounds temporaries, and keeps them in the cache."""
+ALL_NODES_LIMIT = 20_000
+"""Up to so many nodes, one row is compared with every node at once: a step is then a single lookup."""
+
+Mode = Literal["LEQ", "LT", "GTE", "GT", "EQ", "NEQ", "MEMBER"]
+Score = Callable[[Any], Any]
+_MODES: tuple[Mode, ...] = ("LEQ", "LT", "GTE", "GT", "EQ", "NEQ", "MEMBER")
+_ORDERED: dict[str, tuple[bool, bool]] = {
+    "LEQ": (False, True),
+    "GT": (False, False),
+    "LT": (True, True),
+    "GTE": (True, False),
+}
+"""Whether equal numbers are on the high side, and whether the low side is the true branch."""
+_AGGREGATES: tuple[str, ...] = ("AVERAGE", "SUM", "MIN", "MAX")
+_POST_TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
+
+
+@dataclass
+class _Split:
+    mode: Mode
+    feature: int
+    threshold: Any
+    members: list[Any]
+    missing_is_true: bool
+    branches: tuple[int, int]
+    """Names of the nodes for false and for true: leaves are -1 - leaf."""
+
+
+@dataclass
+class _Flat:
+    """Nodes as comparisons; leaves come first, so that the number of a reached node is that of its leaf."""
+
+    dtype: Any
+    leaves: int
+    features: list[int] = field(default_factory=list)
+    thresholds: list[Any] = field(default_factory=list)
+    branches: list[tuple[int, int]] = field(default_factory=list)
+    negated: bool = False
+
+    def __post_init__(self) -> None:
+        for leaf in range(self.leaves):
+            self._add(0, np.nan, leaf, leaf)
+
+    def _add(self, feature: int, threshold: Any, otherwise: int, when: int) -> int:
+        self.features.append(feature)
+        self.thresholds.append(threshold)
+        self.branches.append((otherwise, when))
+        return len(self.features) - 1
+
+    def _at_most(self, feature: int, bound: Any, otherwise: int, when: int) -> int:
+        return self._add(2 * feature, bound, otherwise, when)
+
+    def _at_least(self, feature: int, bound: Any, otherwise: int, when: int) -> int:
+        self.negated = True
+        return self._add(2 * feature + 1, -bound, otherwise, when)
+
+    def _equal(self, feature: int, value: Any, otherwise: int, when: int) -> int:
+        return self._at_most(feature, value, otherwise, self._at_least(feature, value, otherwise, when))
+
+    def split(self, split: _Split, no: int, yes: int) -> int:
+        """Add a node whose branches exist."""
+        feature, value = split.feature, self.dtype(split.threshold)
+        missing = yes if split.missing_is_true else no
+        if split.mode in _ORDERED:
+            strict, low_is_true = _ORDERED[split.mode]
+            low, high = (yes, no) if low_is_true else (no, yes)
+            if missing == low:
+                return self._at_least(feature, value if strict else _above(value), low, high)
+            return self._at_most(feature, _below(value) if strict else value, high, low)
+        if split.mode == "NEQ":
+            no, yes = yes, no
+        entry = no
+        for member in split.members if split.mode == "MEMBER" else [value]:
+            entry = self._equal(feature, self.dtype(member), entry, yes)
+        return entry if missing == no else self._at_most(feature, self.dtype(np.inf), missing, entry)
+
+    def depth(self, roots: Iterable[int]) -> int:
+        """Comparisons on the longest path; branches are always added before the node."""
+        depths = [0] * self.leaves
+        for otherwise, when in self.branches[self.leaves :]:
+            depths.append(1 + max(depths[otherwise], depths[when]))
+        return max((depths[root] for root in roots), default=0)
+
+
+def _below(value: Any) -> Any:
+    """The largest number under a value: x < value is x <= this; NaN where there is none."""
+    return np.nextafter(value, -np.inf, dtype=type(value)) if value != -np.inf else type(value)(np.nan)
+
+
+def _above(value: Any) -> Any:
+    return np.nextafter(value, np.inf, dtype=type(value)) if value != np.inf else type(value)(np.nan)
+
+
+def _flatten(splits: dict[int, _Split], roots: list[int], leaves: int, dtype: Any) -> tuple[_Flat, list[int]]:
+    """Number the nodes so that branches come before the nodes that lead to them."""
+    flat = _Flat(dtype, leaves)
+    numbers: dict[int, int] = {}
+
+    def number(name: int) -> int | None:
+        return -1 - name if name < 0 else numbers.get(name)
+
+    for root in roots:
+        stack = [root]
+        while stack:
+            name = stack[-1]
+            if number(name) is not None:
+                stack.pop()
+                continue
+            no, yes = map(number, splits[name].branches)
+            if no is None or yes is None:
+                stack += [branch for branch in splits[name].branches if number(branch) is None]
+            else:
+                numbers[name] = flat.split(splits[name], no, yes)
+    return flat, [-1 - root if root < 0 else numbers[root] for root in roots]
+
+
+def _scorer(flat: _Flat, roots: list[int], weights: Any, reduce: Score) -> Score:
+    """The function from rows to the aggregated weights of their leaves."""
+    depth, trees, targets, negated = flat.depth(roots), len(roots), weights.shape[1], flat.negated
+    features = np.array(flat.features, np.intp) // (1 if negated else 2)
+    thresholds, starts = np.array(flat.thresholds, flat.dtype), np.array(roots, np.intp)
+    branches = np.array(flat.branches, np.intp).reshape(-1)
+    firsts = np.arange(0, branches.size, 2)
+    # Rows are many where nodes are named by twice their number: a branch is then the name plus the comparison.
+    wide_branches, wide_starts = 2 * branches, (2 * starts)[:, None]
+    wide_features, wide_thresholds = np.repeat(features, 2), np.repeat(thresholds, 2)
+    rows_at_once = max(1, CHUNK_PAIRS // (trees * max(1, targets // 4)))
+    levels, further = range(depth), range(depth - 1)
+    all_nodes = len(features) <= ALL_NODES_LIMIT
+
+    def follow_one(x: Any) -> Any:
+        chosen = branches.take(firsts + (x.take(features) <= thresholds))
+        at = chosen.take(starts)
+        for _ in further:
+            at = chosen.take(at)
+        return weights.take(at, 0)[:, None]
+
+    def follow(x: Any) -> Any:
+        rows, width = x.shape
+        at = np.broadcast_to(wide_starts, (trees, rows))
+        offsets = np.arange(0, rows * width, width)
+        for _ in levels:
+            cells = wide_features.take(at)
+            cells += offsets
+            at = at + (x.take(cells) <= wide_thresholds.take(at))
+            at = wide_branches.take(at)
+        return weights.take(at >> 1, 0)
+
+    def score(x: Any) -> Any:
+        rows = len(x)
+        x = np.stack((x, -x), axis=2).reshape(rows, -1) if negated else np.ascontiguousarray(x)
+        if rows == 1 and all_nodes:
+            return reduce(follow_one(x))
+        if rows <= rows_at_once:
+            return reduce(follow(x))
+        return np.concatenate([reduce(follow(x[i : i + rows_at_once])) for i in range(0, rows, rows_at_once)])
+
+    return score
+
+
+def _reducer(aggregate: str, trees: int, dtype: Any) -> Score:
+    """From weights by tree, row and target to scores."""
+    add, count = np.add.reduce, dtype(trees)
+    reducers: dict[str, Score] = {
+        "SUM": add,
+        "AVERAGE": lambda weights: np.divide(add(weights), count),
+        "MIN": np.minimum.reduce,
+        "MAX": np.maximum.reduce,
+    }
+    return reducers[aggregate]
+
+
+def _leaf_weights(
+    entries: Iterable[tuple[int, int, Any]], leaves: int, targets: int, aggregate: str, dtype: Any
+) -> Any:
+    """A row per leaf, a column per target."""
+    limits = np.finfo(dtype)
+    start, combine = {"MIN": (limits.max, np.minimum), "MAX": (limits.min, np.maximum)}.get(aggregate, (0, np.add))
+    weights = np.full((leaves, targets), start, dtype)
+    rows, columns, values = zip(*entries, strict=True)
+    combine.at(weights, (np.array(rows), np.array(columns)), np.array(values, dtype))
+    return weights
+
+
+def _numbers(node: Node, name: str) -> Any:
+    """An attribute that may be given as floats or as a tensor."""
+    tensor = node.get(f"{name}_as_tensor")
+    return np.array(node.get(name), np.float32) if tensor is None and node.get(name) else tensor
+
+
+def _classic_scorer(node: Node, prefix: str, targets: int, aggregate: str) -> tuple[Score, Any] | None:
+    """Trees as TreeEnsembleRegressor and TreeEnsembleClassifier describe them; also the type of the scores."""
+    values, dtype = _numbers(node, "nodes_values"), as_floats(node.dtype())
+    if dtype is None or values is None or node.rank() != 2:
+        return None
+    dtype = np.result_type(dtype, values.dtype).type
+    trees, nodes, modes = (node.get(f"nodes_{name}") for name in ("treeids", "nodeids", "modes"))
+    missing = node.get("nodes_missing_value_tracks_true") or [0] * len(nodes)
+    leaves: dict[tuple[int, int], int] = {}
+    names: dict[tuple[int, int], int] = {}
+    roots: dict[int, int] = {}
+    for index, (tree, key, mode) in enumerate(zip(trees, nodes, modes, strict=True)):
+        if mode == "LEAF":
+            leaves[tree, key] = len(leaves)
+        names[tree, key] = -1 - leaves[tree, key] if mode == "LEAF" else index
+        roots.setdefault(tree, names[tree, key])
+    splits = {
+        index: _Split(
+            mode.removeprefix("BRANCH_"),
+            node.get("nodes_featureids")[index],
+            values[index],
+            [],
+            bool(missing[index]),
+            (
+                names[trees[index], node.get("nodes_falsenodeids")[index]],
+                names[trees[index], node.get("nodes_truenodeids")[index]],
+            ),
+        )
+        for index, mode in enumerate(modes)
+        if mode != "LEAF"
+    }
+    owners = zip(node.get(f"{prefix}_treeids"), node.get(f"{prefix}_nodeids"), strict=True)
+    weights = zip(owners, node.get(f"{prefix}_ids"), _numbers(node, f"{prefix}_weights"), strict=True)
+    entries = [(leaves[owner], target, weight) for owner, target, weight in weights if owner in leaves]
+    flat, starts = _flatten(splits, [roots[tree] for tree in sorted(roots)], len(leaves), dtype)
+    table = _leaf_weights(entries, len(leaves), targets, aggregate, dtype)
+    return _scorer(flat, starts, table, _reducer(aggregate, len(starts), dtype)), dtype
+
+
+def _finished(node: Node, dtype: Any) -> Callable[[Score], Score]:
+    """Casts around a scorer where the type of the input or of the result is not the one of the computation."""
+    given, wanted = node.dtype(), np.dtype(np.float32)
+
+    def wrap(score: Score) -> Score:
+        if given == wanted == dtype:
+            return score
+        return lambda x: score(x.astype(dtype, copy=False)).astype(wanted, copy=False)
+
+    return wrap
+
+
+@kernel("TreeEnsembleRegressor", domain=ML)
+def make_tree_ensemble_regressor(node: Node) -> Kernel | None:
+    """The aggregated weights of the leaves that a row reaches."""
+    aggregate = node.get("aggregate_function", "SUM")
+    if aggregate not in _AGGREGATES or node.get("post_transform", "NONE") != "NONE":
+        return None
+    made = _classic_scorer(node, "target", node.get("n_targets", 1), aggregate)
+    if made is None:
+        return None
+    score, dtype = made
+    base = _numbers(node, "base_values")
+
+    def based(x: Any) -> Any:
+        y = score(x)
+        y += base
+        return y
+
+    base = None if base is None else base.astype(dtype)
+    return Kernel(_finished(node, dtype)(score if base is None else based), "fresh")
+
+
+@kernel("TreeEnsembleClassifier", domain=ML)
+def make_tree_ensemble_classifier(node: Node) -> Kernel | None:
+    """Summed weights by class, transformed, and the label of the highest."""
+    labels = class_labels(node, "classlabels_int64s")
+    known, transform = post_transform(node.get("post_transform", "NONE"))
+    if labels is None or not known or (len(labels) == 1 and labels[0] != 1):
+        return None
+    made = _classic_scorer(node, "class", len(labels), "SUM")
+    if made is None:
+        return None
+    score, dtype = made
+    score = _finished(node, dtype)(score)
+    base = _numbers(node, "base_values")
+    base = None if base is None else base.astype(np.float32)
+    binary = len(set(node.get("class_ids"))) == 1 and len(labels) <= 2
+    column = 0 if len(labels) == 1 else node.get("class_ids")[0]
+    if len(labels) == 1:
+        labels = np.array([0, 1], np.int64)
+    # A single score is that of the second class; the first one's is its complement, or its opposite.
+    complement = np.float32(1 if node.get("post_transform", "NONE") in ("NONE", "PROBIT") else 0)
+
+    def classify(x: Any) -> Any:
+        scores = score(x)
+        if base is not None:
+            scores += base
+        if binary:
+            second = scores[:, column]
+            scores = np.stack((complement - second, second), axis=1)
+        if transform is not None:
+            scores = transform(scores)
+        return labels.take(scores.argmax(1)), scores
+
+    return Kernel(first_of_tuple(node, classify), "fresh")
+
+
+@kernel("TreeEnsemble", domain=ML, since=5)
+def make_tree_ensemble(node: Node) -> Kernel | None:
+    """Trees with leaves of their own, and sets of values."""
+    dtype = node.dtype()
+    known, transform = post_transform(_POST_TRANSFORMS[node.get("post_transform", 0)])
+    if dtype not in (np.float32, np.float64) or dtype is None or node.rank() != 2 or not known:
+        return None
+    aggregate = _AGGREGATES[node.get("aggregate_function", 1)]
+    modes = [_MODES[mode] for mode in node.get("nodes_modes").tolist()]
+    missing = node.get("nodes_missing_value_tracks_true") or [0] * len(modes)
+    members = _member_sets(node.get("membership_values"))
+    branches = [
+        [-1 - branch if leaf else branch for branch, leaf in zip(node.get(f"nodes_{side}nodeids"), leaves, strict=True)]
+        for side, leaves in (("false", node.get("nodes_falseleafs")), ("true", node.get("nodes_trueleafs")))
+    ]
+    splits = {
+        index: _Split(
+            mode,
+            node.get("nodes_featureids")[index],
+            node.get("nodes_splits")[index],
+            next(members, []) if mode == "MEMBER" else [],
+            bool(missing[index]) or mode == "NEQ",
+            (branches[0][index], branches[1][index]),
+        )
+        for index, mode in enumerate(modes)
+    }
+    # A tree that is a single leaf is written as a node with that leaf on both sides.
+    flat, starts = _flatten(splits, node.get("tree_roots"), len(node.get("leaf_targetids")), dtype.type)
+    entries = zip(range(flat.leaves), node.get("leaf_targetids"), node.get("leaf_weights").tolist(), strict=True)
+    table = _leaf_weights(entries, flat.leaves, node.get("n_targets", 1), aggregate, dtype.type)
+    score = _scorer(flat, starts, table, _reducer(aggregate, len(starts), dtype.type))
+    return Kernel(score if transform is None else lambda x: transform(score(x)), "fresh")
+
+
+def _member_sets(values: Any) -> Iterator[list[Any]]:
+    """Sets in the order of their nodes, each ended by NaN."""
+    members: list[Any] = []
+    for value in [] if values is None else values.reshape(-1):
+        if np.isnan(value):
+            yield members
+            members = []
+        else:
+            members.append(value)

@@ -1,0 +1,251 @@
+"""Normalisations: by bound statistics, or by those of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from onnxperf.runtimes.numpy.base import Kernel, Node, kernel
+
+# Numpy's stubs know only keywords, which are slower.
+_add: Callable[..., Any] = np.add.reduce
+
+
+def _per_channel(values: Any, rank: int) -> Any:
+    return values.reshape((-1,) + (1,) * (rank - 2))
+
+
+@kernel("BatchNormalization", since=7)
+def make_batch_normalization(node: Node) -> Kernel | None:
+    """x * a + b per channel, at inference; a and b are bound where the statistics are constant."""
+    dtype, rank = node.dtype(), node.rank()
+    training = node.get("training_mode", 0) or not node.get("spatial", 1) or node.output_count > 1
+    if dtype is None or dtype.kind != "f" or not rank or training:
+        return None
+    epsilon = node.get("epsilon", 1e-5)
+
+    def affine(scale: Any, bias: Any, mean: Any, variance: Any) -> tuple[Any, Any]:
+        # In double precision: a and b are small, and x only sees their rounded values.
+        a = np.asarray(scale, np.float64) / np.sqrt(np.asarray(variance, np.float64) + epsilon)
+        b = bias - mean * a
+        return _per_channel(a.astype(dtype), rank), _per_channel(b.astype(dtype), rank)
+
+    def normalise(x: Any, scale: Any, bias: Any, mean: Any, variance: Any, out: Any = None) -> Any:
+        a, b = affine(scale, bias, mean, variance)
+        y = np.multiply(x, a, out)
+        y += b
+        return y
+
+    statistics = [node.constant(i) for i in range(1, 5)]
+    if any(values is None for values in statistics):
+        return Kernel(normalise, "fresh", (0,))
+    a, b = affine(*statistics)
+
+    def normalise_bound(x: Any, out: Any = None) -> Any:
+        y = np.multiply(x, a, out)
+        y += b
+        return y
+
+    return Kernel(normalise_bound, "fresh", (0,), uses=(0,))
+
+
+def _mean(x: Any, axes: tuple[int, ...]) -> Any:
+    total = _add(x, axes, None, None, True)
+    total /= x.dtype.type(x.size / (total.size or 1))
+    return total
+
+
+def _inverse_deviation(variance: Any, epsilon: Any) -> Any:
+    """1 / sqrt(variance + epsilon), in the memory of the variance."""
+    variance += epsilon
+    np.sqrt(variance, variance)
+    return np.reciprocal(variance, variance)
+
+
+def _mean_square(x: Any, axes: tuple[int, ...]) -> Any:
+    if axes != (-1,):
+        return _mean(np.square(x), axes)
+    # Products of rows with themselves need no memory for the squares.
+    total = (x[..., None, :] @ x[..., :, None])[..., 0]
+    total /= x.dtype.type(x.shape[-1] or 1)
+    return total
+
+
+def _precision(node: Node) -> tuple[np.dtype[Any], np.dtype[Any]] | None:
+    """Type of the data and that of its statistics: small floats are normalised in single precision."""
+    dtype = node.dtype()
+    if dtype is None or dtype.kind != "f" or dtype.isbuiltin != 1 or node.get("stash_type", 1) != 1:
+        return None
+    return dtype, np.dtype(np.float32) if dtype == np.float16 else dtype
+
+
+def _trailing_axes(node: Node) -> tuple[int, ...] | None:
+    axis, rank = node.get("axis", -1), node.rank()
+    if not rank:
+        return None
+    return tuple(range(axis - rank if axis >= 0 else axis, 0))
+
+
+@kernel("LayerNormalization", since=17)
+def make_layer_normalization(node: Node) -> Kernel | None:
+    """Mean 0 and variance 1 over the last axes, then a scale and a bias."""
+    precision, axes = _precision(node), _trailing_axes(node)
+    if precision is None or axes is None:
+        return None
+    dtype, stash = precision
+    epsilon, count, cast = stash.type(node.get("epsilon", 1e-5)), node.output_count, dtype != stash
+
+    def normalise(x: Any, scale: Any, bias: Any = None) -> Any:
+        if cast:
+            x = x.astype(stash)
+        mean = _mean(x, axes)
+        y = x - mean
+        inverse = _inverse_deviation(_mean_square(y, axes), epsilon)
+        y *= inverse
+        y *= scale
+        if bias is not None:
+            y += bias
+        if cast:
+            y = y.astype(dtype)
+        return y if count == 1 else (y, mean, inverse)[:count]
+
+    return Kernel(normalise, "fresh")
+
+
+@kernel("RMSNormalization", since=23)
+def make_rms_normalization(node: Node) -> Kernel | None:
+    """A mean square of 1 over the last axes, then a scale."""
+    precision, axes = _precision(node), _trailing_axes(node)
+    if precision is None or axes is None or node.dtype(1) != node.dtype():
+        return None
+    dtype, stash = precision
+    epsilon, cast = stash.type(node.get("epsilon", 1e-5)), dtype != stash
+
+    def normalise(x: Any, scale: Any) -> Any:
+        if cast:
+            x = x.astype(stash)
+        y = x * _inverse_deviation(_mean_square(x, axes), epsilon)
+        y *= scale
+        return y.astype(dtype) if cast else y
+
+    return Kernel(normalise, "fresh")
+
+
+def _grouped(node: Node, groups: int | None, expand: Callable[[Any, int], Any]) -> Kernel | None:
+    """Mean 0 and variance 1 per sample and group of channels, then a scale and a bias per channel."""
+    precision, rank = _precision(node), node.rank()
+    if precision is None or rank is None or rank < 3:
+        return None
+    dtype, stash = precision
+    epsilon, cast = stash.type(node.get("epsilon", 1e-5)), dtype != stash
+
+    def normalise(x: Any, scale: Any, bias: Any) -> Any:
+        shape = x.shape
+        x = x.reshape(shape[0], shape[1] if groups is None else groups, -1)
+        if cast:
+            x = x.astype(stash)
+        y = x - _mean(x, (-1,))
+        y *= _inverse_deviation(_mean_square(y, (-1,)), epsilon)
+        y = y.reshape(shape)
+        y *= _per_channel(expand(scale, shape[1]), rank)
+        y += _per_channel(expand(bias, shape[1]), rank)
+        return y.astype(dtype) if cast else y
+
+    return Kernel(normalise, "fresh")
+
+
+@kernel("InstanceNormalization", since=6)
+def make_instance_normalization(node: Node) -> Kernel | None:
+    """Every channel of every sample by itself."""
+    return _grouped(node, None, lambda values, _: values)
+
+
+@kernel("GroupNormalization", since=18)
+def make_group_normalization_per_group(node: Node) -> Kernel | None:
+    """Groups of channels; the scale and the bias are given per group."""
+    groups = node.get("num_groups")
+    return _grouped(node, groups, lambda values, channels: np.repeat(values, channels // groups))
+
+
+@kernel("GroupNormalization", since=21)
+def make_group_normalization(node: Node) -> Kernel | None:
+    """Groups of channels; the scale and the bias are given per channel."""
+    return _grouped(node, node.get("num_groups"), lambda values, _: values)
+
+
+_NORMS: dict[int, Callable[[Any, int], Any]] = {
+    1: lambda x, axis: _add(np.abs(x), axis, None, None, True),
+    2: lambda x, axis: np.sqrt(_add(np.square(x), axis, None, None, True)),
+}
+
+
+@kernel("LpNormalization")
+def make_lp_normalization(node: Node) -> Kernel | None:
+    """A norm of 1 along an axis; what has norm 0 stays 0."""
+    norm, axis = _NORMS.get(node.get("p", 2)), node.get("axis", -1)
+    if norm is None or node.kind() != "f" or not node.rank():
+        return None
+
+    def normalise(x: Any) -> Any:
+        size = norm(x, axis)
+        size[size == 0] = 1
+        return x / size
+
+    return Kernel(normalise, "fresh")
+
+
+@kernel("MeanVarianceNormalization", since=9)
+def make_mean_variance_normalization(node: Node) -> Kernel | None:
+    """Mean 0 and variance 1 over given axes."""
+    axes, dtype = tuple(node.get("axes", (0, 2, 3))), node.dtype()
+    if dtype is None or dtype.kind != "f" or dtype == np.float16 or not node.rank():
+        return None
+    epsilon = dtype.type(1e-9)
+
+    def normalise(x: Any) -> Any:
+        y = x - _mean(x, axes)
+        deviation = np.sqrt(_mean_square(y, axes))
+        deviation += epsilon
+        y /= deviation
+        return y
+
+    return Kernel(normalise, "fresh")
+
+
+def _power(beta: float) -> Callable[[Any], Any]:
+    """x to the power of beta; the usual 0.75 needs two square roots instead."""
+    if beta != 0.75:
+        return lambda x: np.power(x, x.dtype.type(beta))
+
+    def three_quarters(x: Any) -> Any:
+        root = np.sqrt(x)
+        root *= np.sqrt(root)
+        return root
+
+    return three_quarters
+
+
+@kernel("LRN")
+def make_lrn(node: Node) -> Kernel | None:
+    """Every element divided by the energy of its neighbouring channels."""
+    dtype = node.dtype()
+    if dtype is None or dtype.kind != "f":
+        return None
+    size, power = node.get("size"), _power(round(node.get("beta", 0.75), 7))
+    alpha, bias = dtype.type(node.get("alpha", 1e-4) / size), dtype.type(node.get("bias", 1.0))
+    before, after = (size - 1) // 2, size // 2
+
+    def normalise(x: Any) -> Any:
+        squares = np.square(x)
+        squares *= alpha
+        energy = squares + bias
+        # Shifted sums stay exact where the difference of cumulative sums would lose digits.
+        for shift in range(1, min(before, x.shape[1] - 1) + 1):
+            energy[:, shift:] += squares[:, :-shift]
+        for shift in range(1, min(after, x.shape[1] - 1) + 1):
+            energy[:, :-shift] += squares[:, shift:]
+        return np.divide(x, power(energy), squares)
+
+    return Kernel(normalise, "fresh")

@@ -1,0 +1,173 @@
+"""Pooling: one axis after the other, by the maximum or the sum over the positions of the window."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onnxperf.runtimes.numpy.base import Kernel, Node, kernel
+from onnxperf.runtimes.numpy.kernels.windows import Axis, Windows, windows
+
+CHUNK_BYTES = 1 << 20
+"""Channels are pooled in chunks of about this size, so that what lies between two axes stays in the cache."""
+_PLANS = 64
+"""Shapes of inputs whose plans are remembered."""
+
+Array = np.ndarray[Any, Any]
+Index = tuple[slice, ...]
+
+
+class _Pass(NamedTuple):
+    """Pooling along one axis."""
+
+    sizes: tuple[int, ...]
+    """Spatial sizes of its result."""
+    whole: tuple[Index, ...]
+    """What positions see that are never padding."""
+    partial: tuple[tuple[Index, Index], ...]
+    """Positions that are padding for some windows: the other windows, and what they see."""
+
+
+class _Plan(NamedTuple):
+    """How to pool inputs of one shape."""
+
+    sizes: tuple[int, ...]
+    passes: tuple[_Pass, ...]
+    chunk: int
+    """Channels at a time."""
+    divisor: Any
+    """How many elements each window averages over."""
+
+
+def _pass(axes: Sequence[Axis], i: int) -> _Pass:
+    """Axes before this one are pooled already."""
+    axis = axes[i]
+    sizes = tuple(a.windows if j <= i else a.size for j, a in enumerate(axes))
+    head = (slice(None),) * (i + 1)
+    placed = [axis.valid(offset) for offset in range(axis.kernel)]
+    whole = [seen for where, seen in placed if where == slice(0, axis.windows)]
+    some = [(where, seen) for where, seen in placed if where != slice(0, axis.windows) and where.stop > where.start]
+    return _Pass(sizes, tuple((*head, s) for s in whole), tuple(((*head, w), (*head, s)) for w, s in some))
+
+
+def _plan(shape: tuple[int, ...], placed: Windows, itemsize: int, include_padding: bool) -> _Plan:
+    axes = placed.axes(shape[2:])
+    passes = tuple(_pass(axes, i) for i, a in enumerate(axes) if a != Axis(a.size, a.size, 0, 0, 1, 1, 1))
+    chunk = max(1, CHUNK_BYTES // max(1, itemsize * math.prod(shape[2:])))
+    counts = [_counts(axis, include_padding) for axis in axes]
+    divisor = math.prod(np.ix_(*counts)) if len(counts) > 1 else counts[0]
+    return _Plan(tuple(axis.windows for axis in axes), passes, chunk, divisor)
+
+
+def _counts(axis: Axis, include_padding: bool) -> Array:
+    """Elements under each window: within the input, or within its declared padding."""
+    low, high = (-axis.begin, axis.size + axis.end) if include_padding else (0, axis.size)
+    starts = np.arange(axis.windows)[:, None] * axis.stride - axis.begin
+    seen = starts + np.arange(axis.kernel) * axis.dilation
+    counts: Array = ((seen >= low) & (seen < high)).sum(axis=1)
+    return counts
+
+
+def _along(x: Array, step: _Pass, combine: Callable[..., Any], neutral: Any, out: Array) -> None:
+    whole = step.whole
+    if len(whole) > 1:
+        combine(x[whole[0]], x[whole[1]], out)
+        for seen in whole[2:]:
+            combine(out, x[seen], out)
+    elif whole:
+        out[...] = x[whole[0]]
+    else:
+        out.fill(neutral)
+    for where, seen in step.partial:
+        part = out[where]
+        combine(part, x[seen], part)
+
+
+def _pooling(
+    placed: Windows, dtype: np.dtype[Any], combine: Callable[..., Any], neutral: Any, average: bool, padding: bool
+) -> Callable[[Array], Array]:
+    plans = lru_cache(_PLANS)(partial(_plan, placed=placed, itemsize=dtype.itemsize, include_padding=padding))
+
+    def pool(x: Array) -> Array:
+        plan = plans(x.shape)
+        images, channels, *sizes = x.shape
+        rows = images * channels
+        flat = x.reshape(rows, *sizes)
+        result = np.empty((rows, *plan.sizes), dtype)
+        for start in range(0, rows, plan.chunk):
+            part, target = flat[start : start + plan.chunk], result[start : start + plan.chunk]
+            for step in plan.passes[:-1]:
+                between = np.empty((len(part), *step.sizes), dtype)
+                _along(part, step, combine, neutral, between)
+                part = between
+            if plan.passes:
+                _along(part, plan.passes[-1], combine, neutral, target)
+            else:
+                target[...] = part
+            if average:
+                np.divide(target, plan.divisor, target, casting="same_kind")
+        return result.reshape(images, channels, *plan.sizes)
+
+    return pool
+
+
+def _window_of(node: Node) -> Windows | None:
+    """Attributes that pooling covers: dilated windows whose padding follows from the result are rare."""
+    placed = windows(node)
+    if placed is None or node.output_count != 1 or node.rank() not in (None, len(placed.kernel) + 2):
+        return None
+    automatic = placed.auto_pad not in ("NOTSET", "")
+    return None if automatic and (placed.ceil or max(placed.dilations) > 1) else placed
+
+
+@kernel("MaxPool")
+def make_max_pool(node: Node) -> Kernel | None:
+    """The largest element of each window."""
+    placed, dtype = _window_of(node), node.dtype()
+    if placed is None or dtype is None or dtype.kind not in "fiu":
+        return None
+    lowest = -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+    return Kernel(_pooling(placed, dtype, np.maximum, lowest, False, False), "fresh")
+
+
+@kernel("AveragePool")
+def make_average_pool(node: Node) -> Kernel | None:
+    """The mean of each window, with or without its padding."""
+    placed, dtype = _window_of(node), node.dtype()
+    if placed is None or dtype not in (np.float32, np.float64):
+        return None
+    padding = bool(node.get("count_include_pad", 0))
+    return Kernel(_pooling(placed, dtype, np.add, 0, True, padding), "fresh")
+
+
+@kernel("GlobalAveragePool")
+def make_global_average_pool(node: Node) -> Kernel | None:
+    """The mean of each channel."""
+    rank, dtype = node.rank(), node.dtype()
+    if rank is None or rank < 3 or dtype not in (np.float32, np.float64):
+        return None
+    ones = (1,) * (rank - 2)
+
+    def average(x: Array) -> Array:
+        images, channels, *sizes = x.shape
+        count = math.prod(sizes)
+        total = np.add.reduce(x.reshape(images, channels, count), 2)
+        total /= count
+        mean: Array = total.reshape(images, channels, *ones)
+        return mean
+
+    return Kernel(average, "fresh")
+
+
+@kernel("GlobalMaxPool")
+def make_global_max_pool(node: Node) -> Kernel | None:
+    """The largest element of each channel."""
+    rank = node.rank()
+    if rank is None or rank < 3 or node.kind() not in ("f", "i", "u"):
+        return None
+    axes = tuple(range(2, rank))
+    return Kernel(lambda x: np.maximum.reduce(x, axes, keepdims=True), "fresh")

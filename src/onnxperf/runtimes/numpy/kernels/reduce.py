@@ -1,0 +1,151 @@
+"""Reductions over axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from onnxperf.runtimes.numpy.base import Kernel, Node, kernel
+
+Axes = tuple[int, ...] | None
+Reduction = Callable[[Any, Axes, bool], Any]
+"""From data, axes (None for all) and whether they stay as axes of size 1."""
+
+# Numpy's stubs know only keywords, which are slower.
+_add: Callable[..., Any] = np.add.reduce
+_multiply: Callable[..., Any] = np.multiply.reduce
+_maximum: Callable[..., Any] = np.maximum.reduce
+_minimum: Callable[..., Any] = np.minimum.reduce
+
+
+def _sum(dtype: np.dtype[Any]) -> Reduction:
+    return lambda x, axes, keep: _add(x, axes, dtype, None, keep)
+
+
+def _mean(dtype: np.dtype[Any]) -> Reduction:
+    if dtype == np.float16:
+        return lambda x, axes, keep: np.mean(x, axes, None, None, keep)
+    number = dtype.type
+
+    def mean(x: Any, axes: Axes, keep: bool) -> Any:
+        y = _add(x, axes, None, None, keep)
+        y /= number(x.size / (y.size or 1))
+        return y
+
+    return mean
+
+
+def _extreme(reduce: Callable[..., Any], largest: bool) -> Callable[[np.dtype[Any]], Reduction]:
+    def make(dtype: np.dtype[Any]) -> Reduction:
+        empty = _lowest(dtype) if largest else _highest(dtype)
+
+        def extreme(x: Any, axes: Axes, keep: bool) -> Any:
+            if x.size == 0:
+                return reduce(x, axes, None, None, keep, empty)
+            return reduce(x, axes, None, None, keep)
+
+        return extreme
+
+    return make
+
+
+def _lowest(dtype: np.dtype[Any]) -> Any:
+    return -np.inf if dtype.kind == "f" else False if dtype.kind == "b" else np.iinfo(dtype).min
+
+
+def _highest(dtype: np.dtype[Any]) -> Any:
+    return np.inf if dtype.kind == "f" else True if dtype.kind == "b" else np.iinfo(dtype).max
+
+
+def _product(dtype: np.dtype[Any]) -> Reduction:
+    return lambda x, axes, keep: _multiply(x, axes, dtype, None, keep)
+
+
+def _l1(dtype: np.dtype[Any]) -> Reduction:
+    return lambda x, axes, keep: _add(np.abs(x), axes, dtype, None, keep)
+
+
+def _sum_square(dtype: np.dtype[Any]) -> Reduction:
+    return lambda x, axes, keep: _add(np.square(x), axes, dtype, None, keep)
+
+
+def _l2(dtype: np.dtype[Any]) -> Reduction:
+    return lambda x, axes, keep: np.sqrt(_add(np.square(x), axes, dtype, None, keep))
+
+
+def _log_sum(dtype: np.dtype[Any]) -> Reduction:
+    return lambda x, axes, keep: np.log(_add(x, axes, dtype, None, keep))
+
+
+def _log_sum_exp(dtype: np.dtype[Any]) -> Reduction:
+    zero = dtype.type(0)
+
+    def log_sum_exp(x: Any, axes: Axes, keep: bool) -> Any:
+        largest = _maximum(x, axes, None, None, True, -np.inf)
+        # A maximum that is infinite would make the difference a NaN.
+        largest = np.where(np.isfinite(largest), largest, zero)
+        y = np.log(_add(np.exp(x - largest), axes, None, None, True)) + largest
+        return y if keep else y.squeeze(axes)
+
+    return log_sum_exp
+
+
+_ANY_NUMBER, _FLOAT = frozenset("fiu"), frozenset("f")
+_REDUCTIONS: dict[str, tuple[frozenset[str], Callable[[np.dtype[Any]], Reduction]]] = {
+    "ReduceSum": (_ANY_NUMBER, _sum),
+    "ReduceMean": (_FLOAT, _mean),
+    "ReduceMax": (frozenset("fiub"), _extreme(_maximum, True)),
+    "ReduceMin": (frozenset("fiub"), _extreme(_minimum, False)),
+    "ReduceProd": (_ANY_NUMBER, _product),
+    "ReduceL1": (_ANY_NUMBER, _l1),
+    "ReduceL2": (_FLOAT, _l2),
+    "ReduceSumSquare": (_ANY_NUMBER, _sum_square),
+    "ReduceLogSum": (_FLOAT, _log_sum),
+    "ReduceLogSumExp": (_FLOAT, _log_sum_exp),
+}
+_IDENTITIES = frozenset(("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd"))
+"""Operators that leave an element as it is when nothing is reduced."""
+
+
+def _reduction(node: Node) -> Reduction | None:
+    kinds, make = _REDUCTIONS[node.op]
+    dtype = node.dtype()
+    return make(dtype) if dtype is not None and dtype.kind in kinds else None
+
+
+def _bound(reduce: Reduction, axes: Axes, keep: bool) -> Kernel:
+    return Kernel(lambda x: reduce(x, axes, keep), "fresh", uses=(0,))
+
+
+def _from_attribute(node: Node) -> Kernel | None:
+    """Axes as an attribute."""
+    reduce, axes = _reduction(node), node.get("axes")
+    if reduce is None:
+        return None
+    return _bound(reduce, None if axes is None else tuple(axes), bool(node.get("keepdims", 1)))
+
+
+def _from_input(node: Node) -> Kernel | None:
+    """Axes as an input; none means all, or nothing at all where `noop_with_empty_axes` is set."""
+    reduce, keep, noop = _reduction(node), bool(node.get("keepdims", 1)), bool(node.get("noop_with_empty_axes", 0))
+    if reduce is None:
+        return None
+    axes = node.constant(1)
+    if node.has(1) and axes is None:
+        if not noop:
+            return Kernel(lambda x, chosen: reduce(x, tuple(chosen.tolist()) or None, keep), "fresh")
+        if node.op not in _IDENTITIES:
+            return None
+        return Kernel(lambda x, chosen: reduce(x, tuple(chosen.tolist()), keep) if chosen.size else x, "view")
+    if axes is not None and axes.size:
+        return _bound(reduce, tuple(axes.tolist()), keep)
+    if not noop:
+        return _bound(reduce, None, keep)
+    return Kernel(lambda x: x, "view", uses=(0,)) if node.op in _IDENTITIES else None
+
+
+for _operator in _REDUCTIONS:
+    kernel(_operator)(_from_attribute)
+    kernel(_operator, since=13 if _operator == "ReduceSum" else 18)(_from_input)

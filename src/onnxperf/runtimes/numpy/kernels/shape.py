@@ -1,0 +1,399 @@
+"""Shapes and layout: the same elements seen, arranged, repeated or typed differently."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from onnxperf.runtimes.numpy.base import Kernel, Node, kernel
+
+Index = tuple[Any, ...]
+
+ALL = slice(None)
+
+
+def index_at(axis: int, item: Any) -> Index:
+    """The index that applies an item to one axis, whatever the rank."""
+    return (ALL,) * axis + (item,) if axis >= 0 else (..., item) + (ALL,) * (-axis - 1)
+
+
+@kernel("Reshape", since=5)
+def make_reshape(node: Node) -> Kernel:
+    """Another shape for the same elements; 0 copies a size unless `allowzero` is set."""
+    copies = not node.get("allowzero", 0)
+
+    def resolved(shape: Sequence[int], sizes: Sequence[int]) -> list[int]:
+        return [sizes[i] if size == 0 else size for i, size in enumerate(shape)]
+
+    def reshape(x: Any, shape: Any) -> Any:
+        wanted = shape.tolist()
+        return x.reshape(resolved(wanted, x.shape) if copies and 0 in wanted else wanted)
+
+    constant = node.constant(1)
+    if constant is None:
+        return Kernel(reshape, "view")
+    bound = tuple(constant.tolist())
+    if copies and 0 in bound:
+        return Kernel(lambda x: x.reshape(resolved(bound, x.shape)), "view", uses=(0,))
+    return Kernel(lambda x: x.reshape(bound), "view", uses=(0,))
+
+
+@kernel("Flatten")
+def make_flatten(node: Node) -> Kernel:
+    """A matrix: axes before `axis` are rows, all others are columns."""
+    axis = node.get("axis", 1)
+
+    def flatten(x: Any) -> Any:
+        shape = x.shape
+        return x.reshape(prod(shape[:axis]), prod(shape[axis:]))
+
+    return Kernel(flatten, "view")
+
+
+@kernel("Transpose")
+def make_transpose(node: Node) -> Kernel:
+    """Axes in another order, reversed by default."""
+    permutation = node.get("perm")
+    if permutation is None:
+        return Kernel(lambda x: x.T, "view")
+    return Kernel(lambda x: x.transpose(permutation), "view")
+
+
+def _squeeze(axes: Sequence[int] | None) -> Kernel:
+    chosen = None if axes is None else tuple(axes)
+    return Kernel(lambda x: x.squeeze(chosen), "view", uses=(0,))
+
+
+def _unsqueeze(axes: Sequence[int], rank: int | None) -> Kernel:
+    if min(axes, default=0) < 0:
+        if rank is None:
+            chosen = tuple(axes)
+            return Kernel(lambda x: np.expand_dims(x, chosen), "view", uses=(0,))
+        axes = [axis % (rank + len(axes)) for axis in axes]
+    index = tuple(None if i in axes else ALL for i in range(max(axes, default=-1) + 1))
+    return Kernel(lambda x: x[index], "view", uses=(0,))
+
+
+@kernel("Squeeze")
+def make_squeeze_attribute(node: Node) -> Kernel:
+    """Axes of size 1 removed."""
+    return _squeeze(node.get("axes"))
+
+
+@kernel("Squeeze", since=13)
+def make_squeeze(node: Node) -> Kernel:
+    """Axes of size 1 removed; the axes are an input."""
+    if not node.has(1):
+        return _squeeze(None)
+    axes = node.constant(1)
+    if axes is None:
+        return Kernel(lambda x, chosen: x.squeeze(tuple(chosen.tolist())), "view")
+    return _squeeze(axes.reshape(-1).tolist())
+
+
+@kernel("Unsqueeze")
+def make_unsqueeze_attribute(node: Node) -> Kernel:
+    """Axes of size 1 inserted."""
+    return _unsqueeze(node.get("axes"), node.rank())
+
+
+@kernel("Unsqueeze", since=13)
+def make_unsqueeze(node: Node) -> Kernel:
+    """Axes of size 1 inserted; the axes are an input."""
+    axes = node.constant(1)
+    if axes is None:
+        return Kernel(lambda x, chosen: np.expand_dims(x, tuple(chosen.reshape(-1).tolist())), "view")
+    return _unsqueeze(axes.reshape(-1).tolist(), node.rank())
+
+
+@kernel("Concat")
+def make_concat(node: Node) -> Kernel:
+    """Tensors joined along an axis."""
+    axis = node.get("axis", 1)
+    concatenate = np.concatenate
+    return Kernel(lambda *values: concatenate(values, axis), "fresh")
+
+
+@kernel("Split", since=2)
+def make_split(node: Node) -> Kernel | None:
+    """Parts along an axis: of given sizes, or equal ones (the last may be smaller)."""
+    axis, count, used = node.get("axis", 0), len(node.outputs), node.output_count
+    given = node.get("split") if node.version < 13 else node.constant(1)
+
+    def indices(sizes: Sequence[int]) -> list[Index]:
+        ends = np.cumsum(sizes).tolist()
+        return [index_at(axis, slice(end - size, end)) for size, end in zip(sizes[:used], ends, strict=False)]
+
+    def parts(x: Any, sizes: Sequence[int]) -> Any:
+        views = tuple(x[index] for index in indices(sizes))
+        return views[0] if used == 1 else views
+
+    def equal(x: Any) -> Any:
+        size, total = -(-x.shape[axis] // count), x.shape[axis]
+        return parts(x, [size] * (count - 1) + [total - size * (count - 1)])
+
+    if node.version >= 13 and node.has(1) and given is None:
+        return Kernel(lambda x, sizes: parts(x, sizes.tolist()), "view")
+    if given is None:
+        return Kernel(equal, "view", uses=(0,))
+    bound = indices([int(size) for size in given])
+    if used == 1:
+        return Kernel(lambda x: x[bound[0]], "view", uses=(0,))
+    return Kernel(lambda x: tuple([x[index] for index in bound]), "view", uses=(0,))
+
+
+def _slices(starts: Sequence[int], ends: Sequence[int], axes: Sequence[int], steps: Sequence[int], rank: int) -> Index:
+    index = [ALL] * rank
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        # Bounds that are too large or too negative are clamped by numpy as ONNX wants it.
+        index[axis] = slice(start, end, step)
+    return tuple(index)
+
+
+@kernel("Slice")
+def make_slice_attribute(node: Node) -> Kernel:
+    """A range per axis, given by attributes."""
+    starts, ends = node.get("starts"), node.get("ends")
+    axes = node.get("axes") or range(len(starts))
+    steps = [1] * len(starts)
+    return Kernel(lambda x: x[_slices(starts, ends, axes, steps, x.ndim)], "view")
+
+
+@kernel("Slice", since=10)
+def make_slice(node: Node) -> Kernel:
+    """A range per axis, given by inputs."""
+
+    def run(x: Any, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Any:
+        chosen = range(len(starts)) if axes is None else axes.tolist()
+        strides = [1] * len(starts) if steps is None else steps.tolist()
+        return x[_slices(starts.tolist(), ends.tolist(), chosen, strides, x.ndim)]
+
+    given = [i for i in range(1, len(node.inputs)) if node.has(i)]
+    rank = node.rank()
+    if rank is None or any(node.constant(i) is None for i in given):
+        return Kernel(run, "view")
+    starts, ends = node.constant(1).tolist(), node.constant(2).tolist()
+    axes = node.constant(3).tolist() if node.has(3) else range(len(starts))
+    steps = node.constant(4).tolist() if node.has(4) else [1] * len(starts)
+    index = _slices(starts, ends, axes, steps, rank)
+    return Kernel(lambda x: x[index], "view", uses=(0,))
+
+
+@kernel("Shape")
+def make_shape(node: Node) -> Kernel:
+    """The sizes of a tensor, or a range of them."""
+    start, end = node.get("start", 0), node.get("end")
+    array, int64 = np.array, np.int64
+    if start == 0 and end is None:
+        return Kernel(lambda x: array(x.shape, int64), "fresh")
+    chosen = slice(start, end)
+    return Kernel(lambda x: array(x.shape[chosen], int64), "fresh")
+
+
+@kernel("Size")
+def make_size(node: Node) -> Kernel:
+    """The number of elements."""
+    del node
+    int64 = np.int64
+    return Kernel(lambda x: int64(x.size), "fresh")
+
+
+def _filled(shape: Sequence[int], x: Any) -> Any:
+    y = np.empty(shape, x.dtype)
+    y[...] = x
+    return y
+
+
+@kernel("Expand", since=8)
+def make_expand(node: Node) -> Kernel:
+    """Broadcast, in both directions; a copy, since what follows is then faster and may overwrite it."""
+    constant, rank = node.constant(1), node.rank()
+
+    def expand(x: Any, shape: Sequence[int]) -> Any:
+        return _filled(np.broadcast_shapes(x.shape, tuple(shape)), x)
+
+    if constant is None:
+        return Kernel(lambda x, shape: expand(x, shape.tolist()), "fresh")
+    wanted = tuple(constant.tolist())
+    if rank is not None and rank <= len(wanted) and 1 not in wanted:
+        return Kernel(lambda x: _filled(wanted, x), "fresh", uses=(0,))
+    return Kernel(lambda x: expand(x, wanted), "fresh", uses=(0,))
+
+
+@kernel("Tile", since=6)
+def make_tile(node: Node) -> Kernel:
+    """A tensor repeated along every axis, written in one pass."""
+
+    def tile(x: Any, repeats: Sequence[int]) -> Any:
+        sizes = x.shape
+        y = np.empty([n for pair in zip(repeats, sizes, strict=True) for n in pair], x.dtype)
+        y[...] = x[(None, ALL) * len(sizes)]
+        return y.reshape([repeat * size for repeat, size in zip(repeats, sizes, strict=True)])
+
+    constant = node.constant(1)
+    if constant is None:
+        return Kernel(lambda x, repeats: tile(x, repeats.tolist()), "fresh")
+    bound = constant.tolist()
+    return Kernel(lambda x: tile(x, bound), "fresh", uses=(0,))
+
+
+@kernel("Cast", since=6)
+def make_cast(node: Node) -> Kernel | None:
+    """Another type, given by an attribute."""
+    from onnx.helper import tensor_dtype_to_np_dtype
+
+    return _cast(node, np.dtype(tensor_dtype_to_np_dtype(node.get("to"))))
+
+
+@kernel("CastLike", since=15)
+def make_cast_like(node: Node) -> Kernel | None:
+    """The type of another tensor."""
+    return _cast(node, node.dtype(1))
+
+
+_PLAIN_KINDS = frozenset("fiub")
+
+
+def _is_plain(dtype: np.dtype[Any]) -> bool:
+    # One of ml_dtypes' types bears the kind of numpy's floats.
+    return dtype.kind in _PLAIN_KINDS and dtype.isbuiltin == 1
+
+
+def _cast(node: Node, target: np.dtype[Any] | None) -> Kernel | None:
+    """Between numpy's own types; strings and small floats have rules of their own."""
+    source = node.dtype()
+    if source is None or target is None or not (_is_plain(source) and _is_plain(target)):
+        return None
+    if source == target:
+        return Kernel(lambda x: x, "view", uses=(0,))
+    return Kernel(lambda x: x.astype(target), "fresh", uses=(0,))
+
+
+@kernel("ConstantOfShape", since=9)
+def make_constant_of_shape(node: Node) -> Kernel:
+    """One value everywhere, 0 by default."""
+    value = np.asarray(node.get("value", np.zeros(1, np.float32))).reshape(-1)[:1].reshape(())
+    return Kernel(lambda shape: _filled(shape.tolist(), value), "fresh")
+
+
+_CONSTANTS: dict[str, Callable[[Any], Any]] = {
+    "value": lambda value: value,
+    "sparse_value": lambda value: value,
+    "value_float": lambda value: np.array(value, np.float32),
+    "value_floats": lambda value: np.array(value, np.float32),
+    "value_int": lambda value: np.array(value, np.int64),
+    "value_ints": lambda value: np.array(value, np.int64),
+}
+
+
+@kernel("Constant")
+def make_constant(node: Node) -> Kernel | None:
+    """A value of the model."""
+    given = next((name for name in _CONSTANTS if name in node.attributes), None)
+    if given is None:
+        return None
+    constant = _CONSTANTS[given](node.attributes[given])
+    return Kernel(lambda: constant, "view")
+
+
+@kernel("Range", since=11)
+def make_range(node: Node) -> Kernel | None:
+    """Numbers from a start up to a limit, which is left out."""
+    dtype = node.dtype()
+    if dtype is None or dtype.kind not in "fiu" or dtype == np.float16:
+        return None
+    arange = np.arange
+    return Kernel(lambda start, limit, delta: arange(start.item(), limit.item(), delta.item()).astype(dtype), "fresh")
+
+
+@kernel("Dropout", since=7)
+def make_dropout(node: Node) -> Kernel | None:
+    """Nothing changes at inference."""
+    training = node.version >= 12 and node.has(2)
+    if training and (node.constant(2) is None or bool(node.constant(2))):
+        return None
+    if node.output_count > 1:
+        return Kernel(lambda x: (x, np.ones(x.shape, bool)), "view", uses=(0,)) if node.version >= 10 else None
+    return Kernel(lambda x: x, "view", uses=(0,))
+
+
+@kernel("EyeLike", since=9)
+def make_eye_like(node: Node) -> Kernel | None:
+    """Ones on a diagonal."""
+    from onnx.helper import tensor_dtype_to_np_dtype
+
+    given = node.get("dtype")
+    dtype = node.dtype() if given is None else np.dtype(tensor_dtype_to_np_dtype(given))
+    if dtype is None or dtype.kind not in _PLAIN_KINDS:
+        return None
+    offset = node.get("k", 0)
+    return Kernel(lambda x: np.eye(x.shape[0], x.shape[1], offset, dtype), "fresh")
+
+
+@kernel("Trilu", since=14)
+def make_trilu(node: Node) -> Kernel | None:
+    """The upper or lower triangle of matrices."""
+    if node.kind() not in _PLAIN_KINDS:
+        return None
+    triangle = np.triu if node.get("upper", 1) else np.tril
+    if not node.has(1):
+        return Kernel(triangle, "fresh", uses=(0,))
+    if node.constant(1) is None:
+        return Kernel(lambda x, k: triangle(x, k.item()), "fresh")
+    bound = node.constant(1).item()
+    return Kernel(lambda x: triangle(x, bound), "fresh", uses=(0,))
+
+
+def _widths(pads: Sequence[int], axes: Sequence[int] | None, rank: int) -> list[tuple[int, int]]:
+    chosen, half = range(rank) if axes is None else axes, len(pads) // 2
+    widths = [(0, 0)] * rank
+    for i, axis in enumerate(chosen):
+        widths[axis] = (pads[i], pads[half + i])
+    return widths
+
+
+def _pad_constant(x: Any, widths: Sequence[tuple[int, int]], value: Any) -> Any:
+    y = np.empty([before + size + after for size, (before, after) in zip(x.shape, widths, strict=True)], x.dtype)
+    y.fill(value)
+    y[tuple(slice(before, before + size) for size, (before, _) in zip(x.shape, widths, strict=True))] = x
+    return y
+
+
+def _pad_other(mode: Any) -> Callable[..., Any]:
+    return lambda x, widths, _: np.pad(x, widths, mode)
+
+
+@kernel("Pad", since=2)
+def make_pad_attribute(node: Node) -> Kernel | None:
+    """A margin around a tensor, given by attributes."""
+    pads, rank, mode = node.get("pads"), node.rank(), node.get("mode", "constant")
+    if rank is None or min(pads, default=0) < 0 or node.kind() not in _PLAIN_KINDS:
+        return None
+    pad = _pad_constant if mode == "constant" else _pad_other(mode)
+    widths, value = _widths(pads, None, rank), node.get("value", 0.0)
+    return Kernel(lambda x: pad(x, widths, value), "fresh")
+
+
+@kernel("Pad", since=11)
+def make_pad(node: Node) -> Kernel | None:
+    """A margin around a tensor, given by inputs; known negative ones are left to the fallback."""
+    rank, mode = node.rank(), node.get("mode", "constant")
+    if node.kind() not in _PLAIN_KINDS:
+        return None
+    pad = _pad_constant if mode == "constant" else _pad_other(mode)
+    pads, filler, axes = (node.constant(i) for i in (1, 2, 3))
+
+    def run(x: Any, pads: Any, value: Any = None, axes: Any = None) -> Any:
+        widths = _widths(pads.tolist(), None if axes is None else axes.tolist(), x.ndim)
+        return pad(x, widths, 0 if value is None else value.item())
+
+    if rank is None or pads is None or (node.has(2) and filler is None) or (node.has(3) and axes is None):
+        return Kernel(run, "fresh")
+    if pads.min(initial=0) < 0:
+        return None
+    widths = _widths(pads.tolist(), None if axes is None else axes.tolist(), rank)
+    value = 0 if filler is None else filler.item()
+    return Kernel(lambda x: pad(x, widths, value), "fresh", uses=(0,))

@@ -1,0 +1,70 @@
+"""`onnxperf check` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from onnxperf.cli.main import run
+
+SOURCES = """
+import numpy as np
+
+def right():
+    return lambda x: x @ (np.arange(40, dtype=np.float32).reshape(10, 4) / 40)
+
+def wrong():
+    return lambda x: x @ np.ones((10, 4), dtype=np.float32)
+
+def broken():
+    raise ValueError("no")
+"""
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    path = tmp_path / "sources_of_models.py"
+    path.write_text(SOURCES, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(("function", "code", "said"), [("right", 0, "agree"), ("wrong", 1, "differ")])
+def test_the_exit_code_tells_whether_they_agree(
+    linear_path: Path, sources: Path, function: str, code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [
+        "check",
+        str(linear_path),
+        "--runtime",
+        "ort",
+        "--against",
+        f"{sources}:{function}",
+        "--dim",
+        "batch=3",
+    ]
+    assert run(arguments) == code
+    assert said in capsys.readouterr().out
+
+
+def test_json_on_stdout_is_all_there_is_on_stdout(linear_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", str(linear_path), "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["outputs"][0]["equal"] is True
+
+
+@pytest.mark.parametrize(
+    ("against", "said"),
+    [
+        ("nowhere.py:f", "no such file"),
+        ("{sources}:missing", "choose from: broken, right, wrong"),
+        ("{sources}:broken", "ValueError: no"),
+        ("no_such_module:f", "no module"),
+        ("nothing", "FILE.py:function"),
+    ],
+)
+def test_a_source_that_cannot_be_had_is_one_line_and_exit_code_2(
+    linear_path: Path, sources: Path, against: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["check", str(linear_path), "--against", against.format(sources=sources)]) == 2
+    assert said in capsys.readouterr().err
