@@ -13,6 +13,33 @@ MIN_ROUNDS = 20
 SMALL_CLAIM = 0.05
 """A claim about less than this needs several launches: where its memory lies moves a process by 1 %, at times 4 %."""
 
+P90_CALLS = 64
+P99_CALLS = 662
+"""Single calls that a percentile needs at least (the arithmetic of MLPerf's LoadGen)."""
+
+SUBJECT_COLUMNS = (
+    "name",
+    "runtime",
+    "call",
+    "status",
+    "reason",
+    "mean_ns",
+    "median_ns",
+    "deviation_ns",
+    "min_ns",
+    "max_ns",
+    "p90_ns",
+    "p99_ns",
+    "load_ns",
+    "first_call_ns",
+    "input_bytes",
+    "speedup",
+    "speedup_low",
+    "speedup_high",
+    "verdict",
+)
+"""Fields of a subject that make a row of a table."""
+
 Status = Literal["pending", "running", "ok", "differs", "failed", "timeout", "oom", "crashed", "skipped"]
 Verdict = Literal["baseline", "faster", "slower", "equivalent", "undecided"]
 OptLevel = Literal["disable", "basic", "extended", "layout", "all"]

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxperf.errors import BadInput
-from onnxperf.render.export import CSV_SUBJECT_COLUMNS, from_json, to_csv, to_json, to_markdown
+from onnxperf.records import SUBJECT_COLUMNS
+from onnxperf.render.export import from_json, to_csv, to_json, to_markdown
 from tests.render import examples
 
 NAMES = st.one_of(st.sampled_from(examples.NASTY_NAMES), st.text(st.characters(exclude_categories=["Cs"])))
@@ -79,7 +80,7 @@ def test_a_document_of_another_kind_or_version_is_one_clear_line(data: bytes, me
 
 def test_csv_has_one_row_per_subject_of_each_case() -> None:
     rows = csv_rows(to_csv(examples.bench(examples.case(), examples.case(examples.failed(), dims={}))))
-    assert list(rows[0]) == ["model", "dims", *CSV_SUBJECT_COLUMNS]
+    assert list(rows[0]) == ["model", "dims", *SUBJECT_COLUMNS]
     assert [row["name"] for row in rows] == [row[0] for row in examples.CALL_STYLES] + ["io-binding"]
     assert rows[0]["mean_ns"] == "8430.0"
     assert rows[-1]["mean_ns"] == ""

@@ -8,14 +8,15 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from onnxperf.records import P90_CALLS, P99_CALLS
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 ALPHA = 0.05
 _CHUNK = 4_000_000
 """Weights that are held at a time: long races have tens of thousands of rounds."""
-_BOUND = {0.90: 64, 0.99: 662}
-"""Calls that a percentile needs at least (MLPerf LoadGen's arithmetic)."""
+_CALLS_NEEDED = {0.90: P90_CALLS, 0.99: P99_CALLS}
 
 
 def spend_alpha(looks: int) -> tuple[float, ...]:
@@ -120,4 +121,4 @@ def percentile(values: Sequence[int], quantile: float) -> float | None:
 
 def calls_missing(calls: int, quantile: float) -> int:
     """How many calls a percentile still needs."""
-    return max(0, _BOUND[quantile] - calls)
+    return max(0, _CALLS_NEEDED[quantile] - calls)

@@ -37,7 +37,7 @@ _NAMES = ("A", "A again")
 _ROWS, _COLUMNS = 64, 128
 """A product of this size takes about 30 us on one core: long against a call's overhead, short against a time slice."""
 _TINY_EFFECT = 1e-6
-"""Below every band, so that workers are started anew for each look: the layout of a process is part of the noise."""
+"""No claim is too small here: what the interval says is the result."""
 
 
 def doctor(

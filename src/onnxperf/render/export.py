@@ -11,32 +11,10 @@ from typing import Any
 import msgspec
 
 from onnxperf.errors import BadInput
-from onnxperf.records import FORMAT_VERSION, Bench, Case, Subject
+from onnxperf.records import FORMAT_VERSION, SUBJECT_COLUMNS, Bench, Case, Subject
 from onnxperf.render.fields import FIELDS
 from onnxperf.render.text import dims_text, name_of, visible
 from onnxperf.render.units import UNICODE
-
-CSV_SUBJECT_COLUMNS = (
-    "name",
-    "runtime",
-    "call",
-    "status",
-    "reason",
-    "mean_ns",
-    "median_ns",
-    "deviation_ns",
-    "min_ns",
-    "max_ns",
-    "p90_ns",
-    "p99_ns",
-    "load_ns",
-    "first_call_ns",
-    "input_bytes",
-    "speedup",
-    "speedup_low",
-    "speedup_high",
-    "verdict",
-)
 
 # A spreadsheet would run a cell that starts like this as a formula.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -76,9 +54,9 @@ def to_csv(bench: Bench) -> str:
     """One row per subject of each case; times in nanoseconds."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("model", "dims", *CSV_SUBJECT_COLUMNS))
+    writer.writerow(("model", "dims", *SUBJECT_COLUMNS))
     for case, subject in _rows(bench):
-        values = [getattr(subject, column) for column in CSV_SUBJECT_COLUMNS]
+        values = [getattr(subject, column) for column in SUBJECT_COLUMNS]
         writer.writerow(map(_csv_cell, [case.model, dims_text(case.dims), *values]))
     return text.getvalue()
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from onnxperf.records import Machine, Subject
+from onnxperf.records import P90_CALLS, P99_CALLS, Machine, Subject
 from onnxperf.render.text import name_of
 from onnxperf.render.units import UNICODE, Marks, duration, interval, percent, ratio, size
-
-P90_CALLS = 64
-P99_CALLS = 662
 
 
 class Field(NamedTuple):

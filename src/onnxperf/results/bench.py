@@ -8,31 +8,13 @@ from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
 from onnxperf.errors import BadOption
-from onnxperf.records import Bench, Block, Case, Subject
+from onnxperf.records import SUBJECT_COLUMNS, Bench, Block, Case, Subject
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-OWN_COLUMNS = (
-    "runtime",
-    "call",
-    "status",
-    "reason",
-    "mean_ns",
-    "median_ns",
-    "deviation_ns",
-    "min_ns",
-    "max_ns",
-    "p90_ns",
-    "p99_ns",
-    "load_ns",
-    "first_call_ns",
-    "speedup",
-    "speedup_low",
-    "speedup_high",
-    "verdict",
-)
+OWN_COLUMNS = tuple(column for column in SUBJECT_COLUMNS if column not in ("name", "input_bytes"))
 _TEXT_COLUMNS = frozenset({"runtime", "call", "status", "reason", "verdict"})
 _REPR_WIDTH = 100
 _NAN = float("nan")

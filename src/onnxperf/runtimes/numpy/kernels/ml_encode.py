@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,10 +15,14 @@ LOOKUP_LIMIT = 64
 """Up to so many numbers are looked up one by one, which is faster than a vectorised search."""
 
 
+def _is_nan(key: Any) -> bool:
+    return isinstance(key, float) and math.isnan(key)
+
+
 def _lookup(table: Mapping[Any, Any], default: Any, dtype: Any) -> Function:
     """One value per key; strings one by one, many numbers by a search in sorted keys."""
     get = table.get
-    nan = next((value for key, value in table.items() if key != key), None)
+    nan = next((value for key, value in table.items() if _is_nan(key)), None)
     numeric = all(isinstance(key, int | float) for key in table)
 
     def one_by_one(x: Any) -> Any:
@@ -25,12 +30,12 @@ def _lookup(table: Mapping[Any, Any], default: Any, dtype: Any) -> Function:
 
     if not numeric or not table:
         return one_by_one
-    pairs = sorted((key, value) for key, value in table.items() if key == key)
+    pairs = sorted((key, value) for key, value in table.items() if not _is_nan(key))
     keys, values = np.array([key for key, _ in pairs]), np.array([value for _, value in pairs], dtype)
     fill = np.array(default, dtype)
 
     def find(x: Any) -> Any:
-        if nan is None and x.size <= LOOKUP_LIMIT or not len(keys):
+        if (nan is None and x.size <= LOOKUP_LIMIT) or not len(keys):
             return one_by_one(x)
         places = np.minimum(keys.searchsorted(x), len(keys) - 1)
         y = np.where(keys.take(places) == x, values.take(places), fill)

@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from onnxperf.runtimes.numpy.base import Kernel, Node, kernel
+from onnxperf.runtimes.numpy.base import Kernel, Node, Shape, kernel
 
 ML = "ai.onnx.ml"
-_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
-_NUMBERS = (*_FLOATS, np.dtype(np.int32), np.dtype(np.int64))
+# Sets, because numpy's float64 equals None.
+_FLOATS = frozenset((np.dtype(np.float32), np.dtype(np.float64)))
+_NUMBERS = _FLOATS | {np.dtype(np.int32), np.dtype(np.int64)}
+FOLDED_COLUMNS = 16
+"""Up to so many columns, their maximum is found column by column: numpy reduces short rows slowly."""
 
 Function = Callable[[Any], Any]
-# Numpy's stubs do not know `keepdims` by position, which saves time with one row.
-_max_of: Any = np.maximum.reduce
-_sum_of: Any = np.add.reduce
 
 
 def as_floats(dtype: np.dtype[Any] | None) -> Any:
     """The type in which a model computes for an input of that type: its own, or float32 for whole numbers."""
-    if dtype not in _NUMBERS:
+    if dtype is None or dtype not in _NUMBERS:
         return None
     return dtype.type if dtype in _FLOATS else np.float32
 
@@ -33,21 +33,64 @@ def class_labels(node: Node, integers: str) -> Any:
     return np.array(node.get("classlabels_strings"), object) if node.get("classlabels_strings") else None
 
 
-def _logistic(x: Any) -> Any:
+def declare(node: Node, index: int, dtype: Any, shape: Shape | None) -> None:
+    """Tell the nodes that follow what onnx's inference, which skips most of ai.onnx.ml, did not find out."""
+    value = node.outputs[index] if index < len(node.outputs) else None
+    if value is not None and value.dtype is None:
+        value.dtype, value.shape = np.dtype(dtype), value.shape or shape
+
+
+def shape_of(node: Node) -> Shape | None:
+    """Shape of the first input, where known."""
+    return None if node.inputs[0] is None else node.inputs[0].shape
+
+
+def _is_matrix(node: Node) -> bool:
+    return node.rank() in (2, None)
+
+
+def _rows(node: Node, columns: int) -> Shape:
+    shape = shape_of(node)
+    return (shape[0] if shape else None, columns)
+
+
+def _row_sums(x: Any) -> Any:
+    # BLAS adds short rows ten times faster than numpy.
+    return x.dot(np.ones((x.shape[1], 1), x.dtype))
+
+
+def _row_maxima(x: Any) -> Any:
+    rows, columns = x.shape
+    if rows == 1 and columns:
+        return x.item(x.argmax())
+    if not 0 < columns <= FOLDED_COLUMNS:
+        return x.max(axis=1, keepdims=True)
+    top = x[:, :1]
+    for column in range(1, columns):
+        top = np.maximum(top, x[:, column : column + 1])
+    return top
+
+
+def _logistic_of_opposite(x: Any) -> Any:
+    """1 / (1 + exp(x)), in place."""
     # exp of more than this overflows; 1 / exp of it is as good as 0.
-    limit = x.dtype.type(88 if x.dtype == np.float32 else 709)
-    y = np.negative(x)
-    np.minimum(y, limit, y)
-    np.exp(y, y)
-    y += 1
-    return np.reciprocal(y, y)
+    np.minimum(x, _OVERFLOW[x.dtype], x)
+    np.exp(x, x)
+    np.add(x, 1, x)
+    return np.reciprocal(x, x)
+
+
+_OVERFLOW = {np.dtype(np.float32): np.float32(88), np.dtype(np.float64): np.float64(709)}
+
+
+def _logistic(x: Any) -> Any:
+    return _logistic_of_opposite(np.negative(x))
 
 
 def _softmax(x: Any) -> Any:
-    y = np.subtract(x, _max_of(x, 1, None, None, True))
+    y = np.subtract(x, _row_maxima(x))
     np.exp(y, y)
-    y /= _sum_of(y, 1, None, None, True)
-    return y
+    return np.divide(y, _row_sums(y), y)
 
 
 def _softmax_zero(x: Any) -> Any:
@@ -83,33 +126,35 @@ def post_transform(name: str) -> tuple[bool, Function | None]:
     return name in _POST_TRANSFORMS, _POST_TRANSFORMS.get(name)
 
 
-def _affine(node: Node, dtype: Any, rows: int) -> Function | None:
-    """x W + b of a linear model; the number of features follows from the coefficients."""
+def _affine(node: Node, dtype: Any, rows: int, signs: Any = 1) -> Function | None:
+    """x W + b of a linear model, with these signs; the number of features follows from the coefficients."""
     coefficients = np.array(node.get("coefficients", []), dtype)
-    intercepts = np.array(node.get("intercepts") or [0], dtype)
+    intercepts = np.array(node.get("intercepts") or [0], dtype) * np.asarray(signs, dtype)
     if not rows or coefficients.size % rows or intercepts.size not in (1, rows):
         return None
-    weights = np.ascontiguousarray(coefficients.reshape(rows, -1).T)
+    weights = np.ascontiguousarray(coefficients.reshape(rows, -1).T * np.asarray(signs, dtype))
     has_intercepts = bool(intercepts.any())
-    cast = node.dtype() != dtype
 
     def affine(x: Any) -> Any:
-        y = (x.astype(dtype) if cast else x).dot(weights)
-        if has_intercepts:
-            y += intercepts
-        return y
+        y = x.dot(weights)
+        return np.add(y, intercepts, y) if has_intercepts else y
 
-    return affine
+    if node.dtype() == dtype:
+        return affine
+    return lambda x: affine(x.astype(dtype))
 
 
 @kernel("LinearRegressor", domain=ML)
 def make_linear_regressor(node: Node) -> Kernel | None:
     """x W + b."""
     dtype = as_floats(node.dtype())
-    if dtype is None or node.rank() != 2 or node.get("post_transform", "NONE") != "NONE":
+    if dtype is None or not _is_matrix(node) or node.get("post_transform", "NONE") != "NONE":
         return None
     affine = _affine(node, dtype, node.get("targets", 1))
-    return None if affine is None else Kernel(affine, "fresh")
+    if affine is None:
+        return None
+    declare(node, 0, dtype, _rows(node, node.get("targets", 1)))
+    return Kernel(affine, "fresh")
 
 
 @kernel("LinearClassifier", domain=ML)
@@ -117,27 +162,29 @@ def make_linear_classifier(node: Node) -> Kernel | None:
     """Scores x W + b, transformed, and the label of the highest."""
     dtype, labels = as_floats(node.dtype()), class_labels(node, "classlabels_ints")
     known, transform = post_transform(node.get("post_transform", "NONE"))
-    if dtype is None or node.rank() != 2 or not known or labels is None or len(labels) < 2:
+    if dtype is None or not _is_matrix(node) or not known or labels is None or len(labels) < 2:
         return None
+    shape, size = shape_of(node), len(node.get("coefficients", []))
+    width = shape[1] if shape is not None and isinstance(shape[1], int) else None
     # Two classes may share one vector of coefficients: its score counts against the first class.
-    width = (node.inputs[0].shape or (None, None))[1] if node.inputs[0] is not None else None
-    size = len(node.get("coefficients", []))
-    single = len(labels) == 2 and (size == width or (width is None and len(node.get("intercepts") or []) == 1))
-    if width is not None and isinstance(width, int) and size != width * (1 if single else len(labels)):
+    single = len(labels) == 2 and (size == width if width else len(node.get("intercepts") or []) == 1)
+    if width is not None and size != width * (1 if single else len(labels)):
         return None
-    affine = _affine(node, dtype, 1 if single else len(labels))
+    signs = np.array([-1, 1] if single else [1] * len(labels), dtype)
+    if transform is _logistic:
+        signs, transform = -signs, _logistic_of_opposite
+    affine = _affine(node, dtype, 1 if single else len(labels), signs)
     if affine is None:
         return None
-    signs = np.array([-1, 1], dtype)
 
     def classify(x: Any) -> Any:
         scores = affine(x)
-        if single:
-            scores = scores * signs
         if transform is not None:
             scores = transform(scores)
         return labels.take(scores.argmax(1)), scores
 
+    declare(node, 0, labels.dtype, _rows(node, len(labels))[:1])
+    declare(node, 1, dtype, _rows(node, len(labels)))
     return Kernel(first_of_tuple(node, classify), "fresh")
 
 
@@ -160,6 +207,7 @@ def make_scaler(node: Node) -> Kernel | None:
         y *= scale
         return y
 
+    declare(node, 0, np.float32, shape_of(node))
     return Kernel(scaled, "fresh")
 
 
@@ -167,30 +215,33 @@ def make_scaler(node: Node) -> Kernel | None:
 def make_normalizer(node: Node) -> Kernel | None:
     """Rows divided by their norm; rows of zeros stay."""
     dtype = node.dtype()
-    if dtype not in _FLOATS or node.rank() != 2:
+    if dtype is None or dtype not in _FLOATS or not _is_matrix(node) or node.get("norm", "MAX") not in _NORMS:
         return None
-    reduce = {"MAX": _max_of, "L1": _sum_of, "L2": _sum_of}.get(node.get("norm", "MAX"))
-    if reduce is None:
-        return None
+    magnitude, reduce, root = _NORMS[node.get("norm", "MAX")]
     tiny = dtype.type(1e-30)
-    squared = node.get("norm") == "L2"
-    magnitude = np.square if squared else np.abs
 
     def normalized(x: Any) -> Any:
-        norm = reduce(magnitude(x), 1, None, None, True)
-        if squared:
-            np.sqrt(norm, norm)
-        return np.divide(x, np.maximum(norm, tiny, norm))
+        norm = reduce(magnitude(x))
+        return np.divide(x, np.maximum(np.sqrt(norm) if root else norm, tiny))
 
+    declare(node, 0, dtype, shape_of(node))
     return Kernel(normalized, "fresh")
+
+
+_NORMS: dict[str, tuple[Function, Function, bool]] = {
+    "MAX": (np.abs, _row_maxima, False),
+    "L1": (np.abs, _row_sums, False),
+    "L2": (np.square, _row_sums, True),
+}
 
 
 @kernel("Binarizer", domain=ML)
 def make_binarizer(node: Node) -> Kernel | None:
     """1 above the threshold, else 0."""
     dtype = node.dtype()
-    if dtype not in _NUMBERS:
+    if dtype is None or dtype not in _NUMBERS:
         return None
+    declare(node, 0, dtype, shape_of(node))
     threshold = node.get("threshold", 0.0)
     bound = dtype.type(threshold) if dtype in _FLOATS else threshold
     return Kernel(lambda x: np.greater(x, bound).astype(dtype), "fresh")
@@ -200,13 +251,14 @@ def make_binarizer(node: Node) -> Kernel | None:
 def make_imputer(node: Node) -> Kernel | None:
     """One value replaced, per column."""
     dtype = node.dtype()
-    if dtype not in _NUMBERS or node.rank() != 2:
+    if dtype is None or dtype not in _NUMBERS or not _is_matrix(node):
         return None
     names = ("imputed_value_floats", "replaced_value_float")
     if dtype not in _FLOATS:
         names = ("imputed_value_int64s", "replaced_value_int64")
     if not node.get(names[0]):
         return None
+    declare(node, 0, dtype, shape_of(node))
     values, replaced = np.array(node.get(names[0]), dtype), dtype.type(node.get(names[1], 0))
     if dtype in _FLOATS and np.isnan(replaced):
         return Kernel(lambda x: np.where(np.isnan(x), values, x), "fresh")
@@ -241,4 +293,5 @@ def make_feature_vectorizer(node: Node) -> Kernel | None:
         missing = width - x.shape[1]
         return np.pad(x, ((0, 0), (0, missing))) if missing > 0 else x[:, :width]
 
+    declare(node, 0, np.float32, _rows(node, sum(widths)))
     return Kernel(lambda *inputs: np.concatenate(list(map(fit, inputs, widths)), 1), "fresh")

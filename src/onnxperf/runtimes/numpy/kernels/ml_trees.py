@@ -19,8 +19,10 @@ from onnxperf.runtimes.numpy.kernels.ml_linear import ML, as_floats, class_label
 
 CHUNK_PAIRS = 1 << 16
 """Pairs of row and tree that are followed at once; it bounds temporaries, and keeps them in the cache."""
-ALL_NODES_LIMIT = 20_000
-"""Up to so many nodes, one row is compared with every node at once: a step is then a single lookup."""
+ONE_BY_ONE_PAIRS = 64
+"""Up to so many pairs are followed one by one in Python, which is faster than numpy on so few."""
+ONE_BY_ONE_NODES = 500_000
+"""Python's copy of larger ensembles would take too much memory."""
 
 Mode = Literal["LEQ", "LT", "GTE", "GT", "EQ", "NEQ", "MEMBER"]
 Score = Callable[[Any], Any]
@@ -138,40 +140,33 @@ def _flatten(splits: dict[int, _Split], roots: list[int], leaves: int, dtype: An
 def _scorer(flat: _Flat, roots: list[int], weights: Any, reduce: Score) -> Score:
     """The function from rows to the aggregated weights of their leaves."""
     depth, trees, targets, negated = flat.depth(roots), len(roots), weights.shape[1], flat.negated
-    features = np.array(flat.features, np.intp) // (1 if negated else 2)
-    thresholds, starts = np.array(flat.thresholds, flat.dtype), np.array(roots, np.intp)
-    branches = np.array(flat.branches, np.intp).reshape(-1)
-    firsts = np.arange(0, branches.size, 2)
-    # Rows are many where nodes are named by twice their number: a branch is then the name plus the comparison.
-    wide_branches, wide_starts = 2 * branches, (2 * starts)[:, None]
-    wide_features, wide_thresholds = np.repeat(features, 2), np.repeat(thresholds, 2)
+    # Nodes are named by twice their number: that of a branch is then found at the name plus the comparison.
+    features = np.repeat(np.array(flat.features, np.intp) // (1 if negated else 2), 2)
+    thresholds = np.repeat(np.array(flat.thresholds, flat.dtype), 2)
+    branches = 2 * np.array(flat.branches, np.intp).reshape(-1)
+    starts = 2 * np.array(roots, np.intp)[:, None]
     rows_at_once = max(1, CHUNK_PAIRS // (trees * max(1, targets // 4)))
-    levels, further = range(depth), range(depth - 1)
-    all_nodes = len(features) <= ALL_NODES_LIMIT
-
-    def follow_one(x: Any) -> Any:
-        chosen = branches.take(firsts + (x.take(features) <= thresholds))
-        at = chosen.take(starts)
-        for _ in further:
-            at = chosen.take(at)
-        return weights.take(at, 0)[:, None]
+    levels, leaves_end = range(depth), 2 * flat.leaves
+    plain = _plain_nodes(features, thresholds, branches)[leaves_end:] if features.size <= 2 * ONE_BY_ONE_NODES else None
+    few = 0 if plain is None else ONE_BY_ONE_PAIRS // trees
+    plain_starts = (starts.reshape(-1) - leaves_end).tolist()
 
     def follow(x: Any) -> Any:
         rows, width = x.shape
-        at = np.broadcast_to(wide_starts, (trees, rows))
+        at = np.broadcast_to(starts, (trees, rows))
         offsets = np.arange(0, rows * width, width)
         for _ in levels:
-            cells = wide_features.take(at)
+            cells = features.take(at)
             cells += offsets
-            at = at + (x.take(cells) <= wide_thresholds.take(at))
-            at = wide_branches.take(at)
+            at = at + (x.take(cells) <= thresholds.take(at))
+            at = branches.take(at)
         return weights.take(at >> 1, 0)
 
     def score(x: Any) -> Any:
         rows = len(x)
         x = np.stack((x, -x), axis=2).reshape(rows, -1) if negated else np.ascontiguousarray(x)
-        if rows == 1 and all_nodes:
-            return reduce(follow_one(x))
+        if rows <= few:
+            return reduce(follow_few(x))
         if rows <= rows_at_once:
             return reduce(follow(x))
         return np.concatenate([reduce(follow(x[i : i + rows_at_once])) for i in range(0, rows, rows_at_once)])
