@@ -64,6 +64,6 @@ def check_against_reference(
     ours = run_ours(operator, arrays, **options)
     options.pop("covered", None)
     model, feeds = one_node(operator, arrays, **options)
-    for mine, expected in zip(ours, ReferenceEvaluator(model).run(None, feeds), strict=True):  # type: ignore[arg-type]
+    for mine, expected in zip(ours, ReferenceEvaluator(model).run(None, feeds), strict=True):
         assert (mine.dtype, mine.shape) == (expected.dtype, expected.shape)
         np.testing.assert_allclose(mine, expected, rtol=rtol, atol=atol)

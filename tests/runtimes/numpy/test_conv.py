@@ -109,3 +109,31 @@ def test_a_convolution_needs_its_result_and_the_declared_workspace(
     finally:
         tracemalloc.stop()
     assert peak < 1.1 * result.nbytes + conv.WORKSPACE_BYTES
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {},
+        {"strides": [3, 2]},
+        {"strides": [2, 2], "pads": [1, 0, 1, 2]},
+        {"strides": [3, 2], "output_padding": [1, 1]},
+        {"dilations": [2, 1], "pads": [1, 1, 1, 1]},
+    ],
+)
+def test_a_transposed_convolution_agrees_with_the_reference(attributes: dict[str, Any]) -> None:
+    arrays = [random(2, 3, 4, 5), random(3, 2, 3, 2), random(2)]
+    check_against_reference("ConvTranspose", arrays, rtol=1e-4, atol=1e-4, **attributes)
+    check_against_reference("ConvTranspose", arrays[:2], rtol=1e-4, atol=1e-4, **attributes)
+
+
+def test_groups_of_a_transposed_convolution_are_independent() -> None:
+    x, w = random(1, 4, 5, 5), random(4, 3, 3, 3)
+    (result,) = run_ours("ConvTranspose", [x, w], group=2, strides=[2, 2])
+    halves = [run_ours("ConvTranspose", [x[:, i : i + 2], w[i : i + 2]], strides=[2, 2])[0] for i in (0, 2)]
+    np.testing.assert_allclose(result, np.concatenate(halves, axis=1), rtol=1e-5)
+
+
+def test_a_transposed_convolution_towards_a_given_shape_is_left_to_the_reference() -> None:
+    arrays = [random(1, 1, 3, 3), random(1, 2, 3, 3)]
+    check_against_reference("ConvTranspose", arrays, covered=False, strides=[3, 2], output_shape=[10, 8])

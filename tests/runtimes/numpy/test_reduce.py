@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.runtimes.numpy.one_node import one_node, random, run, same, same_as_reference, whole
+from tests.runtimes.numpy.against_reference import one_node, random, run, same, same_as_reference, whole
 
 FLOAT_ONLY = ["ReduceMean", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp"]
 ANY_NUMBER = ["ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceSumSquare"]

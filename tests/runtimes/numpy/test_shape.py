@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.runtimes.numpy.one_node import one_node, random, run, same, same_as_reference, whole
+from onnxperf.runtimes.numpy.session import NumpySession
+from tests.runtimes.numpy.against_reference import one_node, random, run, same, same_as_reference, whole
 
 X = random(2, 3, 4)
 IMAGE = random(1, 8, 4, 6)
@@ -21,7 +22,6 @@ CASES: dict[str, tuple[str, list[Any], dict[str, Any]]] = {
     "flatten": ("Flatten", [X], {}),
     "flatten at 0": ("Flatten", [X], {"axis": 0}),
     "flatten from the end": ("Flatten", [X], {"axis": -1}),
-    "flatten nothing": ("Flatten", [random(0, 3)], {}),
     "transpose": ("Transpose", [X], {}),
     "permute": ("Transpose", [X], {"perm": [1, 0, 2]}),
     "squeeze": ("Squeeze", [random(1, 3, 1), whole(0, -1)], {}),
@@ -45,6 +45,8 @@ CASES: dict[str, tuple[str, list[Any], dict[str, Any]]] = {
     "expand": ("Expand", [random(3, 1), whole(2, 1, 6)], {}),
     "expand to a smaller rank": ("Expand", [X, whole(4)], {}),
     "expand without ones": ("Expand", [random(3, 1), whole(2, 3, 6)], {}),
+    "tile once": ("Tile", [X, whole(1, 1, 1)], {}),
+    "tile nothing": ("Tile", [random(0, 2), whole(2, 3)], {}),
     "tile": ("Tile", [X, whole(2, 1, 3)], {}),
     "pad": ("Pad", [X, whole(0, 1, 0, 2, 0, 3), np.float32(1.5)], {}),
     "pad some axes": ("Pad", [X, whole(1, 2), None, whole(-1)], {}),
@@ -84,13 +86,28 @@ def test_a_constant_of_a_shape_has_the_given_value_and_type() -> None:
 @pytest.mark.parametrize("name", ["value_float", "value_int", "value_floats", "value_ints"])
 def test_constants_of_every_kind_are_folded(name: str) -> None:
     value = 3 if "int" in name else 2.5
-    same_as_reference("Constant", [], **{name: [value] if name.endswith("s") else value})
+    attributes: dict[str, Any] = {name: [value] if name.endswith("s") else value}
+    same_as_reference("Constant", [], **attributes)
 
 
-def test_dropout_that_trains_is_left_to_the_fallback() -> None:
-    model, _ = one_node("Dropout", [X, np.float32(0.5), np.array(True)], bound=True)
-    with pytest.raises(AssertionError):
-        run(model, {"x0": X})
+LEFT_TO_THE_FALLBACK: dict[str, tuple[str, list[Any], dict[str, Any]]] = {
+    "dropout that trains": ("Dropout", [X, np.float32(0.5), np.array(True)], {}),
+    "negative padding": ("Pad", [X, whole(0, 0, -1, 0, 0, 0)], {}),
+    "a cast to strings": ("Cast", [X], {"to": onnx.TensorProto.STRING}),
+    "a cast to 8 bits that bears the kind of floats": ("Cast", [X], {"to": onnx.TensorProto.FLOAT8E5M2}),
+}
+
+
+@pytest.mark.parametrize("case", LEFT_TO_THE_FALLBACK)
+def test_rare_cases_are_left_to_the_fallback(case: str) -> None:
+    operator, inputs, attributes = LEFT_TO_THE_FALLBACK[case]
+    model, _ = one_node(operator, inputs, bound=True, **attributes)
+    assert NumpySession(model).fallbacks == (operator,)
+
+
+def test_flattening_nothing_keeps_its_columns() -> None:
+    model, feeds = one_node("Flatten", [random(0, 3, 2)])
+    assert run(model, feeds)[0].shape == (0, 6)
 
 
 @given(

@@ -30,7 +30,10 @@ def fallback_kernel(node: Node, captures: Sequence[str]) -> Kernel:
         if types not in evaluators:
             evaluators[types] = ReferenceEvaluator(_one_node_model(node, given))
         outputs: Any = evaluators[types].run(None, given)
-        return outputs[0] if node.output_count == 1 else tuple(outputs)
+        if node.output_count == 1:
+            return outputs[0]
+        results = iter(outputs)  # only outputs that are named were asked for
+        return tuple(next(results) if name else None for name in node.proto.output[: node.output_count])
 
     return Kernel(run)
 

@@ -128,7 +128,7 @@ def make_identity(node: Node) -> Kernel:
 def make_pow(node: Node) -> Kernel | None:
     """A power; the result has the type of the base."""
     dtype = node.dtype()
-    if dtype is None or dtype.kind != "f" or node.kind(1) not in "fiu":
+    if dtype is None or dtype.kind != "f" or node.kind(1) not in {"f", "i", "u"}:
         return None
     exponent = node.constant(1)
     if exponent is not None and exponent.size == 1 and exponent.ndim <= (node.rank() or 0):

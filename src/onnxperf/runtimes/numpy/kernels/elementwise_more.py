@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from onnxperf.runtimes.numpy.base import Kernel, Node, kernel
+from onnxperf.runtimes.numpy.base import Kernel, Node, Shape, kernel
 from onnxperf.runtimes.numpy.kernels.elementwise import make_div, make_erf, make_pow
 
 Activation = Callable[[Any], Any]
@@ -34,8 +34,8 @@ def _ramp(alpha: Any, beta: Any, number: Number) -> Activation:
     def ramp(x: Any) -> Any:
         y = x * alpha
         y += beta
-        y = np.maximum(y, zero, _in_place(y))
-        return np.minimum(y, one, _in_place(y))
+        y = np.maximum(y, zero, out=_in_place(y))
+        return np.minimum(y, one, out=_in_place(y))
 
     return ramp
 
@@ -223,7 +223,7 @@ def make_prelu(node: Node) -> Kernel | None:
         return None
     zero = dtype.type(0)
     slope, data = node.inputs[1], node.inputs[0]
-    if slope is None or data is None or not _broadcasts(slope.shape or (), data.shape or ()):
+    if slope is None or data is None or not _may_broadcast(slope.shape or (), data.shape or ()):
         return None
 
     def prelu(x: Any, slope: Any) -> Any:
@@ -232,11 +232,10 @@ def make_prelu(node: Node) -> Kernel | None:
     return Kernel(prelu, "fresh")
 
 
-def _broadcasts(small: tuple[int | str | None, ...], large: tuple[int | str | None, ...]) -> bool:
-    """Whether a shape is known to broadcast to another."""
-    if len(small) > len(large):
-        return False
-    return all(a == 1 or (a is not None and a == b) for a, b in zip(reversed(small), reversed(large), strict=False))
+def _may_broadcast(small: Shape, large: Shape) -> bool:
+    """Whether a shape broadcasts to another, as far as is known."""
+    known = [(a, b) for a, b in zip(reversed(small), reversed(large), strict=False) if isinstance(a, int)]
+    return len(small) <= len(large) and all(a in (1, b) or not isinstance(b, int) for a, b in known)
 
 
 @kernel("Mod", since=10)
@@ -320,7 +319,7 @@ def make_clip_attribute(node: Node) -> Kernel | None:
     low, high = (dtype.type(node.get(name, default)) for name, default in (("min", -largest), ("max", largest)))
 
     def clip(x: Any, out: Any = None) -> Any:
-        y = np.maximum(x, low, out)
-        return np.minimum(y, high, _in_place(y))
+        y = np.maximum(x, low, out=out)
+        return np.minimum(y, high, out=_in_place(y))
 
     return Kernel(clip, "fresh", (0,))

@@ -12,7 +12,7 @@ from onnxperf.runtimes.numpy.base import Kernel, Node, kernel
 @kernel("MatMul")
 def make_matmul(node: Node) -> Kernel | None:
     """The product of two tensors, as numpy defines it."""
-    if node.kind(0) not in "fiu" or node.kind(0) != node.kind(1):
+    if node.kind(0) not in {"f", "i", "u"} or node.kind(0) != node.kind(1):
         return None
     return Kernel(np.matmul, "fresh")
 

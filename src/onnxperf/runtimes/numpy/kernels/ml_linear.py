@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -49,14 +50,20 @@ def _is_matrix(node: Node) -> bool:
     return node.rank() in (2, None)
 
 
-def _rows(node: Node, columns: int) -> Shape:
+def rows_of(node: Node, columns: int) -> Shape:
+    """Shape of a result with as many rows as the input."""
     shape = shape_of(node)
     return (shape[0] if shape else None, columns)
 
 
 def _row_sums(x: Any) -> Any:
     # BLAS adds short rows ten times faster than numpy.
-    return x.dot(np.ones((x.shape[1], 1), x.dtype))
+    return x.dot(_ones(x.shape[1], x.dtype))
+
+
+@cache
+def _ones(count: int, dtype: Any) -> Any:
+    return np.ones((count, 1), dtype)
 
 
 def _row_maxima(x: Any) -> Any:
@@ -71,20 +78,19 @@ def _row_maxima(x: Any) -> Any:
     return top
 
 
-def _logistic_of_opposite(x: Any) -> Any:
+def _logistic_of_opposite(dtype: Any) -> Function:
     """1 / (1 + exp(x)), in place."""
     # exp of more than this overflows; 1 / exp of it is as good as 0.
-    np.minimum(x, _OVERFLOW[x.dtype], x)
-    np.exp(x, x)
-    np.add(x, 1, x)
-    return np.reciprocal(x, x)
+    limit, one = dtype(88 if dtype is np.float32 else 709), dtype(1)
+    minimum, exp, add, reciprocal = np.minimum, np.exp, np.add, np.reciprocal
 
+    def logistic(x: Any) -> Any:
+        minimum(x, limit, out=x)
+        exp(x, x)
+        add(x, one, x)
+        return reciprocal(x, x)
 
-_OVERFLOW = {np.dtype(np.float32): np.float32(88), np.dtype(np.float64): np.float64(709)}
-
-
-def _logistic(x: Any) -> Any:
-    return _logistic_of_opposite(np.negative(x))
+    return logistic
 
 
 def _softmax(x: Any) -> Any:
@@ -114,15 +120,17 @@ def _probit(x: Any) -> Any:
 
 _POST_TRANSFORMS: dict[str, Function | None] = {
     "NONE": None,
-    "LOGISTIC": _logistic,
     "SOFTMAX": _softmax,
     "SOFTMAX_ZERO": _softmax_zero,
     "PROBIT": _probit,
 }
 
 
-def post_transform(name: str) -> tuple[bool, Function | None]:
+def post_transform(name: str, dtype: Any) -> tuple[bool, Function | None]:
     """Whether that transform is known, and its function; None where it changes nothing."""
+    if name == "LOGISTIC":
+        logistic = _logistic_of_opposite(dtype)
+        return True, lambda x: logistic(np.negative(x))
     return name in _POST_TRANSFORMS, _POST_TRANSFORMS.get(name)
 
 
@@ -153,7 +161,7 @@ def make_linear_regressor(node: Node) -> Kernel | None:
     affine = _affine(node, dtype, node.get("targets", 1))
     if affine is None:
         return None
-    declare(node, 0, dtype, _rows(node, node.get("targets", 1)))
+    declare(node, 0, dtype, rows_of(node, node.get("targets", 1)))
     return Kernel(affine, "fresh")
 
 
@@ -161,7 +169,8 @@ def make_linear_regressor(node: Node) -> Kernel | None:
 def make_linear_classifier(node: Node) -> Kernel | None:
     """Scores x W + b, transformed, and the label of the highest."""
     dtype, labels = as_floats(node.dtype()), class_labels(node, "classlabels_ints")
-    known, transform = post_transform(node.get("post_transform", "NONE"))
+    name = node.get("post_transform", "NONE")
+    known, transform = post_transform(name, dtype or np.float32)
     if dtype is None or not _is_matrix(node) or not known or labels is None or len(labels) < 2:
         return None
     shape, size = shape_of(node), len(node.get("coefficients", []))
@@ -171,8 +180,8 @@ def make_linear_classifier(node: Node) -> Kernel | None:
     if width is not None and size != width * (1 if single else len(labels)):
         return None
     signs = np.array([-1, 1] if single else [1] * len(labels), dtype)
-    if transform is _logistic:
-        signs, transform = -signs, _logistic_of_opposite
+    if name == "LOGISTIC":
+        signs, transform = -signs, _logistic_of_opposite(dtype)
     affine = _affine(node, dtype, 1 if single else len(labels), signs)
     if affine is None:
         return None
@@ -183,8 +192,8 @@ def make_linear_classifier(node: Node) -> Kernel | None:
             scores = transform(scores)
         return labels.take(scores.argmax(1)), scores
 
-    declare(node, 0, labels.dtype, _rows(node, len(labels))[:1])
-    declare(node, 1, dtype, _rows(node, len(labels)))
+    declare(node, 0, labels.dtype, rows_of(node, len(labels))[:1])
+    declare(node, 1, dtype, rows_of(node, len(labels)))
     return Kernel(first_of_tuple(node, classify), "fresh")
 
 
@@ -293,5 +302,5 @@ def make_feature_vectorizer(node: Node) -> Kernel | None:
         missing = width - x.shape[1]
         return np.pad(x, ((0, 0), (0, missing))) if missing > 0 else x[:, :width]
 
-    declare(node, 0, np.float32, _rows(node, sum(widths)))
+    declare(node, 0, np.float32, rows_of(node, sum(widths)))
     return Kernel(lambda *inputs: np.concatenate(list(map(fit, inputs, widths)), 1), "fresh")

@@ -10,23 +10,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from itertools import islice
+from typing import Any
 
 import numpy as np
 
+from onnxperf.errors import BadModel
 from onnxperf.runtimes.numpy.base import Kernel, Node, kernel
-from onnxperf.runtimes.numpy.kernels.ml_linear import ML, as_floats, class_labels, first_of_tuple, post_transform
+from onnxperf.runtimes.numpy.kernels.ml_linear import (
+    ML,
+    as_floats,
+    class_labels,
+    declare,
+    first_of_tuple,
+    post_transform,
+    rows_of,
+)
 
 CHUNK_PAIRS = 1 << 16
 """Pairs of row and tree that are followed at once; it bounds temporaries, and keeps them in the cache."""
+COMPACT_EVERY = 4
+"""After so many steps, pairs that have reached a leaf are set aside."""
 ONE_BY_ONE_PAIRS = 64
 """Up to so many pairs are followed one by one in Python, which is faster than numpy on so few."""
 ONE_BY_ONE_NODES = 500_000
 """Python's copy of larger ensembles would take too much memory."""
 
-Mode = Literal["LEQ", "LT", "GTE", "GT", "EQ", "NEQ", "MEMBER"]
+
 Score = Callable[[Any], Any]
-_MODES: tuple[Mode, ...] = ("LEQ", "LT", "GTE", "GT", "EQ", "NEQ", "MEMBER")
+_MODES: tuple[str, ...] = ("LEQ", "LT", "GTE", "GT", "EQ", "NEQ", "MEMBER")
 _ORDERED: dict[str, tuple[bool, bool]] = {
     "LEQ": (False, True),
     "GT": (False, False),
@@ -40,7 +52,7 @@ _POST_TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 
 @dataclass
 class _Split:
-    mode: Mode
+    mode: str
     feature: int
     threshold: Any
     members: list[Any]
@@ -97,12 +109,31 @@ class _Flat:
             entry = self._equal(feature, self.dtype(member), entry, yes)
         return entry if missing == no else self._at_most(feature, self.dtype(np.inf), missing, entry)
 
+    def columns(self) -> list[int]:
+        """The column of every node; where -x is never compared, there are only those of x."""
+        return self.features if self.negated else [feature // 2 for feature in self.features]
+
+    def nested(self, roots: Iterable[int]) -> list[Any]:
+        """Trees for Python: a leaf is its number, a node is (column, threshold, otherwise, when)."""
+        nodes: list[Any] = list(range(self.leaves))
+        rest = zip(self.columns(), self.thresholds, self.branches, strict=True)
+        for column, threshold, (otherwise, when) in islice(rest, self.leaves, None):
+            nodes.append((column, float(threshold), nodes[otherwise], nodes[when]))
+        return [nodes[root] for root in roots]
+
     def depth(self, roots: Iterable[int]) -> int:
         """Comparisons on the longest path; branches are always added before the node."""
         depths = [0] * self.leaves
         for otherwise, when in self.branches[self.leaves :]:
             depths.append(1 + max(depths[otherwise], depths[when]))
         return max((depths[root] for root in roots), default=0)
+
+
+def _leaf(node: Any, row: list[float]) -> Any:
+    while node.__class__ is tuple:
+        column, threshold, otherwise, when = node
+        node = when if row[column] <= threshold else otherwise
+    return node
 
 
 def _below(value: Any) -> Any:
@@ -125,6 +156,8 @@ def _flatten(splits: dict[int, _Split], roots: list[int], leaves: int, dtype: An
     for root in roots:
         stack = [root]
         while stack:
+            if len(stack) > 2 * len(splits) + 1:
+                raise BadModel("a tree of the ensemble leads back to itself")
             name = stack[-1]
             if number(name) is not None:
                 stack.pop()
@@ -141,26 +174,44 @@ def _scorer(flat: _Flat, roots: list[int], weights: Any, reduce: Score) -> Score
     """The function from rows to the aggregated weights of their leaves."""
     depth, trees, targets, negated = flat.depth(roots), len(roots), weights.shape[1], flat.negated
     # Nodes are named by twice their number: that of a branch is then found at the name plus the comparison.
-    features = np.repeat(np.array(flat.features, np.intp) // (1 if negated else 2), 2)
+    features = np.repeat(np.array(flat.columns(), np.intp), 2)
     thresholds = np.repeat(np.array(flat.thresholds, flat.dtype), 2)
     branches = 2 * np.array(flat.branches, np.intp).reshape(-1)
-    starts = 2 * np.array(roots, np.intp)[:, None]
+    starts = 2 * np.array(roots, np.intp)
     rows_at_once = max(1, CHUNK_PAIRS // (trees * max(1, targets // 4)))
-    levels, leaves_end = range(depth), 2 * flat.leaves
-    plain = _plain_nodes(features, thresholds, branches)[leaves_end:] if features.size <= 2 * ONE_BY_ONE_NODES else None
-    few = 0 if plain is None else ONE_BY_ONE_PAIRS // trees
-    plain_starts = (starts.reshape(-1) - leaves_end).tolist()
+    levels, leaves_end = range(1, depth + 1), 2 * flat.leaves
+    few = ONE_BY_ONE_PAIRS // trees if len(flat.branches) <= ONE_BY_ONE_NODES else 0
+    plain_roots = flat.nested(roots) if few else []
+
+    def follow_few(x: Any) -> Any:
+        reached = [_leaf(root, row) for row in x.tolist() for root in plain_roots]
+        return weights.take(np.array(reached, np.intp).reshape(-1, trees).T, 0)
 
     def follow(x: Any) -> Any:
         rows, width = x.shape
-        at = np.broadcast_to(starts, (trees, rows))
-        offsets = np.arange(0, rows * width, width)
-        for _ in levels:
+        at = np.repeat(starts, rows)
+        offsets = np.tile(np.arange(0, rows * width, width), trees)
+        reached: Any = None
+        places: Any = None
+        for level in levels:
             cells = features.take(at)
             cells += offsets
-            at = at + (x.take(cells) <= thresholds.take(at))
-            at = branches.take(at)
-        return weights.take(at >> 1, 0)
+            at = branches.take(at + (x.take(cells) <= thresholds.take(at)))
+            if level % COMPACT_EVERY:
+                continue
+            going = at >= leaves_end
+            if 4 * np.count_nonzero(going) > 3 * at.size:
+                continue
+            if places is None:
+                reached, places = at, np.flatnonzero(going)
+            else:
+                reached[places], places = at, places[going]
+            at, offsets = at[going], offsets[going]
+        if places is None:
+            reached = at
+        else:
+            reached[places] = at
+        return weights.take((reached >> 1).reshape(trees, rows), 0)
 
     def score(x: Any) -> Any:
         rows = len(x)
@@ -177,18 +228,12 @@ def _scorer(flat: _Flat, roots: list[int], weights: Any, reduce: Score) -> Score
 def _reducer(aggregate: str, trees: int, dtype: Any) -> Score:
     """From weights by tree, row and target to scores."""
     add, count = np.add.reduce, dtype(trees)
-    reducers: dict[str, Score] = {
-        "SUM": add,
-        "AVERAGE": lambda weights: np.divide(add(weights), count),
-        "MIN": np.minimum.reduce,
-        "MAX": np.maximum.reduce,
-    }
-    return reducers[aggregate]
+    if aggregate == "AVERAGE":
+        return lambda weights: np.divide(add(weights), count)
+    return {"SUM": add, "MIN": np.minimum.reduce, "MAX": np.maximum.reduce}[aggregate]
 
 
-def _leaf_weights(
-    entries: Iterable[tuple[int, int, Any]], leaves: int, targets: int, aggregate: str, dtype: Any
-) -> Any:
+def _leaf_weights(entries: Iterable[Any], leaves: int, targets: int, aggregate: str, dtype: Any) -> Any:
     """A row per leaf, a column per target."""
     limits = np.finfo(dtype)
     start, combine = {"MIN": (limits.max, np.minimum), "MAX": (limits.min, np.maximum)}.get(aggregate, (0, np.add))
@@ -207,10 +252,11 @@ def _numbers(node: Node, name: str) -> Any:
 def _classic_scorer(node: Node, prefix: str, targets: int, aggregate: str) -> tuple[Score, Any] | None:
     """Trees as TreeEnsembleRegressor and TreeEnsembleClassifier describe them; also the type of the scores."""
     values, dtype = _numbers(node, "nodes_values"), as_floats(node.dtype())
-    if dtype is None or values is None or node.rank() != 2:
+    if dtype is None or values is None or node.rank() not in (2, None) or not node.get("nodes_treeids"):
         return None
     dtype = np.result_type(dtype, values.dtype).type
     trees, nodes, modes = (node.get(f"nodes_{name}") for name in ("treeids", "nodeids", "modes"))
+    no, yes = node.get("nodes_falsenodeids"), node.get("nodes_truenodeids")
     missing = node.get("nodes_missing_value_tracks_true") or [0] * len(nodes)
     leaves: dict[tuple[int, int], int] = {}
     names: dict[tuple[int, int], int] = {}
@@ -227,10 +273,7 @@ def _classic_scorer(node: Node, prefix: str, targets: int, aggregate: str) -> tu
             values[index],
             [],
             bool(missing[index]),
-            (
-                names[trees[index], node.get("nodes_falsenodeids")[index]],
-                names[trees[index], node.get("nodes_truenodeids")[index]],
-            ),
+            (names[trees[index], no[index]], names[trees[index], yes[index]]),
         )
         for index, mode in enumerate(modes)
         if mode != "LEAF"
@@ -243,16 +286,11 @@ def _classic_scorer(node: Node, prefix: str, targets: int, aggregate: str) -> tu
     return _scorer(flat, starts, table, _reducer(aggregate, len(starts), dtype)), dtype
 
 
-def _finished(node: Node, dtype: Any) -> Callable[[Score], Score]:
-    """Casts around a scorer where the type of the input or of the result is not the one of the computation."""
-    given, wanted = node.dtype(), np.dtype(np.float32)
-
-    def wrap(score: Score) -> Score:
-        if given == wanted == dtype:
-            return score
-        return lambda x: score(x.astype(dtype, copy=False)).astype(wanted, copy=False)
-
-    return wrap
+def _in_float32(node: Node, dtype: Any, score: Score) -> Score:
+    """A scorer that takes the node's input and returns float32, as these operators must."""
+    if node.dtype() == np.float32 == dtype:
+        return score
+    return lambda x: score(x.astype(dtype, copy=False)).astype(np.float32, copy=False)
 
 
 @kernel("TreeEnsembleRegressor", domain=ML)
@@ -273,21 +311,22 @@ def make_tree_ensemble_regressor(node: Node) -> Kernel | None:
         return y
 
     base = None if base is None else base.astype(dtype)
-    return Kernel(_finished(node, dtype)(score if base is None else based), "fresh")
+    declare(node, 0, np.float32, rows_of(node, node.get("n_targets", 1)))
+    return Kernel(_in_float32(node, dtype, score if base is None else based), "fresh")
 
 
 @kernel("TreeEnsembleClassifier", domain=ML)
 def make_tree_ensemble_classifier(node: Node) -> Kernel | None:
     """Summed weights by class, transformed, and the label of the highest."""
     labels = class_labels(node, "classlabels_int64s")
-    known, transform = post_transform(node.get("post_transform", "NONE"))
+    known, transform = post_transform(node.get("post_transform", "NONE"), np.float32)
     if labels is None or not known or (len(labels) == 1 and labels[0] != 1):
         return None
     made = _classic_scorer(node, "class", len(labels), "SUM")
     if made is None:
         return None
     score, dtype = made
-    score = _finished(node, dtype)(score)
+    score = _in_float32(node, dtype, score)
     base = _numbers(node, "base_values")
     base = None if base is None else base.astype(np.float32)
     binary = len(set(node.get("class_ids"))) == 1 and len(labels) <= 2
@@ -302,12 +341,15 @@ def make_tree_ensemble_classifier(node: Node) -> Kernel | None:
         if base is not None:
             scores += base
         if binary:
-            second = scores[:, column]
-            scores = np.stack((complement - second, second), axis=1)
+            second, scores = scores[:, column], np.empty((len(scores), 2), np.float32)
+            np.subtract(complement, second, scores[:, 0])
+            scores[:, 1] = second
         if transform is not None:
             scores = transform(scores)
         return labels.take(scores.argmax(1)), scores
 
+    declare(node, 0, labels.dtype, rows_of(node, len(labels))[:1])
+    declare(node, 1, np.float32, rows_of(node, len(labels)))
     return Kernel(first_of_tuple(node, classify), "fresh")
 
 
@@ -315,9 +357,9 @@ def make_tree_ensemble_classifier(node: Node) -> Kernel | None:
 def make_tree_ensemble(node: Node) -> Kernel | None:
     """Trees with leaves of their own, and sets of values."""
     dtype = node.dtype()
-    known, transform = post_transform(_POST_TRANSFORMS[node.get("post_transform", 0)])
-    if dtype not in (np.float32, np.float64) or dtype is None or node.rank() != 2 or not known:
+    if dtype is None or dtype.type is not as_floats(dtype) or node.rank() not in (2, None):
         return None
+    _, transform = post_transform(_POST_TRANSFORMS[node.get("post_transform", 0)], dtype.type)
     aggregate = _AGGREGATES[node.get("aggregate_function", 1)]
     modes = [_MODES[mode] for mode in node.get("nodes_modes").tolist()]
     missing = node.get("nodes_missing_value_tracks_true") or [0] * len(modes)

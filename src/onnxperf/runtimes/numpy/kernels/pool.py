@@ -12,7 +12,7 @@ import numpy as np
 from onnxperf.runtimes.numpy.base import Kernel, Node, kernel
 from onnxperf.runtimes.numpy.kernels.windows import Axis, Windows, windows
 
-CHUNK_BYTES = 1 << 20
+CHUNK_BYTES = 512 << 10
 """Channels are pooled in chunks of about this size, so that what lies between two axes stays in the cache."""
 _PLANS = 64
 """Shapes of inputs whose plans are remembered."""
@@ -75,16 +75,16 @@ def _counts(axis: Axis, include_padding: bool) -> Array:
 def _along(x: Array, step: _Pass, combine: Callable[..., Any], neutral: Any, out: Array) -> None:
     whole = step.whole
     if len(whole) > 1:
-        combine(x[whole[0]], x[whole[1]], out)
+        combine(x[whole[0]], x[whole[1]], out=out)
         for seen in whole[2:]:
-            combine(out, x[seen], out)
+            combine(out, x[seen], out=out)
     elif whole:
         out[...] = x[whole[0]]
     else:
         out.fill(neutral)
     for where, seen in step.partial:
         part = out[where]
-        combine(part, x[seen], part)
+        combine(part, x[seen], out=part)
 
 
 def _pooling(

@@ -59,7 +59,7 @@ def make_quantize(node: Node) -> Kernel | None:
         if zero is not None:
             y += zero
         np.fmax(y, low, y)
-        np.minimum(y, high, y)
+        np.minimum(y, high, out=y)
         return y.astype(target)
 
     scale, zero = node.constant(1), node.constant(2)
@@ -118,7 +118,7 @@ def make_dynamic_quantize(node: Node) -> Kernel | None:
         np.rint(y, y)
         y += point
         np.fmax(y, zero, y)
-        np.minimum(y, float32(255), y)
+        np.minimum(y, float32(255), out=y)
         return y.astype(uint8), np.array(scale), np.array(point.astype(uint8))
 
     return Kernel(quantize, "fresh")
@@ -186,8 +186,8 @@ def make_qlinear_matmul(node: Node) -> Kernel | None:
         y = _exact_product(left(a, a_zero), right(b, b_zero)) * (a_scale * b_scale / scale)
         y += zero
         np.rint(y, y)
-        np.maximum(y, low, y)
-        np.minimum(y, high, y)
+        np.maximum(y, low, out=y)
+        np.minimum(y, high, out=y)
         return y.astype(target)
 
     return Kernel(multiply, "fresh")

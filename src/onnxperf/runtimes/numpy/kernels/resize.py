@@ -32,7 +32,8 @@ def _half_pixel(y: Array, axis: _Axis) -> Array:
 
 
 def _half_pixel_symmetric(y: Array, axis: _Axis) -> Array:
-    return axis.before / 2 * (1 - axis.after / axis.width) + _half_pixel(y, axis)
+    # Summed in the order of the definition: rounding decides between two pixels that are equally near.
+    return axis.before / 2 * (1 - axis.after / axis.width) + (y + 0.5) / axis.scale - 0.5
 
 
 def _pytorch_half_pixel(y: Array, axis: _Axis) -> Array:

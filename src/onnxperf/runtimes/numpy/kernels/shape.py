@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any
 
 import numpy as np
+from onnx.helper import tensor_dtype_to_np_dtype
 
 from onnxperf.runtimes.numpy.base import Kernel, Node, kernel
 
@@ -127,22 +129,20 @@ def make_split(node: Node) -> Kernel | None:
         ends = np.cumsum(sizes).tolist()
         return [index_at(axis, slice(end - size, end)) for size, end in zip(sizes[:used], ends, strict=False)]
 
-    def parts(x: Any, sizes: Sequence[int]) -> Any:
-        views = tuple(x[index] for index in indices(sizes))
-        return views[0] if used == 1 else views
+    def parts(x: Any, chosen: list[Index]) -> Any:
+        return x[chosen[0]] if used == 1 else tuple([x[index] for index in chosen])
 
-    def equal(x: Any) -> Any:
-        size, total = -(-x.shape[axis] // count), x.shape[axis]
-        return parts(x, [size] * (count - 1) + [total - size * (count - 1)])
+    @lru_cache(maxsize=8)
+    def equal(total: int) -> list[Index]:
+        size = -(-total // count)
+        return indices([size] * (count - 1) + [total - size * (count - 1)])
 
     if node.version >= 13 and node.has(1) and given is None:
-        return Kernel(lambda x, sizes: parts(x, sizes.tolist()), "view")
+        return Kernel(lambda x, sizes: parts(x, indices(sizes.tolist())), "view")
     if given is None:
-        return Kernel(equal, "view", uses=(0,))
+        return Kernel(lambda x: parts(x, equal(x.shape[axis])), "view", uses=(0,))
     bound = indices([int(size) for size in given])
-    if used == 1:
-        return Kernel(lambda x: x[bound[0]], "view", uses=(0,))
-    return Kernel(lambda x: tuple([x[index] for index in bound]), "view", uses=(0,))
+    return Kernel(lambda x: parts(x, bound), "view", uses=(0,))
 
 
 def _slices(starts: Sequence[int], ends: Sequence[int], axes: Sequence[int], steps: Sequence[int], rank: int) -> Index:
@@ -185,11 +185,7 @@ def make_slice(node: Node) -> Kernel:
 @kernel("Shape")
 def make_shape(node: Node) -> Kernel:
     """The sizes of a tensor, or a range of them."""
-    start, end = node.get("start", 0), node.get("end")
-    array, int64 = np.array, np.int64
-    if start == 0 and end is None:
-        return Kernel(lambda x: array(x.shape, int64), "fresh")
-    chosen = slice(start, end)
+    array, int64, chosen = np.array, np.int64, slice(node.get("start", 0), node.get("end"))
     return Kernel(lambda x: array(x.shape[chosen], int64), "fresh")
 
 
@@ -225,13 +221,19 @@ def make_expand(node: Node) -> Kernel:
 
 @kernel("Tile", since=6)
 def make_tile(node: Node) -> Kernel:
-    """A tensor repeated along every axis, written in one pass."""
+    """A tensor repeated along every axis, in contiguous pieces that are as long as possible."""
 
     def tile(x: Any, repeats: Sequence[int]) -> Any:
         sizes = x.shape
-        y = np.empty([n for pair in zip(repeats, sizes, strict=True) for n in pair], x.dtype)
-        y[...] = x[(None, ALL) * len(sizes)]
-        return y.reshape([repeat * size for repeat, size in zip(repeats, sizes, strict=True)])
+        shape = [repeat * size for repeat, size in zip(repeats, sizes, strict=True)]
+        if x.size == 0 or 0 in repeats:
+            return np.empty(shape, x.dtype)
+        y, length = x, x.size
+        for repeat, size in zip(repeats, sizes, strict=True):
+            if repeat != 1:
+                y = y.reshape(-1, length).repeat(repeat, 0)
+            length //= size
+        return np.array(x) if y is x else y.reshape(shape)
 
     constant = node.constant(1)
     if constant is None:
@@ -243,8 +245,6 @@ def make_tile(node: Node) -> Kernel:
 @kernel("Cast", since=6)
 def make_cast(node: Node) -> Kernel | None:
     """Another type, given by an attribute."""
-    from onnx.helper import tensor_dtype_to_np_dtype
-
     return _cast(node, np.dtype(tensor_dtype_to_np_dtype(node.get("to"))))
 
 
@@ -323,8 +323,6 @@ def make_dropout(node: Node) -> Kernel | None:
 @kernel("EyeLike", since=9)
 def make_eye_like(node: Node) -> Kernel | None:
     """Ones on a diagonal."""
-    from onnx.helper import tensor_dtype_to_np_dtype
-
     given = node.get("dtype")
     dtype = node.dtype() if given is None else np.dtype(tensor_dtype_to_np_dtype(given))
     if dtype is None or dtype.kind not in _PLAIN_KINDS:
