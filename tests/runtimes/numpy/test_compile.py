@@ -60,7 +60,13 @@ def test_no_name_of_the_model_is_in_the_source() -> None:
         ("g () => (float[2] Y) <float[2] C = {1, 2}> { A = Exp(C)  Y = Neg(A) }", 0),
         ("g (float[2] X) => (float[2] Y) <float[2] C = {1, 2}> { A = Exp(C)  Y = Add(X, A) }", 1),
         ("g () => (float[2] Y) { Y = RandomNormal <shape = [2]> () }", 1),
-        ("g () => (float[N] Y) <int64[1] S = {40000000}> { Y = ConstantOfShape(S) }", 1),
+        (
+            "g () => (float[1] Y) <bool C = {1}> { Y = If (C) <then_branch = t () => (float[1] P)"
+            " { P = RandomNormal <shape = [1]> () },"
+            " else_branch = e () => (float[1] Q) { Q = Constant <value_floats = [1.0]> () }> }",
+            1,
+        ),
+        ("g () => (float[N] Y) <int64[1] S = {200000000}> { Y = ConstantOfShape(S) }", 1),
     ],
 )
 def test_what_is_known_is_computed_once_unless_it_is_random_or_too_large(body: str, steps: int) -> None:
@@ -215,3 +221,16 @@ def test_the_peak_memory_of_a_run_is_the_live_set() -> None:
         tracemalloc.stop()
     live_set = 1000 * 1000 * 4  # one tensor beside the caller's own at every node: all others are overwritten
     assert peak <= 1.1 * 2 * live_set
+
+
+def test_a_body_in_the_reference_evaluator_sees_constants_of_the_outer_graph() -> None:
+    body = (
+        "g (int64[1] l, float[1, 1] s, float[1, 3, 1] x) => (float[1, 1] y, float[1, 3, 1] o) <float[1] k = {3.0}>"
+        " { y, o = Scan <num_scan_inputs = 1, body = b (float[1] p, float[1] e) => (float[1] r, float[1] q)"
+        " { r = Add(e, k)  q = Identity(r) }> (l, s, x) }"
+    )
+    model = parser.parse_model('<ir_version: 3, opset_import: ["" : 8]> ' + body)
+    feeds = {"l": np.array([3]), "s": np.zeros((1, 1), np.float32), "x": np.ones((1, 3, 1), np.float32)}
+    expected: Any = ReferenceEvaluator(model).run(None, feeds)
+    for theirs, ours in zip(expected, run(NumpySession(model), **feeds), strict=True):
+        np.testing.assert_array_equal(ours, theirs)

@@ -118,10 +118,10 @@ def test_scans_follow_axes_and_directions(backward: int, axis: int, out: int) ->
 
 
 def test_the_first_version_of_scan_has_a_batch_axis() -> None:
-    text = """<ir_version: 8, opset_import: ["": 8]> g (float[2, 1] s, float[2, 3, 1] x) => (float[2, 1] y, float[2, 3, 1] o) {
+    text = """<ir_version: 8, opset_import: ["": 8]>
+        g (float[2, 1] s, float[2, 3, 1] x) => (float[2, 1] y, float[2, 3, 1] o) {
         y, o = Scan<num_scan_inputs = 1, body = b (float[1] p, float[1] e) => (float[1] r, float[1] q) {
-            r = Add(p, e) q = Identity(r) }>("", s, x) }""".replace('""', "", 0)
-    text = text.replace('("", s, x)', "( , s, x)")
+            r = Add(p, e) q = Identity(r) }>( , s, x) }"""
     start, x = np.array([[1], [2]], np.float32), np.arange(6, dtype=np.float32).reshape(2, 3, 1)
     last, values = NumpySession(parser.parse_model(text)).bind("run", {"s": start, "x": x}, {})()
     wanted = start[:, None] + np.cumsum(x, axis=1)

@@ -108,14 +108,14 @@ def test_a_linear_classifier_transforms_its_scores(transform: str, classes: int,
 
 @pytest.mark.parametrize("transform", ["NONE", "LOGISTIC", "SOFTMAX"])
 def test_two_classes_may_share_their_coefficients(transform: str) -> None:
-    attributes = {"coefficients": [1.0, -2, 3, 0.5], "intercepts": [0.1], "post_transform": transform}
+    attributes: dict[str, Any] = {"coefficients": [1.0, -2, 3, 0.5], "intercepts": [0.1], "post_transform": transform}
     model = ml_model("LinearClassifier", X, [TEXT, FLOAT], classlabels_strings=["no", "yes"], **attributes)
     same(ours(model, X), reference(model, X))
 
 
 def test_extreme_scores_neither_overflow_nor_warn() -> None:
     x = np.array([[1000.0], [-1000.0]], np.float32)
-    attributes = {"coefficients": [1.0, -1], "intercepts": [0.0, 0], "classlabels_ints": [0, 1]}
+    attributes: dict[str, Any] = {"coefficients": [1.0, -1], "intercepts": [0.0, 0], "classlabels_ints": [0, 1]}
     for transform in ("LOGISTIC", "SOFTMAX"):
         model = ml_model("LinearClassifier", x, [INT, FLOAT], post_transform=transform, **attributes)
         with np.errstate(all="raise", under="ignore"):
@@ -137,7 +137,7 @@ SIDES: dict[str, tuple[int, Any, list[Any], list[Any]]] = {
 def test_label_encoders_map_every_pair_of_types(keys: str, values: str, large: bool) -> None:
     x = np.tile(SIDES[keys][1], (50, 1)) if large else SIDES[keys][1]
     default = {"int64s": ("default_int64", 42), "strings": ("default_string", "?"), "floats": ("default_float", 0.5)}
-    attributes = {f"keys_{keys}": SIDES[keys][2], f"values_{values}": SIDES[values][3]}
+    attributes: dict[str, Any] = {f"keys_{keys}": SIDES[keys][2], f"values_{values}": SIDES[values][3]}
     attributes |= dict([default[values]])
     model = ml_model("LabelEncoder", x, [SIDES[values][0]], version=2, **attributes)
     same(ours(model, x), ort(model, x))
@@ -171,7 +171,7 @@ def test_one_hot_encoders_leave_unknown_categories_empty_or_refuse_them(x: Any, 
 def test_zip_map_makes_a_dict_of_float32_per_row(keys: dict[str, list[Any]]) -> None:
     x = X[:3, :2].copy()
     model = ml_model("ZipMap", x, [FLOAT], version=1, **keys)
-    del model.graph.output[0].type.tensor_type.shape
+    model.graph.output[0].ClearField("type")
     (rows,) = NumpySession(model).bind("run", {"x": x}, {})()
     labels = next(iter(keys.values()))
     assert rows == [dict(zip(labels, row, strict=True)) for row in x]
@@ -219,16 +219,11 @@ MODELS: dict[str, Any] = {
 def test_converted_models_agree_with_onnxruntime(name: str, zipmap: bool) -> None:
     options = {"zipmap": zipmap} if hasattr(MODELS[name], "classes_") else None
     model = to_onnx(MODELS[name], X[:1], options=options, target_opset={"": 17, "ai.onnx.ml": 3})
-    model.graph.input[0].name = "X"
+    for node in model.graph.node:
+        node.input[:] = ["x" if name == "X" else name for name in node.input]
+    model.graph.input[0].name = "x"
     for rows in (1, 40):
-        feeds = {"X": X[:rows]}
+        feeds = {"x": X[:rows]}
         session = NumpySession(model)
         assert not [operator for operator in session.fallbacks if operator.startswith("ai.onnx.ml")]
-        same(list(session.bind("run", feeds, {})()), ort_run(model, feeds), 1e-3)
-
-
-def ort_run(model: Any, feeds: dict[str, Any]) -> list[Any]:
-    import onnxruntime
-
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    return list(session.run(None, feeds))
+        same(list(session.bind("run", feeds, {})()), ort(model, X[:rows]), 1e-3)

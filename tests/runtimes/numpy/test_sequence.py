@@ -97,8 +97,9 @@ def test_an_optional_value_is_the_value() -> None:
 
 
 def test_a_missing_value_cannot_be_read() -> None:
+    feeds: dict[str, Any] = {"a": None}
     session = NumpySession(
         parser.parse_model(HEAD + "g (float[2, 2] a) => (float[2, 2] y) { y = OptionalGetElement(a) }")
     )
     with pytest.raises(ValueError, match="is empty"):
-        session.bind("run", {"a": None}, {})()
+        session.bind("run", feeds, {})()

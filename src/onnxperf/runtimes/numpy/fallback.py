@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from onnxperf.errors import BadModel
 from onnxperf.runtimes.numpy.base import Kernel, Node
 
 
-def fallback_kernel(node: Node, captures: Sequence[str]) -> Kernel:
+def fallback_kernel(node: Node, captures: Sequence[str], constants: Mapping[str, Any]) -> Kernel:
     """A kernel that runs the node in the reference evaluator; only its public interface is used."""
     if not onnx.defs.has(node.op, domain=_domain(node), max_inclusive_version=node.version):
         raise BadModel(
@@ -25,7 +25,7 @@ def fallback_kernel(node: Node, captures: Sequence[str]) -> Kernel:
     evaluators: dict[tuple[str, ...], ReferenceEvaluator] = {}
 
     def run(*arrays: Any) -> Any:
-        given = {name: array for name, array in zip(names, arrays, strict=True) if name}
+        given = {**constants, **{name: array for name, array in zip(names, arrays, strict=True) if name}}
         types = tuple(_type_name(value) for value in given.values())
         if types not in evaluators:
             evaluators[types] = ReferenceEvaluator(_one_node_model(node, given))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from onnxperf.runtimes.numpy import kernels
 from onnxperf.runtimes.numpy.base import Body, Kernel, Node, Shape, Value, find_kernel
 from onnxperf.runtimes.numpy.fallback import fallback_kernel
 
-FOLD_LIMIT_BYTES = 64 << 20
+FOLD_LIMIT_BYTES = 512 << 20
 """Larger results of constant nodes are computed in every run, to keep a compiled model small."""
 _NEVER_FOLDED = frozenset(
     ("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial", "Dropout")
@@ -113,7 +113,7 @@ class _Scope:
         kernel = find_kernel(node)
         if kernel is None:
             self._context.fallbacks.add(f"{proto.domain}.{proto.op_type}" if proto.domain else proto.op_type)
-            kernel = fallback_kernel(node, [value.name for value in captures])
+            kernel = fallback_kernel(node, [value.name for value in captures], self._constants_in_bodies(proto))
         chosen = range(len(node.inputs)) if kernel.uses is None else kernel.uses
         arguments = (*(node.inputs[i] if i < len(node.inputs) else None for i in chosen), *captures)
         if not self._fold(node, kernel, arguments):
@@ -136,6 +136,14 @@ class _Scope:
                 self._values[value.name] = value
         return node, captures
 
+    def _constants_in_bodies(self, proto: onnx.NodeProto) -> dict[str, Any]:
+        """Constants of this graph and outer ones that bodies of a node read: bodies of ours have them bound."""
+        visible = {**self._outer, **self._values}
+        names = (name for graph in _graphs(proto) for node in graph.node for name in node.input)
+        return {
+            name: visible[name].constant for name in names if name in visible and visible[name].constant is not None
+        }
+
     def _body(self, graph: onnx.GraphProto) -> Body:
         lowered = lower(graph, self._context, {**self._outer, **self._values})
         return Body(self._context.compile_body(lowered), lowered.captures, lowered.inputs)
@@ -143,13 +151,15 @@ class _Scope:
     def _fold(self, node: Node, kernel: Kernel, arguments: tuple[Value | None, ...]) -> bool:
         """Compute a node at compile time; a node that fails then will tell at run time."""
         known = all(value is None or value.constant is not None for value in arguments)
-        if not known or node.op in _NEVER_FOLDED:
+        if not known or _is_random(node.proto):
             return False
         try:
             result = kernel.function(*(None if value is None else value.constant for value in arguments))
         except Exception:
             return False
         results = result if node.output_count > 1 else (result,)
+        if any(value is not None and each is None for value, each in zip(node.outputs, results, strict=False)):
+            return False  # an optional without a value looks like a value that is not known
         if sum(getattr(each, "nbytes", 0) for each in results) > FOLD_LIMIT_BYTES:
             return False
         for value, constant in zip(node.outputs, results, strict=False):
@@ -170,6 +180,20 @@ class _Scope:
             return Value(name)
         tensor = declared.tensor_type
         return Value(name, _dtype(tensor.elem_type), _shape(tensor))
+
+
+def _graphs(proto: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
+    """The subgraphs of a node, and those within them."""
+    for attribute in proto.attribute:
+        if attribute.type == onnx.AttributeProto.GRAPH:
+            yield attribute.g
+            for node in attribute.g.node:
+                yield from _graphs(node)
+
+
+def _is_random(proto: onnx.NodeProto) -> bool:
+    inner = (node.op_type for graph in _graphs(proto) for node in graph.node)
+    return not _NEVER_FOLDED.isdisjoint((proto.op_type, *inner))
 
 
 def _dtype(elem_type: int) -> np.dtype[Any] | None:

@@ -137,9 +137,10 @@ def post_transform(name: str, dtype: Any) -> tuple[bool, Function | None]:
 def _affine(node: Node, dtype: Any, rows: int, signs: Any = 1) -> Function | None:
     """x W + b of a linear model, with these signs; the number of features follows from the coefficients."""
     coefficients = np.array(node.get("coefficients", []), dtype)
-    intercepts = np.array(node.get("intercepts") or [0], dtype) * np.asarray(signs, dtype)
+    intercepts = np.array(node.get("intercepts") or [0], dtype)
     if not rows or coefficients.size % rows or intercepts.size not in (1, rows):
         return None
+    intercepts = intercepts * np.asarray(signs, dtype)
     weights = np.ascontiguousarray(coefficients.reshape(rows, -1).T * np.asarray(signs, dtype))
     has_intercepts = bool(intercepts.any())
 
@@ -178,6 +179,8 @@ def make_linear_classifier(node: Node) -> Kernel | None:
     # Two classes may share one vector of coefficients: its score counts against the first class.
     single = len(labels) == 2 and (size == width if width else len(node.get("intercepts") or []) == 1)
     if width is not None and size != width * (1 if single else len(labels)):
+        return None
+    if width is None and len(labels) == 2 and not node.get("intercepts"):
         return None
     signs = np.array([-1, 1] if single else [1] * len(labels), dtype)
     if name == "LOGISTIC":
