@@ -44,6 +44,12 @@ class Compiler:
             self.model = inliner.inline_local_functions(self.model)
         self.model = _inferred(self.model)
 
+    @property
+    def lowered(self) -> Lowered:
+        """The graph as steps, with no initialiser overridden."""
+        self.program()
+        return self._lowered[frozenset()]
+
     def program(self, overridden: Iterable[str] = (), mode: Mode = "run") -> Program:
         """The compiled graph; initialisers in `overridden` are parameters, all others are bound."""
         chosen = frozenset(overridden)
@@ -86,8 +92,8 @@ class _Writer:
         self.bound: dict[str, Any] = {"asarray": np.asarray, "clock": time.perf_counter_ns}
         self._names: dict[int, str] = {}
         self._functions: dict[int, str] = {}
-        self._roots = _memory_of(lowered)
-        self._last_use = _last_uses(lowered)
+        self._roots = memory_of(lowered)
+        self._last_use = last_uses(lowered)
 
     def source(self) -> str:
         parameters = ", ".join(self._name(value) for value in self._lowered.inputs)
@@ -180,7 +186,7 @@ _NOT_OURS = 0
 """Memory of the caller, of a constant, or that a body has seen: it is never overwritten."""
 
 
-def _memory_of(lowered: Lowered) -> dict[int, frozenset[int]]:
+def memory_of(lowered: Lowered) -> dict[int, frozenset[int]]:
     """Whose memory each value may share: its own for fresh results, that of all inputs for views."""
     not_ours = frozenset((_NOT_OURS,))
     roots: dict[int, frozenset[int]] = {id(value): not_ours for value in lowered.inputs}
@@ -196,7 +202,7 @@ def _memory_of(lowered: Lowered) -> dict[int, frozenset[int]]:
     return roots
 
 
-def _last_uses(lowered: Lowered) -> dict[int, int]:
+def last_uses(lowered: Lowered) -> dict[int, int]:
     """The step after which each value is no longer read; outputs are read for ever."""
     last: dict[int, int] = {}
     for index, step in enumerate(lowered.steps):

@@ -11,6 +11,7 @@ import onnx
 
 from onnxperf.runtimes.base import Arrays, Call, Session, cast_feeds
 from onnxperf.runtimes.numpy.compile import Compiler, Program
+from onnxperf.runtimes.numpy.lower import Lowered
 
 
 class NumpySession(Session):
@@ -29,6 +30,11 @@ class NumpySession(Session):
     def source(self) -> str:
         """The Python source that the model became."""
         return self._compiler.program().source
+
+    @property
+    def lowered(self) -> Lowered:
+        """The graph as steps."""
+        return self._compiler.lowered
 
     @property
     def fallbacks(self) -> tuple[str, ...]:

@@ -227,6 +227,9 @@ def _power(beta: float) -> Callable[[Any], Any]:
     return three_quarters
 
 
+_LRN_ELEMENTS = 1 << 16
+
+
 @kernel("LRN")
 def make_lrn(node: Node) -> Kernel | None:
     """Every element divided by the energy of its neighbouring channels."""
@@ -237,7 +240,7 @@ def make_lrn(node: Node) -> Kernel | None:
     alpha, bias = dtype.type(node.get("alpha", 1e-4) / size), dtype.type(node.get("bias", 1.0))
     before, after = (size - 1) // 2, size // 2
 
-    def normalise(x: Any) -> Any:
+    def energies(x: Any) -> Any:
         squares = np.square(x)
         squares *= alpha
         energy = squares + bias
@@ -246,6 +249,17 @@ def make_lrn(node: Node) -> Kernel | None:
             energy[:, shift:] += squares[:, :-shift]
         for shift in range(1, min(after, x.shape[1] - 1) + 1):
             energy[:, :-shift] += squares[:, shift:]
-        return np.divide(x, power(energy), squares)
+        return power(energy)
+
+    def normalise(x: Any) -> Any:
+        images, channels = x.shape[:2]
+        flat = x.reshape(images, channels, -1)
+        result = np.empty(flat.shape, dtype)
+        # Places do not see each other, so a part of them at a time keeps temporaries small and in the cache.
+        step = max(1, _LRN_ELEMENTS // max(1, images * channels))
+        for start in range(0, flat.shape[2], step):
+            part = flat[:, :, start : start + step]
+            np.divide(part, energies(part), result[:, :, start : start + step])
+        return result.reshape(x.shape)
 
     return Kernel(normalise, "fresh")
