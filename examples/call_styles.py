@@ -1,4 +1,4 @@
-"""Which way of calling onnxruntime is fastest for a small model, against scikit-learn and onnx's own evaluator?
+"""Which way of calling onnxruntime is fastest for a small model, against scikit-learn and runtimes in Python?
 
 Trains a linear regression, converts it to three ONNX operators, and races every call style on 1000 rows. Prints the
 table, in seconds for blocks of 250 calls as notebooks usually show it, and draws the chart.
@@ -30,7 +30,7 @@ def main() -> None:
     result = onnxperf.bench(
         onx,
         call="all",
-        runtime=["ort", "reference"],
+        runtime=["ort", "numpy", "reference"],
         feeds={"X": X},
         against={"skl": model.predict},
         baseline="skl",
