@@ -233,7 +233,7 @@ def beside(repeats: int = 7) -> list[str]:
     ]
 
 
-def timeit(rounds: int = 600) -> list[str]:
+def timeit(rounds: int = 2000) -> list[str]:
     """The mean of a call of about 5 us, by the race and by timeit, in turn in the same worker."""
     with tempfile.TemporaryDirectory() as folder:
         file, number = Path(folder) / "timeit.txt", 550
