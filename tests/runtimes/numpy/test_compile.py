@@ -234,3 +234,21 @@ def test_a_body_in_the_reference_evaluator_sees_constants_of_the_outer_graph() -
     expected: Any = ReferenceEvaluator(model).run(None, feeds)
     for theirs, ours in zip(expected, run(NumpySession(model), **feeds), strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+def test_outputs_that_are_constants_are_among_all_tensors() -> None:
+    session = session_of("g (float[2] X) => (float[2] Y, float[2] Z) <float[2] W = {1, 2}> { Z = Exp(W)  Y = Neg(X) }")
+    tensors = session.intermediates({"X": np.zeros(2, np.float32)})
+    assert list(tensors) == ["X", "Y", "Z"]
+    np.testing.assert_allclose(tensors["Z"], np.exp([1, 2]), rtol=1e-6)
+
+
+def test_local_functions_become_part_of_the_function() -> None:
+    model = parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+        g (float[2] X) => (float[2] Y) { Y = local.twice(X) }
+        <domain: "local", opset_import: ["" : 17]> twice (a) => (b) { b = Add(a, a) }"""
+    )
+    session = NumpySession(model)
+    assert session.fallbacks == ()
+    assert run(session, X=np.array([1, 2], np.float32))[0].tolist() == [2, 4]

@@ -24,9 +24,11 @@ class Program:
 
     source: str
     function: Callable[..., Any]
-    """In mode `run` a list of outputs; in mode `keep` all values by name; in mode `time` the clock after every node."""
+    """Returns outputs (mode `run`), all values (mode `keep`), or the clock after every node (mode `time`), as a list."""
     parameters: tuple[str, ...]
     steps: list[Step]
+    kept: tuple[str, ...]
+    """Names of the values that mode `keep` returns."""
 
 
 @dataclass(eq=False)
@@ -80,7 +82,9 @@ def emit(lowered: Lowered, mode: Mode) -> Program:
     source = writer.source()
     code = compile(source, "<onnxperf numpy runtime>", "exec")
     exec(code, writer.bound)  # noqa: S102 - the source is ours: no name of the model is in it
-    return Program(source, writer.bound["run"], tuple(v.name for v in lowered.inputs), lowered.steps)
+    return Program(
+        source, writer.bound["run"], tuple(v.name for v in lowered.inputs), lowered.steps, tuple(kept_values(lowered))
+    )
 
 
 class _Writer:
@@ -110,12 +114,8 @@ class _Writer:
         if self._mode == "time":
             return "times"
         if self._mode == "keep":
-            kept = [v for v in self._lowered.inputs if v.constant is None]
-            kept += [v for step in self._lowered.steps for v in step.outputs if v is not None]
-            kept += [v for v in self._lowered.outputs if v.constant is not None]
-            unique = {v.name: v for v in kept}
             # Values leave in order; their names, which are the model's, never enter the source.
-            return "[" + ", ".join(self._name(v) for v in unique.values()) + "]"
+            return "[" + ", ".join(self._name(value) for value in kept_values(self._lowered).values()) + "]"
         return "[" + ", ".join(map(self._output, self._lowered.outputs)) + "]"
 
     def _output(self, value: Value) -> str:
@@ -180,6 +180,13 @@ class _Writer:
             self._functions[id(function)] = name
             self.bound[name] = function
         return self._functions[id(function)]
+
+
+def kept_values(lowered: Lowered) -> dict[str, Value]:
+    """What mode `keep` returns: inputs, every result in the order of the graph, and outputs that are constants."""
+    results = [value for step in lowered.steps for value in step.outputs if value is not None]
+    constants = [value for value in lowered.outputs if value.constant is not None]
+    return {value.name: value for value in (*lowered.inputs, *results, *constants)}
 
 
 _NOT_OURS = 0

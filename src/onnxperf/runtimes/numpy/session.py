@@ -52,10 +52,7 @@ class NumpySession(Session):
     def intermediates(self, feeds: Arrays) -> dict[str, Any]:
         """Every tensor of a run by name, in the order of the graph."""
         program = self._compiler.program(self._overridden(feeds), "keep")
-        names = list(program.parameters)
-        names += [v.name for step in program.steps for v in step.outputs if v is not None]
-        values = program.function(*_ordered(program, feeds))
-        return dict(zip(dict.fromkeys(names), values, strict=False))
+        return dict(zip(program.kept, program.function(*_ordered(program, feeds)), strict=True))
 
     def node_times(self, feeds: Arrays, repeat: int) -> list[dict[str, Any]]:
         """A row per node that is computed in every run: where it is, what it is, and how long it takes."""
