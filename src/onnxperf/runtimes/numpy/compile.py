@@ -24,7 +24,7 @@ class Program:
 
     source: str
     function: Callable[..., Any]
-    """Returns outputs (mode `run`), all values (mode `keep`), or the clock after every node (mode `time`), as a list."""
+    """Returns a list: outputs (mode `run`), all values (mode `keep`), or the clock after every node (mode `time`)."""
     parameters: tuple[str, ...]
     steps: list[Step]
     kept: tuple[str, ...]
