@@ -23,6 +23,7 @@ lint: $(VENV)/dev.ok
 benchmarks: $(VENV)/dev.ok
 	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.fidelity
+	$(BIN)/python -m benchmarks.numpy_runtime
 
 examples: $(VENV)/dev.ok
 	$(BIN)/python examples/call_styles.py

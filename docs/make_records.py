@@ -9,12 +9,12 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "onnxperf" / "records.py"
 PAGE = Path(__file__).with_name("records.md")
-EXPORTED = ("Bench", "Case", "Subject", "Block", "Machine")
+EXPORTED = ("Bench", "Case", "Subject", "Block", "Machine", "Check", "Difference", "NodeDifference")
 HEAD = """# Records
 
-What `onnxperf bench --json` writes is a `Bench`. Times end in `_ns` (nanoseconds), sizes in `_bytes`; what is unknown
-is `null`. `version` changes when a field changes its meaning or disappears, not when one is added.
-`onnxperf.render.export.from_json` reads the file back, typed.
+What `onnxperf bench --json` writes is a `Bench`, what `onnxperf check --json` writes a `Check`. Times
+end in `_ns` (nanoseconds), sizes in `_bytes`; what is unknown is `null`. `version` changes when a field changes its meaning or disappears, not when one is added.
+`onnxperf.render.export.from_json` reads a `Bench` back, typed.
 
 Status: `ok`, `differs`, `failed`, `timeout`, `oom`, `crashed`, `skipped` (and `pending`, `running`).
 Verdict: `baseline`, `faster`, `slower`, `equivalent`, `undecided`.

@@ -148,8 +148,3 @@ def find_kernel(node: Node) -> Kernel | None:
     domain = "" if node.proto.domain == "ai.onnx" else str(node.proto.domain)
     entries = [e for e in _REGISTRY.get((domain, node.op), []) if e.since <= node.version]
     return entries[-1].maker(node) if entries else None
-
-
-def covered_operators() -> set[tuple[str, str]]:
-    """Domain and name of every operator that has a kernel of ours."""
-    return set(_REGISTRY)
