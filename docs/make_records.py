@@ -13,7 +13,8 @@ EXPORTED = ("Bench", "Case", "Subject", "Block", "Machine", "Check", "Difference
 HEAD = """# Records
 
 What `onnxperf bench --json` writes is a `Bench`, what `onnxperf check --json` writes a `Check`. Times
-end in `_ns` (nanoseconds), sizes in `_bytes`; what is unknown is `null`. `version` changes when a field changes its meaning or disappears, not when one is added.
+end in `_ns` (nanoseconds), sizes in `_bytes`; what is unknown is `null`. `version` changes when a
+field changes its meaning or disappears, not when one is added.
 `onnxperf.render.export.from_json` reads a `Bench` back, typed.
 
 Status: `ok`, `differs`, `failed`, `timeout`, `oom`, `crashed`, `skipped` (and `pending`, `running`).

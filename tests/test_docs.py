@@ -50,3 +50,9 @@ def test_every_option_of_bench_is_on_its_page(capsys: pytest.CaptureFixture[str]
     options = set(re.findall(r"--[a-z][a-z-]+", capsys.readouterr().out)) - {"--help", "--version", "--debug"}
     page = (ROOT / "docs" / "bench.md").read_text(encoding="utf-8")
     assert sorted(option for option in options if option not in page) == []
+
+
+def test_the_overview_says_what_every_command_is_for(capsys: pytest.CaptureFixture[str]) -> None:
+    app(["--help"], result_action="return_value")
+    overview = capsys.readouterr().out
+    assert all(re.search(rf"│ {command} +[A-Z]\w+ ", overview) for command in COMMANDS)

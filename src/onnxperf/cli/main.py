@@ -9,6 +9,10 @@ from importlib.metadata import version
 
 from cyclopts import App, CycloptsError
 
+from onnxperf.cli.bench import bench
+from onnxperf.cli.check import check
+from onnxperf.cli.demo import demo
+from onnxperf.cli.doctor import doctor
 from onnxperf.cli.output import BAD_INPUT, INTERRUPTED, PARTIAL
 from onnxperf.errors import OnnxperfError
 
@@ -17,10 +21,8 @@ app = App(
     help="How fast an ONNX model runs, where its time goes, and what would make it faster.",
     version=lambda: version("onnxperf"),
 )
-app.command("onnxperf.cli.bench:bench", name="bench")
-app.command("onnxperf.cli.check:check", name="check")
-app.command("onnxperf.cli.doctor:doctor", name="doctor")
-app.command("onnxperf.cli.demo:demo", name="demo")
+for _command in (bench, check, demo, doctor):  # their modules are light: what they call is imported when they run
+    app.command(_command)
 
 
 def main() -> None:
