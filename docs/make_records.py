@@ -7,13 +7,19 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
-SOURCE = Path(__file__).parents[1] / "src" / "onnxperf" / "records.py"
+SOURCE = Path(__file__).parents[1] / "src" / "onnxperf" / "records"
 PAGE = Path(__file__).with_name("records.md")
-EXPORTED = ("Bench", "Case", "Subject", "Block", "Machine", "Check", "Difference", "NodeDifference")
+EXPORTED = (
+    *("Bench", "Case", "Subject", "Block", "Machine"),
+    *("Check", "Difference", "NodeDifference"),
+    *("Profile", "OperatorTime", "NodeTime", "SourceTime", "SourceGroup", "SessionOptions"),
+    *("Diff", "DiffRow"),
+)
 HEAD = """# Records
 
-What `onnxperf bench --json` writes is a `Bench`, what `onnxperf check --json` writes a `Check`. Times
-end in `_ns` (nanoseconds), sizes in `_bytes`; what is unknown is `null`. `version` changes when a
+`onnxperf bench --json` writes a `Bench`, `onnxperf check --json` a `Check`, `onnxperf profile --json` a
+`Profile` and `onnxperf diff --json` a `Diff`. Times end in `_ns` (nanoseconds) or `_us` (microseconds, as
+onnxruntime's traces have them), sizes in `_bytes`; what is unknown is `null`. `version` changes when a
 field changes its meaning or disappears, not when one is added.
 `onnxperf.render.export.from_json` reads a `Bench` back, typed.
 
@@ -24,9 +30,14 @@ Verdict: `baseline`, `faster`, `slower`, `equivalent`, `undecided`.
 
 def page() -> str:
     """The whole page."""
-    tree = ast.parse(SOURCE.read_text(encoding="utf-8"))
-    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-    return "\n".join([HEAD, *("\n".join(_section(classes[name])) for name in EXPORTED)])
+    records = classes()
+    return "\n".join([HEAD, *("\n".join(_section(records[name])) for name in EXPORTED)])
+
+
+def classes() -> dict[str, ast.ClassDef]:
+    """Every record by its name."""
+    trees = (ast.parse(file.read_text(encoding="utf-8")) for file in sorted(SOURCE.glob("*.py")))
+    return {node.name: node for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)}
 
 
 def fields(record: ast.ClassDef) -> Iterator[tuple[str, str, str]]:

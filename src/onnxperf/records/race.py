@@ -1,4 +1,4 @@
-"""Frozen records that pass between the rooms; every field says its unit, and the exported ones are versioned."""
+"""What a race measured: subjects, their blocks, and the machine."""
 
 from __future__ import annotations
 
@@ -42,76 +42,7 @@ SUBJECT_COLUMNS = (
 
 Status = Literal["pending", "running", "ok", "differs", "failed", "timeout", "oom", "crashed", "skipped"]
 Verdict = Literal["baseline", "faster", "slower", "equivalent", "undecided"]
-OptLevel = Literal["disable", "basic", "extended", "layout", "all"]
 Scalar = str | int | float | bool | None
-
-
-# ---------------------------------------------------------------- what was asked
-
-
-class SessionOptions(Struct, frozen=True, kw_only=True):
-    """How a runtime is set up."""
-
-    threads: int | None = None
-    """Threads of every subject; None means all usable cores, and is made a number before anything starts."""
-    provider: str = "cpu"
-    """Execution provider: cpu, cuda… or onnxruntime's own name."""
-    opt_level: OptLevel = "all"
-    """Graph optimisation level of onnxruntime."""
-    options: dict[str, str] = {}
-    """Any session config entry of onnxruntime."""
-
-
-class InputOptions(Struct, frozen=True, kw_only=True):
-    """How inputs are made where none are given."""
-
-    seed: int = 0
-    """Seed of the random inputs."""
-    dims: dict[str, int] = {}
-    """Sizes by symbolic name ("batch") or by input and axis ("X.0")."""
-    shapes: dict[str, tuple[int, ...]] = {}
-    """Whole shapes by input name."""
-    ranges: dict[str, tuple[float, float]] = {}
-    """Smallest and largest value by input name, both included."""
-    cast: bool = False
-    """Cast given inputs to the model's types inside the timed call."""
-
-
-class RaceOptions(Struct, frozen=True, kw_only=True):
-    """How subjects are measured and compared."""
-
-    baseline: str | None = None
-    """Name of the subject that the others are compared with; the first unless named."""
-    time: float | None = None
-    """Seconds of measuring; None means 6, or more where 20 rounds need more."""
-    min_effect: float = 0.01
-    """Smallest relative difference that matters."""
-    warmup: float = 0.1
-    """Seconds of untimed calls before a subject's first block of each launch."""
-    timeout: float = 120.0
-    """Seconds that one step of a worker (loading, a block) may take."""
-    blocks: int | None = None
-    """Rounds, fixed by hand."""
-    calls: int | None = None
-    """Calls per block, fixed by hand."""
-    seed: int = 0
-    """Seed of the order of the subjects and of the bootstrap."""
-    check_finite: bool = False
-    """Let scikit-learn check its inputs for NaN and infinity, as it does by default."""
-
-
-class Signature(Struct, frozen=True, kw_only=True):
-    """One input or output as a model declares it."""
-
-    name: str
-    kind: Literal["tensor", "sequence", "map", "optional", "sparse"] = "tensor"
-    dtype: str = "float32"
-    """Numpy's name of the element type (ml_dtypes' for bfloat16, float8… and int4), or "string"."""
-    shape: tuple[int | str | None, ...] | None = None
-    """A size, a symbolic name or None for each axis; None altogether when even the rank is unknown."""
-
-
-# ---------------------------------------------------------------- what was measured
 
 
 class Block(Struct, frozen=True, kw_only=True):
@@ -265,76 +196,3 @@ class Bench(Struct, frozen=True, kw_only=True):
     """The command line, or the call in Python."""
     cases: tuple[Case, ...]
     """One per race; a plain bench has one."""
-
-
-# ---------------------------------------------------------------- what was compared
-
-
-class Difference(Struct, frozen=True, kw_only=True):
-    """How one output of two subjects compares; the second one is the yardstick."""
-
-    name: str
-    """Name of the output."""
-    equal: bool
-    """Every element is within the tolerances."""
-    elements: int = 0
-    """Elements that were compared."""
-    differing: int = 0
-    """Elements outside the tolerances."""
-    max_absolute: float | None = None
-    """Largest absolute difference of finite numbers."""
-    max_relative: float | None = None
-    """Largest difference of finite numbers, relative to the second one's."""
-    max_ulp: float | None = None
-    """Largest distance in representable numbers of the type."""
-    nans: tuple[int, int] = (0, 0)
-    """NaNs in the first and in the second."""
-    infinities: tuple[int, int] = (0, 0)
-    """Infinities in the first and in the second."""
-    reason: str = ""
-    """What differs besides numbers: shapes, types, lengths, keys."""
-
-
-class NodeDifference(Struct, frozen=True, kw_only=True):
-    """The first node, in the order of the graph, whose output differs."""
-
-    index: int
-    """Place in the graph, from 0."""
-    name: str
-    """Its name; may be empty."""
-    operator: str
-    """Its type, with its domain if that is not ONNX's own."""
-    inputs: tuple[str, ...]
-    """Names of its inputs, which are still equal."""
-    difference: Difference
-    """Of its first output that differs."""
-    saved: str | None = None
-    """File with its inputs and outputs, if they were saved."""
-
-
-class Check(Struct, frozen=True, kw_only=True):
-    """What `onnxperf check` found."""
-
-    version: int = FORMAT_VERSION
-    """Version of this format."""
-    model: str
-    """Label of the model."""
-    first: str
-    """What was checked."""
-    second: str
-    """What it was compared with."""
-    rtol: float
-    """Relative tolerance."""
-    atol: float
-    """Absolute tolerance."""
-    outputs: tuple[Difference, ...]
-    """One per output."""
-    node: NodeDifference | None = None
-    """Where the difference begins, if that was asked for."""
-    notes: tuple[str, ...] = ()
-    """What a reader must know."""
-
-    @property
-    def equal(self) -> bool:
-        """All outputs agree."""
-        return all(output.equal for output in self.outputs)

@@ -1,0 +1,71 @@
+"""What was asked for: how sessions are set up, inputs made and subjects raced."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+OptLevel = Literal["disable", "basic", "extended", "layout", "all"]
+
+
+class SessionOptions(Struct, frozen=True, kw_only=True):
+    """How a runtime is set up."""
+
+    threads: int | None = None
+    """Threads of every subject; None means all usable cores, and is made a number before anything starts."""
+    provider: str = "cpu"
+    """Execution provider: cpu, cuda… or onnxruntime's own name."""
+    opt_level: OptLevel = "all"
+    """Graph optimisation level of onnxruntime."""
+    options: dict[str, str] = {}
+    """Any session config entry of onnxruntime."""
+
+
+class InputOptions(Struct, frozen=True, kw_only=True):
+    """How inputs are made where none are given."""
+
+    seed: int = 0
+    """Seed of the random inputs."""
+    dims: dict[str, int] = {}
+    """Sizes by symbolic name ("batch") or by input and axis ("X.0")."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    """Whole shapes by input name."""
+    ranges: dict[str, tuple[float, float]] = {}
+    """Smallest and largest value by input name, both included."""
+    cast: bool = False
+    """Cast given inputs to the model's types inside the timed call."""
+
+
+class RaceOptions(Struct, frozen=True, kw_only=True):
+    """How subjects are measured and compared."""
+
+    baseline: str | None = None
+    """Name of the subject that the others are compared with; the first unless named."""
+    time: float | None = None
+    """Seconds of measuring; None means 6, or more where 20 rounds need more."""
+    min_effect: float = 0.01
+    """Smallest relative difference that matters."""
+    warmup: float = 0.1
+    """Seconds of untimed calls before a subject's first block of each launch."""
+    timeout: float = 120.0
+    """Seconds that one step of a worker (loading, a block) may take."""
+    blocks: int | None = None
+    """Rounds, fixed by hand."""
+    calls: int | None = None
+    """Calls per block, fixed by hand."""
+    seed: int = 0
+    """Seed of the order of the subjects and of the bootstrap."""
+    check_finite: bool = False
+    """Let scikit-learn check its inputs for NaN and infinity, as it does by default."""
+
+
+class Signature(Struct, frozen=True, kw_only=True):
+    """One input or output as a model declares it."""
+
+    name: str
+    kind: Literal["tensor", "sequence", "map", "optional", "sparse"] = "tensor"
+    dtype: str = "float32"
+    """Numpy's name of the element type (ml_dtypes' for bfloat16, float8… and int4), or "string"."""
+    shape: tuple[int | str | None, ...] | None = None
+    """A size, a symbolic name or None for each axis; None altogether when even the rank is unknown."""

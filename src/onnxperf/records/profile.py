@@ -1,0 +1,190 @@
+"""What a trace says: time per operator, per node and per node of the original model; and how two traces differ."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from onnxperf.records.options import SessionOptions
+from onnxperf.records.race import FORMAT_VERSION, Case, Machine
+from onnxperf.records.trace import TensorTypes
+
+GroupKind = Literal["kept", "fused", "inserted", "folded", "duplicate", "removed", "unattributed"]
+Side = Literal["=", "-", "+"]
+
+
+class OperatorTime(Struct, frozen=True, kw_only=True):
+    """All nodes of one operator type."""
+
+    op_name: str
+    """Operator type."""
+    nodes: int
+    """Distinct nodes, bodies of control flow included."""
+    calls: int
+    """Executions over all iterations."""
+    self_us: tuple[int, ...]
+    """Time in each iteration, without what ran inside (bodies of If, Loop and Scan)."""
+    total_us: tuple[int, ...]
+    """Time in each iteration, bodies included; an operator inside another of its type counts twice here."""
+
+
+class NodeTime(Struct, frozen=True, kw_only=True):
+    """One node of the graph that onnxruntime executed."""
+
+    name: str
+    """Its name; where it had none, the operator type and a number."""
+    path: tuple[str, ...] = ()
+    """Nodes whose bodies it is in, the outermost first."""
+    op_name: str
+    """Operator type."""
+    provider: str = ""
+    """Execution provider, in onnxruntime's words."""
+    inputs: TensorTypes = ()
+    """Types and shapes of its inputs in its first execution."""
+    outputs: TensorTypes = ()
+    """Types and shapes of its outputs in its first execution."""
+    shapes: int = 1
+    """Different combinations of shapes that it met."""
+    tensors: tuple[str, ...] = ()
+    """Names of its outputs, where the executed graph is known."""
+    calls: int
+    """Executions over all iterations."""
+    self_us: tuple[int, ...]
+    """Time in each iteration, without what ran inside."""
+    total_us: tuple[int, ...]
+    """Time in each iteration, bodies included."""
+    kernel_us: int | None = None
+    """Time of the kernels that it launched on another device, over all iterations, where the trace tells."""
+
+
+class SourceGroup(Struct, frozen=True, kw_only=True):
+    """Nodes of the original model, and the nodes of the executed one that do their work."""
+
+    kind: GroupKind
+    """kept: the same node; fused: several nodes, or another operator; inserted: executed, but in no original
+    (reorders, casts, copies); folded: computed once, when the model was loaded; duplicate: the same as another
+    node, which was kept; removed: had no effect; unattributed: nothing tells where it comes from."""
+    path: tuple[str, ...] = ()
+    """Nodes whose bodies it is in, the outermost first."""
+    sources: tuple[str, ...] = ()
+    """Names of the original nodes (operator type and position where they have none), in the order of the file."""
+    source_ops: tuple[str, ...] = ()
+    """Their operator types."""
+    executed: tuple[str, ...] = ()
+    """Names of the executed nodes."""
+    executed_ops: tuple[str, ...] = ()
+    """Their operator types."""
+    same_as: str = ""
+    """Of a duplicate: the node that was kept."""
+
+
+class SourceTime(Struct, frozen=True, kw_only=True):
+    """The time that a group of original nodes costs."""
+
+    group: SourceGroup
+    """Who is in it."""
+    calls: int
+    """Executions of its executed nodes over all iterations."""
+    self_us: tuple[int, ...]
+    """Time in each iteration."""
+
+
+class Profile(Struct, frozen=True, kw_only=True):
+    """What `onnxperf profile` found: the document that --json writes."""
+
+    version: int = FORMAT_VERSION
+    """Version of this format."""
+    model: str
+    """Label of the model or of the trace."""
+    fingerprint: str = ""
+    """Hash of the model's file and its external data, if there was a model."""
+    machine: Machine | None = None
+    """Where it was measured; null for a trace that was made elsewhere."""
+    session: SessionOptions | None = None
+    """How the session was set up, if we did that."""
+    command: str = ""
+    """The command line, or the call in Python."""
+    events: int
+    """Events in the trace."""
+    iterations: int
+    """Complete inferences in it."""
+    loading_us: int | None = None
+    """Reading the model."""
+    initialization_us: int | None = None
+    """Building the session; with a model, this includes writing down the optimised graph."""
+    run_us: tuple[int, ...] = ()
+    """Each inference as the trace tells it, the first one first."""
+    executor_us: tuple[int, ...] = ()
+    """The part of each inference inside the executor."""
+    profiled_ns: float | None = None
+    """Median time of a call with the profiler on, seen from outside, the first one left out."""
+    unprofiled_ns: float | None = None
+    """Median time of a call without the profiler, measured in turn with it."""
+    operators: tuple[OperatorTime, ...] = ()
+    """Time per operator type, the most costly first."""
+    nodes: tuple[NodeTime, ...] = ()
+    """Time per node, in the order of execution."""
+    sources: tuple[SourceTime, ...] = ()
+    """Time per group of nodes of the original model, where that is known, the most costly first."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know."""
+    answer: str = ""
+    """The result in one plain sentence."""
+
+    @property
+    def overhead(self) -> float | None:
+        """Profiled time / unprofiled time."""
+        return self.profiled_ns / self.unprofiled_ns if self.profiled_ns and self.unprofiled_ns else None
+
+
+class DiffRow(Struct, frozen=True, kw_only=True):
+    """A node of two profiles, or of one of them."""
+
+    side: Side
+    """= in both, - only in the first, + only in the second."""
+    label: str
+    """Side, provider, operator, types, shapes and number in one word."""
+    op_name: str
+    """Operator type."""
+    provider: str
+    """Execution provider, in onnxruntime's words."""
+    inputs: TensorTypes
+    """Types and shapes of the inputs."""
+    outputs: TensorTypes
+    """Types and shapes of the outputs."""
+    idx: int
+    """Number among the nodes of the same operator, types, shapes and provider, from 0."""
+    path: tuple[str, ...] = ()
+    """Nodes whose bodies it is in."""
+    base_name: str = ""
+    """Name of the node in the first profile."""
+    opti_name: str = ""
+    """Name of the node in the second profile."""
+    base_us: tuple[int, ...] = ()
+    """Self time in each iteration of the first profile."""
+    opti_us: tuple[int, ...] = ()
+    """Self time in each iteration of the second profile."""
+    noise: bool = False
+    """In both, and their times do not differ by more than the iterations among themselves."""
+
+
+class Diff(Struct, frozen=True, kw_only=True):
+    """What `onnxperf diff` found: the document that --json writes."""
+
+    version: int = FORMAT_VERSION
+    """Version of this format."""
+    base: Profile
+    """The first side."""
+    opti: Profile
+    """The second side."""
+    rows: tuple[DiffRow, ...]
+    """Their nodes, aligned; in the order of execution."""
+    race: Case | None = None
+    """Both sides raced without the profiler, where both can be run: the verdict comes from here."""
+    command: str = ""
+    """The command line, or the call in Python."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know."""
+    answer: str = ""
+    """The result in one plain sentence."""
