@@ -14,6 +14,7 @@ EXPORTED = (
     *("Check", "Difference", "NodeDifference"),
     *("Profile", "OperatorTime", "NodeTime", "SourceTime", "SourceGroup", "SessionOptions"),
     *("Diff", "DiffRow"),
+    "Optimization",
 )
 HEAD = """# Records
 

@@ -19,10 +19,11 @@ ROOMS: dict[str, set[str]] = {
     "model": {"records", "errors"},
     "runtimes": {"model", "records", "errors"},
     "measure": {"runtimes", "model", "records", "errors"},
+    "contraction": {"measure", "runtimes", "model", "records", "errors"},
     "analyze": {"records", "errors"},
     "render": {"records", "errors"},
-    "results": {"render", "records", "errors"},
-    "api": {"results", "render", "analyze", "measure", "runtimes", "model", "records", "errors"},
+    "results": {"render", "analyze", "records", "errors"},
+    "api": {"contraction", "results", "render", "analyze", "measure", "runtimes", "model", "records", "errors"},
     "cli": {"api", "render", "results", "records", "errors"},
 }
 DOORS = {"__init__", "__main__"}

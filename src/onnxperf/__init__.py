@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from onnxperf.api.bench import bench
     from onnxperf.api.check import check
+    from onnxperf.api.diff import diff
     from onnxperf.api.doctor import doctor
     from onnxperf.api.load import load
+    from onnxperf.api.optimize import optimize
+    from onnxperf.api.profile import profile
     from onnxperf.errors import BadFeed, BadInput, BadModel, BadOption, MissingExtra, OnnxperfError
     from onnxperf.results.bench import BenchResult
     from onnxperf.results.check import CheckResult
+    from onnxperf.results.diff import DiffResult
     from onnxperf.results.doctor import DoctorResult
+    from onnxperf.results.optimize import OptimizeResult
+    from onnxperf.results.profile import ProfileResult
     from onnxperf.runtimes.base import Runner
 
 __all__ = [
@@ -23,25 +29,37 @@ __all__ = [
     "BadOption",
     "BenchResult",
     "CheckResult",
+    "DiffResult",
     "DoctorResult",
     "MissingExtra",
     "OnnxperfError",
+    "OptimizeResult",
+    "ProfileResult",
     "Runner",
     "bench",
     "check",
+    "diff",
     "doctor",
     "load",
+    "optimize",
+    "profile",
 ]
 
 _HOMES = {
     "BenchResult": "results.bench",
     "CheckResult": "results.check",
+    "DiffResult": "results.diff",
     "DoctorResult": "results.doctor",
+    "OptimizeResult": "results.optimize",
+    "ProfileResult": "results.profile",
     "Runner": "runtimes.base",
     "bench": "api.bench",
     "check": "api.check",
+    "diff": "api.diff",
     "doctor": "api.doctor",
     "load": "api.load",
+    "optimize": "api.optimize",
+    "profile": "api.profile",
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from onnxperf.measure.messages import Crew, FunctionSubject, Loaded, ModelSubject, Prepared
 from onnxperf.records import Scalar
@@ -46,6 +47,8 @@ class Yard:
     steps: dict[tuple[str, str], int] = field(default_factory=dict)
     places: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
     """Whose calls were timed on which processors; none means that the worker may use all."""
+    recorded: dict[str, int] = field(default_factory=dict)
+    """Calls of each subject that its trace would hold, the first one included."""
 
     def launch(self, crew: Crew) -> FakeWorker:
         worker = FakeWorker(self, crew, len(self.workers))
@@ -117,6 +120,16 @@ class FakeWorker:
         self._must_be_prepared(subject)
         self._yard.clock.spend(warm_ns)
         return [self._yard.clock.spend(self._call_ns(name)) for _ in range(calls)]
+
+    def call_each(self, subject: int, calls: int) -> list[int]:
+        name = self._step("call_each", subject)
+        self._must_be_prepared(subject)
+        self._yard.recorded[name] = self._yard.recorded.get(name, 1) + calls
+        return [self._yard.clock.spend(self._call_ns(name)) for _ in range(calls)]
+
+    def end_recording(self) -> Path:
+        self._must_be_at_its_turn()
+        return Path(f"{self.crew.runtime}.json")
 
     def move_to(self, cpus: tuple[int, ...]) -> None:
         self._must_be_at_its_turn()

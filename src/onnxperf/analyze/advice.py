@@ -15,7 +15,7 @@ def answer(subjects: Sequence[Subject], baseline: str | None, min_effect: float,
         return "No subject could be measured."
     rivals = [subject for subject in subjects if subject is not base and subject.speedup is not None]
     if not rivals:
-        return f"{base.name} takes {_time(base.median_ns)} per call (median of {len(base.blocks)} blocks)."
+        return f"{base.name} takes {time_text(base.median_ns)} per call (median of {len(base.blocks)} blocks)."
     if len(rivals) == 1:
         return _about_one(rivals[0], base, min_effect, time_s)
     return _about_many(rivals, base, min_effect)
@@ -78,7 +78,8 @@ def _more_time(subject: Subject, min_effect: float, time_s: float) -> str:
     return f"--time {math.ceil(needed)} would probably tell"
 
 
-def _time(ns: float) -> str:
+def time_text(ns: float) -> str:
+    """A time with three digits and the unit that suits it."""
     for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
         if ns >= 0.9995 * size:  # what rounds to 1000 of the smaller unit
             return f"{_figure(ns / size)} {unit}"

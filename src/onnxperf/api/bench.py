@@ -50,9 +50,9 @@ def bench(
     """
     check_keywords(keywords, BenchKeywords)
     machine = machines.describe_machine()
-    session = _with_threads(session_options(keywords))
+    session = with_threads(session_options(keywords))
     asked = race_options(keywords)
-    options = replace(asked, min_effect=_visible_effect(asked, machine.cpu))
+    options = visible_options(asked, machine.cpu)
     calls = crewing.chosen_calls(names_in(runtime), names_in(call), session)
     entries = crewing.open_entries(model, input_options(keywords), feeds)
     crews = [
@@ -102,14 +102,15 @@ def judged_case(end: RaceEnd, options: RaceOptions) -> Case:
     )
 
 
-def _with_threads(session: SessionOptions) -> SessionOptions:
+def with_threads(session: SessionOptions) -> SessionOptions:
+    """The options with the number of threads that will be used."""
     return session if session.threads else replace(session, threads=machines.usable_cores())
 
 
-def _visible_effect(options: RaceOptions, cpu: str) -> float:
-    """What was asked for, but never less than what this machine can show."""
+def visible_options(options: RaceOptions, cpu: str) -> RaceOptions:
+    """The minimum effect that was asked for, but never less than what this machine can show."""
     known = noise.recall(cpu)
-    return max(options.min_effect, known.band if known else 0.0)
+    return replace(options, min_effect=max(options.min_effect, known.band if known else 0.0))
 
 
 def _status(subjects: Sequence[Subject]) -> Any:

@@ -2,23 +2,70 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from pathlib import Path
+from typing import Literal, Unpack, overload
 
 from msgspec.structs import replace
 
+from onnxperf.api import recordings
+from onnxperf.api.bench import with_threads
 from onnxperf.api.crews import Source
 from onnxperf.api.options import LoadKeywords, check_keywords, session_options
-from onnxperf.measure.machine import usable_cores
-from onnxperf.model.load import open_model
+from onnxperf.errors import BadOption
+from onnxperf.model.load import Model, OwnFolder, open_model
+from onnxperf.records import Recording, SessionOptions
+from onnxperf.results.profile import ProfileResult
 from onnxperf.runtimes.base import Runner, check_call, runtime_module
 
 
-def load(model: Source, *, runtime: str = "ort", call: str = "run", **keywords: Unpack[LoadKeywords]) -> Runner:
-    """Load a model in this process; `runner.run({"X": X})` returns its outputs by name."""
+class ProfilingRunner(Runner):
+    """A runner whose session records every call until `profile` is asked for."""
+
+    def __init__(self, model: Model, call: str, options: SessionOptions) -> None:
+        from onnxperf.runtimes.ort import open_session
+
+        self._folder = OwnFolder()
+        folder = self._folder.path
+        self._named = recordings.named_model(model, folder)
+        self._executed = folder / "executed.onnx"
+        recording = Recording(trace_prefix=str(folder / "trace"), executed_path=str(self._executed))
+        own = replace(options, options={**self._named.options, **options.options})
+        self._recorder = open_session(self._named.path, own, recording)
+        self._options = options
+        self._result: ProfileResult | None = None
+        super().__init__(self._recorder, model, "ort", call)
+
+    def profile(self) -> ProfileResult:
+        """What was recorded; the first time this ends the recording, and later calls run unrecorded."""
+        if self._result is None:
+            trace = Path(self._recorder.end_recording())
+            what = recordings.Original(self.model, self._named.proto, self._executed, {})
+            self._result = recordings.recorded_result(what, trace, {"session": self._options}, ())
+        return self._result
+
+
+@overload
+def load(
+    model: Source, *, profile: Literal[True], runtime: str = ..., call: str = ..., **keywords: Unpack[LoadKeywords]
+) -> ProfilingRunner: ...
+@overload
+def load(
+    model: Source, *, profile: bool = ..., runtime: str = ..., call: str = ..., **keywords: Unpack[LoadKeywords]
+) -> Runner: ...
+def load(
+    model: Source, *, runtime: str = "ort", call: str = "run", profile: bool = False, **keywords: Unpack[LoadKeywords]
+) -> Runner:
+    """Load a model in this process; `runner.run({"X": X})` returns its outputs by name.
+
+    With `profile`, onnxruntime records every call, and `runner.profile()` tells where the time went.
+    """
     check_keywords(keywords, LoadKeywords)
     module = runtime_module(runtime)
     check_call(module, call)
-    options = session_options(keywords)
+    if profile and runtime != "ort":
+        raise BadOption(f"runtime {runtime!r} has no profiler; load the model with runtime='ort'")
+    options = with_threads(session_options(keywords))
     opened = open_model(model)
-    session = module.open_session(opened.path, replace(options, threads=options.threads or usable_cores()))
-    return Runner(session, opened, runtime, call)
+    if profile:
+        return ProfilingRunner(opened, call, options)
+    return Runner(module.open_session(opened.path, options), opened, runtime, call)

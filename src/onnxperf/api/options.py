@@ -13,16 +13,21 @@ from onnxperf.records import InputOptions, OptLevel, RaceOptions, SessionOptions
 T = TypeVar("T", SessionOptions, InputOptions, RaceOptions)
 
 
-class LoadKeywords(TypedDict, total=False):
-    """How a session is set up; see SessionOptions."""
+class RuntimeKeywords(TypedDict, total=False):
+    """How a runtime is set up; see SessionOptions."""
 
     threads: int | None
     provider: str
-    opt_level: OptLevel
     options: Mapping[str, str]
 
 
-class InputKeywords(LoadKeywords, total=False):
+class LoadKeywords(RuntimeKeywords, total=False):
+    """How a session is set up; see SessionOptions."""
+
+    opt_level: OptLevel
+
+
+class FeedKeywords(TypedDict, total=False):
     """How inputs are made; see InputOptions."""
 
     seed: int
@@ -30,6 +35,19 @@ class InputKeywords(LoadKeywords, total=False):
     shapes: Mapping[str, Sequence[int]]
     ranges: Mapping[str, tuple[float, float]]
     cast: bool
+
+
+class InputKeywords(LoadKeywords, FeedKeywords, total=False):
+    """How a session is set up, and how its inputs are made."""
+
+
+class DiffKeywords(RuntimeKeywords, FeedKeywords, total=False):
+    """How the two sides are raced; see RaceOptions."""
+
+    time: float | None
+    min_effect: float
+    warmup: float
+    timeout: float
 
 
 class CheckKeywords(InputKeywords, total=False):

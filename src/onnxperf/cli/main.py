@@ -12,8 +12,11 @@ from cyclopts import App, CycloptsError
 from onnxperf.cli.bench import bench
 from onnxperf.cli.check import check
 from onnxperf.cli.demo import demo
+from onnxperf.cli.diff import diff
 from onnxperf.cli.doctor import doctor
+from onnxperf.cli.optimize import optimize
 from onnxperf.cli.output import BAD_INPUT, INTERRUPTED, PARTIAL
+from onnxperf.cli.profile import profile
 from onnxperf.errors import OnnxperfError
 
 app = App(
@@ -21,7 +24,8 @@ app = App(
     help="How fast an ONNX model runs, where its time goes, and what would make it faster.",
     version=lambda: version("onnxperf"),
 )
-for _command in (bench, check, demo, doctor):  # their modules are light: what they call is imported when they run
+# Their modules are light: what they call is imported when they run.
+for _command in (bench, check, demo, diff, doctor, optimize, profile):
     app.command(_command)
 
 

@@ -55,15 +55,13 @@ class InputFlags:
 
 @Parameter(name="*", group=SESSION)
 @dataclass(frozen=True)
-class SessionFlags:
+class RuntimeFlags:
     """How runtimes are set up."""
 
     threads: int | None = None
     """Threads of every subject; all usable cores unless given."""
     provider: str = "cpu"
     """Execution provider of onnxruntime."""
-    opt_level: Literal["disable", "basic", "extended", "layout", "all"] = "all"
-    """Graph optimisation level of onnxruntime."""
     option: Several = field(default_factory=list)
     """Any session config entry of onnxruntime: session.intra_op.allow_spinning=0. May be repeated."""
 
@@ -72,9 +70,21 @@ class SessionFlags:
         return {
             "threads": self.threads,
             "provider": self.provider,
-            "opt_level": self.opt_level,
             "options": pairs("option", self.option, str),
         }
+
+
+@Parameter(name="*", group=SESSION)
+@dataclass(frozen=True)
+class SessionFlags(RuntimeFlags):
+    """How runtimes are set up, and how far onnxruntime optimises."""
+
+    opt_level: Literal["disable", "basic", "extended", "layout", "all"] = "all"
+    """Graph optimisation level of onnxruntime."""
+
+    def keywords(self) -> dict[str, Any]:
+        """The keywords of the Python functions."""
+        return {**super().keywords(), "opt_level": self.opt_level}
 
 
 @Parameter(name="*", group=RACE)
@@ -144,12 +154,12 @@ def whole(text: str) -> int:
     return int(text)
 
 
-def part(text: str) -> float:
+def part(text: str, option: str = "min-effect") -> float:
     """A part of a whole, as 0.01 or 1%."""
     try:
         return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError as error:
-        raise BadOption(f"--min-effect {text}: expected a number such as 0.01 or 1%") from error
+        raise BadOption(f"--{option} {text}: expected a number such as 0.01 or 1%") from error
 
 
 def _bounds(text: str) -> tuple[float, float]:

@@ -40,7 +40,7 @@ class OutputFlags(CommonFlags):
 
     def check(self) -> None:
         """Refuse what could not be written, before anything is measured."""
-        from onnxperf.render.plots import check_plot_path
+        from onnxperf.render.figures import check_plot_path
 
         if [self.json, self.csv, self.markdown].count("-") > 1:
             raise BadOption("only one of --json, --csv and --markdown can write to standard output")

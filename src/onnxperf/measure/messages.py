@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from onnxperf.errors import Ending
-from onnxperf.records import Scalar, SessionOptions
+from onnxperf.records import Recording, Scalar, SessionOptions
 
 Packed = Union["Tensor", "Listing", "Dictionary", None]
 """A value of a model on its way to another process; None is an optional without a value."""
@@ -71,6 +71,8 @@ class Crew(Struct, frozen=True, kw_only=True):
     model_label: str | None = None
     model_path: str | None = None
     session: SessionOptions = SessionOptions()
+    recording: Recording | None = None
+    """What the session writes down about itself; every one of its calls is in its trace."""
     casts: dict[str, str] = {}
     memory_bytes: int = 0
     """Estimate of what the worker will hold."""
@@ -109,6 +111,17 @@ class TimeEach(Struct, frozen=True, tag="time-each"):
     subject: int
     calls: int
     warm_ns: int
+
+
+class CallEach(Struct, frozen=True, tag="call-each"):
+    """Time calls one by one, and make no others."""
+
+    subject: int
+    calls: int
+
+
+class EndRecording(Struct, frozen=True, tag="end-recording"):
+    """Write the trace."""
 
 
 class MoveTo(Struct, frozen=True, tag="move-to"):
@@ -174,6 +187,12 @@ class TimedEach(Struct, frozen=True, tag="timed-each"):
     call_ns: list[int]
 
 
+class Recorded(Struct, frozen=True, tag="recorded"):
+    """The trace is written."""
+
+    path: str
+
+
 class Failed(Struct, frozen=True, tag="failed"):
     """What was asked raised an error; the worker lives on."""
 
@@ -183,8 +202,9 @@ class Failed(Struct, frozen=True, tag="failed"):
     """The user can mend it."""
 
 
-Request = Load | Prepare | WarmUp | TimeBlock | TimeEach | MoveTo | Compute
-Reply = Ready | Moved | Computed | Loaded | Prepared | WarmedUp | TimedBlock | TimedEach | Failed
+TimingRequest = WarmUp | TimeBlock | TimeEach | CallEach
+Request = Load | Prepare | Compute | MoveTo | EndRecording | TimingRequest
+Reply = Ready | Moved | Computed | Loaded | Prepared | WarmedUp | TimedBlock | TimedEach | Recorded | Failed
 
 encode = msgspec.msgpack.Encoder().encode
 decode_request = msgspec.msgpack.Decoder(Request).decode

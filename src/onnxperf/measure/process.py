@@ -115,6 +115,14 @@ class ProcessWorker:
         """Time calls one by one."""
         return self._ask(messages.TimeEach(subject, calls, warm_ns), messages.TimedEach).call_ns
 
+    def call_each(self, subject: int, calls: int) -> list[int]:
+        """Time calls one by one, and make no others."""
+        return self._ask(messages.CallEach(subject, calls), messages.TimedEach).call_ns
+
+    def end_recording(self) -> Path:
+        """Have the trace written; returns its file."""
+        return Path(self._ask(messages.EndRecording(), messages.Recorded, after_interrupt=True).path)
+
     def compute(self, subject: int, everything: bool = False) -> tuple[list[str], Any]:
         """Call a subject; returns the names of its values, where they have any, and the values."""
         computed = self._ask(messages.Compute(subject, everything), messages.Computed)
@@ -154,12 +162,13 @@ class ProcessWorker:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, number)
 
-    def _ask(self, request: messages.Request, kind: type[R]) -> R:
+    def _ask(self, request: messages.Request, kind: type[R], after_interrupt: bool = False) -> R:
+        """Ask and wait; after Ctrl-C, the answer to what was interrupted may come first."""
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the reply will tell why
             self._pipe.send_bytes(messages.encode(request))
-        return self._receive(kind)
+        return self._receive(kind, after_interrupt)
 
-    def _receive(self, kind: type[R]) -> R:
+    def _receive(self, kind: type[R], after_interrupt: bool = False) -> R:
         """Sleep until the worker answers; the parent must not disturb what is being measured."""
         try:
             if not self._pipe.poll(self._timeout_s):
@@ -170,6 +179,8 @@ class ProcessWorker:
             raise self._death() from error
         if isinstance(reply, Failed):
             raise BadModel(reply.reason) if reply.bad_input else SubjectError(reply.status, reply.reason)
+        if after_interrupt and not isinstance(reply, kind):
+            return self._receive(kind)
         assert isinstance(reply, kind)  # noqa: S101 - both sides are ours
         return reply
 

@@ -39,9 +39,10 @@ def time_block(work: Work, calls: int, warm_ns: int, clock: Clock = monotonic_ns
         return start, clock() - start
 
 
-def time_each(work: Work, calls: int, warm_ns: int, clock: Clock = monotonic_ns) -> list[int]:
-    """Time every one of `calls` calls by itself."""
-    warm_up(work, warm_ns, clock)
+def time_each(work: Work, calls: int, warm_ns: int | None, clock: Clock = monotonic_ns) -> list[int]:
+    """Time every one of `calls` calls by itself; None means that there are no others, not even to warm up."""
+    if warm_ns is not None:
+        warm_up(work, warm_ns, clock)
     durations = [0] * calls
     with _no_garbage_collection():
         for turn in range(calls):

@@ -10,13 +10,14 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from functools import partial
 from multiprocessing import connection
 from pathlib import Path
 from typing import Any
 
 from onnxperf.errors import BadInput, SubjectError
 from onnxperf.measure import messages, timing
-from onnxperf.measure.messages import Crew, Failed, FunctionSubject, Loaded, Prepared, Reply, Request
+from onnxperf.measure.messages import Crew, Failed, FunctionSubject, Loaded, Prepared, Reply, Request, TimingRequest
 from onnxperf.records import Scalar
 from onnxperf.runtimes.base import Session, runtime_module
 
@@ -70,23 +71,22 @@ class Host:
             case messages.MoveTo():
                 move_to(request.cpus)
                 return messages.Moved()
-        work = self._calls[request.subject]
-        match request:
-            case messages.WarmUp():
-                return messages.WarmedUp(timing.warm_up(work, request.duration_ns))
-            case messages.TimeBlock():
-                return messages.TimedBlock(*timing.time_block(work, request.calls, request.warm_ns))
-            case messages.TimeEach():
-                return messages.TimedEach(timing.time_each(work, request.calls, request.warm_ns))
+            case messages.EndRecording():
+                return messages.Recorded(self._end_recording())
+        return _time(self._calls[request.subject], request)
 
     def _load(self, crew: Crew) -> Loaded:
         self._session, self._calls = None, {}  # the old session goes before the new one comes: both may not fit
         self._crew, self._feeds = crew, messages.unpack_feeds(crew.feeds)
         if crew.model_path is None:
             return Loaded(None, {"threads": crew.threads})
-        module = runtime_module(crew.runtime)
+        open_session = runtime_module(crew.runtime).open_session
+        if crew.recording is not None:
+            from onnxperf.runtimes import ort
+
+            open_session = partial(ort.open_session, recording=crew.recording)
         start = timing.monotonic_ns()
-        self._session = module.open_session(Path(crew.model_path), crew.session)
+        self._session = open_session(Path(crew.model_path), crew.session)
         load_ns = timing.monotonic_ns() - start
         return Loaded(load_ns, {"threads": crew.threads, **self._session.conditions})
 
@@ -99,6 +99,12 @@ class Host:
         outputs = self._calls[index]()
         names = [] if self._session is None else list(self._session.output_names)
         return messages.Computed(names, messages.pack_value(outputs))
+
+    def _end_recording(self) -> str:
+        from onnxperf.runtimes.ort import OrtSession
+
+        assert isinstance(self._session, OrtSession)  # noqa: S101 - only a session of onnxruntime records
+        return self._session.end_recording()
 
     def _prepare(self, index: int) -> Prepared:
         assert self._crew is not None  # noqa: S101 - the parent loads first
@@ -115,10 +121,20 @@ class Host:
         return Prepared(timing.monotonic_ns() - start, conditions)
 
 
+def _time(work: Callable[[], object], request: TimingRequest) -> Reply:
+    match request:
+        case messages.WarmUp():
+            return messages.WarmedUp(timing.warm_up(work, request.duration_ns))
+        case messages.TimeBlock():
+            return messages.TimedBlock(*timing.time_block(work, request.calls, request.warm_ns))
+        case messages.TimeEach():
+            return messages.TimedEach(timing.time_each(work, request.calls, request.warm_ns))
+        case messages.CallEach():
+            return messages.TimedEach(timing.time_each(work, request.calls, None))
+
+
 def _revive(subject: FunctionSubject, arguments: list[Any]) -> tuple[Callable[[], object], dict[str, Scalar]]:
     """Bring a callable of the user to life in this process."""
-    from functools import partial
-
     import cloudpickle
 
     function = cloudpickle.loads(subject.function)

@@ -48,7 +48,7 @@ _IR_VERSION_TAG = b"\x08"
 _FIRST_IR_WITH_OPSETS = 3
 
 
-class _OwnFolder:
+class OwnFolder:
     """A private folder that disappears with the last object that holds it."""
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class Model:
     """The graph as it is in the file; external data are not loaded."""
     size_bytes: int
     """Size of the file and of its external data."""
-    folder: _OwnFolder | None = field(default=None, repr=False)
+    folder: OwnFolder | None = field(default=None, repr=False)
     """Keeps the file alive when it is ours."""
 
 
@@ -131,7 +131,7 @@ def _open_bytes(data: bytes, label: str, what: str) -> Model:
     _check_size(len(data), what)
     parsed = _parse(data, what)
     _refuse_missing_folder(parsed.proto, what)
-    folder = _OwnFolder()
+    folder = OwnFolder()
     path = folder.path / "model.onnx"
     path.write_bytes(data)
     return _describe(parsed, path, label, folder)
@@ -152,7 +152,7 @@ def _open_proto(proto: onnx.ModelProto, label: str | None) -> Model:
 
 
 def _open_large_proto(proto: onnx.ModelProto, label: str, what: str) -> Model:
-    folder = _OwnFolder()
+    folder = OwnFolder()
     path = folder.path / "model.onnx"
     copy = onnx.ModelProto()
     copy.CopyFrom(proto)  # saving moves the weights out of the proto it is given
@@ -239,7 +239,7 @@ def _is_whole(proto: onnx.ModelProto) -> bool:
     return proto.HasField("graph") and len(proto.graph.output) > 0 and has_opsets
 
 
-def _describe(parsed: _Parsed, path: Path, label: str, folder: _OwnFolder | None = None) -> Model:
+def _describe(parsed: _Parsed, path: Path, label: str, folder: OwnFolder | None = None) -> Model:
     what, proto = parsed.what, parsed.proto
     files = external_files(proto, path, what)
     initialised = {t.name for t in proto.graph.initializer} | {s.values.name for s in proto.graph.sparse_initializer}

@@ -2,13 +2,14 @@
 
 from onnxperf.records.check import Check, Difference, NodeDifference
 from onnxperf.records.graph import Graph, GraphNode
-from onnxperf.records.options import InputOptions, OptLevel, RaceOptions, SessionOptions, Signature
+from onnxperf.records.options import InputOptions, OptLevel, RaceOptions, Recording, SessionOptions, Signature
 from onnxperf.records.profile import (
     Diff,
     DiffRow,
     GroupKind,
     NodeTime,
     OperatorTime,
+    Optimization,
     Profile,
     Side,
     SourceGroup,
@@ -58,8 +59,10 @@ __all__ = [
     "NodeTime",
     "OperatorTime",
     "OptLevel",
+    "Optimization",
     "Profile",
     "RaceOptions",
+    "Recording",
     "Scalar",
     "SessionOptions",
     "Side",

@@ -22,6 +22,17 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     """Any session config entry of onnxruntime."""
 
 
+class Recording(Struct, frozen=True, kw_only=True):
+    """What a session writes down about itself."""
+
+    trace_prefix: str | None = None
+    """Start of the trace's file name, folder included; None: no trace."""
+    executed_path: str | None = None
+    """File for the graph that is really executed, after all optimisations; None: it is not written."""
+    smallest_external_bytes: int = 1024
+    """Weights of at least this size go into a file beside that graph, `.data` appended to its name."""
+
+
 class InputOptions(Struct, frozen=True, kw_only=True):
     """How inputs are made where none are given."""
 

@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from onnxperf.records.options import SessionOptions
-from onnxperf.records.race import FORMAT_VERSION, Case, Machine
+from onnxperf.records.race import FORMAT_VERSION, Case, Machine, Scalar
 from onnxperf.records.trace import TensorTypes
 
 GroupKind = Literal["kept", "fused", "inserted", "folded", "duplicate", "removed", "unattributed"]
@@ -188,3 +188,26 @@ class Diff(Struct, frozen=True, kw_only=True):
     """What a reader must know."""
     answer: str = ""
     """The result in one plain sentence."""
+
+
+class Optimization(Struct, frozen=True, kw_only=True):
+    """What `onnxperf optimize` found: the document that --json writes."""
+
+    version: int = FORMAT_VERSION
+    """Version of this format."""
+    model: str
+    """Label of the model."""
+    output: str
+    """File that the optimised model was written to."""
+    session: SessionOptions
+    """Level, provider and options of the session that optimised it."""
+    conditions: dict[str, Scalar] = {}
+    """Version and providers of onnxruntime."""
+    before: dict[str, int]
+    """Nodes per operator type of the original model, bodies included, the most frequent first."""
+    after: dict[str, int]
+    """The same of the optimised model."""
+    groups: tuple[SourceGroup, ...]
+    """Which nodes became which."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know."""

@@ -79,9 +79,9 @@ _VERDICT_STYLES = {
     "equivalent": "dim",
     "undecided": "yellow",
 }
-_CPU_DECORATION = re.compile(r"\((R|TM)\)| CPU(?= @|$)| @ .*$", re.IGNORECASE)
+CPU_DECORATION = re.compile(r"\((R|TM)\)| CPU(?= @|$)| @ .*$", re.IGNORECASE)
 _LINE_UNDER_HEAD = "    \n    \n {0}{0} \n    \n    \n    \n    \n    \n"
-_BOXES = {UNICODE: Box(_LINE_UNDER_HEAD.format("─")), ASCII: Box(_LINE_UNDER_HEAD.format("-"), ascii=True)}
+BOXES = {UNICODE: Box(_LINE_UNDER_HEAD.format("─")), ASCII: Box(_LINE_UNDER_HEAD.format("-"), ascii=True)}
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def bench_table(case: Case, width: int = 100, encoding: str = "utf-8") -> Table:
     """The subjects of a case, in as few lines each as the width allows."""
     page = _page(case, width, encoding)
     table = Table(
-        box=_BOXES[page.marks],
+        box=BOXES[page.marks],
         show_edge=False,
         pad_edge=False,
         padding=(0, 1, 0, 0),
@@ -285,7 +285,7 @@ def _style(key: str, text: str, subject: Subject) -> str | Style:
 
 def _case_heading(case: Case, machine: Machine, encoding: str) -> Text:
     threads = {subject.conditions["threads"] for subject in case.subjects if "threads" in subject.conditions}
-    facts = [dims_text(case.dims), _CPU_DECORATION.sub("", machine.cpu)]
+    facts = [dims_text(case.dims), CPU_DECORATION.sub("", machine.cpu)]
     if len(threads) == 1:
         count = threads.pop()
         facts.append(f"{count} thread" if count == 1 else f"{count} threads")

@@ -13,11 +13,9 @@ import msgspec
 from onnxperf.errors import BadInput
 from onnxperf.records import FORMAT_VERSION, SUBJECT_COLUMNS, Bench, Case, Subject
 from onnxperf.render.fields import FIELDS
-from onnxperf.render.text import dims_text, name_of, visible
+from onnxperf.render.text import csv_cell, dims_text, name_of, visible
 from onnxperf.render.units import UNICODE
 
-# A spreadsheet would run a cell that starts like this as a formula.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _MARKDOWN_ESCAPES = str.maketrans(
     {c: f"\\{c}" for c in "\\`*_[]|~$#"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "@": "&#64;"}
 )
@@ -57,7 +55,7 @@ def to_csv(bench: Bench) -> str:
     writer.writerow(("model", "dims", *SUBJECT_COLUMNS))
     for case, subject in _rows(bench):
         values = [getattr(subject, column) for column in SUBJECT_COLUMNS]
-        writer.writerow(map(_csv_cell, [case.model, dims_text(case.dims), *values]))
+        writer.writerow(map(csv_cell, [case.model, dims_text(case.dims), *values]))
     return text.getvalue()
 
 
@@ -83,13 +81,6 @@ def write(path: Path, data: bytes) -> None:
 
 def _rows(bench: Bench) -> Iterator[tuple[Case, Subject]]:
     return ((case, subject) for case in bench.cases for subject in case.subjects)
-
-
-def _csv_cell(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    text = visible(value)
-    return f"'{text}" if value.startswith(_FORMULA_STARTS) else text
 
 
 def _markdown_case(case: Case) -> Iterator[str]:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from onnxperf.records import Bench, Case, Check, Machine, Subject
+from onnxperf.records import Bench, Case, Check, Diff, Machine, Optimization, Profile, Subject
+from onnxperf.render.changes import counts_sheet, diff_sheet, group_lines, race_line, sides_sheet
 from onnxperf.render.check import COLUMNS, cells
 from onnxperf.render.check import sentence as answer
+from onnxperf.render.columns import Sheet
 from onnxperf.render.fields import FIELDS, machine_facts
+from onnxperf.render.profile import SHORT_LIST, diff_facts, optimization_facts, profile_facts, profile_times
 from onnxperf.render.text import dims_text, name_of, visible
+from onnxperf.render.timings import node_sheet, operator_sheet, source_sheet, timeless
 from onnxperf.render.units import UNICODE
 
 # Colours of middle lightness, and lines half transparent: both hold on white and on black.
@@ -17,6 +21,15 @@ _VERDICT_COLOURS = {"faster": "#1a9e6b", "slower": "#e0532f", "undecided": "#c98
 _LINE = "1px solid rgba(128,128,128,.35)"
 _CELL = "padding:.3em .8em;border:0;white-space:nowrap;background:transparent;color:inherit"
 _LEFT = frozenset({"name", "status", "verdict"})
+_STRONG = "font-weight:600"
+_INDENTED = ";white-space:pre"
+# The styles of the console's rows; signs and words say the same as the colours.
+_STYLES = {
+    "dim": ";opacity:.7",
+    "bold": f";{_STRONG}",
+    "red": f";color:{_VERDICT_COLOURS['slower']}",
+    "green": f";color:{_VERDICT_COLOURS['faster']}",
+}
 
 
 def bench_html(bench: Bench) -> str:
@@ -38,6 +51,73 @@ def check_html(check: Check) -> str:
     return _page(
         f"{_table(f'<thead>{head}</thead><tbody>{body}</tbody>')}{_paragraph(answer(check), 'font-weight:600')}"
     )
+
+
+def profile_html(profile: Profile, top: int = 10) -> str:
+    """Time per operator, the most costly nodes and the groups of the original model, the answer and the notes."""
+    sources = source_sheet(profile, UNICODE, top)
+    without_time = timeless(source.group for source in profile.sources)
+    return _page(
+        "".join(
+            [
+                _paragraph(" · ".join([name_of(profile.model), *profile_facts(profile)]), _STRONG),
+                _paragraph(" · ".join(profile_times(profile, UNICODE)), ""),
+                _sheet(operator_sheet(profile, UNICODE), "Time per iteration"),
+                _sheet(node_sheet(profile, UNICODE, top), "The most costly nodes"),
+                "" if sources is None else _sheet(sources, "In the original model"),
+                *(_paragraph(line, "") for line in without_time),
+                _end(profile.answer, profile.notes),
+            ]
+        )
+    )
+
+
+def diff_html(diff: Diff, min_share: float = 0.01) -> str:
+    """Both sides, what the race says, the nodes side by side, the answer and the notes."""
+    heading = f"{name_of(diff.base.model)} against {name_of(diff.opti.model)}"
+    told = race_line(diff.race, UNICODE) if diff.race is not None else ""
+    return _page(
+        "".join(
+            [
+                _paragraph(" · ".join([heading, *diff_facts(diff)]), _STRONG),
+                _sheet(sides_sheet(diff, UNICODE)),
+                _paragraph(told, ""),
+                _sheet(diff_sheet(diff, UNICODE, min_share)),
+                _end(diff.answer, diff.notes),
+            ]
+        )
+    )
+
+
+def optimization_html(record: Optimization) -> str:
+    """Operators before and after, what became of the nodes, and the file."""
+    parts = [
+        _paragraph(" · ".join([name_of(record.model), *optimization_facts(record)]), _STRONG),
+        _sheet(counts_sheet(record, UNICODE)),
+    ]
+    for heading, lines in group_lines(record, SHORT_LIST):
+        parts += [_paragraph(heading, _STRONG), *(_paragraph(line, "margin-left:1em") for line in lines)]
+    written = f"Written to {record.output}." if record.output else ""
+    return _page("".join([*parts, _end(written, record.notes)]))
+
+
+def _sheet(sheet: Sheet, heading: str = "") -> str:
+    if not sheet.rows:
+        return ""
+    sides = ["left" if column.left else "right" for column in sheet.columns]
+    head = _row(_cell("th", column.heading, side) for column, side in zip(sheet.columns, sides, strict=True))
+    body = "".join(
+        _row(
+            _cell("td", cell, side, _STYLES.get(row.style, "") + (_INDENTED if cell.startswith(" ") else ""))
+            for cell, side in zip(row.cells, sides, strict=True)
+        )
+        for row in sheet.rows
+    )
+    return _paragraph(heading, _STRONG) + _table(f"<thead>{head}</thead><tbody>{body}</tbody>")
+
+
+def _end(answer: str, notes: Iterable[str]) -> str:
+    return _paragraph(answer, _STRONG) + "".join(_paragraph(note, "opacity:.7") for note in notes)
 
 
 def _page(content: str) -> str:

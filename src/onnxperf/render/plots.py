@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import io
-import sys
 import textwrap
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxperf.errors import BadOption
 from onnxperf.records import Case, Subject
-from onnxperf.render.export import write
+from onnxperf.render.figures import check_plot_path, new_figure, save_figure
 from onnxperf.render.text import dims_text, name_of, visible
 from onnxperf.render.units import UNICODE, duration, duration_unit, ratio
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-PLOT_SUFFIXES = (".png", ".svg")
 LOG_SPAN = 50
 """From this ratio of the largest to the smallest time on, the axis is logarithmic."""
 
@@ -52,44 +47,21 @@ def bench_plot(case: Case, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def check_plot_path(path: Path) -> None:
-    """Refuse a kind of picture that we do not draw."""
-    if path.suffix.lower() not in PLOT_SUFFIXES:
-        raise BadOption.unknown("kind of picture", path.suffix or path.name, PLOT_SUFFIXES)
-
-
 def save_plot(case: Case, path: str | Path) -> None:
     """Write the chart of a case as PNG or SVG, whichever the path ends with."""
-    path = Path(path)
-    check_plot_path(path)
-    suffix = path.suffix.lower()
+    check_plot_path(Path(path))
     figure = bench_plot(case).get_figure(root=True)
     if figure is None:
         raise AssertionError("an axes that was just drawn belongs to a figure")
-    picture = io.BytesIO()
-    metadata = {".png": None, ".svg": {"Date": None}}[suffix]
-    with warnings.catch_warnings():
-        # A name in a script that the font lacks is drawn as boxes; the user can do nothing about the warning.
-        warnings.filterwarnings("ignore", message=r"Glyph \d+ .* missing from font")
-        figure.savefig(picture, format=suffix[1:], dpi=150, metadata=metadata)
-    write(path, picture.getvalue())
+    save_figure(figure, path)
 
 
 # ---------------------------------------------------------------- parts of the chart
 
 
 def _new_axes(names: list[str]) -> Axes:
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
     lines = sum(0.16 * name.count("\n") + 0.42 for name in names)
-    size, layout = (9, 1.8 + lines), ConstrainedLayoutEngine(w_pad=0.15, h_pad=0.15)
-    if "ipykernel" in sys.modules or "matplotlib.pyplot" in sys.modules:
-        # Whoever works with pyplot, as notebooks do, expects it to show the chart.
-        from matplotlib import pyplot
-
-        return pyplot.figure(figsize=size, layout=layout).add_subplot()
-    return Figure(figsize=size, layout=layout).add_subplot()
+    return new_figure(9, 1.8 + lines).add_subplot()
 
 
 def _mean(subject: Subject) -> float | None:

@@ -6,6 +6,8 @@ import unicodedata
 
 # Control, format (bidirectional overrides), surrogate, line and paragraph separators: nothing a reader would see.
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+# A spreadsheet would run a cell that starts like this as a formula.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def visible(text: str, encoding: str = "utf-8") -> str:
@@ -17,6 +19,14 @@ def visible(text: str, encoding: str = "utf-8") -> str:
 def name_of(text: str, encoding: str = "utf-8") -> str:
     """A name as `visible` shows it; an empty one says so."""
     return visible(text, encoding) or "(no name)"
+
+
+def csv_cell(value: object) -> object:
+    """A cell that no spreadsheet takes for a formula: text is guarded, numbers stay numbers."""
+    if not isinstance(value, str):
+        return value
+    text = visible(value)
+    return f"'{text}" if value.startswith(_FORMULA_STARTS) else text
 
 
 def _escape(character: str) -> str:

@@ -94,7 +94,8 @@ class BenchResult:
     def save(self, path: str | Path, case: int | None = None) -> None:
         """Write a .json, .csv or .md file of everything, or a .png or .svg chart of one case."""
         from onnxperf.render.export import EXPORTERS, write
-        from onnxperf.render.plots import PLOT_SUFFIXES, save_plot
+        from onnxperf.render.figures import PLOT_SUFFIXES
+        from onnxperf.render.plots import save_plot
 
         path = Path(path)
         suffix = path.suffix.lower()

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onnxperf.errors import BadFeed, BadModel, BadOption, MissingExtra, SubjectError
-from onnxperf.records import OptLevel, SessionOptions
+from onnxperf.records import OptLevel, Recording, SessionOptions
 from onnxperf.runtimes.base import Array, Arrays, Call, Session, cast_feeds
 
 try:
@@ -29,10 +29,11 @@ _LEVELS: dict[OptLevel, str] = {
     "all": "ORT_ENABLE_ALL",
 }
 _SPINNING = "session.intra_op.allow_spinning"
+_EXTERNAL = "session.optimized_model_external_initializers"
 
 
-def open_session(model: Path | bytes, options: SessionOptions) -> OrtSession:
-    """Create a session with exactly the options asked for."""
+def open_session(model: Path | bytes, options: SessionOptions, recording: Recording | None = None) -> OrtSession:
+    """Create a session with exactly the options asked for, which may record what it does."""
     settings = onnxruntime.SessionOptions()
     settings.log_severity_level = 3  # errors reach us as exceptions; warnings would only clutter the terminal
     settings.intra_op_num_threads = options.threads or 1
@@ -40,6 +41,8 @@ def open_session(model: Path | bytes, options: SessionOptions) -> OrtSession:
     settings.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, _LEVELS[options.opt_level])
     for key, value in options.options.items():
         settings.add_session_config_entry(key, value)
+    if recording is not None:
+        _record(settings, recording)
     provider = provider_name(options.provider)
     providers = list(dict.fromkeys([provider, "CPUExecutionProvider"]))
     source = model if isinstance(model, bytes) else str(model)
@@ -51,6 +54,17 @@ def open_session(model: Path | bytes, options: SessionOptions) -> OrtSession:
         raise BadOption(f"provider {options.provider!r} did not start; onnxruntime fell back to the CPU")
     session.disable_fallback()
     return OrtSession(session, model, options)
+
+
+def _record(settings: Any, recording: Recording) -> None:
+    """Have the session write a trace, or the graph that it executes, or both."""
+    if recording.trace_prefix is not None:
+        settings.enable_profiling = True
+        settings.profile_file_prefix = recording.trace_prefix
+    if recording.executed_path is not None:
+        settings.optimized_model_filepath = recording.executed_path
+        settings.add_session_config_entry(f"{_EXTERNAL}_file_name", f"{Path(recording.executed_path).name}.data")
+        settings.add_session_config_entry(f"{_EXTERNAL}_min_size_in_bytes", str(recording.smallest_external_bytes))
 
 
 def provider_name(name: str) -> str:
@@ -83,6 +97,13 @@ class OrtSession(Session):
             "spinning": options.options.get(_SPINNING, "1") == "1",
             **{f"option {key}": value for key, value in options.options.items()},
         }
+
+    def end_recording(self) -> str:
+        """Write the trace; returns its file."""
+        file = str(self.ort.end_profiling())
+        if not Path(file).is_file():  # onnxruntime loses a trace that it cannot write without a word
+            raise SubjectError("failed", f"onnxruntime could not write its trace to {file!r}")
+        return file
 
     def intermediates(self, feeds: Arrays) -> dict[str, Any]:
         """Every tensor of one run by name, from a copy of the model in which all of them are outputs."""

@@ -1,0 +1,273 @@
+"""Onnxruntime's events as msgspec decodes them, and the columns that they become."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar
+
+import msgspec
+import numpy as np
+from msgspec.structs import astuple
+
+from onnxperf.errors import BadInput
+from onnxperf.records.trace import EVENT_CAP, MISSING, Coded, TensorType, TensorTypes, Trace
+
+if TYPE_CHECKING:
+    from onnxperf.records.trace import Integers
+
+V = TypeVar("V", bound=Hashable)
+
+NUMBER_ARGUMENTS = (
+    "node_index",
+    "activation_size",
+    "parameter_size",
+    "output_size",
+    "mem_bytes_in_use",
+    "mem_in_use_delta",
+    "mem_in_use_peak",
+    "mem_bytes_requested_in_use",
+    "mem_requested_in_use_delta",
+    "mem_arena_held",
+    "mem_arena_held_delta",
+    "graph_index",
+    "exec_plan_index",
+    "stream",
+    "grid_x",
+    "grid_y",
+    "grid_z",
+    "block_x",
+    "block_y",
+    "block_z",
+)
+"""Arguments of events that are numbers: of nodes, of nodes in older versions, of kernels on a GPU."""
+
+_LATEST_US, _LONGEST_US = 2**53, 2**43
+"""Beyond this (285 years, 100 days) a time is nonsense, and sums of a full trace would overflow."""
+
+_TEXTS = ("op_name", "provider", "parent_name")
+_TYPES = ("input_type_shape", "output_type_shape")
+_RAWS = (*_TYPES, "thread_scheduling_stats")
+
+_Integer = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+_Time = Annotated[int, msgspec.Meta(ge=-_LATEST_US, le=_LATEST_US)]
+_Duration = Annotated[int, msgspec.Meta(ge=0, le=_LONGEST_US)]
+# Without garbage collection: a chunk's events hold no cycles, and tracking them would cost more than decoding them.
+_Arguments = msgspec.defstruct(
+    "_Arguments",
+    [
+        *((name, str | None, None) for name in _TEXTS),
+        *((name, msgspec.Raw, msgspec.Raw()) for name in _RAWS),
+        *((name, _Integer, MISSING) for name in NUMBER_ARGUMENTS),
+    ],
+    gc=False,
+)
+_Event = msgspec.defstruct(
+    "_Event",
+    [
+        ("cat", str),
+        ("name", str),
+        ("ts", _Time),
+        ("dur", _Duration),
+        ("pid", _Integer, MISSING),
+        ("tid", _Integer, MISSING),
+        ("ph", Literal["X"], "X"),
+        ("args", _Arguments, msgspec.field(default_factory=_Arguments)),
+    ],
+    gc=False,
+)
+_STRINGS = ("cat", "name", *_TEXTS)
+_NUMBERS = ("ts", "dur", "pid", "tid")
+_MISSING = struct.pack("q", MISSING)
+_COLUMNS = (*_STRINGS, *_TYPES, *_NUMBERS, *NUMBER_ARGUMENTS)
+EVENTS = msgspec.json.Decoder(list[_Event], strict=False)  # type: ignore[valid-type]
+_SHAPES = msgspec.json.Decoder(list[dict[str, list[_Integer]]])
+
+# ---------------------------------------------------------------- events with something wrong
+
+
+def _event_of(value: Any) -> Any:
+    """An event of parsed JSON, without those of its arguments that have a wrong type; None if it is no whole event."""
+    if isinstance(value, _Event):
+        return value
+    if not isinstance(value, Mapping) or value.get("ph", "X") != "X":
+        return None
+    category, name = _text(value.get("cat")), _text(value.get("name"))
+    start, duration, process, thread = (_number(value.get(key)) for key in _NUMBERS)
+    if category is None or name is None or abs(start) > _LATEST_US or not 0 <= duration <= _LONGEST_US:
+        return None
+    given = value.get("args")
+    told: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+    arguments = _Arguments(
+        *(_text(told.get(key)) for key in _TEXTS),
+        *(_raw(told.get(key)) for key in _RAWS),
+        *(_number(told.get(key)) for key in NUMBER_ARGUMENTS),
+    )
+    return _Event(category, name, start, duration, process, thread, "X", arguments)
+
+
+def _text(value: Any) -> str | None:
+    # half of a surrogate pair is valid in JSON, yet nothing could print it
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else None
+
+
+def _number(value: Any) -> int:
+    if isinstance(value, str):
+        try:
+            value = int(value)
+        except ValueError:
+            try:
+                value = float(value)
+            except ValueError:
+                return MISSING
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return MISSING
+    return int(value) if -(2**63) <= value < 2**63 else MISSING  # neither infinite nor nan
+
+
+def _raw(value: Any) -> msgspec.Raw:
+    if value is None:
+        return msgspec.Raw()
+    try:
+        return msgspec.Raw(msgspec.json.encode(value))
+    except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError):
+        return msgspec.Raw()
+
+
+# ---------------------------------------------------------------- events to columns
+
+
+class _Codes(dict[Any, int], Generic[V]):
+    """The place of a value among the distinct ones, by how the trace writes it; each text is understood only once."""
+
+    def __init__(self, understand: Callable[[Any], V | None]) -> None:
+        super().__init__()
+        self._understand = understand
+        self._places: dict[V, int] = {}  # two texts may mean the same
+
+    def __missing__(self, written: Any) -> int:
+        value = self._understand(written)
+        place = -1 if value is None else self._places.setdefault(value, len(self._places))
+        self[written] = place
+        return place
+
+    def coded(self, codes: Integers) -> Coded[V]:
+        """The column of these codes."""
+        return Coded(tuple(self._places), codes)
+
+
+def _unless_empty(text: str | None) -> str | None:
+    return text or None
+
+
+def _tensor_types(text: bytes) -> TensorTypes | None:
+    """The types and shapes in texts like [{"float":[1,3]},{"int64":[]}]; None if it is something else."""
+    try:
+        if text.startswith(b'"'):  # other tools pass the list as a string
+            text = msgspec.json.decode(text, type=str).encode()
+        return tuple(TensorType(dtype, tuple(shape)) for each in _SHAPES.decode(text) for dtype, shape in each.items())
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+
+
+class Columns:
+    """Collects events as columns, chunk by chunk."""
+
+    def __init__(self) -> None:
+        self.unreadable = 0
+        self._foreign = 0
+        self._occurring: set[str] = set()
+        self._parts: dict[str, list[bytes]] = {name: [] for name in _COLUMNS}
+        self._texts = {name: _Codes(_unless_empty if name in _TEXTS else str) for name in _STRINGS}
+        self._types = {name: _Codes(_tensor_types) for name in _TYPES}
+        self._thread_statistics: list[bytes] = []
+
+    def add(self, events: Sequence[Any]) -> None:
+        """Append events."""
+        if not events:
+            return
+        table = dict(zip(_Event.__struct_fields__, zip(*map(astuple, events), strict=True), strict=True))
+        table |= zip(_Arguments.__struct_fields__, zip(*map(astuple, table.pop("args")), strict=True), strict=True)
+        pack = struct.Struct(f"{len(events)}q").pack  # takes half the time of any way into an array
+        missing = _MISSING * len(events)
+        for name in _NUMBERS:
+            self._parts[name].append(pack(*table[name]))
+        occurring = {name for name in NUMBER_ARGUMENTS if _occurs(table[name])}
+        self._occurring |= occurring
+        for name in NUMBER_ARGUMENTS:
+            self._parts[name].append(pack(*table[name]) if name in occurring else missing)
+        for name, texts in self._texts.items():
+            self._parts[name].append(pack(*map(texts.__getitem__, table[name])))
+        for name, types in self._types.items():
+            self._parts[name].append(pack(*map(types.__getitem__, _copied(table[name]))))
+        statistics = _copied(table["thread_scheduling_stats"])
+        self._thread_statistics += [text if text.startswith(b"{") else b"" for text in statistics]
+
+    def add_values(self, values: Sequence[Any]) -> None:
+        """Append what are whole events among these values of parsed JSON, and count the others."""
+        found = [(_event_of(value), value) for value in values]
+        self.add([event for event, _ in found if event is not None])
+        # the names of processes and threads (M) that other tools write are no loss
+        self._foreign += sum(
+            event is None and not (isinstance(value, Mapping) and value.get("ph") == "M") for event, value in found
+        )
+
+    def trace(self, what: str, notes: Sequence[str]) -> Trace:
+        """The trace of all events so far."""
+        if not self._thread_statistics:
+            raise BadInput(f"{what} {self._why_empty()}; run a session with enable_profiling, then end_profiling()")
+        texts = [codes.coded(self._column(name)) for name, codes in self._texts.items()]
+        inputs, outputs = (types.coded(self._column(name)) for name, types in self._types.items())
+        categories, names, op_names, providers, parent_names = texts
+        start_us, duration_us, processes, threads = map(self._column, _NUMBERS)
+        return Trace(
+            categories=categories,
+            phases=Coded(("X",), np.zeros(len(start_us), np.int64)),
+            names=names,
+            processes=processes,
+            threads=threads,
+            start_us=start_us,
+            duration_us=duration_us,
+            op_names=op_names,
+            providers=providers,
+            parent_names=parent_names,
+            inputs=inputs,
+            outputs=outputs,
+            numbers={name: self._column(name) for name in NUMBER_ARGUMENTS if name in self._occurring},
+            thread_statistics=tuple(self._thread_statistics),
+            notes=(*notes, *self._notes()),
+        )
+
+    def _column(self, name: str) -> Integers:
+        """A whole column; its parts are dropped, so that memory holds only one column twice."""
+        return np.frombuffer(bytearray().join(self._parts.pop(name)), np.int64)  # a bytearray can be written to
+
+    def _why_empty(self) -> str:
+        lost = self.unreadable + self._foreign
+        return f"is no trace of onnxruntime: none of its {lost} entries is an event" if lost else "holds no event"
+
+    def _notes(self) -> list[str]:
+        notes = []
+        if self.unreadable:
+            notes.append(f"{_entries(self.unreadable)} unreadable and left out")
+        if self._foreign:
+            kind = "no whole event of onnxruntime (ph X with cat, name, ts and dur)"
+            notes.append(f"{_entries(self._foreign)} {kind} and left out")
+        if len(self._thread_statistics) + self.unreadable + self._foreign >= EVENT_CAP:
+            notes.append(
+                f"the trace is full: onnxruntime stops recording at {EVENT_CAP:,} events, later ones are missing"
+            )
+        return notes
+
+
+def _occurs(values: tuple[int, ...]) -> bool:
+    return values[0] != MISSING or values.count(MISSING) < len(values)
+
+
+def _copied(raws: Iterable[msgspec.Raw]) -> Iterable[bytes]:
+    """The texts by themselves: a Raw would keep the whole chunk alive; joining one is the quickest way to copy it."""
+    return map(b"".join, zip(raws))
+
+
+def _entries(count: int) -> str:
+    return "1 entry was" if count == 1 else f"{count:,} entries were"

@@ -1,0 +1,158 @@
+"""A model reduced to the graph record that comparing graphs needs, and a name for every node that has none."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+
+import onnx
+from msgspec.structs import replace
+
+from onnxperf.records import Graph, GraphNode
+
+_DEFAULT_DOMAIN = "ai.onnx"
+"""ONNX's own domain, which is also written as nothing."""
+_OVERRIDABLE_SINCE = 4
+"""Before this IR version every initialiser had to be an input, and onnxruntime takes them for constants."""
+
+
+# ---------------------------------------------------------------- outline
+
+
+def outline(proto: onnx.ModelProto) -> Graph:
+    """Names, operators and connections of a model, its subgraphs included."""
+    opsets = {_domain(each.domain): each.version for each in proto.opset_import}
+    graph = _graph(proto.graph, opsets)
+    if proto.ir_version >= _OVERRIDABLE_SINCE:
+        return graph
+    initialisers = _initialisers(proto.graph)
+    inputs = tuple(name for name in graph.inputs if name not in initialisers)
+    return replace(graph, inputs=inputs, constants=frozenset(initialisers))
+
+
+def _graph(graph: onnx.GraphProto, opsets: Mapping[str, int]) -> Graph:
+    inputs = tuple(each.name for each in graph.input)
+    return Graph(
+        inputs=inputs,
+        outputs=tuple(each.name for each in graph.output),
+        # A feed may override an initialiser that is an input too: nothing may be computed from that in advance.
+        constants=frozenset(_initialisers(graph).difference(inputs)),
+        nodes=tuple(_node(node, opsets) for node in graph.node),
+    )
+
+
+def _initialisers(graph: onnx.GraphProto) -> set[str]:
+    sparse = (each.values.name for each in graph.sparse_initializer)
+    return {each.name for each in graph.initializer}.union(sparse)
+
+
+def _node(node: onnx.NodeProto, opsets: Mapping[str, int]) -> GraphNode:
+    domain = _domain(node.domain)
+    return GraphNode(
+        name=node.name,
+        op_type=node.op_type,
+        domain=domain,
+        inputs=tuple(node.input),
+        outputs=tuple(node.output),
+        attributes=_digest(node, domain, opsets.get(domain, 0)),
+        activation=_activation(node),
+        subgraphs=tuple((name, _graph(body, opsets)) for name, body in _bodies(node)),
+    )
+
+
+def _domain(domain: str) -> str:
+    return "" if domain == _DEFAULT_DOMAIN else domain
+
+
+def _activation(node: onnx.NodeProto) -> str:
+    found = next((each for each in node.attribute if each.name == "activation"), None)
+    return found.s.decode(errors="replace") if found is not None else ""
+
+
+def _bodies(node: onnx.NodeProto) -> Iterator[tuple[str, onnx.GraphProto]]:
+    for attribute in node.attribute:
+        if attribute.HasField("g"):
+            yield attribute.name, attribute.g
+        for number, body in enumerate(attribute.graphs):
+            yield f"{attribute.name}[{number}]", body
+
+
+def _digest(node: onnx.NodeProto, domain: str, version: int) -> str:
+    # onnxruntime writes defaults down in the graph that it saves: they must count in the original too.
+    attributes = dict(_defaults(node.op_type, domain, version))
+    for attribute in node.attribute:
+        if not attribute.HasField("g") and not attribute.graphs:
+            attributes[attribute.name] = _serialised(attribute)
+    if not attributes:
+        return ""
+    digest = hashlib.sha256()
+    for name, content in sorted(attributes.items()):
+        for part in (name.encode(errors="surrogatepass"), content):
+            digest.update(len(part).to_bytes(8, "little") + part)
+    return digest.hexdigest()
+
+
+@lru_cache(maxsize=1024)
+def _defaults(op_type: str, domain: str, version: int) -> tuple[tuple[str, bytes], ...]:
+    """Attributes that an operator has when nobody sets them."""
+    try:
+        schema = onnx.defs.get_schema(op_type, version, domain)
+    except onnx.defs.SchemaError:
+        return ()
+    given = ((name, each.default_value) for name, each in schema.attributes.items() if each.default_value.name)
+    return tuple((name, _serialised(value)) for name, value in given)
+
+
+def _serialised(attribute: onnx.AttributeProto) -> bytes:
+    if attribute.doc_string:
+        copy = onnx.AttributeProto()
+        copy.CopyFrom(attribute)
+        copy.ClearField("doc_string")
+        attribute = copy
+    content: bytes = attribute.SerializeToString(deterministic=True)
+    return content
+
+
+# ---------------------------------------------------------------- names
+
+
+def with_names(proto: onnx.ModelProto) -> tuple[onnx.ModelProto, bool]:
+    """A copy whose nodes all have names of their own, and whether it was needed; if not, the model itself."""
+    names = [node.name for _, node in _numbered_nodes(proto)]
+    reserved = set(names)
+    if "" not in reserved and len(reserved) == len(names):
+        return proto, False
+    copy = onnx.ModelProto()
+    copy.CopyFrom(proto)
+    # A name that was given is never taken by a node that had none, even if that one comes first.
+    held: set[str] = set()
+    suffixes: dict[str, int] = {}
+    for position, node in _numbered_nodes(copy):
+        if not node.name or node.name in held:
+            node.name = _free(node.name or f"{node.op_type}_{position}", reserved, suffixes)
+        held.add(node.name)
+        reserved.add(node.name)
+    return copy, True
+
+
+def _free(name: str, reserved: set[str], suffixes: dict[str, int]) -> str:
+    candidate = name
+    while candidate in reserved:
+        suffixes[name] = suffixes.get(name, 0) + 1
+        candidate = f"{name}_{suffixes[name]}"
+    return candidate
+
+
+def _numbered_nodes(proto: onnx.ModelProto) -> Iterator[tuple[int, onnx.NodeProto]]:
+    """Every node with its position in its own graph."""
+    yield from _nested(proto.graph.node)
+    for function in proto.functions:
+        yield from _nested(function.node)
+
+
+def _nested(nodes: Iterable[onnx.NodeProto]) -> Iterator[tuple[int, onnx.NodeProto]]:
+    for position, node in enumerate(nodes):
+        yield position, node
+        for _, body in _bodies(node):
+            yield from _nested(body.node)

@@ -1,0 +1,69 @@
+"""What an optimisation did to a model: a view on its record."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from onnxperf.records import Optimization, SourceGroup
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+_REPR_WIDTH = 100
+
+
+class OptimizeResult:
+    """What `onnxperf.optimize` returns; the optimised model is in the file `path`."""
+
+    def __init__(self, record: Optimization) -> None:
+        self.record = record
+
+    @property
+    def path(self) -> str:
+        """File of the optimised model."""
+        return self.record.output
+
+    @property
+    def answer(self) -> str:
+        """The result in one plain sentence."""
+        before, after = sum(self.record.before.values()), sum(self.record.after.values())
+        fused = sum(group.kind == "fused" for group in self.record.groups)
+        return f"{before} nodes became {after}; {fused} group{'' if fused == 1 else 's'} fused; written to {self.path}."
+
+    def counts(self) -> DataFrame:
+        """Nodes per operator type, before and after."""
+        from pandas import DataFrame
+
+        names = list(dict.fromkeys([*self.record.before, *self.record.after]))
+        rows = [(name, self.record.before.get(name, 0), self.record.after.get(name, 0)) for name in names]
+        return DataFrame(rows, columns=["op_name", "before", "after"])
+
+    def to_df(self) -> DataFrame:
+        """One row per group: which nodes became which."""
+        from pandas import DataFrame
+
+        fields = SourceGroup.__struct_fields__
+        rows = [[getattr(group, name) for name in fields] for group in self.record.groups]
+        return DataFrame(rows, columns=list(fields))
+
+    def to_json(self) -> str:
+        """The whole record, as --json writes it."""
+        return msgspec.json.format(msgspec.json.encode(self.record), indent=2).decode() + "\n"
+
+    def __repr__(self) -> str:
+        """The tables as the command line prints them, without colours."""
+        from rich.console import Console
+
+        from onnxperf.render.profile import print_optimization
+
+        text = io.StringIO()
+        print_optimization(self.record, Console(file=text, width=_REPR_WIDTH, color_system=None, force_terminal=False))
+        return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+
+    def _repr_html_(self) -> str:
+        from onnxperf.render.html import optimization_html
+
+        return optimization_html(self.record)

@@ -1,0 +1,335 @@
+"""Two profiles, aligned."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from scipy.stats import mannwhitneyu
+
+from onnxperf.analyze.diff import align, common_order, differ, fold, rank_sum_p, sentence, totals
+from onnxperf.records import Case, DiffRow, NodeTime, Subject, TensorType, Verdict
+
+SHAPES = ((TensorType("float", (1, 8)),), (TensorType("float", (2,)), TensorType("int64", ())))
+
+
+def node(op: str = "Add", name: str = "", us: tuple[int, ...] = (10, 10), **fields: Any) -> NodeTime:
+    types = {"inputs": SHAPES[0], "outputs": SHAPES[0], "provider": "CPUExecutionProvider"}
+    fields = {"op_name": op, "name": name, "self_us": us, "total_us": us, "calls": len(us), **types, **fields}
+    return NodeTime(**fields)
+
+
+def chain(text: str, known: bool = False) -> list[NodeTime]:
+    """A node per letter, unnamed; with `known`, a number after each letter is its tensor."""
+    if known:
+        return [node(text[i], tensors=(text[i + 1],)) for i in range(0, len(text), 2)]
+    return [node(letter) for letter in text]
+
+
+def drawing(rows: tuple[DiffRow, ...]) -> str:
+    return " ".join(row.side + row.op_name for row in rows)
+
+
+nodes = st.lists(
+    st.builds(
+        node,
+        st.sampled_from(["Add", "Conv", "MatMul"]),
+        st.sampled_from(["", "a", "b", "Add_1", "Conv_2", "a_nchwc"]),
+        st.tuples(st.integers(0, 50), st.integers(0, 50)),
+        inputs=st.sampled_from(SHAPES),
+        tensors=st.sampled_from([(), ("x",), ("y", ""), ("z",)]),
+        path=st.sampled_from([(), ("loop",), ("if",)]),
+        provider=st.sampled_from(["CPUExecutionProvider", "CPUOther", ""]),
+    ),
+    max_size=12,
+)
+
+
+# ---------------------------------------------------------------- alignment
+
+
+@given(nodes, nodes)
+def test_every_node_is_in_exactly_one_row_and_no_time_is_lost(base: list[NodeTime], opti: list[NodeTime]) -> None:
+    rows = align(base, opti)
+    assert [row.base_name for row in rows if row.side != "+"] == [n.name for n in base]  # in their order
+    assert [row.base_us for row in rows if row.side != "+"] == [n.self_us for n in base]
+    assert Counter((r.opti_name, r.opti_us) for r in rows if r.side != "-") == Counter(
+        (n.name, n.self_us) for n in opti
+    )
+    assert sum(sum(row.base_us) for row in rows) == sum(sum(n.self_us) for n in base)
+    assert sum(sum(row.opti_us) for row in rows) == sum(sum(n.self_us) for n in opti)
+    assert len({row.label for row in rows}) == len(rows)
+    assert all(not row.base_us for row in rows if row.side == "+")
+    assert all(not row.opti_us for row in rows if row.side == "-")
+
+
+@given(nodes, nodes)
+def test_no_two_equal_nodes_are_left_on_different_sides(base: list[NodeTime], opti: list[NodeTime]) -> None:
+    def key(row: DiffRow) -> tuple[object, ...]:
+        return len(row.path), row.op_name, row.provider, row.inputs, row.outputs
+
+    rows = align(base, opti)
+    gone = {key(row) for row in rows if row.side == "-"}
+    assert not any(key(row) in gone for row in rows if row.side == "+")
+
+
+@given(nodes)
+def test_a_profile_aligned_with_itself_is_all_equal(base: list[NodeTime]) -> None:
+    numbered = [replace(n, calls=number) for number, n in enumerate(base)]
+    rows = align(numbered, numbered)
+    assert {row.side for row in rows} <= {"="}
+    assert all(row.noise for row in rows)
+    assert [row.opti_us for row in rows] == [n.self_us for n in base]
+
+
+@given(st.integers(0, 20), st.data())
+def test_one_inserted_node_shifts_nothing_when_tensors_are_known(length: int, data: st.DataObject) -> None:
+    base = [node(us=(number, number), tensors=(f"t{number}",)) for number in range(length)]
+    place = data.draw(st.integers(0, length))
+    opti = [*base[:place], node(us=(99, 99), tensors=("new",)), *base[place:]]
+    rows = align(base, opti)
+    assert [row.side for row in rows] == ["="] * place + ["+"] + ["="] * (length - place)
+    assert all(row.base_us == row.opti_us for row in rows if row.side == "=")
+
+
+@given(nodes, st.data())
+def test_one_inserted_node_of_a_new_kind_shifts_nothing_without_tensors(
+    base: list[NodeTime], data: st.DataObject
+) -> None:
+    base = [replace(n, name="", tensors=(), self_us=(number,)) for number, n in enumerate(base)]
+    place = data.draw(st.integers(0, len(base)))
+    rows = align(base, [*base[:place], node("New"), *base[place:]])
+    assert [row.side for row in rows].count("+") == 1
+    assert rows[place].op_name == "New"
+    assert all(row.base_us == row.opti_us for row in rows if row.side == "=")
+
+
+@pytest.mark.parametrize(
+    ("base", "opti", "expected"),
+    [
+        ("", "", ""),
+        ("AB", "", "-A -B"),
+        ("", "AB", "+A +B"),
+        ("ABC", "AXC", "=A -B +X =C"),
+        ("ABCD", "AXD", "=A -B -C +X =D"),  # what is replaced comes before what replaces it
+        ("BA", "XYA", "-B +X +Y =A"),
+        ("AAAA", "AAA", "=A =A =A -A"),
+        ("ABABAB", "ABXABAB", "=A =B +X =A =B =A =B"),
+        ("AB", "BA", "=A =B"),  # another order, the same nodes
+    ],
+)
+def test_rows_are_in_the_order_of_execution(base: str, opti: str, expected: str) -> None:
+    assert drawing(align(chain(base), chain(opti))) == expected
+
+
+@pytest.mark.parametrize(
+    ("base", "opti", "expected"),
+    [
+        ("A1A2A3", "A1A3", "=A -A =A"),
+        ("A1A2A3", "A3A2A1", "=A =A =A"),
+        ("A1B2", "B1A2", "=A =B"),  # a tensor of that name, from another operator, is not the same node
+        ("A1A2A3", "A1A9A3", "=A =A =A"),  # a renamed tensor between known ones
+    ],
+)
+def test_tensors_decide_before_the_order(base: str, opti: str, expected: str) -> None:
+    rows = align(chain(base, known=True), chain(opti, known=True))
+    assert drawing(rows) == expected
+
+
+def test_a_name_of_its_own_decides_where_tensors_do_not() -> None:
+    base = [node(name="first", us=(1,)), node(name="second", us=(2,))]
+    opti = [node(name="second_nchwc", us=(2,)), node(name="first", us=(1,))]
+    assert [(row.base_us, row.opti_us) for row in align(base, opti)] == [((1,), (1,)), ((2,), (2,))]
+
+
+def test_a_number_that_onnxruntime_gave_is_no_name() -> None:
+    base = [node("Conv", "Conv_0"), node("Relu", "Relu_1"), node("Conv", "Conv_2")]
+    opti = [node("Cast", "Cast_0"), node("Conv", "Conv_1"), node("Relu", "Relu_2"), node("Conv", "Conv_0")]
+    rows = align(base, opti)
+    assert drawing(rows) == "+Cast =Conv =Relu =Conv"
+    assert [row.opti_name for row in rows] == ["Cast_0", "Conv_1", "Relu_2", "Conv_0"]
+
+
+def test_equal_names_in_two_branches_do_not_cross() -> None:
+    branches = [node(path=(body,), name="n", tensors=("t",), us=(us,)) for body, us in [("then", 1), ("else", 2)]]
+    rows = align(branches, branches[::-1])
+    assert [(row.base_us, row.opti_us) for row in rows] == [((1,), (1,)), ((2,), (2,))]
+
+
+def test_numbers_count_equal_nodes_of_both_sides() -> None:
+    rows = align(chain("A1A2A3", known=True), [*chain("A1A3A4", known=True)[:2], node("A", path=("loop",))])
+    assert [row.label for row in rows] == [
+        "[=CPU]A(f-1x8)->f-1x8[0]",
+        "[-CPU]A(f-1x8)->f-1x8[1]",
+        "[=CPU]A(f-1x8)->f-1x8[2]",
+        "[+CPU]A(f-1x8)->f-1x8[3]",
+    ]
+    assert [row.idx for row in rows] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("kinds", [1, 2, 10])
+def test_thousands_of_repeated_nodes_are_aligned_at_once(kinds: int) -> None:
+    rng = np.random.default_rng(kinds)
+    base, opti = ([node(f"Op{k}") for k in rng.integers(0, kinds, 2000)] for _ in "ab")
+    start = time.perf_counter()
+    rows = align(base, opti)
+    assert time.perf_counter() - start < 3  # about 0.2 s
+    assert len(rows) >= 2000
+
+
+symbols = st.lists(st.integers(0, 3), max_size=12)
+
+
+@given(symbols, symbols)
+def test_the_common_order_is_as_long_as_can_be(first: list[int], second: list[int]) -> None:
+    pairs = common_order(first, second)
+    assert all(first[i] == second[j] for i, j in pairs)
+    assert all(a < c and b < d for (a, b), (c, d) in itertools.pairwise(pairs))
+    lengths = np.zeros((len(first) + 1, len(second) + 1), dtype=int)
+    for i, a in enumerate(first):
+        for j, b in enumerate(second):
+            lengths[i + 1, j + 1] = lengths[i, j] + 1 if a == b else max(lengths[i, j + 1], lengths[i + 1, j])
+    assert len(pairs) == lengths[-1, -1]
+
+
+def test_a_table_that_would_be_too_large_leaves_equal_nodes_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onnxperf.analyze.diff.LARGEST_TABLE", 0)
+    assert drawing(align(chain("ABC"), chain("AXBC"))) == "=A +X =B =C"
+
+
+# ---------------------------------------------------------------- noise
+
+
+@pytest.mark.parametrize(
+    ("base", "opti", "expected"),
+    [
+        ((), (), False),
+        ((10,), (90,), False),  # no spread is known
+        ((10, 11), (90, 91), True),
+        ((10, 11), (12, 13), False),  # apart, but less than 20 %
+        ((10, 90), (80, 95), False),
+        ((500, 10, 11), (500, 90, 91), True),  # the first iteration is left out
+        ((90, 10, 10, 10), (10, 10, 10, 10), False),
+        ((9, 100, 101, 102, 103, 104), (9, 110, 111, 112, 113, 114), True),
+        ((9, 100, 101, 102, 103, 104), (9, 103, 104, 105, 106, 107), False),
+        ((1,) * 40, (2,) * 40, False),  # the clock's last digit
+        ((1,) * 40, (3,) * 40, True),
+        ((1000,) * 40, (1040,) * 40, False),  # below 5 %, where the memory lies decides
+        ((1000,) * 40, (1060,) * 40, True),
+        ((0,) * 40, (0,) * 40, False),
+        ((50,) * 40, (40,) * 39 + (4000,), True),  # one interrupted iteration changes nothing
+        ((0,) * 39 + (4000,), (5,) * 40, False),  # nor does it speak for a node of which the mean is shown
+    ],
+)
+def test_a_node_differs_only_beyond_its_iterations(
+    base: tuple[int, ...], opti: tuple[int, ...], expected: bool
+) -> None:
+    assert differ(base, opti) is expected
+    assert differ(opti, base) is expected
+    (row,) = align([node(us=base)], [node(us=opti)])
+    assert row.noise is not expected
+
+
+samples = st.lists(st.integers(0, 12), min_size=1, max_size=20)
+
+
+@given(samples, samples)
+def test_the_test_is_that_of_mann_and_whitney(first: list[int], second: list[int]) -> None:
+    expected = mannwhitneyu(first, second, method="asymptotic").pvalue if len({*first, *second}) > 1 else 1.0
+    assert rank_sum_p(first, second) == pytest.approx(expected)
+
+
+def test_equal_nodes_are_rarely_called_different() -> None:
+    rng = np.random.default_rng(0)
+    draws = [[tuple(map(int, 100 * np.exp(rng.normal(0, 0.2, 11)))) for _ in "ab"] for _ in range(1000)]
+    assert sum(differ(a, b) for a, b in draws) <= 20
+
+
+# ---------------------------------------------------------------- sums and sentences
+
+ROWS = align(
+    [node("Conv", "conv1", (900, 310, 310)), node("Relu", "relu1", (9, 40, 40)), node("Add", "add", (2, 2, 2))],
+    [node("Conv", "conv1", (700, 120, 120)), node("FusedAdd", "fused", (1, 20, 20)), node("Add", "add", (2, 2, 2))],
+)
+
+
+def test_totals_leave_the_first_iteration_out() -> None:
+    sums = totals(ROWS)
+    assert (sums.base_us, sums.opti_us) == (352, 142)
+    assert (sums.kept_base_us, sums.kept_opti_us, sums.removed_us, sums.added_us) == (312, 122, 40, 20)
+    assert (sums.kept, sums.removed, sums.added, sums.noise) == (2, 1, 1, 1)
+
+
+@pytest.mark.parametrize(("share", "shown"), [(0, 4), (0.01, 3), (0.05, 2), (0.5, 1), (1, 0)])
+def test_rows_under_the_share_are_folded(share: float, shown: int) -> None:
+    large, small = fold(ROWS, share)
+    assert len(large) == shown
+    assert {row.label for row in [*large, *small]} == {row.label for row in ROWS}
+
+
+def test_nothing_is_folded_where_nothing_took_time() -> None:
+    rows = align([node(us=(0, 0))], [node(us=())])
+    assert fold(rows, 0.01) == (list(rows), [])
+
+
+def race(verdict: Verdict | None, speedup: float | None = 1.43) -> Case:
+    base = Subject(name="run", status="ok", median_ns=1e6, verdict="baseline", speedup=1.0)
+    low, high = (speedup - 0.03, speedup + 0.03) if speedup else (None, None)
+    rival = Subject(name="r", status="ok", verdict=verdict, speedup=speedup, speedup_low=low, speedup_high=high)
+    return Case(model="m", baseline="run", subjects=(base, rival))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "speedup", "expected"),
+    [
+        (
+            "faster",
+            1.43,
+            "B is 1.43 times as fast as A (95 % interval 1.4 to 1.46); 1 node was replaced by 1; of the nodes that "
+            "both have, Conv conv1 changed most, from 310 µs to 120 µs per iteration.",
+        ),
+        (
+            "slower",
+            0.5,
+            "B is slower: it takes 2 times as long as A (95 % interval 1.89 to 2.13); 1 node was replaced by 1; of the "
+            "nodes that both have, Conv conv1 changed most, from 310 µs to 120 µs per iteration.",
+        ),
+        ("equivalent", 1.0, "B and A are equally fast: they differ by less than 1 %; 1 node was replaced by 1."),
+        (
+            "undecided",
+            1.02,
+            "Undecided: the speedup of B over A lies between 0.990 and 1.050; 1 node was replaced by 1.",
+        ),
+        (None, None, None),
+    ],
+)
+def test_the_verdict_comes_from_the_race(verdict: Verdict | None, speedup: float | None, expected: str | None) -> None:
+    assert sentence(ROWS, race(verdict, speedup), "A", "B") == (expected or sentence(ROWS, None, "A", "B"))
+
+
+def test_without_a_race_there_is_no_verdict() -> None:
+    assert sentence(ROWS, None, "A", "B") == (
+        "With the profiler on, the nodes of A take 352 µs and those of B 142 µs per iteration, no verdict; 1 node was "
+        "replaced by 1; of the nodes that both have, Conv conv1 changed most, from 310 µs to 120 µs per iteration."
+    )
+
+
+@pytest.mark.parametrize(
+    ("base", "opti", "words"),
+    [
+        ("AB", "A", "1 node was removed"),
+        ("A", "ABC", "2 nodes were added"),
+        ("ABCD", "XY", "4 nodes were replaced by 2"),
+        ("AB", "AB", "the nodes are the same; no node that both have changed by more than the noise."),
+        ("", "", "the nodes are the same"),
+    ],
+)
+def test_the_sentence_counts_what_was_exchanged(base: str, opti: str, words: str) -> None:
+    assert words in sentence(align(chain(base), chain(opti)), None, "A", "B")

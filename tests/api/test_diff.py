@@ -1,0 +1,95 @@
+"""`onnxperf.diff` with real sessions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+import onnxperf
+from onnxperf.errors import BadOption
+
+
+def make_model(layers: int) -> onnx.ModelProto:
+    """MatMul and Relu, several times."""
+    random = np.random.default_rng(0)
+    weights = [numpy_helper.from_array(random.random((32, 32)).astype(np.float32), f"w{i}") for i in range(layers)]
+    nodes = []
+    for i in range(layers):
+        nodes.append(helper.make_node("MatMul", [f"x{i}", f"w{i}"], [f"m{i}"], name=f"mul{i}"))
+        nodes.append(helper.make_node("Relu", [f"m{i}"], [f"x{i + 1}"], name=f"relu{i}"))
+    x = helper.make_tensor_value_info("x0", onnx.TensorProto.FLOAT, [8, 32])
+    y = helper.make_tensor_value_info(f"x{layers}", onnx.TensorProto.FLOAT, None)
+    graph = helper.make_graph(nodes, "layers", [x], [y], initializer=weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+
+@pytest.fixture(scope="module")
+def compared() -> onnxperf.DiffResult:
+    return onnxperf.diff(make_model(2), make_model(3), repeat=8, threads=1, race=False)
+
+
+def test_an_inserted_layer_shifts_nothing(compared: onnxperf.DiffResult) -> None:
+    merged = compared.merged()
+    assert merged["side"].value_counts().to_dict() == {"=": 4, "+": 2}
+    same = merged[merged["side"] == "="]
+    assert same["base_name"].tolist() == same["opti_name"].tolist()
+    assert merged["durbase"].isna().sum() == 2
+
+
+def test_labels_tell_side_provider_operator_and_shapes(compared: onnxperf.DiffResult) -> None:
+    labels = compared.by_label()
+    # Weights that a kernel has packed are no longer its input: the trace leaves them out.
+    assert labels.index.str.match(r"\[=CPU\]MatMul\(f-8x32(,f-32x32)?\)->f-8x32\[0\]").sum() == 1
+    assert any(label.startswith("[+CPU]Relu") for label in labels.index)
+    assert compared.by_label(min_share=2.0).empty
+
+
+def test_sums_are_preserved(compared: onnxperf.DiffResult) -> None:
+    merged = compared.merged(per_iteration=False)
+    assert merged["durbase"].sum() == compared.base.by_node()["self_us"].sum()
+    assert merged["duropti"].sum() == compared.opti.by_node()["self_us"].sum()
+
+
+def test_two_levels_of_one_model_are_raced_without_the_profiler() -> None:
+    result = onnxperf.diff(make_model(2), opt_level="disable,all", repeat=5, threads=1, time=0.3)
+    race = result.record.race
+    assert race is not None
+    assert [subject.name for subject in race.subjects] == ["disable", "all"]
+    assert race.subjects[1].verdict in ("faster", "slower", "equivalent", "undecided")
+    assert result.record.base.model == "disable"
+    assert result.answer
+
+
+def test_traces_and_profiles_are_compared_without_a_verdict(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    profile = onnxperf.profile(make_model(2), repeat=4, threads=1, keep_trace=trace)
+    for other in (trace, profile, make_model(2)):
+        result = onnxperf.diff(trace, other, repeat=4, threads=1)
+        assert result.record.race is None
+        assert set(result.merged()["side"]) == {"="}
+
+
+@pytest.mark.parametrize("suffix", [".json", ".xlsx", ".csv", ".parquet", ".png", ".svg"])
+def test_every_kind_of_file_is_written(compared: onnxperf.DiffResult, tmp_path: Path, suffix: str) -> None:
+    compared.save(tmp_path / f"out{suffix}")
+    assert (tmp_path / f"out{suffix}").stat().st_size > 500
+
+
+def test_charts_and_texts(compared: onnxperf.DiffResult) -> None:
+    assert compared.plot() is not None
+    assert compared.plot_operators().shape == (2, 2)
+    assert "MatMul" in repr(compared)
+    assert "<table" in compared._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("levels", "message"),
+    [("all", "two sides"), ("disable,basic,all", "two sides"), ("disable,best", "optimisation level")],
+)
+def test_wrong_levels_are_refused(levels: str, message: str) -> None:
+    with pytest.raises(BadOption, match=message):
+        onnxperf.diff(make_model(1), opt_level=levels)

@@ -1,0 +1,67 @@
+"""`onnxperf.optimize` with real sessions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+import onnxperf
+from onnxperf.errors import BadModel, BadOption
+from tests.api.test_diff import make_model
+
+
+@pytest.fixture
+def gelu() -> onnx.ModelProto:
+    """x * 0.5 * (1 + erf(x / sqrt 2)), which onnxruntime fuses into one node."""
+    text = """
+    <ir_version: 9, opset_import: ["" : 18]>
+    gelu (float[4, 8] x) => (float[4, 8] y)
+    <float root = {1.4142135}, float one = {1}, float half = {0.5}>
+    { a = Div(x, root) b = Erf(a) c = Add(b, one) d = Mul(x, c) y = Mul(d, half) }
+    """
+    return onnx.parser.parse_model(text)
+
+
+def test_what_onnxruntime_executes_is_written_and_explained(gelu: onnx.ModelProto, tmp_path: Path) -> None:
+    result = onnxperf.optimize(gelu, tmp_path / "out.onnx")
+    assert [node.op_type for node in onnx.load(tmp_path / "out.onnx").graph.node] == ["Gelu"]
+    [fused] = [group for group in result.record.groups if group.kind == "fused"]
+    assert fused.source_ops == ("Div", "Erf", "Add", "Mul", "Mul")
+    assert fused.executed_ops == ("Gelu",)
+    assert result.counts().query("op_name == 'Mul'").values.tolist() == [["Mul", 2, 0]]
+    assert "5 nodes became 1" in result.answer
+    assert "Gelu" in repr(result)
+    assert "<table" in result._repr_html_()
+    assert len(result.to_df()) == len(result.record.groups)
+
+
+def test_the_written_model_gives_the_same_results(gelu: onnx.ModelProto, tmp_path: Path) -> None:
+    onnxperf.optimize(gelu, tmp_path / "out.onnx")
+    feeds = {"x": np.linspace(-3, 3, 32, dtype=np.float32).reshape(4, 8)}
+    before, after = (onnxperf.load(m, threads=1).run(feeds)["y"] for m in (gelu, tmp_path / "out.onnx"))
+    np.testing.assert_allclose(before, after, rtol=1e-6)
+
+
+def test_a_level_that_does_nothing_keeps_all_nodes(tmp_path: Path) -> None:
+    result = onnxperf.optimize(make_model(2), tmp_path / "out.onnx", opt_level="disable")
+    assert {group.kind for group in result.record.groups} == {"kept"}
+    assert result.record.before == result.record.after == {"MatMul": 2, "Relu": 2}
+
+
+def test_a_model_that_uses_external_data_can_be_optimised(tmp_path: Path) -> None:
+    path = tmp_path / "in.onnx"
+    onnx.save_model(make_model(2), path, save_as_external_data=True, location="w.bin", size_threshold=0)
+    result = onnxperf.optimize(path, tmp_path / "out.onnx")
+    assert onnxperf.check(result.path, runtime="ort,reference").equal
+
+
+def test_wrong_places_and_models_are_refused(linear_path: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadOption, match="the model itself"):
+        onnxperf.optimize(linear_path, linear_path)
+    with pytest.raises(BadOption, match="folder does not exist"):
+        onnxperf.optimize(linear_path, tmp_path / "no" / "out.onnx")
+    with pytest.raises(BadModel):
+        onnxperf.optimize(b"junk", tmp_path / "out.onnx")

@@ -1,0 +1,188 @@
+"""`onnxperf.profile` with real sessions: models, traces, lists of events, runners."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+from onnx import helper, numpy_helper
+
+import onnxperf
+from onnxperf.errors import BadInput, BadOption
+
+LOOP = """
+<ir_version: 9, opset_import: ["" : 18]>
+loops (float[2, 4] X) => (float[2, 4] Y)
+<int64 n = {3}, float half = {0.5}>
+{
+  R = Relu(X)
+  Z = Loop <body = body (int64 i, bool go, float[2, 4] acc) => (bool on, float[2, 4] next) {
+      on = Identity(go)
+      sum = Add(acc, X)
+      next = Mul(sum, half)
+  }> (n, , R)
+  Y = Sigmoid(Z)
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def conv() -> onnx.ModelProto:
+    """Conv and Relu, which onnxruntime fuses, and names that are missing."""
+    random = np.random.default_rng(0)
+    weights = numpy_helper.from_array(random.standard_normal((16, 3, 3, 3)).astype(np.float32), "W")
+    nodes = [
+        helper.make_node("Conv", ["X", "W"], ["c"], pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["c"], ["r"]),
+        helper.make_node("GlobalAveragePool", ["r"], ["Y"]),
+    ]
+    x = helper.make_tensor_value_info("X", onnx.TensorProto.FLOAT, ["batch", 3, 16, 16])
+    y = helper.make_tensor_value_info("Y", onnx.TensorProto.FLOAT, None)
+    graph = helper.make_graph(nodes, "conv", [x], [y], initializer=[weights])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+
+@pytest.fixture(scope="module")
+def profiled(conv: onnx.ModelProto) -> onnxperf.ProfileResult:
+    return onnxperf.profile(conv, repeat=6, dims={"batch": 2}, threads=1)
+
+
+def test_a_model_runs_as_often_as_asked_and_its_cost_of_profiling_is_known(profiled: onnxperf.ProfileResult) -> None:
+    record = profiled.record
+    assert record.iterations == 6
+    assert record.loading_us is not None
+    assert record.initialization_us is not None
+    assert record.profiled_ns is not None
+    assert record.unprofiled_ns is not None
+    assert record.machine is not None
+    assert profiled.answer
+
+
+def test_the_time_goes_back_to_the_nodes_of_the_original(profiled: onnxperf.ProfileResult) -> None:
+    sources = profiled.by_source()
+    fused = sources[sources["kind"] == "fused"]
+    assert fused["sources"].tolist() == [("Conv_0", "Relu_1")]
+    assert sources["self_us"].sum() == profiled.by_node()["self_us"].sum() == profiled.by_operator()["self_us"].sum()
+    split = profiled.by_source(split=True)
+    assert split[split["is_estimate"]]["source"].tolist() == ["Conv_0", "Relu_1"]
+    assert split["estimated_us"].sum() == pytest.approx(sources["self_us"].sum())
+
+
+def test_events_have_typed_columns(profiled: onnxperf.ProfileResult) -> None:
+    events = profiled.events
+    kernels = events[events["kind"] == "kernel"]
+    assert kernels["iteration"].nunique() == 6
+    assert kernels["inputs"].iloc[0][0] == ("float", (2, 3, 16, 16))
+    assert {"mem_bytes_in_use", "output_size", "depth", "parent", "self_us"} <= set(events.columns)
+
+
+def test_the_code_of_the_documents_runs_on_the_names_of_onnxruntime(profiled: onnxperf.ProfileResult) -> None:
+    df = profiled.to_df(names="ort")
+    sums = df[["dur", "args_op_name"]].groupby("args_op_name").sum().sort_values("dur")
+    counts = df[["dur", "args_op_name"]].groupby("args_op_name").count().sort_values("dur")
+    assert sums["dur"].sum() == profiled.by_operator()["total_us"].sum()
+    assert counts.loc["Conv", "dur"] == 6
+    kernels = df[(df["cat"] == "Node") & df["name"].str.contains("kernel_time")]
+    assert kernels["args_output_type_shape"].apply(str).iloc[0].startswith("[{'float': [2, 16")
+    names = df.loc[(df.args_op_name == "Conv") & (df.dur > 0), ["dur", "name"]].groupby("name").sum()
+    assert len(names) == 1
+    with pytest.raises(BadOption, match="names"):
+        profiled.to_df(names="pandas")  # type: ignore[arg-type]
+
+
+def test_per_iteration_is_the_sum_divided_by_the_iterations(profiled: onnxperf.ProfileResult) -> None:
+    per_iteration, summed = profiled.by_operator(per_iteration=True), profiled.by_operator()
+    assert (per_iteration["self_us"] * 6).tolist() == pytest.approx(summed["self_us"].tolist())
+    assert per_iteration["calls"].tolist() == [1.0] * len(per_iteration)
+    assert len(profiled.by_iteration()) == 6
+    assert profiled.by_iteration(operators=True)["Conv"].sum() == summed.set_index("op_name").loc["Conv", "self_us"]
+
+
+def test_nodes_can_be_chosen_by_operator_and_by_duration(profiled: onnxperf.ProfileResult) -> None:
+    assert profiled.by_node(op="Conv")["op_name"].tolist() == ["Conv"]
+    assert profiled.by_node(min_us=10**9).empty
+    assert profiled.by_node(op="Nothing").empty
+
+
+def test_bodies_appear_under_their_parent_with_their_executions() -> None:
+    result = onnxperf.profile(onnx.parser.parse_model(LOOP), repeat=4, threads=1)
+    nodes: Any = result.by_node(per_iteration=True).set_index("op_name")
+    assert nodes.loc["Add", "path"] == nodes.loc["Loop", "node_name"]
+    assert nodes.loc["Add", "calls"] == 3
+    assert nodes.loc["Loop", "total_us"] > nodes.loc["Loop", "self_us"]
+    assert result.record.iterations == 4
+
+
+def test_a_kept_trace_says_the_same_and_the_folder_of_the_model_stays_clean(
+    conv: onnx.ModelProto, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    onnx.save(conv, tmp_path / "conv.onnx")
+    kept = tmp_path / "kept.json"
+    result = onnxperf.profile(tmp_path / "conv.onnx", repeat=3, dims={"batch": 1}, threads=1, keep_trace=kept)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["conv.onnx", "kept.json"]
+    for again in (onnxperf.profile(kept), onnxperf.profile(json.loads(kept.read_text(encoding="utf-8")))):
+        assert again.by_operator()["self_us"].tolist() == result.by_operator()["self_us"].tolist()
+        with pytest.raises(BadOption, match="original model"):
+            again.by_source()
+
+
+def test_our_own_perfetto_file_can_be_read_again(profiled: onnxperf.ProfileResult, tmp_path: Path) -> None:
+    profiled.save_trace(tmp_path / "perfetto.json")
+    again = onnxperf.profile(tmp_path / "perfetto.json")
+    assert again.by_node()["self_us"].tolist() == profiled.by_node()["self_us"].tolist()
+
+
+def test_external_data_are_found_though_the_nodes_get_names(conv: onnx.ModelProto, tmp_path: Path) -> None:
+    copy = onnx.ModelProto()
+    copy.CopyFrom(conv)
+    path = tmp_path / "external.onnx"
+    onnx.save_model(copy, path, save_as_external_data=True, location="weights.bin", size_threshold=0)
+    assert onnxperf.profile(path, repeat=2, dims={"batch": 1}, threads=1).record.iterations == 2
+
+
+def test_a_runner_records_until_its_profile_is_asked_for(conv: onnx.ModelProto) -> None:
+    runner = onnxperf.load(conv, profile=True, threads=1)
+    feeds = {"X": np.zeros((1, 3, 16, 16), np.float32)}
+    for _ in range(5):
+        runner.run(feeds)
+    profile = runner.profile()
+    assert profile.record.iterations == 5
+    assert runner.run(feeds)["Y"].shape == (1, 16, 1, 1)
+    assert runner.profile() is profile
+    with pytest.raises(BadOption, match="no profiler"):
+        onnxperf.load(conv, runtime="numpy", profile=True)
+
+
+@pytest.mark.parametrize("suffix", [".json", ".xlsx", ".csv", ".parquet", ".png", ".svg"])
+def test_every_kind_of_file_is_written(profiled: onnxperf.ProfileResult, tmp_path: Path, suffix: str) -> None:
+    profiled.save(tmp_path / f"out{suffix}")
+    assert (tmp_path / f"out{suffix}").stat().st_size > 500
+
+
+def test_unknown_files_tables_and_repeats_are_refused(profiled: onnxperf.ProfileResult, tmp_path: Path) -> None:
+    with pytest.raises(BadOption, match="kind of file"):
+        profiled.save(tmp_path / "out.doc")
+    with pytest.raises(BadOption, match="table"):
+        profiled.table("all")
+    with pytest.raises(BadOption, match="iteration"):
+        profiled.timeline(99)
+    with pytest.raises(BadOption, match="repeat"):
+        onnxperf.profile(tmp_path / "no.onnx", repeat=0)
+    with pytest.raises(BadInput, match="no such file"):
+        onnxperf.profile(tmp_path / "no.onnx")
+    with pytest.raises(BadOption, match="unavailable provider"):
+        onnxperf.profile(onnx.parser.parse_model(LOOP), provider="tpu")
+
+
+def test_charts_are_drawn(profiled: onnxperf.ProfileResult) -> None:
+    assert len(profiled.plot()) == 2
+    assert profiled.plot_nodes(op="Conv", min_us=1) is not None
+    assert profiled.timeline() is not None
+    assert "Conv" in repr(profiled)
+    assert "<table" in profiled._repr_html_()

@@ -1,0 +1,188 @@
+"""Profiles, diffs and optimisations to render: a CNN with a loop, its nodes fused, and names that mean harm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from onnxperf.records import (
+    Diff,
+    DiffRow,
+    NodeTime,
+    OperatorTime,
+    Optimization,
+    Profile,
+    SessionOptions,
+    Side,
+    SourceGroup,
+    SourceTime,
+    TensorType,
+)
+from onnxperf.records.labels import label, signature
+from tests.render import examples
+
+IMAGE = TensorType("float", (1, 64, 112, 112))
+WEIGHTS = TensorType("float", (64, 64, 3, 3))
+BIAS = TensorType("float", (64,))
+OPERATORS = ("Conv", "MatMul", "Gemm", "Relu", "Add", "Softmax", "LayerNormalization", "Transpose", "Reshape", "Gather")
+LONG_NAME = "/encoder/layers.11/self_attention/output/dense/MatMul_output_0_transposed_by_the_exporter_for_onnx"
+
+
+def times(us: int) -> tuple[int, ...]:
+    """Six iterations: the first is the slowest, and the others lie around this time."""
+    return (us * 3, us - us // 20, us, us + us // 20, us, us)
+
+
+def node(name: str = "n0", us: int = 100, **changes: Any) -> NodeTime:
+    fields: dict[str, Any] = {
+        "name": name,
+        "op_name": "Conv",
+        "provider": "CPUExecutionProvider",
+        "inputs": (IMAGE, WEIGHTS, BIAS),
+        "outputs": (IMAGE,),
+        "calls": 6,
+        "self_us": times(us),
+        "total_us": times(us),
+    }
+    return NodeTime(**(fields | changes))
+
+
+def operator(nodes: list[NodeTime]) -> OperatorTime:
+    return OperatorTime(
+        op_name=nodes[0].op_name,
+        nodes=len(nodes),
+        calls=sum(node.calls for node in nodes),
+        self_us=tuple(map(sum, zip(*(node.self_us for node in nodes), strict=True))),
+        total_us=tuple(map(sum, zip(*(node.total_us for node in nodes), strict=True))),
+    )
+
+
+def operators(nodes: tuple[NodeTime, ...]) -> tuple[OperatorTime, ...]:
+    groups: dict[str, list[NodeTime]] = {}
+    for each in nodes:
+        groups.setdefault(each.op_name, []).append(each)
+    return tuple(sorted(map(operator, groups.values()), key=lambda o: -sum(o.self_us)))
+
+
+def many_nodes(number: int = 60) -> tuple[NodeTime, ...]:
+    """Nodes of twenty operators, among them a loop with a body and a loop in that."""
+    names = [*OPERATORS, *(f"com.microsoft.Fused{op}" for op in OPERATORS)]
+    nodes = [node(f"/layer.{i}/{names[i % 20]}", 1800 // (i + 1), op_name=names[i % 20]) for i in range(number)]
+    nodes[7] = node(LONG_NAME, 420, op_name="MatMul", shapes=4)
+    inner = node("inner", 90, path=("Loop_12", "Loop_in"), op_name="Mul", calls=600)
+    loop_in = node("Loop_in", 3, path=("Loop_12",), op_name="Loop", calls=60, total_us=times(95))
+    loop = node("Loop_12", 5, op_name="Loop", total_us=times(150), inputs=(), outputs=())
+    body = node("body/Add", 50, path=("Loop_12",), op_name="Add", calls=60)
+    return (*nodes, inner, loop_in, body, loop)
+
+
+def group(kind: Any = "fused", **changes: Any) -> SourceGroup:
+    fields: dict[str, Any] = {
+        "kind": kind,
+        "sources": ("n3", "n4", "n5"),
+        "source_ops": ("Conv", "BatchNormalization", "Relu"),
+        "executed": ("n3",),
+        "executed_ops": ("FusedConv",),
+    }
+    return SourceGroup(**(fields | changes))
+
+
+def groups() -> tuple[SourceGroup, ...]:
+    nothing: dict[str, Any] = {"executed": (), "executed_ops": ()}
+    return (
+        group(),
+        group("kept", sources=("n6",), source_ops=("MatMul",), executed=("n6",), executed_ops=("MatMul",)),
+        group("inserted", sources=(), source_ops=(), executed=("ReorderInput",), executed_ops=("ReorderInput",)),
+        group("folded", sources=tuple(f"Shape_{i}" for i in range(12)), source_ops=("Shape",) * 12, **nothing),
+        group("duplicate", sources=("n11",), source_ops=("Cast",), same_as="n17", **nothing),
+        group("removed", sources=("drop",), source_ops=("Dropout",), **nothing),
+        group("unattributed", sources=(), source_ops=(), executed=("mystery",), executed_ops=("Add",)),
+    )
+
+
+def sources() -> tuple[SourceTime, ...]:
+    costs = {"fused": 900, "kept": 400, "inserted": 40, "unattributed": 7}
+    return tuple(SourceTime(group=each, calls=6, self_us=times(costs.get(each.kind, 0))) for each in groups())
+
+
+def profile(*nodes: NodeTime, **changes: Any) -> Profile:
+    nodes = nodes or many_nodes()
+    fields: dict[str, Any] = {
+        "model": "resnet.onnx",
+        "machine": examples.machine(),
+        "session": SessionOptions(threads=2),
+        "events": 1234,
+        "iterations": 6,
+        "loading_us": 3210,
+        "initialization_us": 45_100,
+        "run_us": times(9000),
+        "executor_us": times(8900),
+        "profiled_ns": 9_300_000.0,
+        "unprofiled_ns": 8_700_000.0,
+        "operators": operators(nodes),
+        "nodes": nodes,
+        "sources": sources(),
+        "notes": ("nodes ran on several threads; their times may overlap",),
+        "answer": "Conv takes 41 %, MatMul takes 12 % of the time in 64 nodes.",
+    }
+    return Profile(**(fields | changes))
+
+
+def row(side: Side = "=", base: int = 100, opti: int = 90, **changes: Any) -> DiffRow:
+    fields: dict[str, Any] = {
+        "side": side,
+        "op_name": "Conv",
+        "provider": "CPUExecutionProvider",
+        "inputs": (IMAGE, WEIGHTS, BIAS),
+        "outputs": (IMAGE,),
+        "idx": 0,
+        "base_name": "" if side == "+" else "n3",
+        "opti_name": "" if side == "-" else "n3",
+        "base_us": () if side == "+" else times(base),
+        "opti_us": () if side == "-" else times(opti),
+    }
+    fields |= changes
+    call = signature(fields["op_name"], fields["inputs"], fields["outputs"])
+    return DiffRow(label=label(side, fields["provider"], call, fields["idx"]), **fields)
+
+
+def rows() -> tuple[DiffRow, ...]:
+    return (
+        row("+", opti=40, op_name="ReorderInput", opti_name="ReorderInput"),
+        row(base=1800, opti=900),
+        row(base=400, opti=401, op_name="MatMul", noise=True, base_name=LONG_NAME, opti_name=LONG_NAME),
+        row("-", base=300, op_name="BatchNormalization", base_name="n4"),
+        row("-", base=250, op_name="Relu", base_name="n5"),
+        *(row(base=2, opti=3, op_name="Add", idx=i) for i in range(5)),
+        row("-", base=1, op_name="Dropout", base_name="drop"),
+        row(base=200, opti=300, op_name="Mul", path=("Loop_12",), base_name="a", opti_name="b"),
+    )
+
+
+def race() -> Any:
+    return examples.case(examples.subject("base"), examples.subject("opti", 7010.0, "faster"), baseline="base")
+
+
+def diff(*given: DiffRow, **changes: Any) -> Diff:
+    fields: dict[str, Any] = {
+        "base": profile(model="resnet.onnx (disable)", session=SessionOptions(threads=2, opt_level="disable")),
+        "opti": profile(model="resnet.onnx (all)"),
+        "rows": given or rows(),
+        "race": race(),
+        "answer": "all is 1.20 times as fast as disable.",
+        "notes": ("profiled iterations alternated",),
+    }
+    return Diff(**(fields | changes))
+
+
+def optimization(**changes: Any) -> Optimization:
+    fields: dict[str, Any] = {
+        "model": "resnet.onnx",
+        "output": "resnet.optimised.onnx",
+        "session": SessionOptions(threads=2),
+        "conditions": {"onnxruntime": "1.31.1", "providers": "CPUExecutionProvider"},
+        "before": {"Conv": 53, "BatchNormalization": 53, "Relu": 49, "Add": 16, "Cast": 2},
+        "after": {"FusedConv": 33, "Conv": 20, "Add": 16, "ReorderInput": 1},
+        "groups": groups(),
+        "notes": ("the file is for this machine only",),
+    }
+    return Optimization(**(fields | changes))

@@ -1,0 +1,406 @@
+"""Profiles, diffs and optimisations on the terminal."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console
+
+from onnxperf.records import Diff, Optimization, Profile, SourceTime
+from onnxperf.render.columns import Column, Row, Sheet, fitted, flowed, shortened
+from onnxperf.render.profile import print_diff, print_optimization, print_profile
+from onnxperf.render.text import name_of
+from onnxperf.render.timings import bar, micros
+from onnxperf.render.units import ASCII, UNICODE
+from tests.render import examples, profiles
+
+WIDTHS = [60, 80, 100, 120, 200]
+NAMES = st.one_of(st.sampled_from(examples.NASTY_NAMES), st.text(max_size=40))
+
+
+def printed(
+    record: Profile | Diff | Optimization, width: int = 120, encoding: str = "utf-8", colour: bool = False, **how: Any
+) -> str:
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding=encoding, write_through=True)
+    console = Console(
+        file=stream,
+        width=width,
+        color_system="standard" if colour else None,
+        force_terminal=colour,
+        legacy_windows=False,
+    )
+    match record:
+        case Profile():
+            print_profile(record, console, **how)
+        case Diff():
+            print_diff(record, console, **how)
+        case Optimization():
+            print_optimization(record, console, **how)
+    return raw.getvalue().decode(encoding)
+
+
+def line_with(text: str, part: str) -> str:
+    return next(line for line in text.splitlines() if part in line)
+
+
+def cells(line: str) -> list[str]:
+    return re.split(r"  +", line.strip())
+
+
+def table(sheet: Sheet, width: int) -> list[str]:
+    text = io.StringIO()
+    Console(file=text, width=width, color_system=None).print(fitted(sheet, width))
+    return [line.rstrip() for line in text.getvalue().splitlines()]
+
+
+# ---------------------------------------------------------------- numbers
+
+
+@pytest.mark.parametrize(
+    ("us", "text"),
+    [
+        (0, "0 µs"),
+        (8, "8 µs"),
+        (8.5, "8.5 µs"),
+        (43, "43 µs"),
+        (999, "999 µs"),
+        (999.4, "999 µs"),
+        (999.7, "1.00 ms"),
+        (1200, "1.20 ms"),
+        (-43, "-43 µs"),
+        (2_500_000, "2.50 s"),
+        (None, UNICODE.nothing),
+    ],
+)
+def test_no_digit_is_made_up_below_a_microsecond(us: float | None, text: str) -> None:
+    assert micros(us) == text
+
+
+@pytest.mark.parametrize(
+    ("before", "own", "drawn"),
+    [
+        (0.0, 1.0, "############"),
+        (0.0, 0.5, "######"),
+        (0.5, 0.5, "......######"),
+        (0.99, 0.01, "............"),
+        (0.0, 9.9, "############"),
+    ],
+)
+def test_a_bar_starts_where_the_one_above_ends(before: float, own: float, drawn: str) -> None:
+    assert bar(before, own, ".#") == drawn
+
+
+# ---------------------------------------------------------------- tables that fit
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "short"),
+    [
+        ("abcdef", 6, "abcdef"),
+        ("abcdefg", 6, "abc…fg"),
+        ("abcdefg", 1, "…"),
+        ("abcdefg", 0, ""),
+        ("日本語日本語", 7, "日本…語"),
+        ("", 5, ""),
+    ],
+)
+def test_a_long_text_loses_its_middle(text: str, width: int, short: str) -> None:
+    assert shortened(text, width) == short
+
+
+@given(st.text(), st.integers(0, 30))
+def test_a_shortened_text_is_never_too_wide(text: str, width: int) -> None:
+    assert cell_len(shortened(text, width)) <= width
+
+
+@given(st.lists(st.text("abc", min_size=1, max_size=12)), st.integers(12, 40))
+def test_flowing_parts_are_whole_and_in_order(parts: list[str], width: int) -> None:
+    lines = flowed(parts, width, " | ").splitlines()
+    assert " | ".join(lines) == " | ".join(parts)
+    assert all(len(line) <= width for line in lines)
+
+
+def test_columns_go_by_rank_and_then_texts_are_cut() -> None:
+    columns = (Column("name", left=True, room=6), Column("kept"), Column("second", rank=1), Column("first", rank=2))
+    sheet = Sheet(columns, [Row(("a very long name", "1", "2", "3"))])
+    assert cells(table(sheet, 80)[0]) == ["name", "kept", "second", "first"]
+    assert cells(table(sheet, 20)[0]) == ["name", "kept", "second"]
+    assert table(sheet, 13)[2] == "a v…ame     1"
+    assert cells(table(sheet, 10)[0]) == ["name", "kept"]
+
+
+# ---------------------------------------------------------------- a profile
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252", "ascii"])
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("make", [profiles.profile, profiles.diff, profiles.optimization])
+def test_no_line_is_wider_than_the_console(make: Any, width: int, encoding: str) -> None:
+    text = printed(make(), width, encoding)
+    assert max(map(cell_len, text.splitlines())) <= width
+    assert "|--" not in text
+    assert "+--" not in text
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_time_and_share_of_every_operator_are_whole_at_every_width(width: int) -> None:
+    text = printed(profiles.profile(), width)
+    for part in ["1.93 ms", "22.0 %", "1.44 ms", "16.5 %", "54 others", "37.5 %"]:
+        assert part in text
+
+
+def test_the_heading_and_the_session_are_told_first() -> None:
+    lines = printed(profiles.profile(), 200).splitlines()
+    assert lines[0] == (
+        "resnet.onnx · Intel Xeon Platinum 8370C · 2 threads · level all · onnxruntime 1.31.1 · 6 iterations"
+    )
+    assert "model loading 3.21 ms · session initialisation 45.1 ms · first inference 27.0 ms" in lines[1]
+    assert "other inferences 9.00 ms (median of 5) · outside of nodes 2.81 %" in lines[1]
+    assert "a call with the profiler 9.30 ms, without 8.70 ms, ratio 1.069×" in lines[2]  # noqa: RUF001
+
+
+def test_a_bare_trace_says_only_what_it_knows() -> None:
+    bare = Profile(model="trace.json", events=0, iterations=0)
+    assert printed(bare) == "trace.json · 0 iterations\n"
+
+
+def test_the_row_of_an_operator_has_its_time_share_first_and_spread() -> None:
+    nodes = (profiles.node("a", 100), profiles.node("b", 200), profiles.node("c", 100, op_name="Relu"))
+    text = printed(profiles.profile(*nodes))
+    assert cells(line_with(text, "Conv ")) == [
+        "Conv", "2", "2", "300 µs", "75.0 %", "█████████", "900 µs", "285…315 µs",
+    ]  # fmt: skip
+    assert cells(line_with(text, "Relu ")) == [
+        "Relu",
+        "1",
+        "1",
+        "100 µs",
+        "25.0 %",
+        "░░░░░░░░░███",
+        "300 µs",
+        "95…105 µs",
+    ]
+
+
+def test_body_nodes_stand_under_the_node_that_has_the_body() -> None:
+    text = printed(profiles.profile(), 160, top=64)
+    rows = re.findall(r"^( *(?:Loop_12|Loop_in|inner|body/Add)) ", text, re.MULTILINE)
+    assert rows == ["Loop_12", "  Loop_in", "    inner", "  body/Add"]
+    assert "self" in text
+    assert "total" in text
+
+
+def test_a_costly_body_node_brings_the_nodes_around_it() -> None:
+    inner = profiles.node("inner", 900, path=("loop",), op_name="Mul", calls=60)
+    loop = profiles.node("loop", 1, op_name="Loop", total_us=profiles.times(901))
+    text = printed(profiles.profile(profiles.node("conv", 300), inner, loop), top=1)
+    nodes = text.split("The most costly nodes")[1].splitlines()
+    assert [cells(line)[0] for line in nodes[3:6]] == ["loop", "inner", "1 other"]
+    assert cells(nodes[4])[3] == "10"
+
+
+def test_a_body_node_without_its_node_says_where_it_was() -> None:
+    text = printed(profiles.profile(profiles.node("inner", path=("gone",))))
+    assert "gone > inner" in text
+
+
+def test_totals_and_providers_are_shown_only_where_they_differ() -> None:
+    plain = printed(profiles.profile(profiles.node("a")), 200)
+    assert "total" not in plain
+    assert "provider" not in plain
+    mixed = printed(profiles.profile(profiles.node("a"), profiles.node("b", provider="CUDAExecutionProvider")), 200)
+    assert "CUDA" in mixed
+    assert "CUDAExecutionProvider" not in mixed
+
+
+def test_time_on_a_device_has_a_column_of_its_own() -> None:
+    text = printed(profiles.profile(profiles.node("a", kernel_us=6_000)), 200)
+    assert "device" in text
+    assert "1.00 ms" in line_with(text, "a  ")
+
+
+def test_shapes_are_labels_and_say_when_there_are_others() -> None:
+    text = printed(profiles.profile(profiles.node("a", shapes=3)), 200)
+    assert "f-1x64x112x112,f-64x64x3x3,f-64 -> f-1x64x112x112 (1 of 3)" in text
+
+
+def test_small_shares_and_lower_ranks_are_summed_up() -> None:
+    text = printed(profiles.profile(), top=3, min_share=0.08)
+    assert cells(line_with(text, "19 others"))[0] == "19 others"
+    assert cells(line_with(text, "62 others"))[0] == "62 others"
+    assert "The most costly nodes" not in printed(profiles.profile(), top=0)
+
+
+def test_one_iteration_is_enough() -> None:
+    node = profiles.node("a", calls=1, self_us=(7,), total_us=(7,))
+    text = printed(profiles.profile(node, run_us=(9,), iterations=1))
+    assert "first inference 9 µs" in text
+    assert "other inferences" not in text
+    assert "7 µs" in text
+
+
+def test_nodes_that_took_no_time_have_no_share() -> None:
+    node = profiles.node("a", self_us=(0, 0, 0), total_us=(0, 0, 0), calls=3)
+    text = printed(profiles.profile(node, sources=()))
+    assert "0 µs" in text
+    assert "nan" not in text
+
+
+def test_the_original_model_shows_who_was_fused_into_what() -> None:
+    text = printed(profiles.profile())
+    assert "In the original model" in text
+    assert cells(line_with(text, "fused")) == [
+        "fused", "Conv + BatchNormalization + Relu: n3, n4, n5", "FusedConv: n3", "900 µs", "66.8 %",
+    ]  # fmt: skip
+    assert cells(line_with(text, "inserted "))[:2] == ["inserted", "ReorderInput: ReorderInput"]
+    assert "Folded, computed once when the model is loaded: 12 nodes (Shape_0, Shape_1, " in text
+    assert "and 7 more)" in text
+    assert "Duplicates of another node: 1 node (n11 = n17)" in text
+    assert "Removed, without effect: 1 node (drop)" in text
+
+
+def test_equal_operators_of_a_group_are_counted() -> None:
+    group = profiles.group(sources=("a", "b", "c"), source_ops=("MatMul", "Add", "MatMul"))
+    text = printed(profiles.profile(sources=(SourceTime(group=group, calls=1, self_us=(5, 5)),)))
+    assert "2 MatMul + Add: a, b, c" in text
+
+
+def test_a_model_that_was_not_changed_has_no_second_table() -> None:
+    kept = tuple(source for source in profiles.sources() if source.group.kind == "kept")
+    assert "In the original model" not in printed(profiles.profile(sources=kept))
+    assert "In the original model" not in printed(profiles.profile(sources=()))
+
+
+def test_answer_and_notes_stand_at_the_end() -> None:
+    lines = printed(profiles.profile()).splitlines()
+    assert lines[-2:] == [profiles.profile().answer, profiles.profile().notes[0]]
+
+
+# ---------------------------------------------------------------- a diff
+
+
+def test_a_diff_names_its_sides_their_sums_and_the_race() -> None:
+    text = printed(profiles.diff())
+    assert text.startswith("resnet.onnx (disable) against resnet.onnx (all) · Intel")
+    assert "level" not in text.splitlines()[0]
+    assert cells(line_with(text, "-  resnet.onnx (disable)")) == [
+        "-", "resnet.onnx (disable)", "disable", "6", "11", "2.96 ms", "9.00 ms", "8.70 ms",
+    ]  # fmt: skip
+    assert "Raced without the profiler: speedup 1.203× (95 % interval 1.191…1.217), faster" in text  # noqa: RUF001
+
+
+def test_rows_say_in_words_what_their_colours_say() -> None:
+    text = printed(profiles.diff())
+    assert cells(line_with(text, "MatMul"))[-1] == "noise"
+    assert cells(line_with(text, "BatchNormalization"))[-3:] == ["300 µs", "-300 µs", "gone"]
+    assert cells(line_with(text, "ReorderInput"))[-3:] == ["40 µs", "+40 µs", "new"]
+    assert cells(line_with(text, "Conv "))[-4:] == ["1.80 ms", "900 µs", "-900 µs", "2.00×"]  # noqa: RUF001
+    assert "Loop_12 > a -> b" in text
+
+
+def test_small_rows_are_summed_up_by_sign_unless_there_is_only_one() -> None:
+    text = printed(profiles.diff())
+    assert cells(line_with(text, "5 others")) == ["=", "5 others", "10 µs", "15 µs", "+5 µs", "0.667×"]  # noqa: RUF001
+    assert "drop" in text
+    assert "others" not in printed(profiles.diff(), min_share=0.0)
+
+
+def test_gone_rows_are_red_new_ones_green_and_noise_is_dim() -> None:
+    text = printed(profiles.diff(), colour=True)
+    assert "\x1b[31m" in line_with(text, "BatchNormalization")
+    assert "\x1b[32m" in line_with(text, "ReorderInput")
+    assert "\x1b[2m" in line_with(text, "noise")
+
+
+@pytest.mark.parametrize(
+    ("race", "told"),
+    [
+        (examples.case(examples.subject("base"), examples.failed("opti"), baseline="base"), "failed, X is not contig"),
+        (examples.case(examples.subject("base"), baseline="base"), ""),
+        (None, ""),
+    ],
+)
+def test_a_race_without_a_speedup_says_why(race: Any, told: str) -> None:
+    text = printed(profiles.diff(race=race))
+    assert told in text
+    assert ("Raced" in text) == bool(told)
+
+
+def test_a_diff_without_rows_has_only_its_sides() -> None:
+    empty = Diff(base=profiles.profile(), opti=profiles.profile(), rows=())
+    assert "operator" not in printed(empty)
+
+
+# ---------------------------------------------------------------- an optimisation
+
+
+def test_an_optimisation_counts_operators_and_tells_what_became_of_nodes() -> None:
+    text = printed(profiles.optimization())
+    assert text.startswith("resnet.onnx · 2 threads · level all · onnxruntime 1.31.1\n")
+    assert cells(line_with(text, "BatchNormalization ")) == ["BatchNormalization", "53", "0", "-53"]
+    assert cells(line_with(text, "all   ")) == ["all", "173", "70", "-103"]
+    for line in [
+        "  n3 Conv + n4 BatchNormalization + n5 Relu -> n3 FusedConv\n",
+        "  ReorderInput ReorderInput\n",
+        "  n11 = n17\n",
+        "Written to resnet.optimised.onnx.\n",
+    ]:
+        assert line in text
+
+
+def test_long_lists_are_cut_unless_everything_is_asked_for() -> None:
+    fused = tuple(profiles.group(sources=(f"s{i}",), source_ops=("Conv",)) for i in range(47))
+    record = profiles.optimization(groups=(*fused, *profiles.groups()[3:4]))
+    text = printed(record)
+    assert "Fused (47)" in text
+    assert "and 37 more" in text
+    assert "Shape_9 and 2 more" in text
+    everything = printed(record, everything=True)
+    assert "more" not in everything
+    assert "s46 Conv" in everything
+    assert "Shape_11" in everything
+
+
+# ---------------------------------------------------------------- hostile names
+
+
+def hostile(name: str) -> tuple[Profile, Diff, Optimization]:
+    node = profiles.node(name, op_name=name, path=(name,), provider=name)
+    group = profiles.group(sources=(name,), source_ops=(name,), executed=(name,), executed_ops=(name,), path=(name,))
+    folded = profiles.group("folded", sources=(name,), source_ops=(name,), same_as=name)
+    source = SourceTime(group=group, calls=1, self_us=(1, 2, 3))
+    words: dict[str, Any] = {"model": name, "notes": (name,)}
+    profile = profiles.profile(node, profiles.node(name), sources=(source,), answer=name, **words)
+    row = profiles.row(op_name=name, provider=name, base_name=name, opti_name=name + "2", path=(name,))
+    diff = profiles.diff(row, base=profile, opti=profile, answer=name, notes=(name,))
+    counts = {"before": {name: 2}, "after": {"x": 1}}
+    return profile, diff, profiles.optimization(groups=(group, folded), output=name, **counts, **words)
+
+
+@settings(deadline=None, max_examples=40)
+@given(NAMES, st.sampled_from([60, 100]), st.sampled_from(["utf-8", "ascii"]))
+def test_no_name_steers_the_terminal_or_breaks_a_line(name: str, width: int, encoding: str) -> None:
+    for record in hostile(name):
+        text = printed(record, width, encoding)
+        assert max(map(cell_len, text.splitlines())) <= width
+        assert not set(text) & {"\x1b", "\r", "\t", "\u202e", "\u2028"}
+
+
+@pytest.mark.parametrize("name", [name for name in examples.NASTY_NAMES if len(name) < 40])
+def test_names_are_shown_as_they_are_and_never_as_markup(name: str) -> None:
+    for record in hostile(name):
+        assert printed(record, 400).startswith(name_of(name))
+
+
+def test_an_old_console_gets_signs_that_it_has() -> None:
+    text = printed(profiles.profile(), encoding="ascii")
+    assert "900 us" in text
+    assert ASCII.dot in text
+    assert "..##" in text

@@ -1,0 +1,253 @@
+"""Charts of profiles and diffs."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
+from msgspec.structs import replace
+
+from onnxperf.errors import BadInput, BadOption
+from onnxperf.records import Diff, Profile, SessionOptions, TensorType
+from onnxperf.render import figures as fg
+from onnxperf.render.profile_plots import (
+    MAX_LANES,
+    MAX_SPANS,
+    diff_plot,
+    figure_of,
+    nodes_plot,
+    operators_plot,
+    profile_plot,
+    save_figure,
+    sources_plot,
+    timeline_plot,
+)
+from tests.render import profile_examples as examples
+from tests.render.examples import NASTY_NAMES
+
+EMPTY = Profile(model="m", events=0, iterations=0)
+NO_DIFF = Diff(base=EMPTY, opti=EMPTY, rows=())
+
+
+def timeline(profile: Profile, body: int = 3) -> Axes:
+    """The nodes one after the other, the last few inside the first."""
+    lengths = [node.self_us[1] for node in profile.nodes]
+    starts = [int(start) for start in np.cumsum([0, *lengths])[:-1]]
+    depths = [int(number >= len(lengths) - body) for number in range(len(lengths))]
+    names = [node.name for node in profile.nodes]
+    threads = [7 + number % 2 for number in range(len(lengths))]
+    ops = [node.op_name for node in profile.nodes]
+    return timeline_plot(starts, lengths, depths, ops, names, threads, profile.model)
+
+
+CHARTS: dict[str, Callable[[], Any]] = {
+    "profile": lambda: profile_plot(examples.base()),
+    "profile with many operators": lambda: profile_plot(examples.many(200)),
+    "profile of nothing": lambda: profile_plot(EMPTY),
+    "nodes": lambda: nodes_plot(examples.base()),
+    "nodes of one operator": lambda: nodes_plot(examples.base(), "Conv", 300),
+    "many nodes": lambda: nodes_plot(examples.many(90)),
+    "no nodes": lambda: nodes_plot(examples.base(), "Nothing"),
+    "sources": lambda: sources_plot(examples.opti()),
+    "no sources": lambda: sources_plot(EMPTY),
+    "timeline": lambda: timeline(examples.base()),
+    "timeline of nothing": lambda: timeline(EMPTY),
+    "diff": lambda: diff_plot(examples.diff()),
+    "diff of many": lambda: diff_plot(examples.diff(examples.many(80), examples.many(90)), 0),
+    "diff of nothing": lambda: diff_plot(NO_DIFF),
+    "operators": lambda: operators_plot(examples.diff()),
+    "operators of nothing": lambda: operators_plot(NO_DIFF),
+}
+
+
+def panels(drawn: Any) -> list[Axes]:
+    return list(np.atleast_1d(drawn).flat)
+
+
+def words(ax: Axes) -> list[str]:
+    return [text.get_text() for text in ax.texts]
+
+
+def names(ax: Axes) -> list[str]:
+    return [label.get_text() for label in ax.get_yticklabels()]
+
+
+def bars(ax: Axes) -> list[float]:
+    return [patch.get_width() for patch in ax.patches]  # type: ignore[attr-defined]
+
+
+def boxes(ax: Axes) -> list[Bbox]:
+    legend = ax.get_legend()
+    shown = [*ax.texts, ax.title, ax.xaxis.label, *(legend.get_texts() if legend else [])]
+    shown += [label for label in [*ax.get_yticklabels(), *ax.get_xticklabels()] if label.get_visible()]
+    low, high = sorted(ax.get_xlim())
+    ticks = [t for t in ax.get_xticklabels() if not low <= t.get_position()[0] <= high]
+    return [text.get_window_extent() for text in shown if text.get_text() and text not in ticks]
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+def test_no_words_are_cut_or_meet_others(chart: str) -> None:
+    drawn = CHARTS[chart]()
+    figure = figure_of(drawn)
+    figure.draw_without_rendering()
+    found = [box for ax in panels(drawn) for box in boxes(ax)]
+    title = figure._suptitle.get_window_extent()  # type: ignore[attr-defined]
+    for box in [*found, title]:
+        assert figure.bbox.x0 <= box.x0
+        assert box.x1 <= figure.bbox.x1
+        assert figure.bbox.y0 <= box.y0
+        assert box.y1 <= figure.bbox.y1
+    inner = [box.padded(-1.5) for box in [*found, title]]  # the two bars of a row stand close, as they should
+    assert not any(a.overlaps(b) for i, a in enumerate(inner) for b in inner[i + 1 :])
+
+
+@pytest.mark.parametrize(("chart", "suffix"), [("timeline", ".png"), ("diff", ".SVG"), ("operators", ".svg")])
+def test_every_chart_can_be_saved(chart: str, suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"chart{suffix}"
+    save_figure(figure_of(CHARTS[chart]()), path)
+    assert path.read_bytes()[:5] in {b"\x89PNG\r", b"<?xml"}
+
+
+def test_nasty_names_are_drawn_as_they_are(tmp_path: Path) -> None:
+    title = "$x$ and $\\frac" + "\ud800\n\x1b" * 99
+    nodes = [
+        replace(
+            examples.node((name, name, [(1,)], (1,), 50), 1),
+            provider=name,
+            path=(name,),
+            inputs=(TensorType(name, ()),),
+        )
+        for name in NASTY_NAMES
+    ]
+    profile = examples.profile(nodes, title, [examples.source("fused", (name, name), 9) for name in NASTY_NAMES])
+    drawn: list[Any] = [profile_plot(profile), nodes_plot(profile), nodes_plot(profile, title), sources_plot(profile)]
+    drawn += [timeline(profile), diff_plot(examples.diff(EMPTY, profile)), operators_plot(examples.diff(profile))]
+    for each in drawn:
+        save_figure(figure_of(each), tmp_path / "chart.svg")
+
+
+def test_a_profile_shows_time_and_executions_of_each_operator() -> None:
+    time, count = profile_plot(examples.base())
+    assert names(time)[:2] == ["Conv", "PRelu"]
+    assert len(bars(time)) == len(bars(count)) == 9
+    assert words(count)[:2] == ["4", "2"]
+    assert re.fullmatch(r"4\d\.\d ms · 9\d\.\d %", words(time)[0])
+    assert time.get_xlabel() == "ms per iteration"
+
+
+def test_nodes_are_chosen_by_operator_and_time_and_the_longest_is_on_top() -> None:
+    ax = nodes_plot(examples.base(), "Conv", 300)
+    assert [name.split("\n")[0] for name in names(ax)] == ["block/conv1", "block/conv2", "stem"]
+    assert names(ax)[2].endswith("\nConv(f-1x3x112x112,f-64x3x3x3,f-64)->f-1x64x112x112")
+    assert nodes_plot(examples.base(), "Nothing").get_xlabel() == "no such node"
+
+
+def test_what_a_picture_cannot_hold_is_one_row_that_says_so() -> None:
+    ax = nodes_plot(examples.many(200))
+    assert len(names(ax)) == fg.MAX_BARS
+    assert names(ax)[-1] == "141 others"
+    assert bars(ax)[-1] == 0  # it would dwarf all others
+    assert words(ax)[-1].endswith("bar left out")
+    short = fg.Bars([4.0, 3.0, 6.0], [fg.BLUE] * 3, ["a", "b", "c"])
+    fg.draw_bars(given := Figure().add_subplot(), ["x", "y", "9 others"], [short], summed=True)
+    assert bars(given) == [4, 3, 6]
+
+
+def test_sources_are_coloured_by_what_became_of_them() -> None:
+    ax = sources_plot(examples.opti())
+    assert names(ax)[1] == "block/conv2 + add"
+    legend = ax.get_legend()
+    assert legend is not None
+    assert [text.get_text().strip() for text in legend.get_texts()] == ["kept", "fused", "inserted", "unattributed"]
+
+
+def test_a_timeline_has_a_lane_per_thread_and_depth() -> None:
+    ax = timeline(examples.base())
+    assert names(ax) == ["thread 7, depth 0", "thread 7, depth 1", "thread 8, depth 0", "thread 8, depth 1"]
+    assert "block/conv1" in words(ax)
+    assert "cat" not in words(ax)  # too short for its name
+
+
+def test_a_timeline_of_very_much_shows_the_longest() -> None:
+    count = MAX_SPANS + 50
+    lanes = [number % 100 for number in range(count)]
+    columns = [list(range(count)), [2] * count, [0] * count, ["Add"] * count, ["a"] * count]
+    ax = timeline_plot(columns[0], columns[1], columns[2], columns[3], columns[4], lanes)  # type: ignore[arg-type]
+    assert len(names(ax)) == MAX_LANES
+    assert re.search(r"\d+ of the shortest executions left out", ax.get_xlabel())
+
+
+def test_a_diff_shows_both_sides_and_folds_what_is_small() -> None:
+    time, count = diff_plot(examples.diff(), 0.01)
+    assert names(time)[0] == "[=CPU]Conv(f-1x64x112x112,f-64x64x3x3,f-64)->f-1x64x112x112"
+    assert names(time)[1].startswith("[-CPU]Conv")
+    assert names(time)[-1] == "9 others"
+    assert len(bars(time)) == 2 * len(names(time)) == len(bars(count))
+    all_times, all_counts = diff_plot(examples.diff(), 0)
+    assert sum(bars(all_counts)) == len(examples.base().nodes) + len(examples.opti().nodes)
+    assert sum(bars(all_times)) == pytest.approx(sum(bars(time)))
+
+
+def test_noise_is_pale() -> None:
+    same = examples.diff(examples.base(), examples.base())
+    assert {patch.get_alpha() or patch.get_facecolor()[3] for patch in diff_plot(same)[0].patches} == {fg.PALE}
+    changed = diff_plot(examples.diff())[0].patches[0]
+    assert changed.get_facecolor()[3] == 1
+
+
+def test_operators_of_both_sides_share_their_axes() -> None:
+    (time, count), (other_time, other_count) = operators_plot(examples.diff())
+    assert time.get_xlim() == other_time.get_xlim()
+    assert count.get_xlim() == other_count.get_xlim()
+    assert "ReorderInput" in names(other_time)
+    assert "ReorderInput" not in names(time)
+
+
+def test_optimisation_levels_of_one_model_are_told_apart() -> None:
+    base, opti = (replace(examples.base(), session=SessionOptions(opt_level=level)) for level in ("disable", "all"))
+    figure = figure_of(diff_plot(examples.diff(base, opti)))
+    assert "cnn.onnx, disable → cnn.onnx, all" in figure._suptitle.get_text()  # type: ignore[attr-defined]
+
+
+def test_given_axes_are_drawn_on() -> None:
+    pair = Figure().subplots(1, 2)
+    four = Figure().subplots(2, 2)
+    one = Figure().add_subplot()
+    assert list(profile_plot(examples.base(), pair)) == list(pair)
+    assert list(diff_plot(examples.diff(), 0.01, Figure().subplots(1, 2)))
+    assert (operators_plot(examples.diff(), four) == four).all()
+    assert nodes_plot(examples.base(), ax=one) is one
+
+
+@pytest.mark.parametrize("name", ["chart.pdf", "chart"])
+def test_another_ending_lists_the_valid_ones(name: str, tmp_path: Path) -> None:
+    with pytest.raises(BadOption, match=re.escape(".png, .svg")):
+        save_figure(Figure(), tmp_path / name)
+
+
+def test_a_folder_that_does_not_exist_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"cannot write .*No such file"):
+        save_figure(Figure(), tmp_path / "missing" / "chart.png")
+
+
+def test_drawing_leaves_pyplot_alone() -> None:
+    before = "matplotlib.pyplot" in sys.modules
+    profile_plot(examples.base())
+    assert ("matplotlib.pyplot" in sys.modules) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "length", "short"),
+    [("short", 5, "short"), ("abcdefghij", 6, "abc…ij"), ("日本語モデル", 6, "日…ル"), ("é" * 9, 9, "é" * 9)],
+)
+def test_long_words_keep_their_beginning_and_end(text: str, length: int, short: str) -> None:
+    assert fg.shorten(text, length) == short
+    assert fg.text_width(short) <= length

@@ -1,0 +1,286 @@
+"""Tables as CSV, Excel and Parquet files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from onnxperf.errors import BadInput, BadOption, MissingExtra
+from onnxperf.records import TensorType
+from onnxperf.render import tables
+from onnxperf.render.tables import check_table_path, write_table, write_workbook
+from onnxperf.render.text import visible
+from tests.render import examples
+
+openpyxl = pytest.importorskip("openpyxl")
+parquet = pytest.importorskip("pyarrow.parquet")
+pytest.importorskip("xlsxwriter")
+
+NAMES = st.one_of(st.sampled_from(examples.NASTY_NAMES), st.text(max_size=50))
+TYPES = (TensorType("float", (1, 3, 8, 8)), TensorType("int64", ()))
+ONCE_PER_EXAMPLE = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def frame(**columns: Any) -> pd.DataFrame:
+    """A table whose text is not checked: pandas' own type of text refuses half a surrogate pair."""
+    texts = {name: pd.Series(values, dtype=object) for name, values in columns.items() if _is_text(values)}
+    return pd.DataFrame(columns | texts, columns=pd.Index(list(columns), dtype=object))
+
+
+def _is_text(values: Any) -> bool:
+    return isinstance(values, list) and any(isinstance(value, str) for value in values)
+
+
+def sample() -> pd.DataFrame:
+    return frame(
+        name=["n0", "n1", None],
+        inputs=[TYPES, (), TYPES[:1]],
+        path=[("loop", "inner"), (), ("loop",)],
+        calls=[1, -2, 3],
+        time=[1.5, float("nan"), -2.25],
+        index=pd.array([1, None, 3], dtype="Int64"),
+        noise=[True, False, True],
+        kind=pd.Categorical(["a", "b", "a"]),
+        statistics=[b"{}", b"", b"\xff"],
+    )
+
+
+def csv_rows(path: Path) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(path.read_text(encoding="utf-8"), newline="")))
+
+
+def sheets_of(path: Path) -> dict[str, list[tuple[Any, ...]]]:
+    book = openpyxl.load_workbook(path)
+    return {sheet.title: list(sheet.iter_rows(values_only=True)) for sheet in book.worksheets}
+
+
+def xml_of(path: Path) -> str:
+    with zipfile.ZipFile(path) as archive:
+        return "".join(archive.read(name).decode() for name in archive.namelist() if "worksheets" in name)
+
+
+# ---------------------------------------------------------------- what is written
+
+
+def test_csv_has_labels_for_types_and_text_for_lists(tmp_path: Path) -> None:
+    write_table(sample(), tmp_path / "t.csv")
+    head, first, second, third = csv_rows(tmp_path / "t.csv")
+    assert head == list(sample().columns)
+    assert first == ["n0", "f-1x3x8x8,i64", "loop, inner", "1", "1.5", "1", "True", "a", "{}"]
+    assert second == ["n1", "", "", "-2", "", "", "False", "b", ""]
+    assert third == ["", "f-1x3x8x8", "loop", "3", "-2.25", "3", "True", "a", "\\xff"]
+
+
+def test_excel_keeps_numbers_truth_and_text_apart(tmp_path: Path) -> None:
+    write_table(sample(), tmp_path / "t.xlsx")
+    head, first, second, _ = sheets_of(tmp_path / "t.xlsx")["table"]
+    assert list(head) == list(sample().columns)
+    assert first == ("n0", "f-1x3x8x8,i64", "loop, inner", 1, 1.5, 1, True, "a", "{}")
+    assert second[3:7] == (-2, None, None, False)
+
+
+def test_parquet_keeps_the_types_of_columns(tmp_path: Path) -> None:
+    write_table(sample(), tmp_path / "t.parquet")
+    read = pd.read_parquet(tmp_path / "t.parquet")
+    assert list(read.inputs) == ["f-1x3x8x8,i64", "", "f-1x3x8x8"]
+    assert str(read["index"].dtype) == "Int64"
+    assert read["index"].isna().tolist() == [False, True, False]
+    assert [str(read[name].dtype) for name in ("calls", "time", "noise")] == ["int64", "float64", "bool"]
+    schema = parquet.read_schema(tmp_path / "t.parquet")
+    assert all("string" in str(schema.field(name).type) for name in ("name", "inputs", "path", "kind"))
+
+
+@pytest.mark.parametrize(
+    ("values", "written"),
+    [
+        ([1, None, 3], [1, None, 3]),
+        ([True, None], [True, None]),
+        ([1.5, None], [1.5, None]),
+        ([1, "a", None], ["1", "a", None]),
+        ([True, 2], ["True", "2"]),
+        ([2**70, 1], [str(2**70), "1"]),
+        ([[1, 2], (3,), np.array([4, 5])], ["1, 2", "3", "4, 5"]),
+        ([np.int64(3), np.float64(1.5)], ["3", "1.5"]),
+        ([None, None], [None, None]),
+        ([], []),
+    ],
+)
+def test_parquet_takes_any_mixture_of_objects(tmp_path: Path, values: list[Any], written: list[Any]) -> None:
+    cells = pd.Series(index=range(len(values)), dtype=object)
+    for i, value in enumerate(values):
+        cells.iat[i] = value
+    write_table(frame(x=cells), tmp_path / "t.parquet")
+    assert parquet.read_table(tmp_path / "t.parquet").column("x").to_pylist() == written
+
+
+def test_a_named_index_becomes_columns_and_an_unnamed_one_is_left_out(tmp_path: Path) -> None:
+    grouped = frame(op=["a", "a", "b"], us=[1, 2, 3]).groupby("op").sum()
+    write_table(grouped, tmp_path / "t.csv")
+    assert csv_rows(tmp_path / "t.csv") == [["op", "us"], ["a", "3"], ["b", "3"]]
+    write_table(frame(us=[1, 2]).iloc[1:], tmp_path / "t.csv")
+    assert csv_rows(tmp_path / "t.csv") == [["us"], ["2"]]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".parquet"])
+def test_headings_are_one_text_each_and_all_different(tmp_path: Path, suffix: str) -> None:
+    table = pd.DataFrame([[1, 2, 3]], columns=pd.Index(["a", "a", 7], dtype=object))
+    write_table(table, tmp_path / f"t{suffix}")
+    read = {".csv": pd.read_csv, ".xlsx": pd.read_excel, ".parquet": pd.read_parquet}[suffix]
+    names = [str(name) for name in read(tmp_path / f"t{suffix}").columns]  # type: ignore[operator]
+    assert names == ["a", "a_2", "7"]
+    levels = pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples([("us", "sum"), ("us", "max")]))
+    write_table(levels, tmp_path / f"t{suffix}")
+    assert list(read(tmp_path / f"t{suffix}").columns) == ["us_sum", "us_max"]  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".parquet"])
+def test_the_table_that_was_given_stays_as_it_was(tmp_path: Path, suffix: str) -> None:
+    given_table, before = sample(), sample()
+    write_table(given_table, tmp_path / f"t{suffix}")
+    pd.testing.assert_frame_equal(given_table, before)
+
+
+# ---------------------------------------------------------------- hostile names
+
+
+@ONCE_PER_EXAMPLE
+@given(NAMES)
+def test_no_csv_cell_starts_a_formula_or_a_new_line(tmp_path: Path, name: str) -> None:
+    write_table(frame(**{"n": [name], "t": [(name, name)], name or "x": [-1]}), tmp_path / "t.csv")
+    text = (tmp_path / "t.csv").read_bytes()
+    assert text.count(b"\n") == 2
+    for cell in [cell for row in csv_rows(tmp_path / "t.csv") for cell in row if cell != "-1"]:
+        assert not cell.startswith(("=", "+", "-", "@", "\t", "\r"))
+
+
+@ONCE_PER_EXAMPLE
+@given(NAMES)
+def test_excel_shows_every_name_as_text(tmp_path: Path, name: str) -> None:
+    write_table(frame(n=[name, "x"], t=[[name], []]), tmp_path / "t.xlsx")
+    assert "<f>" not in xml_of(tmp_path / "t.xlsx")
+    read = sheets_of(tmp_path / "t.xlsx")["table"]
+    if not {"\ufffe", "\uffff"} & set(name):
+        assert (read[1][0] or "") == visible(name)
+
+
+@pytest.mark.parametrize("text", ["http://a.b", "mailto:a@b.c", "internal:Sheet1!A1", "12", "{=1+1}", "=1+1"])
+def test_what_looks_like_a_link_a_number_or_a_formula_is_text_in_excel(tmp_path: Path, text: str) -> None:
+    write_table(frame(n=[text]), tmp_path / "t.xlsx")
+    cell = openpyxl.load_workbook(tmp_path / "t.xlsx").active["A2"]
+    assert cell.hyperlink is None
+    assert cell.data_type in ("s", "inlineStr")
+    assert cell.value == text
+    assert "<f>" not in xml_of(tmp_path / "t.xlsx")
+
+
+@ONCE_PER_EXAMPLE
+@given(NAMES)
+def test_parquet_takes_every_name(tmp_path: Path, name: str) -> None:
+    heading = name.encode("utf-8", "replace").decode() + "!"  # pandas refuses half a surrogate pair in a heading
+    write_table(frame(**{"n": [name], heading: [1]}), tmp_path / "t.parquet")
+    assert parquet.read_table(tmp_path / "t.parquet").column("n").to_pylist() == [visible(name)]
+
+
+# ---------------------------------------------------------------- limits of Excel
+
+
+def test_numbers_that_excel_would_change_are_written_as_text(tmp_path: Path) -> None:
+    write_table(frame(n=[2**53 + 1, 10**14], x=[float("inf"), -1.0]), tmp_path / "t.xlsx")
+    _, first, second = sheets_of(tmp_path / "t.xlsx")["table"]
+    assert first == (str(2**53 + 1), "inf")
+    assert second == (10**14, -1)
+
+
+def test_numpy_scalars_among_objects_stay_numbers_in_excel(tmp_path: Path) -> None:
+    cells = pd.Series([np.int64(3), np.float32(0.5), np.bool_(True), np.float64("nan"), "x"], dtype=object)
+    write_table(frame(n=cells), tmp_path / "t.xlsx")
+    rows = sheets_of(tmp_path / "t.xlsx")["table"]
+    assert [row[0] for row in rows[1:]] == [3, 0.5, True, None, "x"]
+
+
+def test_a_long_text_is_cut_to_what_a_cell_holds(tmp_path: Path) -> None:
+    write_table(frame(n=["a" * 40_000, "\N{ROCKET}" * 20_000]), tmp_path / "t.xlsx")
+    _, (first,), (second,) = sheets_of(tmp_path / "t.xlsx")["table"]
+    assert len(first) == 32_767
+    assert first.endswith("…")
+    assert len(second.encode("utf-16-le")) // 2 <= 32_767
+
+
+def test_a_table_that_excel_cannot_hold_is_refused_and_the_others_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "EXCEL_ROWS", 4)
+    long, short = frame(x=range(4)), frame(x=range(3))
+    write_workbook({"events": long, "nodes": short}, tmp_path / "t.xlsx")
+    read = sheets_of(tmp_path / "t.xlsx")
+    assert len(read["nodes"]) == 4
+    assert "the table events has 4 rows" in read["events"][0][0]
+    with pytest.raises(BadInput, match=r"4 rows .* write it as \.parquet"):
+        write_table(long, tmp_path / "u.xlsx")
+    assert not (tmp_path / "u.xlsx").exists()
+
+
+@pytest.mark.parametrize(
+    ("names", "titles"),
+    [
+        (["a", "A"], ["a", "A_2"]),
+        (["x" * 40, "x" * 41], ["x" * 27, "x" * 27 + "_2"]),
+        (["[a]:*?/\\b"], ["_a______b"]),
+        (["'quoted'"], ["quoted"]),
+        (["", "History"], ["_", "History_"]),
+        (["\x00\n"], ["_x00_n"]),
+    ],
+)
+def test_names_of_sheets_become_what_excel_takes(tmp_path: Path, names: list[str], titles: list[str]) -> None:
+    write_workbook({name: frame(x=[1]) for name in names}, tmp_path / "t.xlsx")
+    assert list(sheets_of(tmp_path / "t.xlsx")) == titles
+
+
+@ONCE_PER_EXAMPLE
+@given(st.lists(NAMES, min_size=1, max_size=4, unique=True))
+def test_any_names_of_sheets_can_be_written(tmp_path: Path, names: list[str]) -> None:
+    write_workbook({name: frame(x=[1]) for name in names}, tmp_path / "t.xlsx")
+    titles = list(sheets_of(tmp_path / "t.xlsx"))
+    assert len(titles) == len(names)
+    assert all(1 <= len(title) <= 31 for title in titles)
+
+
+# ---------------------------------------------------------------- what cannot be done
+
+
+@pytest.mark.parametrize("name", ["t.txt", "t", "t.xls"])
+def test_an_unknown_type_of_file_lists_the_known_ones(tmp_path: Path, name: str) -> None:
+    with pytest.raises(BadOption, match=r"choose from: \.csv, \.xlsx, \.parquet"):
+        write_table(sample(), tmp_path / name)
+    with pytest.raises(BadOption, match="choose from"):
+        check_table_path(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "module", "extra"), [(".xlsx", "xlsxwriter", "excel"), (".parquet", "pyarrow", "parquet")]
+)
+def test_a_missing_library_is_named_with_its_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, module: str, extra: str
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    for attempt in (lambda path: write_table(sample(), path), check_table_path):
+        with pytest.raises(MissingExtra, match=rf"{module} is not installed; .*onnxperf\[{extra}\]"):
+            attempt(tmp_path / f"t{suffix}")
+
+
+@pytest.mark.parametrize("name", ["t.csv", "T.XLSX", "t.parquet"])
+def test_a_folder_that_does_not_exist_is_one_clear_line(tmp_path: Path, name: str) -> None:
+    check_table_path(tmp_path / name)
+    with pytest.raises(BadInput, match=r"cannot write .*: No such file") as caught:
+        write_table(sample(), tmp_path / "missing" / name)
+    assert "\n" not in str(caught.value)
