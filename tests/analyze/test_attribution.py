@@ -629,7 +629,17 @@ def test_large_graphs_are_quick(kept_every: int) -> None:
 
 
 def timed(name: str, *self_us: int, op_name: str = "Add", path: tuple[str, ...] = ()) -> NodeTime:
-    return NodeTime(name=name, op_name=op_name, path=path, calls=len(self_us), self_us=self_us, total_us=self_us)
+    usual = sum(self_us) / max(len(self_us), 1)
+    return NodeTime(
+        name=name,
+        op_name=op_name,
+        path=path,
+        calls=len(self_us),
+        self_us=self_us,
+        total_us=self_us,
+        usual_us=usual,
+        usual_total_us=usual,
+    )
 
 
 def test_groups_are_listed_by_their_time_and_those_without_come_last() -> None:

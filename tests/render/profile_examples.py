@@ -18,6 +18,7 @@ from onnxperf.records import (
     SourceTime,
     TensorType,
 )
+from onnxperf.records.iterations import mean_of, typical
 
 CPU = "CPUExecutionProvider"
 BIG, HALF, ONE, TWO = (1, 64, 112, 112), (1, 64, 56, 56), (1, 1, 112, 112), (1, 2, 112, 112)
@@ -56,13 +57,26 @@ def times(us: float, seed: int, iterations: int = 6) -> tuple[int, ...]:
     )
 
 
+def usual(values: tuple[int, ...]) -> float:
+    return mean_of(values, typical(values))
+
+
 def node(row: Row, seed: int, scale: float = 1) -> NodeTime:
     op, name, inputs, output, us = row
     spent = times(us * scale, seed)
     types = tuple(TensorType("float", shape) for shape in inputs)
     outputs = (TensorType("float", output),)
     return NodeTime(
-        name=name, op_name=op, provider=CPU, inputs=types, outputs=outputs, calls=6, self_us=spent, total_us=spent
+        name=name,
+        op_name=op,
+        provider=CPU,
+        inputs=types,
+        outputs=outputs,
+        calls=6,
+        self_us=spent,
+        total_us=spent,
+        usual_us=usual(spent),
+        usual_total_us=usual(spent),
     )
 
 
@@ -74,7 +88,10 @@ def profile(nodes: Sequence[NodeTime], model: str = "cnn.onnx", sources: Sequenc
     for op, members in groups.items():
         spent = tuple(map(sum, zip(*(member.self_us for member in members), strict=True)))
         calls = sum(member.calls for member in members)
-        operators.append(OperatorTime(op_name=op, nodes=len(members), calls=calls, self_us=spent, total_us=spent))
+        most = sum(member.usual_us for member in members)
+        operators.append(
+            OperatorTime(op_name=op, nodes=len(members), calls=calls, self_us=spent, total_us=spent, usual_us=most)
+        )
     return Profile(
         model=model, events=99, iterations=6, operators=tuple(operators), nodes=tuple(nodes), sources=tuple(sources)
     )
@@ -82,7 +99,7 @@ def profile(nodes: Sequence[NodeTime], model: str = "cnn.onnx", sources: Sequenc
 
 def source(kind: GroupKind, names: tuple[str, ...], us: int) -> SourceTime:
     group = SourceGroup(kind=kind, sources=names if kind != "inserted" else (), executed=names)
-    return SourceTime(group=group, calls=6, self_us=times(us, us))
+    return SourceTime(group=group, calls=6, self_us=times(us, us), usual_us=usual(times(us, us)))
 
 
 SOURCES = (

@@ -17,6 +17,7 @@ from onnxperf.records import (
     SourceTime,
     TensorType,
 )
+from onnxperf.records.iterations import mean_of, typical
 from onnxperf.records.labels import label, signature
 from tests.render import examples
 
@@ -32,6 +33,11 @@ def times(us: int) -> tuple[int, ...]:
     return (us * 3, us - us // 20, us, us + us // 20, us, us)
 
 
+def usual(values: tuple[int, ...]) -> float:
+    """The time of the usual iteration, as if there were nothing else in the profile."""
+    return mean_of(values, typical(values))
+
+
 def node(name: str = "n0", us: int = 100, **changes: Any) -> NodeTime:
     fields: dict[str, Any] = {
         "name": name,
@@ -43,7 +49,9 @@ def node(name: str = "n0", us: int = 100, **changes: Any) -> NodeTime:
         "self_us": times(us),
         "total_us": times(us),
     }
-    return NodeTime(**(fields | changes))
+    fields |= changes
+    own, total = usual(fields["self_us"]), usual(fields["total_us"])
+    return NodeTime(**({"usual_us": own, "usual_total_us": total} | fields))
 
 
 def operator(nodes: list[NodeTime]) -> OperatorTime:
@@ -53,6 +61,7 @@ def operator(nodes: list[NodeTime]) -> OperatorTime:
         calls=sum(node.calls for node in nodes),
         self_us=tuple(map(sum, zip(*(node.self_us for node in nodes), strict=True))),
         total_us=tuple(map(sum, zip(*(node.total_us for node in nodes), strict=True))),
+        usual_us=sum(node.usual_us for node in nodes),
     )
 
 
@@ -101,7 +110,11 @@ def groups() -> tuple[SourceGroup, ...]:
 
 def sources() -> tuple[SourceTime, ...]:
     costs = {"fused": 900, "kept": 400, "inserted": 40, "unattributed": 7}
-    return tuple(SourceTime(group=each, calls=6, self_us=times(costs.get(each.kind, 0))) for each in groups())
+    return tuple(source(each, times(costs.get(each.kind, 0))) for each in groups())
+
+
+def source(group: SourceGroup, self_us: tuple[int, ...], calls: int = 6) -> SourceTime:
+    return SourceTime(group=group, calls=calls, self_us=self_us, usual_us=usual(self_us))
 
 
 def profile(*nodes: NodeTime, **changes: Any) -> Profile:
@@ -141,6 +154,7 @@ def row(side: Side = "=", base: int = 100, opti: int = 90, **changes: Any) -> Di
         "opti_us": () if side == "-" else times(opti),
     }
     fields |= changes
+    fields |= {"base_usual_us": usual(fields["base_us"]), "opti_usual_us": usual(fields["opti_us"])}
     call = signature(fields["op_name"], fields["inputs"], fields["outputs"])
     return DiffRow(label=label(side, fields["provider"], call, fields["idx"]), **fields)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from onnxperf.records import Diff, Optimization, Profile, SourceTime
+from onnxperf.records import Diff, Optimization, Profile
 from onnxperf.render.columns import Column, Row, Sheet, fitted, flowed, shortened
 from onnxperf.render.profile import print_diff, print_optimization, print_profile
 from onnxperf.render.text import name_of
@@ -268,7 +268,7 @@ def test_the_original_model_shows_who_was_fused_into_what() -> None:
 
 def test_equal_operators_of_a_group_are_counted() -> None:
     group = profiles.group(sources=("a", "b", "c"), source_ops=("MatMul", "Add", "MatMul"))
-    text = printed(profiles.profile(sources=(SourceTime(group=group, calls=1, self_us=(5, 5)),)))
+    text = printed(profiles.profile(sources=(profiles.source(group, (5, 5), calls=1),)))
     assert "2 MatMul + Add: a, b, c" in text
 
 
@@ -375,7 +375,7 @@ def hostile(name: str) -> tuple[Profile, Diff, Optimization]:
     node = profiles.node(name, op_name=name, path=(name,), provider=name)
     group = profiles.group(sources=(name,), source_ops=(name,), executed=(name,), executed_ops=(name,), path=(name,))
     folded = profiles.group("folded", sources=(name,), source_ops=(name,), same_as=name)
-    source = SourceTime(group=group, calls=1, self_us=(1, 2, 3))
+    source = profiles.source(group, (1, 2, 3), calls=1)
     words: dict[str, Any] = {"model": name, "notes": (name,)}
     profile = profiles.profile(node, profiles.node(name), sources=(source,), answer=name, **words)
     row = profiles.row(op_name=name, provider=name, base_name=name, opti_name=name + "2", path=(name,))

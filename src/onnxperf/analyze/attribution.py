@@ -299,7 +299,12 @@ def _time(group: SourceGroup, nodes: Sequence[NodeTime], iterations: int) -> Sou
     columns = list(zip_longest(*(node.self_us for node in nodes), fillvalue=0))
     self_us = tuple(sum(column) for column in columns)
     padding = (0,) * (iterations - len(self_us))
-    return SourceTime(group=group, calls=sum(node.calls for node in nodes), self_us=self_us + padding)
+    return SourceTime(
+        group=group,
+        calls=sum(node.calls for node in nodes),
+        self_us=self_us + padding,
+        usual_us=math.fsum(node.usual_us for node in nodes),
+    )
 
 
 def _called(group: SourceGroup, place: int, name: str) -> SourceGroup:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.advice import answer, time_text
 from onnxperf.records import SMALL_CLAIM, Case, DiffRow, NodeTime, Side, Subject
-from onnxperf.records.iterations import steady, usual_us
+from onnxperf.records.iterations import steady
 from onnxperf.records.labels import label, signature
 
 ALPHA = 0.01
@@ -186,11 +186,20 @@ def _row(base: NodeTime | None, opti: NodeTime | None) -> DiffRow:
         opti_name=opti.name if opti else "",
         base_us=base.self_us if base else (),
         opti_us=opti.self_us if opti else (),
-        noise=bool(base and opti and not differ(base.self_us, opti.self_us)),
+        base_usual_us=base.usual_us if base else 0.0,
+        opti_usual_us=opti.usual_us if opti else 0.0,
+        noise=base is not None and opti is not None and _is_noise(base, opti),
     )
 
 
 # ---------------------------------------------------------------- noise
+
+
+def _is_noise(base: NodeTime, opti: NodeTime) -> bool:
+    """No difference, or one whose direction is not that of the times that are shown."""
+    shown = base.usual_us < opti.usual_us
+    medians = median(steady(base.self_us) or [0]) < median(steady(opti.self_us) or [0])
+    return shown != medians or not differ(base.self_us, opti.self_us)
 
 
 def differ(base_us: Sequence[int], opti_us: Sequence[int]) -> bool:
@@ -201,8 +210,6 @@ def differ(base_us: Sequence[int], opti_us: Sequence[int]) -> bool:
     first, second = steady(base_us), steady(opti_us)
     if min(len(first), len(second)) < 2:
         return False
-    if (median(first) < median(second)) != (usual_us(base_us) < usual_us(opti_us)):
-        return False  # of what runs now and then the mean is shown, and it must not say the opposite
     low, high = sorted((median(first), median(second)))
     if high - low <= max(CLOCK_US, SMALL_CLAIM * low):
         return False
@@ -259,8 +266,8 @@ def totals(rows: Sequence[DiffRow]) -> Totals:
     counts: dict[Side, int] = defaultdict(int)
     for row in rows:
         counts[row.side] += 1
-        times[row.side, "base"] += usual_us(row.base_us)
-        times[row.side, "opti"] += usual_us(row.opti_us)
+        times[row.side, "base"] += row.base_usual_us
+        times[row.side, "opti"] += row.opti_usual_us
     kept_base, kept_opti = times["=", "base"], times["=", "opti"]
     removed, added = times["-", "base"], times["+", "opti"]
     return Totals(
@@ -279,7 +286,7 @@ def totals(rows: Sequence[DiffRow]) -> Totals:
 
 def fold(rows: Sequence[DiffRow], min_share: float) -> tuple[list[DiffRow], list[DiffRow]]:
     """Rows that make up at least this share of the time of both sides together, and the others."""
-    times = [usual_us(row.base_us) + usual_us(row.opti_us) for row in rows]
+    times = [row.base_usual_us + row.opti_usual_us for row in rows]
     floor = min_share * sum(times)
     shown = [row for row, time in zip(rows, times, strict=True) if time >= floor]
     return shown, [row for row, time in zip(rows, times, strict=True) if time < floor]
@@ -338,7 +345,7 @@ def _nodes(count: int) -> str:
 
 
 def _largest_change(rows: Sequence[DiffRow]) -> str:
-    changed = [(row, usual_us(row.base_us), usual_us(row.opti_us)) for row in rows if row.side == "=" and not row.noise]
+    changed = [(row, row.base_usual_us, row.opti_usual_us) for row in rows if row.side == "=" and not row.noise]
     if not changed:
         return "no node that both have changed by more than the noise"
     row, first, second = max(changed, key=lambda change: abs(change[1] - change[2]))

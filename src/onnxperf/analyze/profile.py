@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from onnxperf.analyze.events import Flags, Integers, Layout
 from onnxperf.records import Coded, NodeTime, OperatorTime, Profile, Trace
-from onnxperf.records.iterations import usual_us
+from onnxperf.records.iterations import mean_of, typical
 
 V = TypeVar("V")
 D = TypeVar("D")
@@ -42,6 +43,7 @@ def node_times(trace: Trace, layout: Layout, chosen: Flags | None = None) -> tup
     calls = np.bincount(layout.node[rows], minlength=count)
     own = _table(layout, rows, layout.self_us, count, iterations)
     total = _table(layout, rows, trace.duration_us, count, iterations)
+    usual = typical(_table(layout, np.flatnonzero(layout.counted), layout.self_us, count, iterations).sum(0).tolist())
     shapes = _distinct_shapes(trace, layout, rows, count)
     on_device = _device_times(trace, layout, count)
     paths: list[Path] = []
@@ -64,6 +66,8 @@ def node_times(trace: Trace, layout: Layout, chosen: Flags | None = None) -> tup
                 calls=int(calls[node]),
                 self_us=tuple(own[node].tolist()),
                 total_us=tuple(total[node].tolist()),
+                usual_us=mean_of(own[node].tolist(), usual),
+                usual_total_us=mean_of(total[node].tolist(), usual),
                 kernel_us=None if on_device is None else int(on_device[node]),
             )
         )
@@ -82,6 +86,7 @@ def operator_times(nodes: Sequence[NodeTime]) -> tuple[OperatorTime, ...]:
             calls=sum(member.calls for member in members),
             self_us=sum_up([member.self_us for member in members]),
             total_us=sum_up([member.total_us for member in members]),
+            usual_us=math.fsum(member.usual_us for member in members),
         )
         for op_name, members in groups.items()
     ]
@@ -95,7 +100,7 @@ def sum_up(rows: Sequence[Sequence[int]]) -> tuple[int, ...]:
 
 def answer(profile: Profile) -> str:
     """Where the time goes, in one sentence."""
-    shares = [(operator.op_name, usual_us(operator.self_us)) for operator in profile.operators]
+    shares = [(operator.op_name, operator.usual_us) for operator in profile.operators]
     everything = sum(time for _, time in shares)
     if not everything:
         return "No node took any time that the trace could show."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import median
 
 
 def steady(values: Sequence[int]) -> Sequence[int]:
@@ -11,13 +10,18 @@ def steady(values: Sequence[int]) -> Sequence[int]:
     return values[1:] if len(values) >= 3 else values
 
 
-def usual_us(values: Sequence[int]) -> float:
-    """Median of the steady iterations; 0 where there is none.
+def typical(totals: Sequence[int]) -> tuple[int, ...]:
+    """Numbers of the steady iterations whose time is in the middle half.
 
-    One interrupted iteration may double a mean. But of what runs only now and then, as branches do, the median may be
-    0 and hide the cost: the mean tells it.
+    One interrupted iteration may double a mean, and medians of parts do not add up to the median of the whole: means
+    over the same undisturbed iterations do.
     """
-    counted = steady(values)
-    if not counted:
-        return 0.0
-    return float(median(counted)) or sum(counted) / len(counted)
+    first = len(totals) - len(steady(totals))
+    by_time = sorted(range(first, len(totals)), key=lambda number: (totals[number], number))
+    aside = len(by_time) // 4
+    return tuple(sorted(by_time[aside : len(by_time) - aside]))
+
+
+def mean_of(values: Sequence[int], numbers: Sequence[int]) -> float:
+    """Mean over these iterations; 0 where there is none."""
+    return sum(values[number] for number in numbers) / len(numbers) if numbers else 0.0

@@ -27,6 +27,8 @@ class OperatorTime(Struct, frozen=True, kw_only=True):
     """Time in each iteration, without what ran inside (bodies of If, Loop and Scan)."""
     total_us: tuple[int, ...]
     """Time in each iteration, bodies included; an operator inside another of its type counts twice here."""
+    usual_us: float
+    """Self time in the usual iteration: the mean over the middle half of the iterations, the first left out."""
 
 
 class NodeTime(Struct, frozen=True, kw_only=True):
@@ -54,6 +56,10 @@ class NodeTime(Struct, frozen=True, kw_only=True):
     """Time in each iteration, without what ran inside."""
     total_us: tuple[int, ...]
     """Time in each iteration, bodies included."""
+    usual_us: float
+    """Self time in the usual iteration: the mean over the middle half of the iterations, the first left out."""
+    usual_total_us: float
+    """The same with its bodies."""
     kernel_us: int | None = None
     """Time of the kernels that it launched on another device, over all iterations, where the trace tells."""
 
@@ -88,6 +94,8 @@ class SourceTime(Struct, frozen=True, kw_only=True):
     """Executions of its executed nodes over all iterations."""
     self_us: tuple[int, ...]
     """Time in each iteration."""
+    usual_us: float
+    """Self time in the usual iteration: the mean over the middle half of the iterations, the first left out."""
 
 
 class Profile(Struct, frozen=True, kw_only=True):
@@ -165,6 +173,10 @@ class DiffRow(Struct, frozen=True, kw_only=True):
     """Self time in each iteration of the first profile."""
     opti_us: tuple[int, ...] = ()
     """Self time in each iteration of the second profile."""
+    base_usual_us: float = 0.0
+    """Self time in the usual iteration of the first profile."""
+    opti_usual_us: float = 0.0
+    """Self time in the usual iteration of the second profile."""
     noise: bool = False
     """In both, and their times do not differ by more than the iterations among themselves."""
 

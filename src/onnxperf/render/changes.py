@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from statistics import median
 
-from onnxperf.records import Case, Diff, DiffRow, Optimization, Profile, SourceGroup
-from onnxperf.records.iterations import usual_us
+from onnxperf.records import Case, Diff, DiffRow, Optimization, SourceGroup
+from onnxperf.records.iterations import steady
 from onnxperf.render.columns import Column, Row, Sheet, without_empty
 from onnxperf.render.text import name_of
-from onnxperf.render.timings import Times, count, gone, inside, listing, micros, shapes_text
+from onnxperf.render.timings import count, gone, inside, listing, micros, shapes_text
 from onnxperf.render.units import Marks, duration, interval, ratio
 
 SIDE_STYLES = {"=": "", "-": "red", "+": "green"}
@@ -30,9 +31,9 @@ def sides_sheet(diff: Diff, marks: Marks) -> Sheet:
         Column("unprofiled", rank=1),
     )
     rows = []
-    sides: tuple[tuple[str, Profile, Callable[[DiffRow], Times]], ...] = (
-        ("-", diff.base, lambda row: row.base_us),
-        ("+", diff.opti, lambda row: row.opti_us),
+    sides = (
+        ("-", diff.base, [row.base_usual_us for row in diff.rows if row.side != "+"]),
+        ("+", diff.opti, [row.opti_usual_us for row in diff.rows if row.side != "-"]),
     )
     for sign, profile, times in sides:
         cells = (
@@ -40,9 +41,9 @@ def sides_sheet(diff: Diff, marks: Marks) -> Sheet:
             name_of(profile.model),
             profile.session.opt_level if profile.session else "",
             f"{profile.iterations:,}",
-            f"{sum(1 for row in diff.rows if times(row)):,}",
-            micros(sum(usual_us(times(row)) for row in diff.rows), marks),
-            micros(usual_us(profile.run_us) if profile.run_us else None, marks),
+            f"{len(times):,}",
+            micros(sum(times), marks),
+            micros(median(steady(profile.run_us)) if profile.run_us else None, marks),
             "" if profile.unprofiled_ns is None else duration(profile.unprofiled_ns, marks),
         )
         rows.append(Row(cells, styles={0: SIDE_STYLES[sign]}))
@@ -81,10 +82,10 @@ def diff_sheet(diff: Diff, marks: Marks, min_share: float = 0.01) -> Sheet:
 
 def _small(rows: Sequence[DiffRow], min_share: float) -> dict[str, list[DiffRow]]:
     """Rows under the share by their sign, where they are at least two: one alone takes no more room as it is."""
-    floor = min_share * sum(usual_us(row.base_us) + usual_us(row.opti_us) for row in rows)
+    floor = min_share * sum(row.base_usual_us + row.opti_usual_us for row in rows)
     small: dict[str, list[DiffRow]] = {"=": [], "-": [], "+": []}
     for row in rows:
-        if usual_us(row.base_us) + usual_us(row.opti_us) < floor:
+        if row.base_usual_us + row.opti_usual_us < floor:
             small[row.side].append(row)
     return {side: members for side, members in small.items() if len(members) > 1}
 
@@ -95,7 +96,7 @@ def _diff_name(row: DiffRow) -> str:
 
 
 def _diff_times(rows: Sequence[DiffRow], noise: bool, marks: Marks) -> tuple[str, ...]:
-    base, opti = sum(usual_us(row.base_us) for row in rows), sum(usual_us(row.opti_us) for row in rows)
+    base, opti = sum(row.base_usual_us for row in rows), sum(row.opti_usual_us for row in rows)
     change = opti - base
     told = f"{'+' if change > 0 else ''}{micros(change, marks)}" if change else micros(0, marks)
     if rows[0].side == "-":

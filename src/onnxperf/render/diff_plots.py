@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from onnxperf.records import Diff, DiffRow, Profile
-from onnxperf.records.iterations import usual_us
 from onnxperf.records.labels import label, signature
 from onnxperf.render import figures as fg
 from onnxperf.render.operator_bars import draw_operators, operator_bars
@@ -95,7 +94,7 @@ def _alike(rows: Sequence[DiffRow]) -> list[_Alike]:
 
 
 def _single(row: DiffRow) -> _Alike:
-    base, opti = usual_us(row.base_us), usual_us(row.opti_us)
+    base, opti = row.base_usual_us, row.opti_usual_us
     return _Alike(row.label, base, opti, int(row.side != "+"), int(row.side != "-"), row.noise)
 
 

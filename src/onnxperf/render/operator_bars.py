@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxperf.records import OperatorTime, Profile
-from onnxperf.records.iterations import usual_us
 from onnxperf.render import figures as fg
 from onnxperf.render.text import name_of
 
@@ -26,10 +25,10 @@ class OperatorBars(NamedTuple):
 
 def operator_bars(profile: Profile, most: int = fg.MAX_BARS) -> OperatorBars:
     """Times and executions per iteration of the most costly operators."""
-    operators = sorted(profile.operators, key=lambda operator: -usual_us(operator.self_us))
+    operators = sorted(profile.operators, key=lambda operator: -operator.usual_us)
     labels = [fg.shorten(name_of(operator.op_name), fg.NAME_LENGTH) for operator in operators]
     counts = [_per_iteration(operator, profile) for operator in operators]
-    times = [usual_us(operator.self_us) for operator in operators]
+    times = [operator.usual_us for operator in operators]
     labels, times, counts = fg.capped(labels, times, counts, most=most)
     return OperatorBars(labels, times, counts, len(operators) > most)
 

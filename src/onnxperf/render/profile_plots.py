@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxperf.records import GroupKind, NodeTime, Profile, SourceTime
-from onnxperf.records.iterations import usual_us
 from onnxperf.records.labels import signature
 from onnxperf.render import figures as fg
 from onnxperf.render.diff_plots import diff_plot, operators_plot
@@ -60,12 +59,12 @@ def profile_plot(profile: Profile, ax: Sequence[Axes] | None = None) -> fg.AxesA
 
 def nodes_plot(profile: Profile, op: str | None = None, min_us: float = 0.0, ax: Axes | None = None) -> Axes:
     """A bar per node, the longest on top; only of one operator, only of those that take long, where asked."""
-    nodes = [node for node in profile.nodes if op in (None, node.op_name) and usual_us(node.self_us) >= min_us]
-    nodes.sort(key=lambda node: -usual_us(node.self_us))
-    total = sum(usual_us(node.self_us) for node in profile.nodes)
+    nodes = [node for node in profile.nodes if op in (None, node.op_name) and node.usual_us >= min_us]
+    nodes.sort(key=lambda node: -node.usual_us)
+    total = sum(node.usual_us for node in profile.nodes)
     roomy = len(nodes) <= ROOMY
     labels = [_node_label(node, roomy) for node in nodes]
-    labels, values = fg.capped(labels, [usual_us(node.self_us) for node in nodes])
+    labels, values = fg.capped(labels, [node.usual_us for node in nodes])
     if ax is None:
         what = f"Time per {visible(fg.shorten(op, 40))} node" if op else "Time per node"
         figure = fg.bar_figure(labels, 1, what, name_of(profile.model), 0.42 if roomy else 0.26)
@@ -81,9 +80,9 @@ def nodes_plot(profile: Profile, op: str | None = None, min_us: float = 0.0, ax:
 def sources_plot(profile: Profile, ax: Axes | None = None) -> Axes:
     """A bar per group of nodes of the original model, coloured by what became of them."""
     sources = [source for source in profile.sources if any(source.self_us)]
-    sources.sort(key=lambda source: -usual_us(source.self_us))
-    total = sum(usual_us(source.self_us) for source in profile.sources)
-    labels, values = fg.capped([_source_label(s) for s in sources], [usual_us(s.self_us) for s in sources])
+    sources.sort(key=lambda source: -source.usual_us)
+    total = sum(source.usual_us for source in profile.sources)
+    labels, values = fg.capped([_source_label(s) for s in sources], [s.usual_us for s in sources])
     colours = [_KINDS[source.group.kind] for source in sources[: len(values)]]
     if len(sources) > len(values):
         colours[-1] = _OTHERS

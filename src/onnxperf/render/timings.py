@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from onnxperf.records import DiffRow, NodeTime, Profile, SourceGroup, SourceTime
-from onnxperf.records.iterations import steady, usual_us
+from onnxperf.records.iterations import steady
 from onnxperf.records.labels import types_text
 from onnxperf.render.columns import Column, Row, Sheet, without_empty
 from onnxperf.render.text import name_of
@@ -45,8 +46,8 @@ def bar(before: float, own: float, blocks: str) -> str:
     return blocks[0] * start + blocks[1] * (end - start)
 
 
-def _share(times: Times, whole: float, marks: Marks) -> str:
-    return percent(usual_us(times) / whole if whole else None, marks)
+def _share(time: float, whole: float, marks: Marks) -> str:
+    return percent(time / whole if whole else None, marks)
 
 
 def _spread(times: Times, marks: Marks) -> str:
@@ -63,10 +64,6 @@ def _spread(times: Times, marks: Marks) -> str:
 def _calls(calls: int, iterations: int) -> str:
     each = calls / max(iterations, 1)
     return f"{each:,.0f}" if each.is_integer() else f"{each:,.1f}"
-
-
-def _whole(rows: Iterable[Times]) -> float:
-    return sum(map(usual_us, rows))
 
 
 def outside_share(profile: Profile) -> float | None:
@@ -93,35 +90,35 @@ def operator_sheet(profile: Profile, marks: Marks, blocks: str = "", min_share: 
         Column("first", rank=4),
         Column("spread", rank=3),
     )
-    whole = _whole(operator.self_us for operator in profile.operators)
+    whole = math.fsum(operator.usual_us for operator in profile.operators)
     rows, before = [], 0.0
     # By what is shown: the profile's own order counts the first iteration, too.
-    costly = sorted(profile.operators, key=lambda operator: -usual_us(operator.self_us))
-    shown = [operator for operator in costly if _reaches(operator.self_us, whole, min_share)]
+    costly = sorted(profile.operators, key=lambda operator: -operator.usual_us)
+    shown = [operator for operator in costly if _reaches(operator.usual_us, whole, min_share)]
     for operator in shown:
-        own = usual_us(operator.self_us) / whole if whole else 0.0
+        own = operator.usual_us / whole if whole else 0.0
         cells = (
             name_of(operator.op_name),
             f"{operator.nodes:,}",
             _calls(operator.calls, len(operator.self_us)),
-            micros(usual_us(operator.self_us), marks),
-            _share(operator.self_us, whole, marks),
+            micros(operator.usual_us, marks),
+            _share(operator.usual_us, whole, marks),
             bar(before, own, blocks) if blocks else "",
             micros(operator.self_us[0], marks) if len(operator.self_us) > 1 else "",
             _spread(operator.self_us, marks),
         )
         rows.append(Row(cells, styles={5: "cyan", 6: "dim", 7: "dim"}))
         before += own
-    others = [operator.self_us for operator in costly[len(shown) :]]
+    others = [operator.usual_us for operator in costly[len(shown) :]]
     return without_empty(Sheet(columns, [*rows, *_others(others, "other", whole, (3, 4, len(columns)), marks)]))
 
 
 def node_sheet(profile: Profile, marks: Marks, top: int, min_share: float = 0.0) -> Sheet:
     """A row for each of the most costly nodes; nodes of bodies stand under the node that has the body."""
     nodes = profile.nodes
-    whole = _whole(node.self_us for node in nodes)
-    costly = sorted(range(len(nodes)), key=lambda i: (-usual_us(nodes[i].self_us), i))
-    chosen = [i for i in costly[: max(top, 0)] if _reaches(nodes[i].self_us, whole, min_share)]
+    whole = math.fsum(node.usual_us for node in nodes)
+    costly = sorted(range(len(nodes)), key=lambda i: (-nodes[i].usual_us, i))
+    chosen = [i for i in costly[: max(top, 0)] if _reaches(nodes[i].usual_us, whole, min_share)]
     tree = _tree(nodes, chosen)
     providers = len({node.provider for node in nodes}) > 1
     totals = any(nodes[i].self_us != nodes[i].total_us for i, _ in tree)
@@ -146,24 +143,24 @@ def node_sheet(profile: Profile, marks: Marks, top: int, min_share: float = 0.0)
             node.provider.removesuffix("ExecutionProvider") if providers else "",
             shapes_text(node),
             _calls(node.calls, len(node.self_us)),
-            micros(usual_us(node.self_us), marks),
-            micros(usual_us(node.total_us), marks) if totals else "",
+            micros(node.usual_us, marks),
+            micros(node.usual_total_us, marks) if totals else "",
             "" if node.kernel_us is None else micros(node.kernel_us / max(len(node.self_us), 1), marks),
-            _share(node.self_us, whole, marks),
+            _share(node.usual_us, whole, marks),
             _spread(node.self_us, marks),
         )
         rows.append(Row(cells, styles={3: "dim", 9: "dim"}))
     shown = {i for i, _ in tree}
-    others = [node.self_us for i, node in enumerate(nodes) if i not in shown]
+    others = [node.usual_us for i, node in enumerate(nodes) if i not in shown]
     return without_empty(Sheet(columns, [*rows, *_others(others, "other", whole, (5, 8, len(columns)), marks)]))
 
 
-def _reaches(times: Times, whole: float, min_share: float) -> bool:
-    return usual_us(times) >= min_share * whole
+def _reaches(time: float, whole: float, min_share: float) -> bool:
+    return time >= min_share * whole
 
 
 def _others(
-    times: Sequence[Times], what: str, whole: float, places: tuple[int, int, int], marks: Marks
+    times: Sequence[float], what: str, whole: float, places: tuple[int, int, int], marks: Marks
 ) -> Iterable[Row]:
     """What a table leaves out, as its last row: how many, their time and their share."""
     if not times:
@@ -171,7 +168,7 @@ def _others(
     time, share, width = places
     cells = [""] * width
     cells[0] = count(len(times), what)
-    both = _whole(times)
+    both = math.fsum(times)
     cells[time], cells[share] = micros(both, marks), percent(both / whole if whole else None, marks)
     yield Row(cells, style="dim")
 
@@ -200,7 +197,7 @@ def _tree(nodes: Sequence[NodeTime], chosen: Sequence[int]) -> list[tuple[int, i
 
 
 def _cheapest_first(nodes: Sequence[NodeTime], places: Iterable[int]) -> list[int]:
-    return sorted(places, key=lambda i: (usual_us(nodes[i].total_us), -i))
+    return sorted(places, key=lambda i: (nodes[i].usual_total_us, -i))
 
 
 def shapes_text(node: NodeTime | DiffRow) -> str:
@@ -226,11 +223,11 @@ def source_sheet(profile: Profile, marks: Marks, top: int, min_share: float = 0.
         Column("time"),
         Column("share"),
     )
-    whole = _whole(source.self_us for source in timed)
-    costly = sorted(timed, key=lambda source: -usual_us(source.self_us))
-    shown = [source for source in costly[: max(top, 0)] if _reaches(source.self_us, whole, min_share)]
+    whole = math.fsum(source.usual_us for source in timed)
+    costly = sorted(timed, key=lambda source: -source.usual_us)
+    shown = [source for source in costly[: max(top, 0)] if _reaches(source.usual_us, whole, min_share)]
     rows = [Row(_source_cells(source, whole, marks), styles={2: "dim"}) for source in shown]
-    others = [source.self_us for source in costly if source not in shown]
+    others = [source.usual_us for source in costly if source not in shown]
     for row in _others(others, "other", whole, (3, 4, len(columns)), marks):
         rows.append(row._replace(cells=["", row.cells[0], *row.cells[2:]]))
     return Sheet(columns, rows)
@@ -243,8 +240,8 @@ def _source_cells(source: SourceTime, whole: float, marks: Marks) -> tuple[str, 
         group.kind,
         f"{inside(group)}{_members(group.source_ops, group.sources)}" if group.sources else "",
         "" if same else _members(group.executed_ops, group.executed),
-        micros(usual_us(source.self_us), marks),
-        _share(source.self_us, whole, marks),
+        micros(source.usual_us, marks),
+        _share(source.usual_us, whole, marks),
     )
 
 

@@ -10,7 +10,6 @@ import msgspec
 
 from onnxperf.errors import BadOption
 from onnxperf.records import Diff, DiffRow
-from onnxperf.records.iterations import usual_us
 from onnxperf.results.profile import ProfileResult
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ class DiffResult:
         return self.record.answer
 
     def merged(self, per_iteration: bool = True) -> DataFrame:
-        """One row per node of both sides, an outer join; median time per iteration, or sums."""
+        """One row per node of both sides, an outer join; time in the usual iteration, or sums."""
         from pandas import DataFrame
 
         rows = [
@@ -136,4 +135,4 @@ def _time(row: DiffRow, side: str, per_iteration: bool) -> float:
     times = getattr(row, f"{side}_us")
     if not times:
         return float("nan")
-    return usual_us(times) if per_iteration else float(sum(times))
+    return float(getattr(row, f"{side}_usual_us") if per_iteration else sum(times))

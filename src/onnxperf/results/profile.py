@@ -17,7 +17,7 @@ from onnxperf.analyze.frames import events_frame, ort_frame
 from onnxperf.analyze.profile import node_times
 from onnxperf.errors import BadOption
 from onnxperf.records import NodeTime, OperatorTime, Profile, SourceTime, Trace
-from onnxperf.records.iterations import steady, usual_us
+from onnxperf.records.iterations import steady
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -177,7 +177,7 @@ class ProfileResult:
         """One row per record: what it is, then its times."""
         from pandas import DataFrame
 
-        everything = sum(usual_us(node.self_us) for node in self.record.nodes)
+        everything = sum(node.usual_us for node in self.record.nodes)
         made = [
             {name: read(row) for name, read in columns.items()} | _times(row, everything, per_iteration) for row in rows
         ]
@@ -223,9 +223,9 @@ def _times(row: Any, everything: float, per_iteration: bool) -> dict[str, Any]:
     times = {
         "calls": row.calls / count if per_iteration else row.calls,
         "self_us": sum(row.self_us) / count if per_iteration else sum(row.self_us),
-        "share": usual_us(row.self_us) / everything if everything else 0.0,
+        "share": row.usual_us / everything if everything else 0.0,
         "first_us": row.self_us[0] if row.self_us else None,
-        "usual_us": usual_us(row.self_us),
+        "usual_us": row.usual_us,
         "min_us": min(others, default=None),
         "max_us": max(others, default=None),
     }
