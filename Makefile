@@ -24,9 +24,13 @@ benchmarks: $(VENV)/dev.ok
 	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.fidelity
 	$(BIN)/python -m benchmarks.numpy_runtime
+	$(PIP) install -c constraints.txt onnx-array-api polars
+	$(BIN)/python -m benchmarks.trace
 
 examples: $(VENV)/dev.ok
 	$(BIN)/python examples/call_styles.py
+	$(BIN)/python examples/profile_model.py
+	$(BIN)/python examples/profile_kmeans.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -4,25 +4,59 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
+Run = Callable[..., str]
 
-def test_call_styles_prints_its_table_and_draws_its_chart(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    spec = importlib.util.spec_from_file_location("call_styles", EXAMPLES / "call_styles.py")
-    assert spec is not None
-    assert spec.loader is not None
-    example = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(example)
-    monkeypatch.setattr(example, "REPEAT", 2)
-    monkeypatch.setattr(example, "NUMBER", 2)
-    monkeypatch.setattr(sys, "argv", ["call_styles.py", str(tmp_path)])
-    example.main()
-    printed = capsys.readouterr().out
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run an example in small, writing into a folder of the test; returns what it prints."""
+
+    def run_example(name: str, **changes: int) -> str:
+        spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+        assert spec is not None
+        assert spec.loader is not None
+        example = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(example)
+        for constant, value in changes.items():
+            monkeypatch.setattr(example, constant, value)
+        monkeypatch.setattr(sys, "argv", [f"{name}.py", str(tmp_path)])
+        example.main()
+        return capsys.readouterr().out
+
+    return run_example
+
+
+def is_picture(path: Path) -> bool:
+    return path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_call_styles_prints_its_table_and_draws_its_chart(run: Run, tmp_path: Path) -> None:
+    printed = run("call_styles", REPEAT=2, NUMBER=2)
     assert all(name in printed for name in ("skl", "numpy", "reference", "run-c", "io-binding-inplace", "ttime"))
-    assert (tmp_path / "call_styles.png").read_bytes().startswith(b"\x89PNG")
+    assert is_picture(tmp_path / "call_styles.png")
+
+
+@pytest.mark.slow
+def test_profile_model_shows_what_the_optimiser_changed(run: Run, tmp_path: Path) -> None:
+    printed = run("profile_model", REPEAT=3, SIZE=32)
+    assert "BatchNormalization" in printed
+    assert "[=CPU]" in printed
+    assert "CUDA" in printed
+    for name in ("plot_profiling", "plot_profiling_side_by_side"):
+        assert is_picture(tmp_path / f"{name}.png")
+    for name in ("prof_base", "plot_profiling_merged"):
+        assert (tmp_path / f"{name}.xlsx").stat().st_size > 1000
+
+
+def test_profile_kmeans_profiles_in_two_ways(run: Run, tmp_path: Path) -> None:
+    printed = run("profile_kmeans", ROWS=500, CALLS=4)
+    assert all(text in printed for text in ("ArgMin", "args_op_name", "session_initialization", "model_loading_array"))
+    assert is_picture(tmp_path / "kmeans_operators.png")
+    assert is_picture(tmp_path / "kmeans_add.png")

@@ -19,6 +19,7 @@ _NODE_SUFFIXES = {"_kernel_time": "kernel", "_fence_before": "fence_before", "_f
 _SESSION_KINDS = {"session_initialization": "initialization", "model_run": "run"}
 KINDS = ("kernel", "fence_before", "fence_after", "loading", "initialization", "execute", "run", "device", "other")
 _KERNEL, _EXECUTE, _RUN, _DEVICE = (KINDS.index(kind) for kind in ("kernel", "execute", "run", "device"))
+_FEW = 1 << 20
 _BEFORE_ANY_RUN = [KINDS.index(kind) for kind in ("loading", "initialization")]
 
 
@@ -93,12 +94,11 @@ def lay_out(trace: Trace) -> Layout:
 
 def _kinds_and_names(trace: Trace) -> tuple[Coded[str], Coded[str]]:
     """Look at every distinct pair of category and name once, and spread the result over the rows."""
-    pairs = trace.categories.codes * (len(trace.names.values) + 1) + trace.names.codes
-    distinct, place = np.unique(pairs, return_inverse=True)
+    place, first = number_distinct(combine(trace.categories.codes, trace.names.codes))
     kinds, names = [], []
     places: dict[str, int] = {}
-    for pair in distinct.tolist():
-        category, name = divmod(pair, len(trace.names.values) + 1)
+    for row in first.tolist():
+        category, name = int(trace.categories.codes[row]), int(trace.names.codes[row])
         kind, node_name = _kind(trace.categories.values[category], trace.names.values[name])
         kinds.append(KINDS.index(kind))
         names.append(-1 if node_name is None else places.setdefault(node_name, len(places)))
@@ -172,6 +172,8 @@ def _nest(trace: Trace, kinds: Integers, order: Integers) -> Integers:
     Between a node and the nodes of its body there is always the event of the body's executor. So an executor claims
     the nodes that ended since it started, and a node claims the executors right before it that lie within it.
     """
+    if np.count_nonzero(kinds == _EXECUTE) <= np.count_nonzero(kinds == _RUN):
+        return np.full(len(trace), -1, dtype=np.int64)  # no body ran
     starts, ends = trace.start_us.tolist(), (trace.start_us + trace.duration_us).tolist()
     threads, kind_of = trace.threads.tolist(), kinds.tolist()
     around = [-1] * len(starts)
@@ -182,11 +184,12 @@ def _nest(trace: Trace, kinds: Integers, order: Integers) -> Integers:
         if threads[row] != thread:
             thread, pending = threads[row], []
         if kind == _KERNEL:
-            while pending and kind_of[pending[-1]] == _EXECUTE and _within(pending[-1], row, starts, ends):
+            start, end = starts[row], ends[row] + TOLERANCE_US
+            while pending and kind_of[last := pending[-1]] == _EXECUTE and starts[last] >= start and ends[last] <= end:
                 around[pending.pop()] = row
         elif kind == _EXECUTE:
             start = starts[row]
-            while pending and (starts[pending[-1]] >= start or ends[pending[-1]] > start + TOLERANCE_US):
+            while pending and (starts[last := pending[-1]] >= start or ends[last] > start + TOLERANCE_US):
                 around[pending.pop()] = row
         elif kind == _RUN:
             pending = []
@@ -195,10 +198,6 @@ def _nest(trace: Trace, kinds: Integers, order: Integers) -> Integers:
             continue
         pending.append(row)
     return _skip_executors(np.array(around, dtype=np.int64), kinds)
-
-
-def _within(row: int, container: int, starts: list[int], ends: list[int]) -> bool:
-    return starts[row] >= starts[container] and ends[row] <= ends[container] + TOLERANCE_US
 
 
 def _skip_executors(around: Integers, kinds: Integers) -> Integers:
@@ -223,15 +222,15 @@ def _number_nodes(
 ) -> tuple[Integers, Integers, Integers]:
     """Number the nodes: equal name, index and operator within the same node are the same node."""
     index = trace.numbers.get("node_index", np.full(len(trace), MISSING))
-    _, index_codes = np.unique(index, return_inverse=True)
-    own = _combined(_combined(names.codes + 1, index_codes), trace.op_names.codes + 1)
+    known = np.where(index == MISSING, -1, index)
+    own = combine(combine(names.codes, known), trace.op_names.codes)
     provisional = np.full(len(trace), -1, dtype=np.int64)
     first_rows: list[int] = []
     outer: list[int] = []
     for level in range(int(depth[kernels].max(initial=-1)) + 1):
         rows = np.flatnonzero(kernels & (depth == level))
         parents = np.where(parent[rows] >= 0, provisional[parent[rows]], -1)
-        _, first, place = np.unique(_combined(own[rows], parents + 1), return_index=True, return_inverse=True)
+        place, first = number_distinct(combine(own[rows], parents))
         provisional[rows] = place + len(first_rows)
         first_rows.extend(rows[first].tolist())
         outer.extend(parents[first].tolist())
@@ -243,10 +242,26 @@ def _number_nodes(
     return renumbered[provisional], node_rows[execution], renumbered[node_parents[execution]]
 
 
-def _combined(first: Integers, second: Integers) -> Integers:
-    """One small number for every pair of numbers."""
-    _, codes = np.unique(first, return_inverse=True)
-    return codes * (int(second.max(initial=0)) + 1) + second
+def combine(first: Integers, second: Integers) -> Integers:
+    """One number for every pair of numbers, small where these are few."""
+    left, right = number_distinct(first)[0], number_distinct(second)[0]
+    return left * (int(right.max(initial=0)) + 1) + right
+
+
+def number_distinct(values: Integers) -> tuple[Integers, Integers]:
+    """Number the distinct values; returns the number of each row, and a row for each number."""
+    low = int(values.min(initial=0))
+    reach = int(values.max(initial=0)) - low + 1
+    if reach > max(_FEW, 4 * len(values)):
+        _, rows, numbers = np.unique(values, return_index=True, return_inverse=True)
+        return numbers, rows
+    # A table of what occurs needs no sorting, which would take most of the time of a large trace.
+    occurs = np.zeros(reach, dtype=bool)
+    occurs[values - low] = True
+    numbers = (np.cumsum(occurs) - 1)[values - low]
+    rows = np.empty(int(occurs.sum()), dtype=np.int64)
+    rows[numbers[::-1]] = np.arange(len(values) - 1, -1, -1)  # the first row of a number is written last
+    return numbers, rows
 
 
 def _launchers(trace: Trace, kernels: Flags, devices: Integers) -> Integers:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from onnxperf.analyze.events import Flags, Integers, Layout
+from onnxperf.analyze.events import Flags, Integers, Layout, combine, number_distinct
 from onnxperf.records import Coded, NodeTime, OperatorTime, Profile, Trace
 from onnxperf.records.iterations import mean_of, typical
 
@@ -122,9 +122,9 @@ def _table(layout: Layout, rows: Integers, values: Integers, nodes: int, iterati
 
 
 def _distinct_shapes(trace: Trace, layout: Layout, rows: Integers, count: int) -> Integers:
-    both = trace.inputs.codes[rows] * (len(trace.outputs.values) + 1) + trace.outputs.codes[rows]
-    pairs = np.unique(np.stack([layout.node[rows], both]), axis=1)
-    return np.bincount(pairs[0], minlength=count)
+    both = combine(trace.inputs.codes[rows], trace.outputs.codes[rows])
+    _, first = number_distinct(combine(layout.node[rows], both))
+    return np.bincount(layout.node[rows][first], minlength=count)
 
 
 def _device_times(trace: Trace, layout: Layout, count: int) -> Integers | None:

@@ -58,7 +58,7 @@ _Arguments = msgspec.defstruct(
     [
         *((name, str | None, None) for name in _TEXTS),
         *((name, msgspec.Raw, msgspec.Raw()) for name in _RAWS),
-        *((name, _Integer, MISSING) for name in NUMBER_ARGUMENTS),
+        *((name, int, MISSING) for name in NUMBER_ARGUMENTS),  # limits are checked when they are packed: quicker
     ],
     gc=False,
 )
@@ -195,7 +195,7 @@ class Columns:
         occurring = {name for name in NUMBER_ARGUMENTS if _occurs(table[name])}
         self._occurring |= occurring
         for name in NUMBER_ARGUMENTS:
-            self._parts[name].append(pack(*table[name]) if name in occurring else missing)
+            self._parts[name].append(_packed(pack, table[name]) if name in occurring else missing)
         for name, texts in self._texts.items():
             self._parts[name].append(pack(*map(texts.__getitem__, table[name])))
         for name, types in self._types.items():
@@ -258,6 +258,13 @@ class Columns:
                 f"the trace is full: onnxruntime stops recording at {EVENT_CAP:,} events, later ones are missing"
             )
         return notes
+
+
+def _packed(pack: Callable[..., bytes], values: tuple[int, ...]) -> bytes:
+    try:
+        return pack(*values)
+    except struct.error:
+        return pack(*(value if -(2**63) <= value < 2**63 else MISSING for value in values))
 
 
 def _occurs(values: tuple[int, ...]) -> bool:
