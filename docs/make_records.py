@@ -15,6 +15,7 @@ EXPORTED = (
     *("Profile", "OperatorTime", "NodeTime", "SourceTime", "SourceGroup", "SessionOptions"),
     *("Diff", "DiffRow"),
     "Optimization",
+    *("EinsumPlan", "OrderTime", "Rewrite", "RewrittenSite"),
 )
 HEAD = """# Records
 

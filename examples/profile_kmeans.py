@@ -43,7 +43,7 @@ def main() -> None:
 
     gr_dur = df[["dur", "args_op_name"]].groupby("args_op_name").sum().sort_values("dur")
     gr_n = df[["dur", "args_op_name"]].groupby("args_op_name").count().sort_values("dur")
-    print(gr_dur.join(gr_n, rsuffix=" count"), "\n")
+    print(gr_dur.assign(count=gr_n["dur"]), "\n")
     profile.save(folder / "kmeans_operators.png")
     figure = Figure(figsize=(10, 4), layout="constrained")
     profile.plot_nodes(op="Add", min_us=10, ax=figure.add_subplot())

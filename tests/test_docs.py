@@ -12,7 +12,7 @@ import pytest
 from onnxperf.cli.main import app
 
 ROOT = Path(__file__).parents[1]
-COMMANDS = ("bench", "check", "demo", "diff", "doctor", "optimize", "profile")
+COMMANDS = ("bench", "check", "demo", "diff", "doctor", "einsum", "optimize", "profile")
 
 
 @pytest.fixture(scope="module")

@@ -7,17 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from onnxperf.api.bench import bench
+    from onnxperf.api.cached_einsums import cached_einsums
     from onnxperf.api.check import check
     from onnxperf.api.diff import diff
     from onnxperf.api.doctor import doctor
+    from onnxperf.api.einsum import einsum
     from onnxperf.api.load import load
     from onnxperf.api.optimize import optimize
+    from onnxperf.api.optimize_einsum import optimize_einsum
     from onnxperf.api.profile import profile
+    from onnxperf.api.rewrite_einsum import rewrite_einsum
     from onnxperf.errors import BadFeed, BadInput, BadModel, BadOption, MissingExtra, OnnxperfError
     from onnxperf.results.bench import BenchResult
     from onnxperf.results.check import CheckResult
     from onnxperf.results.diff import DiffResult
     from onnxperf.results.doctor import DoctorResult
+    from onnxperf.results.einsum import EinsumResult, RewriteResult
     from onnxperf.results.optimize import OptimizeResult
     from onnxperf.results.profile import ProfileResult
     from onnxperf.runtimes.base import Runner
@@ -31,18 +36,24 @@ __all__ = [
     "CheckResult",
     "DiffResult",
     "DoctorResult",
+    "EinsumResult",
     "MissingExtra",
     "OnnxperfError",
     "OptimizeResult",
     "ProfileResult",
+    "RewriteResult",
     "Runner",
     "bench",
+    "cached_einsums",
     "check",
     "diff",
     "doctor",
+    "einsum",
     "load",
     "optimize",
+    "optimize_einsum",
     "profile",
+    "rewrite_einsum",
 ]
 
 _HOMES = {
@@ -50,16 +61,22 @@ _HOMES = {
     "CheckResult": "results.check",
     "DiffResult": "results.diff",
     "DoctorResult": "results.doctor",
+    "EinsumResult": "results.einsum",
     "OptimizeResult": "results.optimize",
     "ProfileResult": "results.profile",
+    "RewriteResult": "results.einsum",
     "Runner": "runtimes.base",
     "bench": "api.bench",
+    "cached_einsums": "api.cached_einsums",
     "check": "api.check",
     "diff": "api.diff",
     "doctor": "api.doctor",
+    "einsum": "api.einsum",
     "load": "api.load",
     "optimize": "api.optimize",
+    "optimize_einsum": "api.optimize_einsum",
     "profile": "api.profile",
+    "rewrite_einsum": "api.rewrite_einsum",
 }
 
 

@@ -104,11 +104,15 @@ def answer(profile: Profile) -> str:
     everything = sum(time for _, time in shares)
     if not everything:
         return "No node took any time that the trace could show."
-    parts = [f"{name} takes {100 * time / everything:.0f} %" for name, time in shares[:3] if time >= 0.05 * everything]
+    parts = [f"{name} takes {_percent(time / everything)}" for name, time in shares[:3] if time >= 0.05 * everything]
     parts = parts or [f"the largest share, {shares[0][0]}'s, is under 5 %"]
     listing = ", ".join(parts)
     count = len(profile.nodes)
     return f"{listing[0].upper()}{listing[1:]} of the time in {count} node{'' if count == 1 else 's'}."
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share <= 0.995 or share == 1 else f"{min(100 * share, 99.9):.1f} %"
 
 
 # ---------------------------------------------------------------- sums

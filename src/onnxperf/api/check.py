@@ -56,7 +56,7 @@ def check(
     if against is not None:
         crews += crewing.function_crews({"source": as_callable(against)}, entries[0].feeds, session, RaceOptions())
     names = [subject.name for crew in crews for subject in crew.subjects]
-    first, second = (_outputs(crew) for crew in crews)
+    first, second = (outputs_of(crew) for crew in crews)
     record = Check(
         model=entries[0].model.label,
         first=names[0],
@@ -86,7 +86,8 @@ def _running(crew: Crew) -> Iterator[ProcessWorker]:
         worker.close()
 
 
-def _outputs(crew: Crew) -> tuple[list[str], list[Any]]:
+def outputs_of(crew: Crew) -> tuple[list[str], list[Any]]:
+    """Names and values of what the only subject of a crew returns."""
     with _running(crew) as worker:
         worker.prepare(0)
         names, value = worker.compute(0)

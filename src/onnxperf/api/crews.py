@@ -129,7 +129,7 @@ def function_crews(
     """One crew per callable of the user."""
     return [
         Crew(
-            subjects=(FunctionSubject(name=name, function=_pickled(name, each), check_finite=options.check_finite),),
+            subjects=(FunctionSubject(name=name, function=pickled(name, each), check_finite=options.check_finite),),
             threads=session.threads or 1,
             feeds=pack_feeds(feeds.arrays),
             memory_bytes=2 * _INTERPRETER_BYTES + 2 * feeds.nbytes,
@@ -148,7 +148,8 @@ def check_names(crews: Sequence[Crew], baseline: str | None) -> None:
         raise BadOption.unknown("baseline", baseline, names)
 
 
-def _pickled(name: str, function: Callable[..., Any]) -> bytes:
+def pickled(name: str, function: Callable[..., Any]) -> bytes:
+    """A callable of the user on its way to another process."""
     if not callable(function):
         raise BadOption(f"against {name!r}: expected something callable, got {type(function).__name__}")
     try:

@@ -50,6 +50,24 @@ class DiffKeywords(RuntimeKeywords, FeedKeywords, total=False):
     timeout: float
 
 
+class RewriteKeywords(RuntimeKeywords, FeedKeywords, total=False):
+    """How a model is raced against itself with nodes replaced."""
+
+    time: float | None
+    min_effect: float
+
+
+class EinsumKeywords(TypedDict, total=False):
+    """How the fastest graph of an equation is searched."""
+
+    opset: int
+    portable: bool
+    runtime: str
+    threads: int | None
+    time: float
+    again: bool
+
+
 class CheckKeywords(InputKeywords, total=False):
     """What counts as equal."""
 
@@ -74,7 +92,7 @@ def session_options(keywords: Mapping[str, Any]) -> SessionOptions:
     """The keywords that concern the session, checked."""
     options = _pick(keywords, SessionOptions)
     if options.threads is not None:
-        _require(options.threads >= 1, "threads", options.threads, "at least 1")
+        require(options.threads >= 1, "threads", options.threads, "at least 1")
     return options
 
 
@@ -86,12 +104,12 @@ def input_options(keywords: Mapping[str, Any]) -> InputOptions:
 def race_options(keywords: Mapping[str, Any]) -> RaceOptions:
     """The keywords that concern the race, checked."""
     options = _pick(keywords, RaceOptions)
-    _require(options.time is None or options.time > 0, "time", options.time, "more than 0 seconds")
-    _require(0 < options.min_effect < 1, "min-effect", options.min_effect, "between 0 and 1 (0.01 is 1 %)")
-    _require(options.warmup >= 0, "warmup", options.warmup, "0 seconds or more")
-    _require(options.timeout > 0, "timeout", options.timeout, "more than 0 seconds")
-    _require(options.blocks is None or options.blocks >= 1, "blocks", options.blocks, "at least 1")
-    _require(options.calls is None or options.calls >= 1, "calls", options.calls, "at least 1")
+    require(options.time is None or options.time > 0, "time", options.time, "more than 0 seconds")
+    require(0 < options.min_effect < 1, "min-effect", options.min_effect, "between 0 and 1 (0.01 is 1 %)")
+    require(options.warmup >= 0, "warmup", options.warmup, "0 seconds or more")
+    require(options.timeout > 0, "timeout", options.timeout, "more than 0 seconds")
+    require(options.blocks is None or options.blocks >= 1, "blocks", options.blocks, "at least 1")
+    require(options.calls is None or options.calls >= 1, "calls", options.calls, "at least 1")
     return options
 
 
@@ -119,6 +137,7 @@ def _pick(keywords: Mapping[str, Any], record: type[T]) -> T:
         raise BadOption(f"{error}") from error
 
 
-def _require(condition: bool, name: str, value: object, expected: str) -> None:
+def require(condition: bool, name: str, value: object, expected: str) -> None:
+    """Refuse a value that makes no sense."""
     if not condition:
         raise BadOption(f"--{name} {value}: expected {expected}")

@@ -29,7 +29,8 @@ from onnxperf.model.outline import outline, with_names
 from onnxperf.records import EVENT_CAP, Graph, Profile, Recording, SessionOptions, Trace
 from onnxperf.results.profile import ProfileResult
 
-_FOLDER_OPTION = "session.model_external_initializers_file_folder_path"
+FOLDER_OPTION = "session.model_external_initializers_file_folder_path"
+"""Where onnxruntime finds the external data of a model that lies elsewhere."""
 _EXPANSION = 20
 """Executed nodes that one node of a model may become (casts, reorders, the inside of an operator)."""
 
@@ -82,7 +83,7 @@ def named_model(model: Model, folder: Path, name: str = "model") -> Named:
         return Named(proto, model.path, {})
     path = folder / f"{name}.onnx"
     path.write_bytes(proto.SerializeToString())
-    return Named(proto, path, {_FOLDER_OPTION: str(model.path.parent)})
+    return Named(proto, path, {FOLDER_OPTION: str(model.path.parent)})
 
 
 @contextmanager

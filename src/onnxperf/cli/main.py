@@ -14,6 +14,7 @@ from onnxperf.cli.check import check
 from onnxperf.cli.demo import demo
 from onnxperf.cli.diff import diff
 from onnxperf.cli.doctor import doctor
+from onnxperf.cli.einsum import einsum
 from onnxperf.cli.optimize import optimize
 from onnxperf.cli.output import BAD_INPUT, INTERRUPTED, PARTIAL
 from onnxperf.cli.profile import profile
@@ -25,7 +26,7 @@ app = App(
     version=lambda: version("onnxperf"),
 )
 # Their modules are light: what they call is imported when they run.
-for _command in (bench, check, demo, diff, doctor, optimize, profile):
+for _command in (bench, check, demo, diff, doctor, einsum, optimize, profile):
     app.command(_command)
 
 

@@ -36,7 +36,7 @@ def describe_machine() -> Machine:
     """The machine as it is now."""
     memory = psutil.virtual_memory()
     return Machine(
-        cpu=_cpu_field("model name") or platform.processor() or platform.machine(),
+        cpu=cpu_model(),
         vector_extensions=tuple(sorted(set(_VECTORS.findall(_cpu_field("flags") or _cpu_field("Features"))))),
         cores=usable_cores(),
         logical_cpus=_usable_cpus(),
@@ -51,6 +51,11 @@ def describe_machine() -> Machine:
         throttled_before=_throttled(),
         frozen=CAN_FREEZE,
     )
+
+
+def cpu_model() -> str:
+    """Model of the processor."""
+    return _cpu_field("model name") or platform.processor() or platform.machine()
 
 
 def after_the_race(machine: Machine) -> Machine:

@@ -46,10 +46,14 @@ class Dictionary(Struct, frozen=True, tag="map"):
 
 
 class ModelSubject(Struct, frozen=True, kw_only=True, tag="model"):
-    """A call style on the session that its crew shares."""
+    """A call style on the session that its crew shares, or on one of its own."""
 
     name: str
     call: str
+    model_path: str | None = None
+    """A model of its own: candidates that are compared share a worker and a thread pool, but no session."""
+    executed_path: str | None = None
+    """File for the graph that its own session executes."""
 
 
 class FunctionSubject(Struct, frozen=True, kw_only=True, tag="function"):

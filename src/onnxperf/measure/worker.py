@@ -17,8 +17,18 @@ from typing import Any
 
 from onnxperf.errors import BadInput, SubjectError
 from onnxperf.measure import messages, timing
-from onnxperf.measure.messages import Crew, Failed, FunctionSubject, Loaded, Prepared, Reply, Request, TimingRequest
-from onnxperf.records import Scalar
+from onnxperf.measure.messages import (
+    Crew,
+    Failed,
+    FunctionSubject,
+    Loaded,
+    ModelSubject,
+    Prepared,
+    Reply,
+    Request,
+    TimingRequest,
+)
+from onnxperf.records import Recording, Scalar
 from onnxperf.runtimes.base import Session, runtime_module
 
 _PR_SET_PDEATHSIG = 1
@@ -113,12 +123,22 @@ class Host:
         if isinstance(subject, FunctionSubject):
             call, conditions = _revive(subject, list(self._feeds.values()))
         else:
-            assert self._session is not None  # noqa: S101
-            call = self._session.bind(subject.call, self._feeds, self._crew.casts)
+            session = self._session if subject.model_path is None else _own_session(subject, self._crew)
+            assert session is not None  # noqa: S101
+            call = session.bind(subject.call, self._feeds, self._crew.casts)
         self._calls[index] = call
         start = timing.monotonic_ns()
         call()
         return Prepared(timing.monotonic_ns() - start, conditions)
+
+
+def _own_session(subject: ModelSubject, crew: Crew) -> Session:
+    open_session = runtime_module(crew.runtime).open_session
+    if subject.executed_path is not None:
+        from onnxperf.runtimes import ort
+
+        open_session = partial(ort.open_session, recording=Recording(executed_path=subject.executed_path))
+    return open_session(Path(str(subject.model_path)), crew.session)
 
 
 def _time(work: Callable[[], object], request: TimingRequest) -> Reply:

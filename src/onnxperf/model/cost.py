@@ -1,10 +1,11 @@
-"""A rough measure of the work in each node: multiplications, and numbers read and written."""
+"""Types of all tensors, and a rough measure of the work in each node: multiplications, numbers read and written."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 
 import onnx
 
@@ -12,11 +13,22 @@ Shape = tuple[int, ...]
 
 _MULTIPLICATIONS_PER_MOVE = 8
 """A processor multiplies about this many numbers in the time that it takes to move one through memory."""
+_MOST_NUMBERS_OF_A_SHAPE = 1024
+"""A tensor with more elements is no shape, no axes and no pads: its values tell nothing about other sizes."""
+
+
+@dataclass(frozen=True)
+class TensorType:
+    """What is known of a tensor before anything runs."""
+
+    element: int
+    """Its element type as ONNX numbers them; 0 if unknown."""
+    shape: Shape | None
 
 
 def work_of_nodes(proto: onnx.ModelProto, shapes: Mapping[str, Shape]) -> dict[str, float]:
     """Work of every node of the main graph by its name, where shapes are known; in moves of one number."""
-    known = _shapes(proto, shapes)
+    known = infer_shapes(proto, shapes)
     return dict(_weigh(proto.graph.node, known))
 
 
@@ -41,10 +53,15 @@ def multiplications(node: onnx.NodeProto, known: Mapping[str, Shape]) -> float:
     return 0.0
 
 
-def _shapes(proto: onnx.ModelProto, fed: Mapping[str, Shape]) -> dict[str, Shape]:
-    """Shapes of all tensors, as far as ONNX can infer them from those of the inputs."""
-    bare = onnx.ModelProto()
-    bare.CopyFrom(proto)
+def infer_shapes(proto: onnx.ModelProto, fed: Mapping[str, Shape]) -> dict[str, Shape]:
+    """Shapes of the tensors of the main graph, as far as ONNX can infer them from those of the inputs."""
+    types = infer_types(proto, fed)
+    return {name: each.shape for name, each in types.items() if each.shape is not None}
+
+
+def infer_types(proto: onnx.ModelProto, fed: Mapping[str, Shape]) -> dict[str, TensorType]:
+    """Element types and shapes of the tensors of the main graph, as far as ONNX can infer them."""
+    bare = without_weights(proto)
     for value in bare.graph.input:
         if value.name in fed:
             shape = value.type.tensor_type.shape
@@ -52,9 +69,38 @@ def _shapes(proto: onnx.ModelProto, fed: Mapping[str, Shape]) -> dict[str, Shape
             shape.dim.extend(onnx.TensorShapeProto.Dimension(dim_value=size) for size in fed[value.name])
     with suppress(onnx.shape_inference.InferenceError, ValueError, RuntimeError):  # a part is better than nothing
         bare = onnx.shape_inference.infer_shapes(bare, data_prop=True)
-    known = {tensor.name: tuple(tensor.dims) for tensor in bare.graph.initializer}
+    known = {each.name: TensorType(each.data_type, tuple(each.dims)) for each in bare.graph.initializer}
+    known |= {each.values.name: _sparse(each) for each in bare.graph.sparse_initializer}
     for value in (*bare.graph.input, *bare.graph.value_info, *bare.graph.output):
-        dims = value.type.tensor_type.shape.dim
-        if value.type.tensor_type.HasField("shape") and all(dim.HasField("dim_value") for dim in dims):
-            known.setdefault(value.name, tuple(dim.dim_value for dim in dims))
+        if value.type.HasField("tensor_type"):
+            known.setdefault(value.name, _declared(value.type.tensor_type))
     return known
+
+
+def _sparse(tensor: onnx.SparseTensorProto) -> TensorType:
+    return TensorType(tensor.values.data_type, tuple(tensor.dims))
+
+
+def _declared(tensor: onnx.TypeProto.Tensor) -> TensorType:
+    dims = tensor.shape.dim
+    complete = tensor.HasField("shape") and all(dim.HasField("dim_value") for dim in dims)
+    return TensorType(tensor.elem_type, tuple(dim.dim_value for dim in dims) if complete else None)
+
+
+def without_weights(proto: onnx.ModelProto) -> onnx.ModelProto:
+    """A copy that declares large and external initialisers as inputs: inference needs their types, not their bytes."""
+    bare = onnx.ModelProto(ir_version=proto.ir_version, opset_import=proto.opset_import, functions=proto.functions)
+    source, graph = proto.graph, bare.graph
+    graph.name = source.name
+    graph.node.extend(source.node)
+    graph.input.extend(source.input)
+    graph.output.extend(source.output)
+    graph.value_info.extend(source.value_info)
+    graph.sparse_initializer.extend(source.sparse_initializer)
+    inputs = {value.name for value in source.input}
+    for tensor in source.initializer:
+        if tensor.data_location != onnx.TensorProto.EXTERNAL and math.prod(tensor.dims) <= _MOST_NUMBERS_OF_A_SHAPE:
+            graph.initializer.append(tensor)
+        elif tensor.name not in inputs:
+            graph.input.append(onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
+    return bare

@@ -1,6 +1,7 @@
 """Frozen records that pass between the rooms; every field says its unit, and the exported ones are versioned."""
 
 from onnxperf.records.check import Check, Difference, NodeDifference
+from onnxperf.records.einsum import EinsumPlan, OrderTime, Rewrite, RewrittenSite
 from onnxperf.records.graph import Graph, GraphNode
 from onnxperf.records.options import InputOptions, OptLevel, RaceOptions, Recording, SessionOptions, Signature
 from onnxperf.records.profile import (
@@ -50,6 +51,7 @@ __all__ = [
     "Diff",
     "DiffRow",
     "Difference",
+    "EinsumPlan",
     "Graph",
     "GraphNode",
     "GroupKind",
@@ -60,9 +62,12 @@ __all__ = [
     "OperatorTime",
     "OptLevel",
     "Optimization",
+    "OrderTime",
     "Profile",
     "RaceOptions",
     "Recording",
+    "Rewrite",
+    "RewrittenSite",
     "Scalar",
     "SessionOptions",
     "Side",

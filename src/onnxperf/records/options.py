@@ -20,6 +20,8 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     """Graph optimisation level of onnxruntime."""
     options: dict[str, str] = {}
     """Any session config entry of onnxruntime."""
+    shared_pool: bool = False
+    """All sessions of a process use one thread pool, so that idle ones cannot spin against the one at work."""
 
 
 class Recording(Struct, frozen=True, kw_only=True):

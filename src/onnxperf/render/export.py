@@ -25,12 +25,12 @@ class _Header(msgspec.Struct):
     version: int
 
 
-def to_json(bench: Bench) -> bytes:
-    """The whole record, indented; numbers that JSON does not know become null."""
+def to_json(record: msgspec.Struct) -> bytes:
+    """A whole record, indented; numbers that JSON does not know become null."""
     try:
-        encoded = msgspec.json.encode(bench)
+        encoded = msgspec.json.encode(record)
     except UnicodeEncodeError:  # a file name that is not UTF-8
-        encoded = msgspec.json.encode(_encodable(msgspec.to_builtins(bench)))
+        encoded = msgspec.json.encode(_encodable(msgspec.to_builtins(record)))
     return msgspec.json.format(encoded, indent=2) + b"\n"
 
 

@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from onnxperf.records import Bench, Case, Check, Diff, Machine, Optimization, Profile, Subject
+from onnxperf.records import Bench, Case, Check, Diff, EinsumPlan, Machine, Optimization, Profile, Rewrite, Subject
 from onnxperf.render.changes import counts_sheet, diff_sheet, group_lines, race_line, sides_sheet
 from onnxperf.render.check import COLUMNS, cells
 from onnxperf.render.check import sentence as answer
 from onnxperf.render.columns import Sheet
+from onnxperf.render.einsum import (
+    machine_texts,
+    plan_facts,
+    plan_notes,
+    race_sheet,
+    search_text,
+    sites_sheet,
+    whole_race_text,
+    winner_texts,
+    written_text,
+)
 from onnxperf.render.fields import FIELDS, machine_facts
 from onnxperf.render.profile import SHORT_LIST, diff_facts, optimization_facts, profile_facts, profile_times
 from onnxperf.render.text import dims_text, name_of, visible
@@ -99,6 +110,36 @@ def optimization_html(record: Optimization) -> str:
         parts += [_paragraph(heading, _STRONG), *(_paragraph(line, "margin-left:1em") for line in lines)]
     written = f"Written to {record.output}." if record.output else ""
     return _page("".join([*parts, _end(written, record.notes)]))
+
+
+def einsum_html(plan: EinsumPlan) -> str:
+    """What was searched, the winner, the final race, the answer and the notes."""
+    return _page(
+        "".join(
+            [
+                _paragraph(" · ".join([name_of(plan.equation), *plan_facts(plan)]), _STRONG),
+                _paragraph(search_text(plan), ""),
+                _paragraph(" · ".join(winner_texts(plan)), ""),
+                _sheet(race_sheet(plan)),
+                _end(plan.answer, plan_notes(plan)),
+            ]
+        )
+    )
+
+
+def rewrite_html(rewrite: Rewrite) -> str:
+    """What became of the Einsum nodes and why, the race of the whole models, the answer and the notes."""
+    return _page(
+        "".join(
+            [
+                _paragraph(" · ".join([name_of(rewrite.model), *machine_texts(rewrite.machine)]), _STRONG),
+                _sheet(sites_sheet(rewrite)),
+                _paragraph(whole_race_text(rewrite.race), ""),
+                _paragraph(written_text(rewrite), ""),
+                _end(rewrite.answer, rewrite.notes),
+            ]
+        )
+    )
 
 
 def _sheet(sheet: Sheet, heading: str = "") -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from statistics import median
 
 from rich.console import Console
@@ -11,8 +11,8 @@ from rich.text import Text
 
 from onnxperf.records import Diff, Optimization, Profile, Scalar, SessionOptions
 from onnxperf.render.changes import counts_sheet, diff_sheet, group_lines, race_line, sides_sheet
-from onnxperf.render.columns import Sheet, fitted, flowed
 from onnxperf.render.console import CPU_DECORATION
+from onnxperf.render.page import print_end, print_flow, print_heading, print_sheet
 from onnxperf.render.text import name_of, visible
 from onnxperf.render.timings import (
     count,
@@ -35,49 +35,49 @@ def print_profile(profile: Profile, console: Console, top: int = 10, min_share: 
     """Heading, session and inferences, time per operator, the most costly nodes, the original model, answer, notes."""
     encoding = console.encoding
     marks = marks_for(encoding)
-    _print_heading(profile.model, profile_facts(profile), console)
-    _print_flow(profile_times(profile, marks), console)
+    print_heading(profile.model, profile_facts(profile), console)
+    print_flow(profile_times(profile, marks), console)
     if profile.operators:
-        _print_sheet("Time per iteration", operator_sheet(profile, marks, _bars_for(encoding), min_share), console)
+        print_sheet("Time per iteration", operator_sheet(profile, marks, _bars_for(encoding), min_share), console)
     if profile.nodes and top > 0:
-        _print_sheet("The most costly nodes", node_sheet(profile, marks, top, min_share), console)
+        print_sheet("The most costly nodes", node_sheet(profile, marks, top, min_share), console)
     sources = source_sheet(profile, marks, top, min_share) if top > 0 else None
     if sources is not None:
-        _print_sheet("In the original model", sources, console)
+        print_sheet("In the original model", sources, console)
     without_time = timeless(source.group for source in profile.sources)
     if without_time:
         console.print()
         for line in without_time:
             console.print(Text(visible(line, encoding)))
-    _print_end(profile.answer, profile.notes, console)
+    print_end(profile.answer, profile.notes, console)
 
 
 def print_diff(diff: Diff, console: Console, min_share: float = 0.01) -> None:
     """Both sides and their sums, what the race says, the nodes side by side, answer, notes."""
     marks = marks_for(console.encoding)
-    _print_heading(f"{name_of(diff.base.model)} against {name_of(diff.opti.model)}", diff_facts(diff), console)
-    _print_sheet("", sides_sheet(diff, marks), console)
+    print_heading(f"{name_of(diff.base.model)} against {name_of(diff.opti.model)}", diff_facts(diff), console)
+    print_sheet("", sides_sheet(diff, marks), console)
     told = race_line(diff.race, marks) if diff.race is not None else ""
     if told:
         console.print()
         console.print(Text(visible(told, console.encoding)))
     if diff.rows:
-        _print_sheet("", diff_sheet(diff, marks, min_share), console)
-    _print_end(diff.answer, diff.notes, console)
+        print_sheet("", diff_sheet(diff, marks, min_share), console)
+    print_end(diff.answer, diff.notes, console)
 
 
 def print_optimization(record: Optimization, console: Console, everything: bool = False) -> None:
     """Operators before and after, what became of the nodes, and where the model is; long lists only if asked for."""
     encoding = console.encoding
-    _print_heading(record.model, optimization_facts(record), console)
-    _print_sheet("", counts_sheet(record, marks_for(encoding)), console)
+    print_heading(record.model, optimization_facts(record), console)
+    print_sheet("", counts_sheet(record, marks_for(encoding)), console)
     for heading, lines in group_lines(record, None if everything else SHORT_LIST):
         console.print()
         console.print(Text(heading, style="bold"))
         for line in lines:
             text = Text(visible(line, encoding), overflow="fold")
             console.print(Padding(text, (0, 0, 0, 2), expand=False))
-    _print_end(f"Written to {record.output}." if record.output else "", record.notes, console)
+    print_end(f"Written to {record.output}." if record.output else "", record.notes, console)
 
 
 # ---------------------------------------------------------------- facts, for HTML too
@@ -139,42 +139,6 @@ def _session_facts(session: SessionOptions | None) -> list[str]:
 
 def _runtimes(versions: dict[str, str] | dict[str, Scalar]) -> list[str]:
     return [f"{name} {version}" for name, version in versions.items() if name.startswith("onnxruntime")]
-
-
-# ---------------------------------------------------------------- parts of a page
-
-
-def _print_heading(name: str, facts: Iterable[str], console: Console) -> None:
-    encoding = console.encoding
-    shown = name_of(name, encoding)
-    separator = f" {marks_for(encoding).dot} "
-    text = Text(flowed([shown, *(visible(fact, encoding) for fact in facts if fact)], console.width, separator))
-    text.stylize("bold cyan", 0, len(shown))
-    text.overflow = "fold"
-    console.print(text)
-
-
-def _print_flow(parts: Iterable[str], console: Console) -> None:
-    text = flowed(parts, console.width, f" {marks_for(console.encoding).dot} ")
-    if text:
-        console.print(Text(text))
-
-
-def _print_sheet(heading: str, sheet: Sheet, console: Console) -> None:
-    console.print()
-    if heading:
-        console.print(Text(heading, style="bold"))
-    console.print(fitted(sheet, console.width, console.encoding))
-
-
-def _print_end(answer: str, notes: Iterable[str], console: Console) -> None:
-    notes = list(notes)
-    if answer or notes:
-        console.print()
-    if answer:
-        console.print(Text(visible(answer, console.encoding), style="bold"))
-    for note in notes:
-        console.print(Text(visible(note, console.encoding), style="dim"))
 
 
 def _bars_for(encoding: str) -> str:

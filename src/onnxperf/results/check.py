@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from onnxperf.records import Check, Difference
 
 if TYPE_CHECKING:
@@ -40,7 +38,9 @@ class CheckResult:
 
     def to_json(self) -> str:
         """The whole record, as --json writes it."""
-        return msgspec.json.format(msgspec.json.encode(self.record), indent=2).decode() + "\n"
+        from onnxperf.render.export import to_json
+
+        return to_json(self.record).decode()
 
     def __repr__(self) -> str:
         """The table as the command line prints it, without colours."""

@@ -6,8 +6,6 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from onnxperf.errors import BadOption
 from onnxperf.records import Diff, DiffRow
 from onnxperf.results.profile import ProfileResult
@@ -113,7 +111,9 @@ class DiffResult:
 
     def to_json(self) -> str:
         """The whole record, as --json writes it."""
-        return msgspec.json.format(msgspec.json.encode(self.record), indent=2).decode() + "\n"
+        from onnxperf.render.export import to_json
+
+        return to_json(self.record).decode()
 
     def __repr__(self) -> str:
         """The tables as the command line prints them, without colours."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from onnxperf.records import Optimization, SourceGroup
 
 if TYPE_CHECKING:
@@ -51,7 +49,9 @@ class OptimizeResult:
 
     def to_json(self) -> str:
         """The whole record, as --json writes it."""
-        return msgspec.json.format(msgspec.json.encode(self.record), indent=2).decode() + "\n"
+        from onnxperf.render.export import to_json
+
+        return to_json(self.record).decode()
 
     def __repr__(self) -> str:
         """The tables as the command line prints them, without colours."""

@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import msgspec
 import numpy as np
 
 from onnxperf.analyze.attribution import split_estimate
@@ -156,7 +155,9 @@ class ProfileResult:
 
     def to_json(self) -> str:
         """The whole record, as --json writes it."""
-        return msgspec.json.format(msgspec.json.encode(self.record), indent=2).decode() + "\n"
+        from onnxperf.render.export import to_json
+
+        return to_json(self.record).decode()
 
     def __repr__(self) -> str:
         """The tables as the command line prints them, without colours."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,6 +41,9 @@ def open_session(model: Path | bytes, options: SessionOptions, recording: Record
     settings.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, _LEVELS[options.opt_level])
     for key, value in options.options.items():
         settings.add_session_config_entry(key, value)
+    if options.shared_pool:
+        _share_pool(options.threads or 1)
+        settings.use_per_session_threads = False
     if recording is not None:
         _record(settings, recording)
     provider = provider_name(options.provider)
@@ -54,6 +57,12 @@ def open_session(model: Path | bytes, options: SessionOptions, recording: Record
         raise BadOption(f"provider {options.provider!r} did not start; onnxruntime fell back to the CPU")
     session.disable_fallback()
     return OrtSession(session, model, options)
+
+
+@cache
+def _share_pool(threads: int) -> None:
+    """One thread pool for all sessions of this process that ask for it; onnxruntime takes its size only once."""
+    onnxruntime.set_global_thread_pool_sizes(threads, 1)
 
 
 def _record(settings: Any, recording: Recording) -> None:
@@ -95,6 +104,7 @@ class OrtSession(Session):
             "inter_op_threads": used.inter_op_num_threads,
             "opt_level": options.opt_level,
             "spinning": options.options.get(_SPINNING, "1") == "1",
+            **({"thread_pool": "shared"} if options.shared_pool else {}),
             **{f"option {key}": value for key, value in options.options.items()},
         }
 

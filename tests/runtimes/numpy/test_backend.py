@@ -12,6 +12,7 @@ import pytest
 from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+from onnxperf.model.graph import all_nodes
 from onnxperf.runtimes.numpy.session import NumpySession
 
 Outputs = list[Any]
@@ -72,13 +73,20 @@ def complaint(case: Any, run: Run) -> str:
     return ""
 
 
+def draws(model: onnx.ModelProto) -> bool:
+    """Whether the result is left to chance: the reference passes such a case now and then, and nobody can follow."""
+    chance = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
+    seedless = (node for node in all_nodes(model) if not any(a.name == "seed" for a in node.attribute))
+    return any(node.op_type in chance for node in seedless)
+
+
 @pytest.mark.slow
 def test_every_node_test_that_the_reference_passes_is_passed() -> None:
     from onnx.backend.test.loader import load_model_tests
 
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        cases = load_model_tests(kind="node")
+        cases = [case for case in load_model_tests(kind="node") if not draws(case.model)]
         assert len(cases) > 1500
         failures = [found for case in cases if (found := complaint(case, run_ours))]
         by_name = {case.name: case for case in cases}

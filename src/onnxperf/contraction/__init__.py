@@ -1,0 +1,1 @@
+"""Einsum equations, and the ONNX graphs that compute them: candidates only, a race decides."""

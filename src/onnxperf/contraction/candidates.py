@@ -1,0 +1,131 @@
+"""All graphs that a race should see for one equation, each of them once, the most promising first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import onnx
+
+from onnxperf.contraction.equation import Equation, Letters
+from onnxperf.contraction.graph import DEFAULT_OPSET, Draft, Node, check_target, to_model
+from onnxperf.contraction.lower import Lowering, lowerings, setting_of
+from onnxperf.contraction.orders import decompose, letter_orders, own_einsum
+
+MAX_CANDIDATES = 200
+_SEARCHED = 150
+_SEARCHED_ORDERS = 120
+"""Letter orders whose graphs are among the candidates: all of five letters."""
+_EINSUM_ORDERS = 6
+"""How many results of onnxruntime's Einsum in other axis orders are kept."""
+_SILENT = {"Reshape", "Flatten", "Filled", "Cast"}
+"""Nodes that a description leaves out: they say nothing about the way."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One graph for an equation."""
+
+    name: str
+    """The strategy in a few words; no two candidates of one list share it."""
+    order: Letters
+    """Letter order that it stems from."""
+    draft: Draft = field(repr=False)
+    """Its structure: equal for equal graphs."""
+    dtype: str
+    opset: int
+    cost_us: float = field(compare=False)
+    """Estimated microseconds per call."""
+
+    @cached_property
+    def model(self) -> onnx.ModelProto:
+        """The graph with inputs X0, X1, ... and the output Y."""
+        return to_model(self.draft, self.dtype, self.opset)
+
+
+def candidates(
+    equation: Equation, dtype: str = "float32", opset: int = DEFAULT_OPSET, portable: bool = False
+) -> list[Candidate]:
+    """Distinct graphs for an equation, cheapest by estimate first; onnxruntime's own Einsum is always among them."""
+    check_target(dtype, opset)
+    setting = setting_of(equation, dtype, portable)
+    written = equation.letters
+    always = [decompose(equation, written, setting), own_einsum(equation, written, setting)]
+    others = lowerings(equation, setting, _SEARCHED)
+    orders = list(letter_orders(equation, _SEARCHED_ORDERS))
+    others += [decompose(equation, order, setting) for order in orders]
+    others += _cheapest((own_einsum(equation, order, setting) for order in orders), _EINSUM_ORDERS)
+    chosen = _distinct([*always, *_cheapest(others, MAX_CANDIDATES)])[:MAX_CANDIDATES]
+    return _named(_cheapest(chosen, MAX_CANDIDATES), dtype, opset)
+
+
+def decompositions(
+    equation: Equation, dtype: str = "float32", opset: int = DEFAULT_OPSET, portable: bool = False
+) -> list[tuple[Letters, Candidate]]:
+    """Every letter order, the equation's own first, with the graph it leads to; many orders share one candidate."""
+    check_target(dtype, opset)
+    setting = setting_of(equation, dtype, portable)
+    rows = [decompose(equation, order, setting) for order in letter_orders(equation)]
+    by_draft = {each.draft: each for each in _named(_distinct(rows), dtype, opset)}
+    orders = letter_orders(equation)
+    return [(order, by_draft[row.draft]) for order, row in zip(orders, rows, strict=True)]
+
+
+def decomposition(
+    equation: Equation, order: Letters, dtype: str = "float32", opset: int = DEFAULT_OPSET, portable: bool = False
+) -> onnx.ModelProto:
+    """The graph that one letter order leads to."""
+    return to_model(decompose(equation, order, setting_of(equation, dtype, portable)).draft, dtype, opset)
+
+
+def einsum_as_written(equation: Equation, dtype: str = "float32", opset: int = DEFAULT_OPSET) -> onnx.ModelProto:
+    """A single Einsum node."""
+    return to_model(own_einsum(equation, equation.letters, setting_of(equation, dtype, True)).draft, dtype, opset)
+
+
+def _cheapest(ways: Iterable[Lowering], limit: int) -> list[Lowering]:
+    return sorted(_distinct(ways), key=lambda way: way.draft.microseconds)[:limit]
+
+
+def _distinct(ways: Iterable[Lowering]) -> list[Lowering]:
+    found: dict[Draft, Lowering] = {}
+    for way in ways:
+        found.setdefault(way.draft, way)
+    return list(found.values())
+
+
+def _named(ways: Iterable[Lowering], dtype: str, opset: int) -> list[Candidate]:
+    counts: Counter[str] = Counter()
+    result = []
+    for way in ways:
+        name = describe(way.draft)
+        counts[name] += 1
+        unique = name if counts[name] == 1 else f"{name} #{counts[name]}"
+        result.append(Candidate(unique, way.letters, way.draft, dtype, opset, way.draft.microseconds))
+    return result
+
+
+def describe(draft: Draft) -> str:
+    """What a draft does, in the order of its nodes."""
+    return " > ".join(_words(draft)) or "Reshape"
+
+
+def _words(draft: Draft) -> Iterator[str]:
+    for node in draft.nodes:
+        if node.op not in _SILENT:
+            yield _word(node)
+
+
+def _word(node: Node) -> str:
+    attributes = dict(node.attributes)
+    if node.body is not None:
+        return f"Scan {node.shape[0]}x ({describe(node.body)})"
+    perm = attributes.get("perm")
+    if isinstance(perm, tuple):
+        return f"Transpose {''.join(map(str, perm)) if len(perm) < 10 else ' '.join(map(str, perm))}"
+    if node.op == "Einsum":
+        return f"Einsum {attributes['equation']}"
+    flags = [name for name in attributes if name.startswith("trans")]
+    return f"{node.op}({', '.join(flags)})" if flags else node.op

@@ -1,0 +1,187 @@
+"""An einsum equation with its shapes, read as numpy.einsum reads it."""
+
+from __future__ import annotations
+
+import string
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import NoReturn
+
+from onnxperf.errors import BadOption
+
+Letters = tuple[str, ...]
+Shape = tuple[int, ...]
+
+_ALPHABET = string.ascii_lowercase + string.ascii_uppercase
+_ELLIPSIS = "..."
+_SHOWN = 200
+"""Characters of an equation that a message repeats."""
+
+
+@dataclass(frozen=True)
+class Equation:
+    """What is summed: a letter for every axis, those of an ellipsis included."""
+
+    text: str
+    """As the user wrote it."""
+    operands: tuple[Letters, ...]
+    output: Letters
+    shapes: tuple[Shape, ...]
+    sizes: tuple[tuple[str, int], ...]
+    """Every letter with its size, in the order of their first appearance; 1 where it is 1 in all operands."""
+
+    @property
+    def canonical(self) -> str:
+        """The equation without spaces and ellipses, its output written out."""
+        return f"{','.join(map(''.join, self.operands))}->{''.join(self.output)}"
+
+    @property
+    def letters(self) -> Letters:
+        """Every letter once, in the order of their first appearance."""
+        return tuple(letter for letter, _ in self.sizes)
+
+    @property
+    def output_shape(self) -> Shape:
+        """Shape of the result."""
+        sizes = dict(self.sizes)
+        return tuple(sizes[letter] for letter in self.output)
+
+    @property
+    def products(self) -> int:
+        """Terms that the plain sum has: the product of all sizes."""
+        return prod(size for _, size in self.sizes)
+
+    def renamed(self, order: Sequence[str]) -> str:
+        """The same equation under other names: the letter at a place of `order` takes the name at that place in
+        alphabetical order, so that sorting the new names sorts the axes as `order` does."""
+        names = dict(zip(order, sorted(self.letters), strict=True))
+        terms = ("".join(names[letter] for letter in term) for term in self.operands)
+        return f"{','.join(terms)}->{''.join(names[letter] for letter in self.output)}"
+
+
+@dataclass(frozen=True)
+class _Term:
+    """One term as written: its letters with their positions, and where its ellipsis stands among them."""
+
+    letters: tuple[tuple[str, int], ...]
+    ellipsis: int | None
+
+
+def parse(equation: str, shapes: Sequence[Shape]) -> Equation:
+    """Reads an equation against the shapes of its operands; every error is one line that points at the place."""
+    shown = equation if len(equation) <= _SHOWN else f"{equation[:_SHOWN]}..."
+    return _Reader(equation, f"einsum {_quoted(shown)}").read([tuple(int(size) for size in shape) for shape in shapes])
+
+
+def _quoted(text: str) -> str:
+    return '"' + "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text) + '"'
+
+
+class _Reader:
+    """Reads one equation, and knows how to complain about it."""
+
+    def __init__(self, text: str, prefix: str) -> None:
+        self.text, self.prefix = text, prefix
+
+    def fail(self, problem: str) -> NoReturn:
+        raise BadOption(f"{self.prefix}: {problem}")
+
+    def read(self, shapes: list[Shape]) -> Equation:
+        inputs, output = self._terms()
+        if len(inputs) != len(shapes):
+            self.fail(f"{len(inputs)} terms for {len(shapes)} operands; separate one term per operand by commas")
+        pairs = enumerate(zip(inputs, shapes, strict=True), 1)
+        hidden = [self._hidden(number, term, shape) for number, (term, shape) in pairs]
+        depth = max(hidden)
+        extra = self._fresh_letters(inputs, depth)
+        operands = [_expand(term, extra[depth - own :]) for term, own in zip(inputs, hidden, strict=True)]
+        sizes = self._sizes(operands, shapes, set(extra))
+        result = self._implicit(inputs, extra) if output is None else self._explicit(output, set(sizes), extra)
+        return Equation(self.text, tuple(operands), result, tuple(shapes), tuple(sizes.items()))
+
+    def _terms(self) -> tuple[list[_Term], _Term | None]:
+        arrow = self.text.find("->")
+        end = len(self.text) if arrow < 0 else arrow
+        starts = [0, *(i + 1 for i in range(end) if self.text[i] == ",")]
+        ends = [*(start - 1 for start in starts[1:]), end]
+        inputs = [self._term(start, stop) for start, stop in zip(starts, ends, strict=True)]
+        return inputs, self._term(arrow + 2, len(self.text)) if arrow >= 0 else None
+
+    def _term(self, start: int, stop: int) -> _Term:
+        letters: list[tuple[str, int]] = []
+        ellipsis: int | None = None
+        position = start
+        while position < stop:
+            character = self.text[position]
+            if self.text.startswith(_ELLIPSIS, position, stop):
+                if ellipsis is not None:
+                    self.fail(f"second ellipsis in one term (position {position + 1})")
+                ellipsis = len(letters)
+                position += len(_ELLIPSIS)
+                continue
+            if character in _ALPHABET:
+                letters.append((character, position + 1))
+            elif character != " ":
+                self.fail(f"{_quoted(character)} (position {position + 1}) is neither a letter, a comma, ... nor ->")
+            position += 1
+        return _Term(tuple(letters), ellipsis)
+
+    def _hidden(self, number: int, term: _Term, shape: Shape) -> int:
+        """Axes of an operand that its ellipsis stands for."""
+        if any(size < 0 for size in shape):
+            self.fail(f"operand {number} has a negative size: {shape}")
+        hidden = len(shape) - len(term.letters)
+        if hidden < 0 or (hidden and term.ellipsis is None):
+            name = "".join(letter for letter, _ in term.letters)
+            self.fail(f"operand {number} has {len(shape)} dimensions, and its term {name!r} has {len(term.letters)}")
+        return hidden
+
+    def _fresh_letters(self, inputs: list[_Term], count: int) -> Letters:
+        used = {letter for term in inputs for letter, _ in term.letters}
+        free = [letter for letter in reversed(_ALPHABET) if letter not in used]
+        if count > len(free):
+            self.fail(f"{len(used)} letters and {count} dimensions under ... are more than {len(_ALPHABET)} in all")
+        return tuple(reversed(free[:count]))
+
+    def _sizes(self, operands: Sequence[Letters], shapes: Sequence[Shape], extra: set[str]) -> dict[str, int]:
+        sizes: dict[str, int] = {}
+        decided: dict[str, int] = {}
+        for number, (letters, shape) in enumerate(zip(operands, shapes, strict=True), 1):
+            own: dict[str, int] = {}
+            for letter, size in zip(letters, shape, strict=True):
+                name = "a dimension under ..." if letter in extra else f"letter {letter!r}"
+                if own.setdefault(letter, size) != size:
+                    self.fail(f"{name} is both {own[letter]} and {size} in operand {number}")
+                if sizes.setdefault(letter, size) == 1:
+                    sizes[letter] = size
+                if size not in (1, sizes[letter]):
+                    self.fail(f"{name} is {sizes[letter]} in operand {decided[letter]} and {size} in operand {number}")
+                if size != 1:
+                    decided.setdefault(letter, number)
+        return sizes
+
+    def _explicit(self, output: _Term, known: set[str], extra: Letters) -> Letters:
+        seen: set[str] = set()
+        for letter, position in output.letters:
+            if letter not in known or letter in extra:
+                self.fail(f"output letter {letter!r} (position {position}) is in no operand")
+            if letter in seen:
+                self.fail(f"output letter {letter!r} (position {position}) is there twice")
+            seen.add(letter)
+        if extra and output.ellipsis is None:
+            self.fail(f"the output leaves out the {len(extra)} dimensions under ...; add ... to it")
+        return _expand(output, extra)
+
+    @staticmethod
+    def _implicit(inputs: list[_Term], extra: Letters) -> Letters:
+        """Dimensions under an ellipsis first, then the letters that occur once, sorted as numpy sorts them."""
+        counts = Counter(letter for term in inputs for letter, _ in term.letters)
+        return (*extra, *sorted(letter for letter, count in counts.items() if count == 1))
+
+
+def _expand(term: _Term, extra: Letters) -> Letters:
+    letters = tuple(letter for letter, _ in term.letters)
+    cut = len(letters) if term.ellipsis is None else term.ellipsis
+    return letters[:cut] + extra + letters[cut:]

@@ -1,0 +1,123 @@
+"""What was found for an einsum equation: its letter orders, its fastest graph, and the race that decided."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from onnxperf.records.race import FORMAT_VERSION, Case, Machine
+
+SiteOutcome = Literal["rewritten", "kept", "skipped"]
+
+
+class OrderTime(Struct, frozen=True, kw_only=True):
+    """One letter order: the axis order of everything between operands and result."""
+
+    order: str
+    """The letters in this order."""
+    equation: str
+    """The equation with letters renamed so that their alphabetical order is this one."""
+    graph: str
+    """The graph that it leads to, in a few words; many orders lead to the same."""
+    time_ns: float | None = None
+    """Time of a call of that graph in the search; null if it was not timed."""
+
+
+class EinsumPlan(Struct, frozen=True, kw_only=True):
+    """What `onnxperf einsum` found: the document that --json writes."""
+
+    version: int = FORMAT_VERSION
+    """Version of this format."""
+    equation: str
+    """As it was given."""
+    canonical: str
+    """The same with an explicit output and without ellipses."""
+    best_equation: str
+    """The equation in the letter order of the winner."""
+    shapes: tuple[tuple[int, ...], ...]
+    """Of the operands."""
+    dtype: str
+    """Element type of the operands."""
+    opset: int
+    """ONNX version of the graphs."""
+    portable: bool = False
+    """Only standard operators were allowed."""
+    runtime: str = "ort"
+    """Runtime that the graphs were timed with."""
+    threads: int = 1
+    """Threads of every subject."""
+    searched: bool = True
+    """The graphs were raced; otherwise the cost model chose."""
+    graph: str
+    """The winner in a few words."""
+    candidates: int = 0
+    """Distinct graphs that were proposed."""
+    executed: int = 0
+    """Those that are still distinct after onnxruntime's optimiser."""
+    orders: tuple[OrderTime, ...] = ()
+    """One row per letter order, the equation's own first."""
+    race: Case | None = None
+    """The final race: finalists, onnxruntime's Einsum, numpy and others; the first subject is the baseline."""
+    winner: str | None = None
+    """Name of the winner in that race."""
+    limit: str | None = None
+    """Name of the subject in that race which multiplies matrices of the same size without moving anything."""
+    machine: Machine | None = None
+    """Where it was measured."""
+    command: str = ""
+    """The command line, or the call in Python."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know."""
+    answer: str = ""
+    """The result in one plain sentence."""
+
+
+class RewrittenSite(Struct, frozen=True, kw_only=True):
+    """Einsum nodes of a model that have the same equation, shapes and type."""
+
+    nodes: tuple[str, ...]
+    """Their names (Einsum and position where they have none)."""
+    equation: str
+    """Their equation."""
+    shapes: tuple[tuple[int, ...], ...] = ()
+    """Shapes of their inputs, where known."""
+    dtype: str = ""
+    """Their element type."""
+    outcome: SiteOutcome
+    """rewritten: replaced; kept: there was no gain; skipped: it could not be tried."""
+    graph: str = ""
+    """The graph that was tried, in a few words."""
+    speedup_alone: float | None = None
+    """That graph against onnxruntime's Einsum, by themselves."""
+    speedup: float | None = None
+    """The whole model with it against the whole model without it."""
+    speedup_low: float | None = None
+    """Lower end of the 95 % interval."""
+    speedup_high: float | None = None
+    """Upper end of that interval."""
+    reason: str = ""
+    """Why this outcome."""
+
+
+class Rewrite(Struct, frozen=True, kw_only=True):
+    """What `onnxperf einsum --rewrite` did: the document that --json writes."""
+
+    version: int = FORMAT_VERSION
+    """Version of this format."""
+    model: str
+    """Label of the model."""
+    output: str
+    """File of the rewritten model; empty when nothing was gained and nothing written."""
+    sites: tuple[RewrittenSite, ...]
+    """One per group of equal Einsum nodes."""
+    race: Case | None = None
+    """The original model against the rewritten one."""
+    machine: Machine | None = None
+    """Where it was measured."""
+    command: str = ""
+    """The command line, or the call in Python."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know."""
+    answer: str = ""
+    """The result in one plain sentence."""
