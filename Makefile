@@ -24,13 +24,15 @@ benchmarks: $(VENV)/dev.ok
 	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.fidelity
 	$(BIN)/python -m benchmarks.numpy_runtime
-	$(PIP) install -c constraints.txt onnx-array-api polars
+	$(PIP) install -c constraints.txt onnx-array-api polars torch
 	$(BIN)/python -m benchmarks.trace
+	$(BIN)/python -m benchmarks.einsum
 
 examples: $(VENV)/dev.ok
 	$(BIN)/python examples/call_styles.py
 	$(BIN)/python examples/profile_model.py
 	$(BIN)/python examples/profile_kmeans.py
+	$(BIN)/python examples/einsum.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -115,7 +115,7 @@ def _diff_of_models(
         end = recordings.play([each.crew for each in both], repeat, most, timeout, progress)
         results = []
         for each, turns, session, label in zip(both, end.turns, sessions, labels, strict=True):
-            changes = {"machine": machine, "session": session, "model": label}
+            changes = {"machine": machine, "session": session, "model": label, "interrupted": end.interrupted}
             results.append(recordings.recorded_result(each.original, turns.trace, changes, ()))
     notes = [*dict.fromkeys(note for entry in entries for note in entry.feeds.notes)]
     notes += ["interrupted: the profiles hold what ran until then"] if end.interrupted else []

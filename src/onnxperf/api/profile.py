@@ -70,6 +70,7 @@ def _result(each: recordings.Recorded, end: TurnsEnd, session: SessionOptions, n
         "machine": machines.describe_machine(),
         "session": session,
         "command": "onnxperf.profile",
+        "interrupted": end.interrupted,
         "profiled_ns": statistics.median(traced.call_ns) if traced.call_ns else None,
         "unprofiled_ns": statistics.median(plain.call_ns) if plain.call_ns else None,
     }

@@ -10,7 +10,7 @@ from typing import Literal
 from cyclopts import Group, Parameter
 
 from onnxperf.cli.options import InputFlags, RuntimeFlags, Switch, part
-from onnxperf.cli.output import PARTIAL, make_console, make_progress
+from onnxperf.cli.output import INTERRUPTED, PARTIAL, make_console, make_progress
 from onnxperf.cli.tables import TableFlags
 
 
@@ -93,5 +93,7 @@ def diff(
     else:
         print_diff(result.record, console, min_share=share)
     output.write(result, options.table)
-    race = result.record.race
+    race, base = result.record.race, result.record.base
+    if base.interrupted or (race is not None and race.interrupted):
+        return INTERRUPTED
     return PARTIAL if race is not None and race.status != "ok" else 0

@@ -10,7 +10,7 @@ from typing import Literal
 from cyclopts import Group, Parameter
 
 from onnxperf.cli.options import InputFlags, SessionFlags
-from onnxperf.cli.output import make_console, make_progress
+from onnxperf.cli.output import INTERRUPTED, make_console, make_progress
 from onnxperf.cli.tables import TableFlags
 
 PROFILE = Group("Profile", sort_key=0)
@@ -87,4 +87,4 @@ def profile(
     output.write(result, options.table)
     if options.trace_out is not None:
         result.save_trace(options.trace_out)
-    return 0
+    return INTERRUPTED if result.record.interrupted else 0

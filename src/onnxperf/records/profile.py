@@ -135,6 +135,8 @@ class Profile(Struct, frozen=True, kw_only=True):
     """Time per node, in the order of execution."""
     sources: tuple[SourceTime, ...] = ()
     """Time per group of nodes of the original model, where that is known, the most costly first."""
+    interrupted: bool = False
+    """Stopped by the user before its end."""
     notes: tuple[str, ...] = ()
     """What a reader must know."""
     answer: str = ""
