@@ -24,7 +24,7 @@ from onnxperf.measure.race import Progress
 from onnxperf.records import Case, EinsumPlan, OrderTime, Subject
 from onnxperf.results.einsum import EinsumResult
 
-RACE_S = 4.0
+RACE_S = 5.0
 EINSUM, BEST_EINSUM, DECOMPOSED = "ORT Einsum as written", "ORT Einsum, best order", "decomposed as written"
 
 

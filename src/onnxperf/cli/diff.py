@@ -93,7 +93,7 @@ def diff(
     else:
         print_diff(result.record, console, min_share=share)
     output.write(result, options.table)
-    race, base = result.record.race, result.record.base
-    if base.interrupted or (race is not None and race.interrupted):
+    race = result.record.race
+    if result.record.base.interrupted or (race is not None and race.interrupted):
         return INTERRUPTED
     return PARTIAL if race is not None and race.status != "ok" else 0

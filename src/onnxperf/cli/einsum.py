@@ -47,7 +47,7 @@ class SearchFlags:
     threads: int | None = None
     """Threads of every subject; all usable cores unless given."""
     time: float | None = None
-    """Seconds of the final race; 4 unless given (6 for the race of whole models)."""
+    """Seconds of the final race; 5 unless given (6 for the race of whole models)."""
 
 
 @Parameter(name="*", group=OUTPUT)
