@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from onnxperf.api.einsum_field import Request
-from onnxperf.api.optimize_einsum import RACE_S, plan_for, request_for
+from onnxperf.api.optimize_einsum import RACE_S, plan_for, request_for, written_model
 from onnxperf.contraction.equation import parse
 from onnxperf.errors import BadOption
 from onnxperf.measure.race import Progress
@@ -34,8 +34,11 @@ def einsum(
     processes; "estimate" trusts the cost model instead; without it the equation is decomposed as written. With
     `decompose=False` only onnxruntime's own Einsum is used, in its best letter order or as written.
     """
+    if not isinstance(equation, str):
+        raise BadOption(f"einsum: expected an equation such as 'ij,jk->ik', got {type(equation).__name__}")
     if optimize not in (True, False, "estimate"):
         raise BadOption.unknown("optimize", optimize, (True, False, "estimate"))
+    wanted = optimize if isinstance(optimize, str) else bool(optimize)  # 1 and numpy's True are equal to True, too
     if not decompose and runtime != "ort":
         raise BadOption(f"decompose=False needs onnxruntime's Einsum; runtime {runtime!r} has none")
     operands = [np.asarray(array) for array in arrays]
@@ -44,20 +47,21 @@ def einsum(
     dtype = np.result_type(*operands)
     parsed = parse(equation, [operand.shape for operand in operands])
     request = request_for(parsed, dtype.name, runtime, threads, einsum_only=not decompose)
-    session = _session(request, optimize) if optimize is not True else _searched_session(request, progress)
+    if wanted is True:
+        plan_for(request, search=True, again=False, time=RACE_S, progress=progress)
+    session = _session(request, wanted)
     feeds = {f"X{number}": np.asarray(operand, dtype) for number, operand in enumerate(operands)}
     result = session.bind("run", feeds, {})()[0]
+    result = result.view(dtype) if result.dtype == dtype else result  # numpy has two names for 64 bits
     return result[()] if result.ndim == 0 else result
-
-
-def _searched_session(request: Request, progress: Progress) -> Session:
-    plan_for(request, search=True, again=False, time=RACE_S, progress=progress)
-    return _session(request, True)
 
 
 @lru_cache(_SESSIONS)
 def _session(request: Request, optimize: bool | str) -> Session:
-    plan = plan_for(request, search=optimize is True, again=False, time=RACE_S, progress=lambda _done, _text: None)
-    model = plan.model if optimize else plan.unoptimized
+    if optimize is False:
+        model = written_model(request)
+    else:
+        search = optimize is True
+        model = plan_for(request, search, again=False, time=RACE_S, progress=lambda _done, _text: None).model
     options = SessionOptions(threads=request.threads)
     return runtime_module(request.runtime).open_session(model, options)

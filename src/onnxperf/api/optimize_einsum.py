@@ -14,9 +14,17 @@ from msgspec.structs import replace
 from onnxperf.api.einsum_field import LIMIT, RUNTIMES, Field, Request
 from onnxperf.api.options import EinsumKeywords, check_keywords, require
 from onnxperf.contraction import store
-from onnxperf.contraction.candidates import Candidate, candidates, decompositions, describe
+from onnxperf.contraction.candidates import (
+    Candidate,
+    candidates,
+    decomposition,
+    decompositions,
+    describe,
+    einsum_as_written,
+)
 from onnxperf.contraction.equation import Equation, Letters, parse
 from onnxperf.contraction.graph import DEFAULT_OPSET, Draft
+from onnxperf.contraction.orders import as_written
 from onnxperf.contraction.search import Entrant, Found
 from onnxperf.errors import BadOption
 from onnxperf.measure import machine as machines
@@ -104,7 +112,7 @@ def _estimated(request: Request) -> store.Kept:
         candidates=len(graphs),
         answer=f"{graphs[0].name} is the cheapest by estimate: {graphs[0].cost_us:.3g} µs per call.",
     )
-    return store.Kept(plan, _bytes(graphs[0].model), _bytes(_as_written(request).model))
+    return store.Kept(plan, _bytes(graphs[0].model), written_model(request))
 
 
 def _searched(request: Request, time: float, progress: Progress) -> store.Kept:
@@ -114,7 +122,7 @@ def _searched(request: Request, time: float, progress: Progress) -> store.Kept:
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
         field = Field(request, Path(folder), graphs, request.operands())
         entrants, found, notes = field.search(lambda done, text: progress(done / 2, text))
-        labelled = _labelled(request, graphs, entrants, found)
+        labelled = _labelled(request, graphs, entrants, found, orders[0][1].draft)
         models = {name: graph.model for name, graph in labelled.items()}
         case = field.race(list(labelled), models, time, lambda done, text: progress(0.5 + done / 2, text))
     name = _fastest(case, labelled)
@@ -135,7 +143,7 @@ def _searched(request: Request, time: float, progress: Progress) -> store.Kept:
         notes=tuple(notes),
         answer=_answer(case, name, request),
     )
-    return store.Kept(plan, _bytes(labelled[name].model), _bytes(_as_written(request).model))
+    return store.Kept(plan, _bytes(labelled[name].model), written_model(request))
 
 
 # ---------------------------------------------------------------- graphs
@@ -151,11 +159,12 @@ def _is_einsum(graph: Candidate) -> bool:
     return any(node.op == "Einsum" for node in graph.draft.nodes)
 
 
-def _as_written(request: Request) -> Candidate:
-    """The graph without any search: the decomposition in the equation's own letter order, or the Einsum itself."""
+def written_model(request: Request) -> bytes:
+    """The graph without any search: the decomposition of the equation as written, or the Einsum itself."""
+    equation, dtype, opset = request.equation, request.dtype, request.opset
     if request.einsum_only:
-        return next(each for each in _graphs(request) if _is_plain_einsum(each, request))
-    return decompositions(request.equation, request.dtype, request.opset, request.portable)[0][1]
+        return _bytes(einsum_as_written(equation, dtype, opset))
+    return _bytes(decomposition(equation, as_written(equation), dtype, opset, request.portable))
 
 
 def _is_plain_einsum(graph: Candidate, request: Request) -> bool:
@@ -178,10 +187,9 @@ def _distinct(graphs: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _labelled(
-    request: Request, graphs: Sequence[Candidate], entrants: Sequence[Entrant], found: Found
+    request: Request, graphs: Sequence[Candidate], entrants: Sequence[Entrant], found: Found, written: Draft
 ) -> dict[str, Candidate]:
     """Who is in the final race, under the names of the table; graphs that onnxruntime cannot tell apart only once."""
-    written = _as_written(request).draft
     numbers = range(len(graphs))
     einsums = [i for i in numbers if _is_einsum(graphs[i]) and entrants[i].time_ns is not None]
     plain = next((i for i in einsums if _is_plain_einsum(graphs[i], request)), None)

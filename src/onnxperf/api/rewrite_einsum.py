@@ -53,6 +53,8 @@ def rewrite_einsum(
     options = visible_options(race_options(keywords), machine.cpu)
     session = with_threads(session_options(keywords))
     entry = crewing.open_entries(model, input_options(keywords), feeds)[0]
+    if Path(output).absolute() == entry.model.path:
+        raise BadOption(f"--output {output!s}: that is the model itself; choose another name")
     plain = crewing.model_crews([entry], {"ort": ("run",)}, session)[0]
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
         bench = _Bench(entry, plain, Path(folder), options, progress)

@@ -127,7 +127,7 @@ def _plan(equation: str, search: SearchFlags, inputs: OperandFlags, output: Eins
             portable=search.portable,
             runtime=search.runtime,
             threads=search.threads,
-            time=search.time or RACE_S,
+            time=RACE_S if search.time is None else search.time,
             again=search.again,
         )
     result.record = replace(result.record, command=_command())
@@ -146,6 +146,12 @@ def _rewrite(model: str, search: SearchFlags, inputs: OperandFlags, output: Eins
 
     if output.output is None:
         raise BadOption("--rewrite needs --output, the file for the rewritten model")
+    default = SearchFlags()
+    own = {"dtype": search.dtype != default.dtype, "opset": search.opset != default.opset}
+    own |= {"runtime": search.runtime != default.runtime, "again": search.again}
+    own |= {"csv": output.csv is not None, "plot": output.plot is not None}
+    for option in (name for name, given in own.items() if given):
+        raise BadOption(f"--{option} goes with an equation; a rewritten model keeps its types and opset")
     with make_progress(output.quiet) as progress:
         result = rewrite_einsum(
             model,

@@ -12,7 +12,7 @@ import onnx
 from onnxperf.contraction.equation import Equation, Letters
 from onnxperf.contraction.graph import DEFAULT_OPSET, Draft, Node, check_target, to_model
 from onnxperf.contraction.lower import Lowering, lowerings, setting_of
-from onnxperf.contraction.orders import decompose, letter_orders, own_einsum
+from onnxperf.contraction.orders import as_written, decompose, letter_orders, own_einsum, plain_einsum
 
 MAX_CANDIDATES = 200
 _SEARCHED = 150
@@ -51,8 +51,7 @@ def candidates(
     """Distinct graphs for an equation, cheapest by estimate first; onnxruntime's own Einsum is always among them."""
     check_target(dtype, opset)
     setting = setting_of(equation, dtype, portable)
-    written = equation.letters
-    always = [decompose(equation, written, setting), own_einsum(equation, written, setting)]
+    always = [decompose(equation, as_written(equation), setting), plain_einsum(equation, setting)]
     others = lowerings(equation, setting, _SEARCHED)
     orders = list(letter_orders(equation, _SEARCHED_ORDERS))
     others += [decompose(equation, order, setting) for order in orders]
@@ -64,7 +63,7 @@ def candidates(
 def decompositions(
     equation: Equation, dtype: str = "float32", opset: int = DEFAULT_OPSET, portable: bool = False
 ) -> list[tuple[Letters, Candidate]]:
-    """Every letter order, the equation's own first, with the graph it leads to; many orders share one candidate."""
+    """Every letter order, the equation as written first, with the graph it leads to; many orders share one."""
     check_target(dtype, opset)
     setting = setting_of(equation, dtype, portable)
     rows = [decompose(equation, order, setting) for order in letter_orders(equation)]
@@ -77,12 +76,14 @@ def decomposition(
     equation: Equation, order: Letters, dtype: str = "float32", opset: int = DEFAULT_OPSET, portable: bool = False
 ) -> onnx.ModelProto:
     """The graph that one letter order leads to."""
+    check_target(dtype, opset)
     return to_model(decompose(equation, order, setting_of(equation, dtype, portable)).draft, dtype, opset)
 
 
 def einsum_as_written(equation: Equation, dtype: str = "float32", opset: int = DEFAULT_OPSET) -> onnx.ModelProto:
     """A single Einsum node."""
-    return to_model(own_einsum(equation, equation.letters, setting_of(equation, dtype, True)).draft, dtype, opset)
+    check_target(dtype, opset)
+    return to_model(plain_einsum(equation, setting_of(equation, dtype, True)).draft, dtype, opset)
 
 
 def _cheapest(ways: Iterable[Lowering], limit: int) -> list[Lowering]:

@@ -29,8 +29,8 @@ MAX_ORDERS = 720
 
 
 def letter_orders(equation: Equation, limit: int = MAX_ORDERS) -> Iterator[Letters]:
-    """The letters as the equation has them, then all their permutations, or a fixed random choice of too many."""
-    letters = equation.letters
+    """The equation as written, then all permutations of its letters, or a fixed random choice of too many."""
+    letters = as_written(equation)
     yield letters
     if factorial(len(letters)) <= limit:
         yield from permutations(letters)
@@ -42,6 +42,11 @@ def letter_orders(equation: Equation, limit: int = MAX_ORDERS) -> Iterator[Lette
         if order not in seen:
             seen.add(order)
             yield order
+
+
+def as_written(equation: Equation) -> Letters:
+    """The letter order that an equation itself stands for: the alphabetical one."""
+    return tuple(sorted(equation.letters))
 
 
 def decompose(equation: Equation, order: Letters, setting: Setting) -> Lowering:
@@ -88,6 +93,11 @@ def _form_of(letters: Letters, groups: tuple[Letters, Letters, Letters], setting
 
 def _sorted(letters: Letters, order: Letters) -> Letters:
     return tuple(letter for letter in order if letter in letters)
+
+
+def plain_einsum(equation: Equation, setting: Setting) -> Lowering:
+    """onnxruntime's own Einsum, and nothing else."""
+    return Lowering(own_einsum(equation, equation.output, setting).draft, as_written(equation))
 
 
 def own_einsum(equation: Equation, order: Letters, setting: Setting) -> Lowering:

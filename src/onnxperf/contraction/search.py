@@ -6,11 +6,13 @@ import hashlib
 import random
 import statistics
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from onnxperf.errors import BadInput, SubjectError, WorkerLost
 from onnxperf.measure.messages import Loaded, Prepared
@@ -90,8 +92,9 @@ def search(
             leaders.setdefault(entrant.executed or str(number), number)
     running = _affordable(entrants, list(leaders.values()))
     for index, stage in enumerate(STAGES):
-        if index == 0 or len(running) > stage.keep:
+        if running and (index == 0 or len(running) > stage.keep):
             _time(entrants, running, stage, timer, _told(progress, index), seed + index)
+            running = [number for number in running if not entrants[number].reason]
             running = sorted(running, key=lambda number: entrants[number].time_ns or 0.0)[: stage.keep]
     for number, entrant in enumerate(entrants):
         leader = entrants[leaders.get(entrant.executed or str(number), number)]
@@ -102,11 +105,13 @@ def search(
 def _prepare(entrant: Entrant, number: int, timer: Timer, executed: Path | None) -> None:
     try:
         entrant.call_ns = float(timer.prepare(number).first_call_ns)
-        entrant.executed = digest(executed) if executed is not None else ""
     except WorkerLost:
         raise
     except (SubjectError, BadInput) as error:
         entrant.reason = str(error)
+        return
+    with suppress(OSError, DecodeError, ValueError):  # what cannot be read is taken for a graph of its own
+        entrant.executed = digest(executed) if executed is not None else ""
 
 
 def _affordable(entrants: Sequence[Entrant], numbers: list[int]) -> list[int]:
@@ -132,12 +137,12 @@ def _time(
     for turn in range(stage.rounds):
         order = list(running)
         shuffle(order)
-        times = {}
+        rounds.append({})
         for number in order:
-            calls = max(1, int(stage.block_ns / max(entrants[number].call_ns, 1.0)))
-            _, duration = timer.time_block(number, calls, stage.block_ns // 3)
-            times[number] = entrants[number].call_ns = duration / calls
-        rounds.append(times)
+            _time_block(entrants[number], number, stage, timer, rounds[-1])
+        running = [number for number in running if not entrants[number].reason]
+        if not running:
+            return
         best = min(running, key=lambda number: statistics.median(times[number] for times in rounds))
         progress((turn + 1) / stage.rounds, f"{len(running)} graphs; best so far: {entrants[best].name}")
     levels = [statistics.median(times.values()) for times in rounds]
@@ -145,6 +150,18 @@ def _time(
     for number in running:
         ratios = [times[number] / own for times, own in zip(rounds, levels, strict=True)]
         entrants[number].time_ns = statistics.median(ratios) * level
+
+
+def _time_block(entrant: Entrant, number: int, stage: Stage, timer: Timer, times: dict[int, float]) -> None:
+    calls = max(1, int(stage.block_ns / max(entrant.call_ns, 1.0)))
+    try:
+        _, duration = timer.time_block(number, calls, stage.block_ns // 3)
+    except WorkerLost:
+        raise
+    except (SubjectError, BadInput) as error:
+        entrant.reason = str(error)
+        return
+    times[number] = entrant.call_ns = duration / calls
 
 
 def _told(progress: Progress, index: int) -> Progress:

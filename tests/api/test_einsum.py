@@ -1,0 +1,341 @@
+"""`onnxperf.einsum` returns what numpy does; `onnxperf.optimize_einsum` finds and keeps the fastest graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+import onnxperf
+from onnxperf.api import optimize_einsum as planning
+from onnxperf.contraction import store
+from onnxperf.contraction.equation import Shape
+from onnxperf.errors import BadOption
+from tests.contraction.running import arrays_for, run
+from tests.contraction.test_values import CASES, DTYPES, NUMPYS, calls_of, opt_einsums
+
+WAYS: list[dict[str, Any]] = [
+    {"runtime": "ort", "optimize": False},
+    {"runtime": "ort", "optimize": "estimate"},
+    {"runtime": "numpy", "optimize": False},
+    {"runtime": "numpy", "optimize": "estimate"},
+    {"runtime": "ort", "optimize": False, "decompose": False},
+    {"runtime": "ort", "optimize": "estimate", "decompose": False},
+]
+DECOMPOSED = WAYS[:4]
+SIZES = dict(zip("abcdefghij", [2, 3, 4, 3, 2, 3, 2, 2, 3, 2], strict=True))
+ATTENTION = "bsnh,btnh->bnts"
+A, B = arrays_for([(3, 4), (4, 5)], "float32")
+
+
+def assert_same(result: Any, expected: Any, told: object = "") -> None:
+    """Equal values, shape and type; whole numbers leave no room for a tolerance."""
+    assert (np.shape(result), result.dtype) == (np.shape(expected), expected.dtype), told
+    np.testing.assert_array_equal(result, expected, err_msg=str(told))
+
+
+def check(text: str, arrays: Sequence[Any], ways: Iterable[dict[str, Any]] = WAYS) -> None:
+    expected = np.einsum(text, *arrays, optimize=len(arrays) > 2)
+    for way in ways:
+        assert_same(onnxperf.einsum(text, *arrays, threads=1, **way), expected, (text, way))
+
+
+# ---------------------------------------------------------------- values
+
+
+@pytest.mark.parametrize(("text", "shapes"), CASES)
+def test_every_way_to_compute_gives_numpys_values(text: str, shapes: list[Shape]) -> None:
+    check(text, arrays_for(shapes, "float32"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NUMPYS)
+def test_the_equations_of_numpys_own_tests_have_the_same_values(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    by_text: dict[str, list[tuple[Shape, ...]]] = {}
+    for text, shapes in calls_of(name, monkeypatch):
+        by_text.setdefault(text, []).append(shapes)
+    assert by_text
+    for text, sizes in by_text.items():
+        for shapes in {sizes[0], sizes[-1]}:  # some are repeated for sixteen sizes
+            check(text, arrays_for(shapes, "float32"), DECOMPOSED)
+
+
+@pytest.mark.slow
+def test_the_other_equations_of_opt_einsums_tests_have_the_same_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    numpys = {text for name in NUMPYS for text, _ in calls_of(name, monkeypatch)}
+    for text in set(opt_einsums()) - numpys:
+        terms = text.split("->", maxsplit=1)[0].split(",")
+        check(text, arrays_for([tuple(SIZES[letter] for letter in term) for term in terms], "float32"), DECOMPOSED)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    ("text", "shapes"),
+    [(ATTENTION, [(2, 3, 4, 5), (2, 6, 4, 5)]), ("iij->j", [(3, 3, 4)]), ("i,i", [(7,), (7,)]), ("ij->ji", [(3, 4)])],
+)
+def test_every_type_is_kept(text: str, shapes: list[Shape], dtype: str) -> None:
+    check(text, arrays_for(shapes, dtype))
+
+
+@pytest.mark.parametrize("ways", [DECOMPOSED[:2], DECOMPOSED[2:], WAYS[4:]], ids=["ort", "numpy", "einsum"])
+@pytest.mark.parametrize(
+    "types",
+    [("float32", "float64"), ("float16", "float32"), ("int32", "int64"), ("int32", "float32"), (">f4", "float32")],
+    ids="-".join,
+)
+def test_mixed_types_are_promoted_as_numpy_does(types: tuple[str, str], ways: list[dict[str, Any]]) -> None:
+    check("ij,jk->ik", [A.astype(types[0]), B.astype(types[1])], ways)
+
+
+@pytest.mark.parametrize(
+    ("text", "arrays"),
+    [("i,i", [A[0], A[1]]), ("ij->", [A]), (",", [np.float32(2), np.float32(3)]), ("ii", [A[:3, :3]])],
+    ids=["inner", "sum", "scalars", "trace"],
+)
+def test_a_single_number_is_a_scalar_and_no_array(text: str, arrays: list[Any]) -> None:
+    check(text, arrays)
+    assert isinstance(onnxperf.einsum(text, *arrays, optimize=False, threads=1), np.float32)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_scalar_is_of_the_class_that_numpy_returns(dtype: str) -> None:
+    for way in WAYS:
+        assert type(onnxperf.einsum("i,i", *arrays_for([(3,), (3,)], dtype), **way)) is np.dtype(dtype).type, way
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        np.asfortranarray,
+        lambda array: array[::-1, ::-1],
+        lambda array: np.repeat(np.repeat(array, 2, 0), 3, 1)[::2, ::3],
+        lambda array: np.broadcast_to(array[:1], array.shape),
+        lambda array: np.ascontiguousarray(array.T).T,
+    ],
+    ids=["fortran", "reversed", "strided", "broadcast", "transposed"],
+)
+def test_the_layout_of_operands_does_not_matter(change: Callable[[Any], Any]) -> None:
+    check("ij,jk->ki", [change(A), change(B)])
+
+
+def test_operands_may_be_lists_and_numbers() -> None:
+    check("ij,jk->ik", [[[1.0, 2.0]], [[3.0], [4.0]]])
+    check("i,->i", [[1, 2, 3], 2])
+
+
+def test_operands_are_left_as_they_were_and_the_result_belongs_to_the_caller() -> None:
+    first, second = A.copy(), B.copy()
+    for way in WAYS:
+        result = onnxperf.einsum("ij,jk->ik", first, second, threads=1, **way)
+        kept = result.copy()
+        onnxperf.einsum("ij,jk->ik", first + 1, second, threads=1, **way)
+        assert_same(result, kept)
+    assert_same(first, A)
+    assert_same(second, B)
+
+
+def test_with_optimize_the_graph_that_was_found_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched = count_searches(monkeypatch, planning._estimated)
+    arrays = arrays_for([(2, 7), (7, 3)], "float32")
+    for _ in range(3):
+        assert_same(onnxperf.einsum("ij,jk->ik", *arrays, threads=1), np.einsum("ij,jk->ik", *arrays))
+    assert len(searched) == 1
+
+
+@pytest.mark.parametrize("true", [1, np.True_], ids=repr)
+def test_what_equals_true_optimises_as_true_does(true: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    searched = count_searches(monkeypatch, planning._estimated)
+    arrays = arrays_for([(2, 9), (9, 3)], "float32")
+    onnxperf.einsum("ij,jk->ik", *arrays, threads=1, optimize=true)
+    assert len(searched) == 1
+
+
+# ---------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize(
+    ("text", "arrays", "keywords", "said"),
+    [
+        ("ij,jk", [A, B], {"optimize": "greedy"}, "unknown optimize 'greedy'; choose from: True, False, estimate"),
+        ("ij,jk", [A, B], {"optimize": None}, "unknown optimize 'None'"),
+        ("ij", [], {}, "no operands given"),
+        ("ij,jk", [A.astype(complex), B], {}, "unknown einsum element type 'complex128'; choose from: float16"),
+        ("ij,jk", [A > 0, B > 0], {}, "unknown einsum element type 'bool'"),
+        ("ij,jk", [A.astype("int8"), B.astype("int8")], {}, "unknown einsum element type 'int8'"),
+        ("ij,jk", [A, B], {"runtime": "torch"}, "unknown runtime 'torch'; choose from: ort, numpy"),
+        ("ij,jk", [A, B], {"runtime": "numpy", "decompose": False}, "runtime 'numpy' has none"),
+        ("ij,jk", [A, B], {"threads": 0}, "--threads 0: expected at least 1"),
+        ("ij,jk", [A], {}, "2 terms for 1 operands"),
+        ("ij,jk", [A, A], {}, "letter 'j' is 4 in operand 1 and 3 in operand 2"),
+        ("ij,j*", [A, B], {}, "position 5"),
+        ("ijk,jk", [A, B], {}, "operand 1 has 2 dimensions"),
+    ],
+)
+def test_what_cannot_be_computed_is_told_in_one_line(
+    text: str, arrays: list[Any], keywords: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(BadOption) as caught:
+        onnxperf.einsum(text, *arrays, **{"optimize": False, **keywords})
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_numpys_form_without_an_equation_is_refused_in_words() -> None:
+    form: list[Any] = [A, [0, 1], B, [1, 2]]
+    with pytest.raises(BadOption, match="equation"):
+        onnxperf.einsum(*form, optimize=False)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "said"),
+    [
+        ({"dtype": "float33"}, "--dtype float33"),
+        ({"dtype": "complex64"}, "unknown einsum element type"),
+        ({"opset": 3}, "an opset from 13"),
+        ({"time": 0}, "--time 0: expected more than 0 seconds"),
+        ({"threads": -1}, "--threads -1"),
+        ({"runtime": "reference"}, "unknown runtime"),
+        ({"tine": 3}, "unknown option 'tine'"),
+    ],
+)
+def test_unknown_options_of_a_plan_are_told_in_one_line(keywords: dict[str, Any], said: str) -> None:
+    with pytest.raises(BadOption) as caught:
+        onnxperf.optimize_einsum("ij,jk", [(3, 4), (4, 5)], search=False, **keywords)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+# ---------------------------------------------------------------- plans
+
+
+def count_searches(monkeypatch: pytest.MonkeyPatch, instead: Callable[..., store.Kept] | None = None) -> list[Any]:
+    """Every request that is really searched, from an empty memory on; `instead` answers in place of the search."""
+    original = planning._searched
+    seen: list[Any] = []
+
+    def counted(request: Any, *others: Any) -> store.Kept:
+        seen.append(request)
+        if instead is None:
+            return original(request, *others)
+        kept = instead(request)
+        return kept._replace(plan=onnxperf.records.EinsumPlan(**(_fields(kept.plan) | {"searched": True})))
+
+    monkeypatch.setattr(store, "_memory", {})
+    monkeypatch.setattr(planning, "_searched", counted)
+    return seen
+
+
+def _fields(plan: onnxperf.records.EinsumPlan) -> dict[str, Any]:
+    return {name: getattr(plan, name) for name in plan.__struct_fields__}
+
+
+def test_a_plan_by_estimate_times_nothing_and_gives_way_to_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched = count_searches(monkeypatch, planning._estimated)
+    shapes = [(3, 4), (4, 5)]
+    plan = onnxperf.optimize_einsum("ij, jk", shapes, search=False)
+    assert not searched
+    assert not plan.record.searched
+    assert plan.timings.empty
+    assert plan.record.race is None
+    assert "by estimate" in plan.answer
+    np.testing.assert_array_equal(run(plan.onnx, [A, B]), A @ B)
+    np.testing.assert_array_equal(run(plan.unoptimized_onnx, [A, B]), A @ B)
+    assert onnxperf.optimize_einsum("ij,jk->ik", shapes).record.searched
+    assert onnxperf.optimize_einsum("ij,jk->ik", shapes, search=False).record.searched
+    assert len(searched) == 1
+    onnxperf.optimize_einsum("ij,jk->ik", shapes, again=True)
+    assert len(searched) == 2
+
+
+def test_a_kept_plan_bears_the_equation_that_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched = count_searches(monkeypatch, planning._estimated)
+    texts = ["ij,jk", "ij,jk->ik", " ij , jk "]
+    plans = [onnxperf.optimize_einsum(text, [(3, 4), (4, 5)]) for text in texts]
+    assert [plan.equation for plan in plans] == texts
+    assert len(searched) == 1
+
+
+def test_other_options_are_other_plans(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched = count_searches(monkeypatch, planning._estimated)
+    ways: list[dict[str, Any]] = [{}, {"dtype": "float64"}, {"opset": 17}, {"portable": True}, {"threads": 1}]
+    for way in [*ways, {"threads": 2}, {"runtime": "numpy"}]:
+        onnxperf.optimize_einsum("ij,jk", [(3, 4), (4, 5)], **{"threads": 3, **way})
+    assert len(searched) == len(onnxperf.cached_einsums()) == 7
+
+
+def test_a_plan_that_was_interrupted_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = onnxperf.records.Case(model="m", interrupted=True)
+
+    def interrupted(request: Any) -> store.Kept:
+        kept = planning._estimated(request)
+        return kept._replace(plan=onnxperf.records.EinsumPlan(**(_fields(kept.plan) | {"race": case})))
+
+    searched = count_searches(monkeypatch, interrupted)
+    for _ in range(2):
+        onnxperf.optimize_einsum("ij,jk", [(3, 4), (4, 5)])
+    assert len(searched) == 2
+    assert onnxperf.cached_einsums().empty
+
+
+@pytest.mark.slow
+def test_the_fastest_graph_is_searched_once_and_tells_what_was_timed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched = count_searches(monkeypatch)
+    shapes = [(2, 3, 4, 5), (2, 6, 4, 5)]
+    told: list[float] = []
+    plan = onnxperf.optimize_einsum(
+        ATTENTION, shapes, time=0.2, threads=1, progress=lambda done, _text: told.append(done)
+    )
+    assert told == sorted(told)
+    assert 0.5 <= told[-1] <= 1
+
+    record = plan.record
+    assert (plan.equation, record.canonical, record.dtype, record.searched) == (ATTENTION, ATTENTION, "float32", True)
+    assert record.candidates >= record.executed > 10
+    assert len(record.orders) == 121
+    assert record.race is not None
+    names = [subject.name for subject in record.race.subjects]
+    assert {"ORT Einsum as written", "numpy.einsum", "opt_einsum", record.limit, record.winner} <= set(names)
+    assert {subject.status for subject in record.race.subjects} == {"ok"}
+    assert record.graph
+    assert "times the time of the bare MatMul" in plan.answer
+
+    timings = plan.timings
+    assert list(timings.columns) == ["order", "equation", "graph", "time"]
+    assert len(timings) == 121
+    assert timings["time"].is_monotonic_increasing
+    assert (timings.groupby("graph")["time"].nunique() <= 1).all()
+    assert set(plan.to_df()["name"]) == set(names)
+
+    arrays = arrays_for(shapes, "float32")
+    for model in (plan.onnx, plan.unoptimized_onnx):
+        onnx.checker.check_model(model)
+        np.testing.assert_array_equal(run(model, arrays), np.einsum(ATTENTION, *arrays))
+    renamed = dict(zip(ATTENTION, plan.best_equation, strict=True))
+    assert "".join(renamed[letter] for letter in ATTENTION) == plan.best_equation
+
+    axes = plan.plot(Figure().subplots())
+    assert isinstance(axes, Axes)
+    assert axes.get_title(loc="left") == f"{ATTENTION} optimised into {plan.best_equation}"
+    for suffix in (".onnx", ".json", ".csv", ".png"):
+        plan.save(tmp_path / f"plan{suffix}")
+        assert (tmp_path / f"plan{suffix}").stat().st_size > 100
+    assert record.winner is not None
+    assert record.winner.split(" > ")[0] in repr(plan)
+
+    monkeypatch.setattr(store, "_memory", {})
+    again = onnxperf.optimize_einsum(ATTENTION, shapes, threads=1)
+    assert len(searched) == 1
+    assert (again.record, again.model, again.unoptimized) == (record, plan.model, plan.unoptimized)
+    assert_same(onnxperf.einsum(ATTENTION, *arrays, threads=1), np.einsum(ATTENTION, *arrays))
+    assert len(searched) == 1
+    (row,) = onnxperf.cached_einsums().to_dict("records")
+    assert (row["canonical"], row["threads"], row["graph"], row["searched"]) == (ATTENTION, 1, record.graph, True)
+    assert row["best_equation"] == plan.best_equation

@@ -1,0 +1,305 @@
+"""`onnxperf.rewrite_einsum` with real sessions; where the verdict matters, it is given instead of raced."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import onnxperf
+from onnxperf.api import rewrite_einsum as module
+from onnxperf.contraction.candidates import candidates
+from onnxperf.contraction.equation import parse
+from onnxperf.errors import BadFeed, BadModel, BadOption
+from onnxperf.records import Case, Subject, Verdict
+from onnxperf.results.einsum import EinsumResult
+
+SCORES = "bsnh,btnh->bnts"
+QUICK: dict[str, Any] = {"dims": {"batch": 2}, "search": False, "threads": 1}
+"""What makes a rewrite take no time: graphs by estimate."""
+
+Races = list[tuple[dict[int, onnx.ModelProto], dict[int, onnx.ModelProto]]]
+
+
+def weights(*shape: int) -> Any:
+    return np.random.default_rng(0).integers(-2, 3, shape).astype(np.float32)
+
+
+def attention() -> onnx.ModelProto:
+    """Queries times keys, a softmax, times values; the batch is free, and the values are weights."""
+    nodes = [
+        helper.make_node("Einsum", ["q", "k"], ["scores"], name="scores", equation=SCORES),
+        helper.make_node("Softmax", ["scores"], ["weights"], axis=-1),
+        helper.make_node("Einsum", ["weights", "v"], ["y"], name="mixed", equation="bnts,snh->btnh"),
+    ]
+    inputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ("batch", 6, 3, 4)) for name in ("q", "k")]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, ("batch", 6, 3, 4))]
+    graph = helper.make_graph(nodes, "attention", inputs, outputs, [numpy_helper.from_array(weights(6, 3, 4), "v")])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def feeds(batch: int = 2) -> dict[str, Any]:
+    return {"q": weights(batch, 6, 3, 4), "k": weights(batch, 6, 3, 4) + 1}
+
+
+def operators(path: Path) -> list[str]:
+    return [node.op_type for node in onnx.load(path, load_external_data=False).graph.node]
+
+
+def assert_same_results(path: Path, original: onnx.ModelProto) -> None:
+    """Loaded from its file, so that what lies beside it is needed too."""
+    before, after = (
+        onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"]).run(None, feeds())
+        for model in (original.SerializeToString(), str(path))
+    )
+    np.testing.assert_allclose(after[0], before[0], rtol=1e-4, atol=1e-5)
+
+
+@pytest.fixture
+def verdicts(monkeypatch: pytest.MonkeyPatch) -> tuple[list[Verdict], Races]:
+    """Verdicts that races will end with, in their order (the last one for all that follow), and who raced."""
+    given: list[Verdict] = ["faster"]
+    races: Races = []
+
+    def race(_bench: Any, before: Mapping[int, onnx.ModelProto], after: Mapping[int, onnx.ModelProto]) -> Case:
+        races.append((dict(before), dict(after)))
+        verdict = given.pop(0) if len(given) > 1 else given[0]
+        rival = Subject(name="rewritten", status="ok", speedup=1.5, speedup_low=1.4, speedup_high=1.6, verdict=verdict)
+        return Case(model="m", baseline="original", subjects=(Subject(name="original", status="ok"), rival))
+
+    monkeypatch.setattr(module._Bench, "race", race)
+    return given, races
+
+
+# ---------------------------------------------------------------- outcomes
+
+
+def test_nodes_that_make_the_model_faster_are_replaced(verdicts: tuple[list[Verdict], Races], tmp_path: Path) -> None:
+    path = tmp_path / "out.onnx"
+    result = onnxperf.rewrite_einsum(attention(), path, **QUICK)
+    assert [site.outcome for site in result.record.sites] == ["rewritten", "rewritten"]
+    assert [site.nodes for site in result.record.sites] == [("scores",), ("mixed",)]
+    assert [site.speedup for site in result.record.sites] == [1.5, 1.5]
+    assert result.path == str(path)
+    assert "2 of 2 Einsum nodes rewritten" in result.answer
+    assert "1.5 times as fast (95 % interval 1.4 to 1.6)" in result.answer
+    assert "Einsum" not in operators(path)
+    assert_same_results(path, attention())
+    _, races = verdicts
+    assert [(sorted(before), sorted(after)) for before, after in races] == [([], [0]), ([0], [0, 2]), ([], [0, 2])]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "reason"),
+    [
+        ("slower", "the whole model is slower"),
+        ("equivalent", "does not gain"),
+        ("undecided", "is undecided"),
+    ],
+)
+def test_without_a_gain_of_the_whole_model_its_nodes_stay_and_nothing_is_written(
+    verdict: Verdict, reason: str, verdicts: tuple[list[Verdict], Races], tmp_path: Path
+) -> None:
+    verdicts[0][:] = [verdict]
+    result = onnxperf.rewrite_einsum(attention(), tmp_path / "out.onnx", **QUICK)
+    assert [site.outcome for site in result.record.sites] == ["kept", "kept"]
+    assert all(reason in site.reason for site in result.record.sites)
+    assert result.path == ""
+    assert result.record.race is None
+    assert "None of the 2 Einsum nodes" in result.answer
+    assert not list(tmp_path.iterdir())
+
+
+def test_one_node_may_be_replaced_and_the_other_kept(verdicts: tuple[list[Verdict], Races], tmp_path: Path) -> None:
+    verdicts[0][:] = ["slower", "faster"]
+    path = tmp_path / "out.onnx"
+    result = onnxperf.rewrite_einsum(attention(), path, **QUICK)
+    assert [site.outcome for site in result.record.sites] == ["kept", "rewritten"]
+    assert "1 of 2 Einsum nodes rewritten" in result.answer
+    assert operators(path).count("Einsum") == 1
+    assert_same_results(path, attention())
+    frame = result.to_df()
+    assert frame["outcome"].tolist() == ["kept", "rewritten"]
+    assert [site["outcome"] for site in json.loads(result.to_json())["sites"]] == ["kept", "rewritten"]
+    assert "rewritten" in repr(result)
+    assert "<table" in result._repr_html_()
+
+
+def test_a_graph_that_computes_something_else_is_not_put_in(
+    verdicts: tuple[list[Verdict], Races], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = module._plan
+
+    def wrong(*arguments: Any) -> EinsumResult:
+        plan = original(*arguments)
+        model = onnx.load_from_string(plan.model)
+        model.graph.node.append(helper.make_node("Neg", ["Y"], ["negated"], name="wrong"))
+        model.graph.output[0].name = "negated"
+        return EinsumResult(plan.record, model.SerializeToString(), plan.unoptimized)
+
+    monkeypatch.setattr(module, "_plan", wrong)
+    result = onnxperf.rewrite_einsum(attention(), tmp_path / "out.onnx", **QUICK)
+    assert {site.outcome for site in result.record.sites} == {"kept"}
+    assert all("output y differs in" in site.reason for site in result.record.sites)
+    assert not verdicts[1]
+    assert not list(tmp_path.iterdir())
+
+
+def test_where_onnxruntimes_einsum_is_the_fastest_nothing_is_raced(
+    verdicts: tuple[list[Verdict], Races], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = module._plan
+
+    def einsum(site: Any, *others: Any) -> EinsumResult:
+        plan = original(site, *others)
+        chosen = next(
+            each for each in candidates(parse(site.equation, site.shapes), opset=17) if each.name.startswith("Einsum")
+        )
+        fields = {name: getattr(plan.record, name) for name in plan.record.__struct_fields__} | {"graph": chosen.name}
+        return EinsumResult(type(plan.record)(**fields), chosen.model.SerializeToString(), plan.unoptimized)
+
+    monkeypatch.setattr(module, "_plan", einsum)
+    result = onnxperf.rewrite_einsum(attention(), tmp_path / "out.onnx", **QUICK)
+    assert {site.reason for site in result.record.sites} == {"onnxruntime's Einsum is the fastest by itself"}
+    assert not verdicts[1]
+
+
+def test_a_model_without_einsum_has_nothing_to_rewrite(linear_path: Path, tmp_path: Path) -> None:
+    result = onnxperf.rewrite_einsum(linear_path, tmp_path / "out.onnx", dims={"batch": 2})
+    assert result.record.sites == ()
+    assert result.answer.endswith("has no Einsum node.")
+    assert result.path == ""
+    assert not (tmp_path / "out.onnx").exists()
+    assert result.to_df().empty
+    assert repr(result)
+
+
+def test_nodes_of_unknown_shapes_are_skipped(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("NonZero", ["x"], ["places"]),
+        helper.make_node("Cast", ["places"], ["cast"], to=TensorProto.FLOAT),
+        helper.make_node("Einsum", ["cast"], ["y"], equation="ij->ji"),
+    ]
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, (2, 3))]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, ("found", 2))]
+    graph = helper.make_graph(nodes, "g", inputs, outputs)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    result = onnxperf.rewrite_einsum(model, tmp_path / "out.onnx", search=False)
+    (site,) = result.record.sites
+    assert site.outcome == "skipped"
+    assert "shapes are unknown" in site.reason
+    assert not (tmp_path / "out.onnx").exists()
+
+
+# ---------------------------------------------------------------- what is written
+
+
+@pytest.mark.usefixtures("verdicts")
+def test_the_written_model_holds_for_its_shapes_only_and_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "out.onnx"
+    result = onnxperf.rewrite_einsum(attention(), path, **QUICK)
+    written = onnx.load(path)
+    onnx.checker.check_model(written)
+    for value in (*written.graph.input, *written.graph.output):
+        assert [dim.dim_value for dim in value.type.tensor_type.shape.dim] == [2, 6, 3, 4]
+    assert any("only for these shapes: q=2x6x3x4, k=2x6x3x4" in note for note in result.record.notes)
+    with pytest.raises(onnxruntime.capi.onnxruntime_pybind11_state.InvalidArgument):
+        onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, feeds(batch=3))
+
+
+@pytest.mark.usefixtures("verdicts")
+def test_shapes_may_come_from_feeds(tmp_path: Path) -> None:
+    onnxperf.rewrite_einsum(attention(), tmp_path / "out.onnx", feeds=feeds(), search=False, threads=1)
+    assert_same_results(tmp_path / "out.onnx", attention())
+
+
+@pytest.mark.usefixtures("verdicts")
+def test_portable_graphs_have_only_standard_operators(tmp_path: Path) -> None:
+    onnxperf.rewrite_einsum(attention(), tmp_path / "out.onnx", portable=True, **QUICK)
+    written = onnx.load(tmp_path / "out.onnx")
+    assert {node.domain for node in written.graph.node} == {""}
+    assert_same_results(tmp_path / "out.onnx", attention())
+
+
+@pytest.mark.usefixtures("verdicts")
+def test_weights_in_a_file_beside_the_model_come_along(tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    source.mkdir()
+    target.mkdir()
+    onnx.save_model(attention(), source / "in.onnx", save_as_external_data=True, location="w.bin", size_threshold=0)
+    before = {path.name: path.read_bytes() for path in source.iterdir()}
+    result = onnxperf.rewrite_einsum(source / "in.onnx", target / "out.onnx", **QUICK)
+    assert [site.outcome for site in result.record.sites] == ["rewritten", "rewritten"]
+    assert {path.name: path.read_bytes() for path in source.iterdir()} == before
+    for path in source.iterdir():
+        path.unlink()
+    assert_same_results(target / "out.onnx", attention())
+
+
+@pytest.mark.usefixtures("verdicts")
+def test_weights_of_a_large_model_lie_beside_the_written_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LARGEST_PROTO_BYTES", 2)
+    large = attention()
+    large.graph.initializer[0].CopyFrom(numpy_helper.from_array(weights(6, 3, 400), "v"))
+    large.graph.output[0].type.tensor_type.shape.dim[3].dim_value = 400
+    path = tmp_path / "out.onnx"
+    onnxperf.rewrite_einsum(large, path, **QUICK)
+    assert (tmp_path / "out.onnx.data").stat().st_size >= 4 * 6 * 3 * 400
+    assert_same_results(path, large)
+
+
+# ---------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize(
+    ("keywords", "error", "said"),
+    [
+        ({"time": 0}, BadOption, "--time 0"),
+        ({"tine": 1}, BadOption, "unknown option 'tine'"),
+        ({"threads": 0}, BadOption, "--threads 0"),
+        ({"feeds": {"nobody": 1}}, BadFeed, "nobody"),
+    ],
+)
+def test_wrong_options_are_told_in_one_line(
+    keywords: dict[str, Any], error: type[Exception], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(error) as caught:
+        onnxperf.rewrite_einsum(attention(), tmp_path / "out.onnx", **keywords)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_wrong_places_and_models_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadOption, match="folder does not exist"):
+        onnxperf.rewrite_einsum(attention(), tmp_path / "no" / "out.onnx")
+    with pytest.raises(BadModel):
+        onnxperf.rewrite_einsum(b"junk", tmp_path / "out.onnx")
+
+
+@pytest.mark.usefixtures("verdicts")
+def test_the_model_itself_is_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    onnx.save_model(attention(), path)
+    with pytest.raises(BadOption, match="the model itself"):
+        onnxperf.rewrite_einsum(path, path, **QUICK)
+
+
+# ---------------------------------------------------------------- a real race
+
+
+def test_a_real_race_decides(tmp_path: Path) -> None:
+    path = tmp_path / "out.onnx"
+    result = onnxperf.rewrite_einsum(attention(), path, time=0.3, **QUICK)
+    outcomes = {site.outcome for site in result.record.sites}
+    assert outcomes <= {"rewritten", "kept"}
+    assert all(site.reason and site.graph for site in result.record.sites)
+    assert path.exists() == (result.path != "") == ("rewritten" in outcomes) == (result.record.race is not None)
+    if path.exists():
+        assert_same_results(path, attention())
