@@ -15,12 +15,15 @@ EXPORTED = (
     *("Profile", "OperatorTime", "NodeTime", "SourceTime", "SourceGroup", "SessionOptions"),
     *("Diff", "DiffRow"),
     "Optimization",
+    *("Conversion", "Signature"),
+    *("RunComparison", "ComparedSubject", "KeptRun"),
     *("EinsumPlan", "OrderTime", "Rewrite", "RewrittenSite"),
 )
 HEAD = """# Records
 
 `onnxperf bench --json` writes a `Bench`, `onnxperf check --json` a `Check`, `onnxperf profile --json` a
-`Profile` and `onnxperf diff --json` a `Diff`. Times end in `_ns` (nanoseconds) or `_us` (microseconds, as
+`Profile`, `onnxperf diff --json` a `Diff`, `optimize` an `Optimization`, `einsum` an `EinsumPlan` or a `Rewrite`,
+`convert` a `Conversion`. Times end in `_ns` (nanoseconds) or `_us` (microseconds, as
 onnxruntime's traces have them), sizes in `_bytes`; what is unknown is `null`. `version` changes when a
 field changes its meaning or disappears, not when one is added.
 `onnxperf.render.export.from_json` reads a `Bench` back, typed.

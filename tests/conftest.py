@@ -29,6 +29,8 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     """The noise of the developer's machine must not reach a test, nor a test the developer's cache."""
     folder = tmp_path_factory.mktemp("cache")
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    monkeypatch.setenv("XDG_DATA_HOME", str(folder / "data"))
+    monkeypatch.delenv("ONNXPERF_STORE", raising=False)
     return folder
 
 

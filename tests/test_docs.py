@@ -12,7 +12,7 @@ import pytest
 from onnxperf.cli.main import app
 
 ROOT = Path(__file__).parents[1]
-COMMANDS = ("bench", "check", "demo", "diff", "doctor", "einsum", "optimize", "profile")
+COMMANDS = ("bench", "check", "convert", "demo", "diff", "doctor", "einsum", "optimize", "profile", "runs")
 
 
 @pytest.fixture(scope="module")
@@ -53,4 +53,4 @@ def test_every_option_of_bench_is_on_its_page(capsys: pytest.CaptureFixture[str]
 def test_the_overview_says_what_every_command_is_for(capsys: pytest.CaptureFixture[str]) -> None:
     app(["--help"], result_action="return_value")
     overview = capsys.readouterr().out
-    assert all(re.search(rf"│ {command} +[A-Z]\w+ ", overview) for command in COMMANDS)
+    assert all(re.search(rf"│ {command} +[A-Z]\w+,? ", overview) for command in COMMANDS)

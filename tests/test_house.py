@@ -20,10 +20,22 @@ ROOMS: dict[str, set[str]] = {
     "runtimes": {"model", "records", "errors"},
     "measure": {"runtimes", "model", "records", "errors"},
     "contraction": {"measure", "runtimes", "model", "records", "errors"},
+    "store": {"records", "errors"},
     "analyze": {"records", "errors"},
     "render": {"records", "errors"},
     "results": {"render", "analyze", "records", "errors"},
-    "api": {"contraction", "results", "render", "analyze", "measure", "runtimes", "model", "records", "errors"},
+    "api": {
+        "contraction",
+        "store",
+        "results",
+        "render",
+        "analyze",
+        "measure",
+        "runtimes",
+        "model",
+        "records",
+        "errors",
+    },
     "cli": {"api", "render", "results", "records", "errors"},
 }
 DOORS = {"__init__", "__main__"}

@@ -9,22 +9,28 @@ if TYPE_CHECKING:
     from onnxperf.api.bench import bench
     from onnxperf.api.cached_einsums import cached_einsums
     from onnxperf.api.check import check
+    from onnxperf.api.convert import convert
     from onnxperf.api.diff import diff
     from onnxperf.api.doctor import doctor
     from onnxperf.api.einsum import einsum
     from onnxperf.api.load import load
+    from onnxperf.api.load_run import load_run
     from onnxperf.api.optimize import optimize
     from onnxperf.api.optimize_einsum import optimize_einsum
     from onnxperf.api.profile import profile
     from onnxperf.api.rewrite_einsum import rewrite_einsum
-    from onnxperf.errors import BadFeed, BadInput, BadModel, BadOption, MissingExtra, OnnxperfError
+    from onnxperf.api.runs import runs
+    from onnxperf.api.to_onnx import to_onnx
+    from onnxperf.errors import BadFeed, BadInput, BadModel, BadOption, MissingExtra, OnnxperfError, StoreError
     from onnxperf.results.bench import BenchResult
     from onnxperf.results.check import CheckResult
+    from onnxperf.results.convert import ConvertResult
     from onnxperf.results.diff import DiffResult
     from onnxperf.results.doctor import DoctorResult
     from onnxperf.results.einsum import EinsumResult, RewriteResult
     from onnxperf.results.optimize import OptimizeResult
     from onnxperf.results.profile import ProfileResult
+    from onnxperf.results.runs import RunsResult
     from onnxperf.runtimes.base import Runner
 
 __all__ = [
@@ -34,6 +40,7 @@ __all__ = [
     "BadOption",
     "BenchResult",
     "CheckResult",
+    "ConvertResult",
     "DiffResult",
     "DoctorResult",
     "EinsumResult",
@@ -43,22 +50,29 @@ __all__ = [
     "ProfileResult",
     "RewriteResult",
     "Runner",
+    "RunsResult",
+    "StoreError",
     "bench",
     "cached_einsums",
     "check",
+    "convert",
     "diff",
     "doctor",
     "einsum",
     "load",
+    "load_run",
     "optimize",
     "optimize_einsum",
     "profile",
     "rewrite_einsum",
+    "runs",
+    "to_onnx",
 ]
 
 _HOMES = {
     "BenchResult": "results.bench",
     "CheckResult": "results.check",
+    "ConvertResult": "results.convert",
     "DiffResult": "results.diff",
     "DoctorResult": "results.doctor",
     "EinsumResult": "results.einsum",
@@ -66,17 +80,22 @@ _HOMES = {
     "ProfileResult": "results.profile",
     "RewriteResult": "results.einsum",
     "Runner": "runtimes.base",
+    "RunsResult": "results.runs",
     "bench": "api.bench",
     "cached_einsums": "api.cached_einsums",
     "check": "api.check",
+    "convert": "api.convert",
     "diff": "api.diff",
     "doctor": "api.doctor",
     "einsum": "api.einsum",
     "load": "api.load",
+    "load_run": "api.load_run",
     "optimize": "api.optimize",
     "optimize_einsum": "api.optimize_einsum",
     "profile": "api.profile",
     "rewrite_einsum": "api.rewrite_einsum",
+    "runs": "api.runs",
+    "to_onnx": "api.to_onnx",
 }
 
 

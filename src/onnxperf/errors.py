@@ -6,6 +6,7 @@ OnnxperfError                 one line: what, which value, what to do
 │   ├── BadFeed               an input's name, type, rank or layout does not fit the model
 │   ├── BadOption             an option's value is unknown or contradicts another
 │   └── MissingExtra          an optional library is not installed
+├── StoreError                runs cannot be kept or read back; what was measured is not lost by it
 └── SubjectError              one subject cannot go on; the others do
     └── WorkerLost            its process died, hung or was killed
 """
@@ -49,6 +50,10 @@ class MissingExtra(BadInput):
 
     def __init__(self, library: str, extra: str) -> None:
         super().__init__(f"{library} is not installed; install it with: pip install 'onnxperf[{extra}]'")
+
+
+class StoreError(OnnxperfError):
+    """The store of runs cannot be opened, read or written."""
 
 
 class SubjectError(OnnxperfError):

@@ -205,7 +205,7 @@ def test_set_ups_of_different_launches_are_different_ones() -> None:
     times = noisy(10_000, 1)
     again = Subject(name="b", status="ok", blocks=blocks_of(times, launches=3, set_ups=6))
     assert [block.set_up for block in again.blocks[::10]] == [0, 1, 0, 1, 0, 1]
-    pairs = comparison._paired(again, Subject(name="a", status="ok", blocks=blocks_of(times, launches=1)))
+    pairs = comparison.paired(again, Subject(name="a", status="ok", blocks=blocks_of(times, launches=1)))
     # 10 rounds of a set-up are longer than a run may be (the root of 60), so each becomes two.
     assert pairs.runs.tolist() == [run for run in range(12) for _ in range((8, 2)[run % 2])]
     assert pairs.launches.tolist() == [launch for launch in range(3) for _ in range(20)]

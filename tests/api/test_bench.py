@@ -246,7 +246,7 @@ def test_progress_is_told(linear_bytes: bytes) -> None:
         ({"timeout": 0}, r"--timeout 0.*: expected more than 0 seconds"),
         ({"blocks": "many"}, r"Expected .*blocks"),
         ({"against": {"ort": double}}, r"two subjects are named 'ort'"),
-        ({"against": {"five": 5}}, r"against 'five': expected something callable, got int"),
+        ({"against": {"five": 5}}, r"expected an estimator, a model or a function, got int"),
         ({"against": {"stuck": threading.Lock().acquire}}, r"'stuck' cannot be sent to a process of its own"),
     ],
 )

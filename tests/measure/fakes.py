@@ -121,6 +121,10 @@ class FakeWorker:
         self._yard.clock.spend(warm_ns)
         return [self._yard.clock.spend(self._call_ns(name)) for _ in range(calls)]
 
+    def compute(self, subject: int) -> tuple[list[str], list[int]]:
+        self._step("compute", subject)
+        return ["Y"], [subject]
+
     def call_each(self, subject: int, calls: int) -> list[int]:
         name = self._step("call_each", subject)
         self._must_be_prepared(subject)

@@ -43,7 +43,7 @@ def _is_settled(subject: Subject) -> bool:
 def compare(subjects: Sequence[Subject], baseline: str | None, min_effect: float, seed: int = 0) -> tuple[Subject, ...]:
     """Fill in times, speedups and verdicts."""
     base = next((subject for subject in subjects if subject.name == baseline), None)
-    rivals = [s for s in subjects if base is not None and s is not base and _paired(s, base).values.size]
+    rivals = [s for s in subjects if base is not None and s is not base and paired(s, base).values.size]
     judgements = _judge(rivals, base, min_effect, seed) if base is not None else {}
     return tuple(_summarise(subject, base, judgements.get(subject.name)) for subject in subjects)
 
@@ -67,7 +67,8 @@ class _Judgement(NamedTuple):
     reason: str
 
 
-def _paired(subject: Subject, base: Subject) -> _Pairs:
+def paired(subject: Subject, base: Subject) -> _Pairs:
+    """Log-ratios of the rounds that both have."""
     theirs = {block.round: block for block in base.blocks}
     both = [(block, theirs[block.round]) for block in subject.blocks if block.round in theirs]
     return _Pairs(
@@ -86,7 +87,7 @@ def _judge(rivals: Sequence[Subject], base: Subject, min_effect: float, seed: in
     """Compare all rivals with the baseline at once, so that many of them raise no more false alarms than one."""
     alphas = [st.spend_alpha(max(1, s.looks_planned))[max(1, s.looks) - 1] for s in rivals]
     count = st.draws_needed(len(rivals), min(alphas, default=st.ALPHA))
-    pairs = [_paired(subject, base) for subject in rivals]
+    pairs = [paired(subject, base) for subject in rivals]
     draws = [pair.bootstrap(count, seed) for pair in pairs]
     levels = st.holm_levels([st.two_sided_p(each) for each in draws], alphas)
     judgements = {}

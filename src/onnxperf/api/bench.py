@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import product
+from pathlib import Path
 from typing import Any, Unpack
 
 from msgspec.structs import replace
@@ -11,6 +13,7 @@ from msgspec.structs import replace
 from onnxperf.analyze.advice import answer
 from onnxperf.analyze.comparison import baseline_of, compare, settled
 from onnxperf.api import crews as crewing
+from onnxperf.api.agreement import Tolerances, compared
 from onnxperf.api.options import (
     BenchKeywords,
     check_keywords,
@@ -19,7 +22,8 @@ from onnxperf.api.options import (
     race_options,
     session_options,
 )
-from onnxperf.errors import BadInput
+from onnxperf.api.sources import source_callables
+from onnxperf.errors import BadInput, BadOption
 from onnxperf.measure import machine as machines
 from onnxperf.measure import noise
 from onnxperf.measure.messages import Crew
@@ -33,37 +37,112 @@ _MEMORY_SHARE = 0.8
 """Part of the free memory that workers may fill together."""
 
 
+Against = Mapping[str, Any] | str | Sequence[str] | None
+
+
 def bench(
     model: crewing.Sources,
     *,
     call: str | Sequence[str] = "run",
     runtime: str | Sequence[str] = "ort",
     feeds: Mapping[str, Any] | None = None,
-    against: Mapping[str, Callable[..., Any]] | None = None,
+    against: Against = None,
     progress: Progress = lambda _done, _text: None,
     **keywords: Unpack[BenchKeywords],
 ) -> BenchResult:
     """Time a model, or race several ways of running it; Ctrl-C returns what was measured until then.
 
-    `model` is a path, bytes or a ModelProto, or a list or dict of them. `against` adds callables, which are called
-    with the feeds as positional arguments in the order of the model's inputs, each in a process of its own.
+    `model` is a path, bytes, a ModelProto or the name of a zoo model ("zoo:resnet50"), or a list or dict of them.
+    `against` adds what it was converted from (a torch module, a Keras model, the path of a saved_model, a fitted
+    estimator) or any callable, by name; for a zoo model, names of frameworks. They are called with the feeds in the
+    order of the model's inputs, each in a process of its own; one whose outputs are not the model's gets the status
+    `differs`. Where `dims` has several values for a dimension, there is a case for every combination.
     """
     check_keywords(keywords, BenchKeywords)
     machine = machines.describe_machine()
+    cells = list(_combinations(keywords.get("dims") or {}))
+    groups = list(_groups(model, against))
+    total = len(cells) * len(groups)
+    cases: list[Case] = []
+    for number, (dims, (own, sources, ranges)) in enumerate(product(cells, groups)):
+        told = progress if total == 1 else partial(_told_of_case, progress, number, total)
+        try:
+            known = {"dims": dims, "ranges": {**ranges, **(keywords.get("ranges") or {})}}
+            cases.append(_case(own, sources, (call, runtime, feeds), {**keywords, **known}, told))
+        except BadInput as error:
+            if total == 1:
+                raise
+            cases.append(Case(model=_label(own), dims=dims, status="failed", answer=str(error)))
+        if cases[-1].interrupted:
+            break
+    return BenchResult(Bench(machine=machines.after_the_race(machine), command="onnxperf.bench", cases=tuple(cases)))
+
+
+def _told_of_case(progress: Progress, number: int, total: int, done: float, text: str) -> None:
+    progress((number + done) / total, f"case {number + 1} of {total}: {text}")
+
+
+def _label(model: crewing.Sources) -> str:
+    """What a model is called that could not be opened."""
+    several = model if isinstance(model, list | tuple | Mapping) else [model]
+    return ", ".join(str(each) if isinstance(each, str | Path) else "model" for each in several)
+
+
+def _combinations(dims: Mapping[str, int | Sequence[int]]) -> Iterator[dict[str, int]]:
+    """Every combination of the values of the dimensions."""
+    values = [size if isinstance(size, list | tuple) else [size] for size in dims.values()]
+    for name, sizes in zip(dims, values, strict=True):
+        if not sizes:
+            raise BadOption(f"--dim {name}: no value given")
+    yield from (dict(zip(dims, sizes, strict=True)) for sizes in product(*values))
+
+
+def _groups(
+    model: crewing.Sources, against: Against
+) -> Iterator[tuple[crewing.Sources, Mapping[str, Any], Mapping[str, tuple[float, float]]]]:
+    """Models that race together with their sources; each framework of a zoo model has a model of its own.
+
+    A zoo model also knows the ranges of its inputs.
+    """
+    if against is None or isinstance(against, Mapping):
+        yield model, against or {}, {}
+        return
+    names = names_in(against)
+    only = model[0] if isinstance(model, list | tuple) and len(model) == 1 else model
+    if not isinstance(only, str) or not only.startswith(crewing.ZOO_PREFIX):
+        raise BadOption(f"--against {','.join(names)}: only a zoo model knows its source; give FILE.py:function")
+    from onnxperf.api.zoo import zoo_model
+
+    for name in names:
+        entry = zoo_model(only, name)
+        yield {f"{only} {name}": entry.onnx}, entry.subjects(), entry.ranges
+
+
+def _case(
+    model: crewing.Sources,
+    against: Mapping[str, Any],
+    how: tuple[str | Sequence[str], str | Sequence[str], Mapping[str, Any] | None],
+    keywords: Mapping[str, Any],
+    progress: Progress,
+) -> Case:
+    """One race."""
+    call, runtime, feeds = how
     session = with_threads(session_options(keywords))
     asked = race_options(keywords)
-    options = visible_options(asked, machine.cpu)
+    options = visible_options(asked, machines.cpu_model())
     calls = crewing.chosen_calls(names_in(runtime), names_in(call), session)
     entries = crewing.open_entries(model, input_options(keywords), feeds)
+    sources = source_callables(against, list(entries[0].feeds.arrays), options.device)
     crews = [
         *crewing.model_crews(entries, calls, session),
-        *crewing.function_crews(against or {}, entries[0].feeds, session, options),
+        *crewing.function_crews(sources, entries[0].feeds, session, options),
     ]
     crewing.check_names(crews, options.baseline)
-    end = run_race(crews, options, progress)
-    notes = (*_notes_on_entries(entries), *_notes_on_race(crews, end, asked, options))
+    end = run_race(crews, options, progress, collect=bool(sources) or len(calls) > 1)
+    differing, unlike = compared(end, entries[0].model.label, Tolerances(options.rtol, options.atol, options.match))
+    notes = (*_notes_on_entries(entries), *_notes_on_race(crews, end, asked, options), *unlike)
     case = replace(
-        judged_case(end, options),
+        with_differences(judged_case(end, options), differing),
         model=", ".join(entry.model.label for entry in entries),
         fingerprint={entry.model.label: entry.model.fingerprint for entry in entries},
         dims={name: size for entry in entries for name, size in entry.feeds.dims.items()},
@@ -71,17 +150,18 @@ def bench(
         notes=notes,
     )
     _refuse_if_nothing_ran(case)
-    return BenchResult(Bench(machine=machines.after_the_race(machine), command="onnxperf.bench", cases=(case,)))
+    return case
 
 
-def run_race(crews: Sequence[Crew], options: RaceOptions, progress: Progress) -> RaceEnd:
-    """Race crews in processes of their own until the comparison is settled."""
+def run_race(crews: Sequence[Crew], options: RaceOptions, progress: Progress, collect: bool = False) -> RaceEnd:
+    """Race crews in processes of their own until the comparison is settled; `collect` brings their outputs home."""
     tools = Tools(
         launch=partial(ProcessWorker, timeout_s=options.timeout),
         settled=partial(settled, baseline=options.baseline, min_effect=options.min_effect, seed=options.seed),
         progress=progress,
         cpus=machines.processors(),
         memory_bytes=int(machines.available_memory() * _MEMORY_SHARE),
+        collect=collect,
     )
     return race(crews, options, tools)
 
@@ -100,6 +180,17 @@ def judged_case(end: RaceEnd, options: RaceOptions) -> Case:
         answer=answer(subjects, baseline, options.min_effect, max(options.time or DEFAULT_TIME_S, measured_s)),
         subjects=subjects,
     )
+
+
+def with_differences(case: Case, differing: Mapping[str, str]) -> Case:
+    """The case with the status `differs` for the subjects named, and why."""
+    subjects = tuple(
+        replace(subject, status="differs", reason=differing[subject.name])
+        if subject.name in differing and subject.status == "ok"
+        else subject
+        for subject in case.subjects
+    )
+    return replace(case, subjects=subjects, status=_status(subjects))
 
 
 def with_threads(session: SessionOptions) -> SessionOptions:

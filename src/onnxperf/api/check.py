@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.accuracy import ATOL, RTOL, compare, compare_outputs
 from onnxperf.api import crews as crewing
+from onnxperf.api.agreement import matched
 from onnxperf.api.options import CheckKeywords, check_keywords, input_options, names_in, session_options
 from onnxperf.api.sources import as_callable
 from onnxperf.errors import BadInput, BadOption, SubjectError
@@ -37,7 +38,8 @@ def check(
 ) -> CheckResult:
     """Run two runtimes, or one and the model's source, on the same inputs and compare every output.
 
-    `against` is a fitted scikit-learn estimator or a callable of the feeds. With `nodes`, every tensor of both
+    `against` is a fitted scikit-learn estimator, a torch module, a Keras model, the path of a saved_model or a
+    callable of the feeds. With `nodes`, every tensor of both
     runtimes is compared in the order of the graph, to find the first node that differs; `save` names a folder for
     its inputs and outputs.
     """
@@ -54,7 +56,12 @@ def check(
     entries = crewing.open_entries(model, input_options(keywords), feeds)
     crews = crewing.model_crews(entries, calls, session)
     if against is not None:
-        crews += crewing.function_crews({"source": as_callable(against)}, entries[0].feeds, session, RaceOptions())
+        crews += crewing.function_crews(
+            {"source": as_callable(against, input_names=list(entries[0].feeds.arrays))},
+            entries[0].feeds,
+            session,
+            RaceOptions(),
+        )
     names = [subject.name for crew in crews for subject in crew.subjects]
     first, second = (outputs_of(crew) for crew in crews)
     record = Check(
@@ -103,8 +110,11 @@ def _everything(crew: Crew) -> dict[str, Any]:
 def _compare_all(
     first: tuple[list[str], list[Any]], second: tuple[list[str], list[Any]], rtol: float, atol: float
 ) -> tuple[Difference, ...]:
-    """By order; a source that returns fewer values than the model has outputs is compared with the first ones."""
+    """By name where a source has the names, else by order; one that returns fewer values is compared with those."""
     (names, ours), (other_names, theirs) = first, second
+    if other_names and other_names != names:
+        pairs = matched(first, second, {})
+        return compare_outputs([n for n, _, _ in pairs], [a for _, a, _ in pairs], [b for _, _, b in pairs], rtol, atol)
     count = len(ours) if other_names else min(len(ours), len(theirs))
     if len(theirs) < count:
         raise BadInput(f"one side has {len(ours)} outputs, the other {len(theirs)}; they cannot be compared")

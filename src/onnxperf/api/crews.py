@@ -21,6 +21,7 @@ from onnxperf.runtimes.base import runtime_module
 Source = str | os.PathLike[str] | bytes | onnx.ModelProto
 Sources = Source | Sequence[Source] | Mapping[str, Source]
 
+ZOO_PREFIX = "zoo:"
 _INTERPRETER_BYTES = 150 << 20
 _MODEL_COPIES = 3
 """A session may hold the file, its weights and a prepacked copy of them."""
@@ -58,14 +59,24 @@ def _needs_cast(array: Any, dtype: str) -> bool:
 def _open_models(sources: Sources) -> list[Model]:
     """Open one model or several; equal labels get a number."""
     if isinstance(sources, Mapping):
-        return [open_model(source, label) for label, source in sources.items()]
+        return [open_model(located(source), label) for label, source in sources.items()]
     several = cast("Sequence[Source]", sources if isinstance(sources, list | tuple) else [sources])
     models: list[Model] = []
     for source in several:
-        model = open_model(source)
+        place = located(source)
+        model = open_model(place, source if place is not source and isinstance(source, str) else None)
         same = sum(other.label == model.label for other in models)
-        models.append(open_model(source, f"{model.label} #{same + 1}") if same else model)
+        models.append(open_model(place, f"{model.label} #{same + 1}") if same else model)
     return models
+
+
+def located(source: Source) -> Source:
+    """Where a model is: one of the zoo is built first, if it is not there yet."""
+    if not isinstance(source, str) or not source.startswith(ZOO_PREFIX):
+        return source
+    from onnxperf.api.zoo import zoo_model
+
+    return zoo_model(source).onnx
 
 
 def chosen_calls(runtimes: Sequence[str], calls: Sequence[str], session: SessionOptions) -> dict[str, tuple[str, ...]]:

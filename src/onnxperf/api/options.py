@@ -31,7 +31,7 @@ class FeedKeywords(TypedDict, total=False):
     """How inputs are made; see InputOptions."""
 
     seed: int
-    dims: Mapping[str, int]
+    dims: Mapping[str, int | Sequence[int]]
     shapes: Mapping[str, Sequence[int]]
     ranges: Mapping[str, tuple[float, float]]
     cast: bool
@@ -85,6 +85,10 @@ class BenchKeywords(InputKeywords, total=False):
     timeout: float
     blocks: int | None
     calls: int | None
+    rtol: float
+    atol: float
+    match: Mapping[str, str | int]
+    device: str
     check_finite: bool
 
 
@@ -110,6 +114,8 @@ def race_options(keywords: Mapping[str, Any]) -> RaceOptions:
     require(options.timeout > 0, "timeout", options.timeout, "more than 0 seconds")
     require(options.blocks is None or options.blocks >= 1, "blocks", options.blocks, "at least 1")
     require(options.calls is None or options.calls >= 1, "calls", options.calls, "at least 1")
+    require(options.rtol >= 0, "rtol", options.rtol, "0 or more")
+    require(options.atol >= 0, "atol", options.atol, "0 or more")
     return options
 
 

@@ -4,31 +4,59 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from onnxperf.errors import BadOption
+from onnxperf.runtimes.frameworks.base import FrameworkModel, Live, framework_of
+from onnxperf.runtimes.frameworks.sklearn import estimator_call
+from onnxperf.runtimes.frameworks.tensorflow import KerasModel, tensorflow_model
+from onnxperf.runtimes.frameworks.torch import TorchModel
 
-_METHODS = ("predict_proba", "decision_function")
 
+def as_callable(
+    source: Any, *, call: str = "call", input_names: Sequence[str] = (), device: str = "cpu"
+) -> Callable[..., Any]:
+    """What a race can call with the arrays of a model's inputs, in their order.
 
-def as_callable(source: Any) -> Callable[..., Any]:
-    """An estimator predicts labels and, where it can, probabilities or scores; anything else is called as it is."""
-    if hasattr(source, "predict"):
-        scores = next((name for name in _METHODS if hasattr(source, name)), None)
-
-        def predict(*inputs: Any) -> Any:
-            labels = source.predict(*inputs)
-            return labels if scores is None else [labels, getattr(source, scores)(*inputs)]
-
-        return predict
-    if hasattr(source, "transform"):
-        return source.transform  # type: ignore[no-any-return]
+    An estimator predicts labels and, where it can, probabilities or scores. A torch module, a Keras model and the
+    path of a saved_model become a FrameworkModel, which `bind` turns into one inference on tensors; `call` is one of
+    `call_styles(source)`, and `input_names` lets inputs find their parameters by name. Anything else is called as it
+    is, wherever it runs.
+    """
+    framework = framework_of(source)
+    if isinstance(source, FrameworkModel):
+        return source.told(input_names, device)
+    if framework in ("torch", "tensorflow"):
+        options: dict[str, Any] = {"call": call, "input_names": tuple(input_names), "device": device}
+        return TorchModel(Live(source), **options) if framework == "torch" else tensorflow_model(source, **options)
+    if call != "call":
+        raise BadOption(f"call {call!r}: only models of Keras have a choice, not {type(source).__name__}")
+    if isinstance(source, str | os.PathLike):
+        raise BadOption(f"--against: {os.fspath(source)!r} is no folder of a TensorFlow saved_model")
+    if hasattr(source, "predict") or hasattr(source, "transform"):
+        return estimator_call(source)
     if not callable(source):
-        raise BadOption(f"--against: expected an estimator or a function, got {type(source).__name__}")
+        raise BadOption(f"--against: expected an estimator, a model or a function, got {type(source).__name__}")
     return source  # type: ignore[no-any-return]
+
+
+def source_callables(
+    sources: Mapping[str, Any], input_names: Sequence[str] = (), device: str = "cpu"
+) -> dict[str, Callable[..., Any]]:
+    """Several sources at once, by the names of the subjects that they will be."""
+    return {name: as_callable(source, input_names=input_names, device=device) for name, source in sources.items()}
+
+
+def call_styles(source: Any) -> tuple[str, ...]:
+    """The ways in which the framework of a source calls it; the first is the default."""
+    if isinstance(source, FrameworkModel):
+        return (source.call,)
+    is_keras = framework_of(source) == "tensorflow" and hasattr(source, "predict_on_batch")
+    return KerasModel.calls if is_keras else ("call",)
 
 
 def load_source(text: str) -> Any:

@@ -7,7 +7,7 @@ import sys
 
 from msgspec.structs import replace
 
-from onnxperf.cli.options import InputFlags, RaceFlags, SessionFlags
+from onnxperf.cli.options import AgainstFlags, InputFlags, RaceFlags, SessionFlags
 from onnxperf.cli.output import OutputFlags, exit_code, make_console, make_progress
 
 
@@ -18,6 +18,7 @@ def bench(
     inputs: InputFlags = InputFlags(),
     session: SessionFlags = SessionFlags(),
     race: RaceFlags = RaceFlags(),
+    against: AgainstFlags = AgainstFlags(),
     output: OutputFlags = OutputFlags(),
 ) -> int:
     """Time models, and race the ways of running them.
@@ -34,10 +35,14 @@ def bench(
 
         onnxperf bench model.onnx --runtime ort,reference --json result.json
 
+        onnxperf bench model.onnx --against train.py:make_model --dim batch=1,2,4,8
+
+        onnxperf bench zoo:tiny-bert --against torch --dim batch=1,4 --dim seq=10,50
+
     Parameters
     ----------
     models
-        ONNX files.
+        ONNX files, or zoo:NAME: resnet50, bert-base, tiny-resnet, tiny-bert, tiny-linear.
     call
         Ways of calling onnxruntime, separated by commas, or all: run, run-c, ort-values, io-binding,
         io-binding-fixed, io-binding-inplace.
@@ -55,10 +60,12 @@ def bench(
             call=call,
             runtime=runtime,
             feeds=inputs.feeds(),
+            against=against.sources(),
             progress=progress,
             **inputs.keywords(),
             **session.keywords(),
             **race.keywords(),
+            **against.keywords(),
         )
     result = BenchResult(replace(result.record, command=shlex.join(["onnxperf", *sys.argv[1:]])))
     console = make_console(stderr=output.to_stdout)
@@ -66,5 +73,6 @@ def bench(
         console.print(result.answer, markup=False, soft_wrap=True)
     else:
         print_bench(result.record, console)
+    output.keep(result.record, "bench")
     output.write(result)
     return exit_code(result)

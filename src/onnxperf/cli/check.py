@@ -6,9 +6,8 @@ from dataclasses import asdict, dataclass
 
 from cyclopts import Group, Parameter
 
-from onnxperf.cli.doctor import JsonOutput
 from onnxperf.cli.options import InputFlags, SessionFlags, Switch
-from onnxperf.cli.output import PARTIAL, make_console, write_text
+from onnxperf.cli.output import PARTIAL, JsonKeep, make_console, write_text
 
 
 @Parameter(name="*", group=Group("Comparison", sort_key=0))
@@ -35,7 +34,7 @@ def check(
     comparison: ComparisonFlags = ComparisonFlags(),
     inputs: InputFlags = InputFlags(),
     session: SessionFlags = SessionFlags(),
-    output: JsonOutput = JsonOutput(),
+    output: JsonKeep = JsonKeep(),
 ) -> int:
     """Compare the results of two runtimes, or of a model and its source.
 
@@ -76,6 +75,7 @@ def check(
         console.print(sentence(result.record), markup=False, soft_wrap=True)
     else:
         print_check(result.record, console)
+    output.keep(result.record, "check")
     if output.json is not None:
         write_text(output.json, result.to_json())
     return 0 if result.equal else PARTIAL

@@ -92,6 +92,7 @@ def diff(
         console.print(result.answer, markup=False, soft_wrap=True)
     else:
         print_diff(result.record, console, min_share=share)
+    output.keep(result.record, "diff")
     output.write(result, options.table)
     race = result.record.race
     if result.record.base.interrupted or (race is not None and race.interrupted):

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from cyclopts import Group, Parameter
 
-from onnxperf.cli.options import INPUTS, OUTPUT, CommonFlags, InputFlags, Several, Switch, whole
+from onnxperf.cli.options import INPUTS, OUTPUT, InputFlags, KeepFlags, Several, Switch, whole
 from onnxperf.cli.output import make_console, make_progress, write_text
 from onnxperf.errors import BadOption
 
@@ -52,7 +52,7 @@ class SearchFlags:
 
 @Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True)
-class EinsumOutput(CommonFlags):
+class EinsumOutput(KeepFlags):
     """Files to write."""
 
     output: Annotated[str | None, Parameter(name=["--output", "-o"])] = None
@@ -175,6 +175,7 @@ def _show(result: Any, show: Any, output: EinsumOutput) -> None:
         console.print(result.answer, markup=False, soft_wrap=True)
     else:
         show(result.record, console)
+    output.keep(result.record, "einsum")
     if output.json is not None:
         write_text(output.json, result.to_json())
 

@@ -11,6 +11,7 @@ from cyclopts import App, CycloptsError
 
 from onnxperf.cli.bench import bench
 from onnxperf.cli.check import check
+from onnxperf.cli.convert import convert
 from onnxperf.cli.demo import demo
 from onnxperf.cli.diff import diff
 from onnxperf.cli.doctor import doctor
@@ -18,6 +19,7 @@ from onnxperf.cli.einsum import einsum
 from onnxperf.cli.optimize import optimize
 from onnxperf.cli.output import BAD_INPUT, INTERRUPTED, PARTIAL
 from onnxperf.cli.profile import profile
+from onnxperf.cli.runs import runs
 from onnxperf.errors import OnnxperfError
 
 app = App(
@@ -26,7 +28,7 @@ app = App(
     version=lambda: version("onnxperf"),
 )
 # Their modules are light: what they call is imported when they run.
-for _command in (bench, check, demo, diff, doctor, einsum, optimize, profile):
+for _command in (bench, check, convert, demo, diff, doctor, einsum, optimize, profile, runs):
     app.command(_command)
 
 

@@ -13,7 +13,7 @@ from onnxperf.errors import BadOption
 INPUTS = Group("Inputs", sort_key=1)
 SESSION = Group("Session", sort_key=2)
 RACE = Group("Race", sort_key=3)
-OUTPUT = Group("Output", sort_key=4)
+OUTPUT = Group("Output", sort_key=5)
 
 T = TypeVar("T")
 Several = Annotated[list[str], Parameter(negative=(), show_default=False)]
@@ -26,7 +26,8 @@ class InputFlags:
     """Where the inputs come from."""
 
     dim: Several = field(default_factory=list)
-    """Size of a free dimension: batch=8 by its name, X.0=8 by input and axis. May be repeated."""
+    """Size of a free dimension: batch=8 by its name, X.0=8 by input and axis. May be repeated; bench takes several
+    values, batch=1,2,4, and runs every combination."""
     shape: Several = field(default_factory=list)
     """Shape of an input: X=1000x10. May be repeated."""
     input: Several = field(default_factory=list)
@@ -41,7 +42,7 @@ class InputFlags:
     def keywords(self) -> dict[str, Any]:
         """The keywords of the Python functions."""
         return {
-            "dims": pairs("dim", self.dim, whole),
+            "dims": pairs("dim", self.dim, _sizes),
             "shapes": pairs("shape", self.shape, lambda text: tuple(whole(size) for size in text.split("x") if size)),
             "ranges": pairs("range", self.range, _bounds),
             "seed": self.seed,
@@ -120,6 +121,49 @@ class RaceFlags:
         }
 
 
+@Parameter(name="*", group=Group("Against", sort_key=4))
+@dataclass(frozen=True)
+class AgainstFlags:
+    """What a model is raced against, and what counts as the same result."""
+
+    against: Several = field(default_factory=list)
+    """A function that returns the source (torch module, Keras model, saved_model path, estimator, callable), as
+    [NAME=]FILE.py:function or module:function; for a zoo model torch, tensorflow or sklearn. May be repeated."""
+    rtol: float = 1e-3
+    """Relative tolerance of outputs."""
+    atol: float = 1e-5
+    """Absolute tolerance of outputs."""
+    match: Several = field(default_factory=list)
+    """Which output of the source belongs to one of the model: pooled_output=0. May be repeated."""
+    device: str = "cpu"
+    """Where torch and TensorFlow run: cpu, cuda."""
+
+    def keywords(self) -> dict[str, Any]:
+        """The keywords of the Python functions."""
+        return {
+            "rtol": self.rtol,
+            "atol": self.atol,
+            "match": pairs("match", self.match, place),
+            "device": self.device,
+        }
+
+    def sources(self) -> dict[str, Any] | list[str] | None:
+        """The sources by name, or the frameworks of a zoo model."""
+        named = [text for text in self.against if ":" in text]
+        if not named:
+            return [name for text in self.against for name in text.split(",")] or None
+        if len(named) < len(self.against):
+            raise BadOption("--against: give either functions or frameworks of a zoo model, not both")
+        from onnxperf.api.sources import load_source
+
+        found = {}
+        for text in named:
+            name, equals, place_of = text.partition("=")
+            spelled = place_of if equals else text
+            found[name if equals else spelled.rpartition(":")[2]] = load_source(spelled)
+        return found
+
+
 @Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True)
 class CommonFlags:
@@ -129,6 +173,23 @@ class CommonFlags:
     """Print only the answer."""
     debug: Switch = False
     """Show the traceback of an error."""
+
+
+@Parameter(name="*", group=OUTPUT)
+@dataclass(frozen=True)
+class KeepFlags(CommonFlags):
+    """Whether and where a run is kept."""
+
+    store: str | None = None
+    """File or URL of the store that keeps the run; ONNXPERF_STORE, or a file in the user's data directory."""
+    no_store: Switch = False
+    """Do not keep the run."""
+
+    def keep(self, record: Any, kind: str) -> None:
+        """Keep what was measured; a store that fails is only warned about."""
+        from onnxperf.api.runs import keep
+
+        keep(record, kind, store=False if self.no_store else self.store)
 
 
 def pairs(option: str, texts: Sequence[str], convert: Callable[[str], T]) -> dict[str, T]:
@@ -152,6 +213,17 @@ def whole(text: str) -> int:
     if not text.isascii() or not text.isdigit():
         raise ValueError(f"{text!r} is no whole number")
     return int(text)
+
+
+def _sizes(text: str) -> Any:
+    """One size, or several separated by commas."""
+    sizes = [whole(size) for size in text.split(",")]
+    return sizes if len(sizes) > 1 else sizes[0]
+
+
+def place(text: str) -> str | int:
+    """A name, or the number of a place."""
+    return int(text) if text.isascii() and text.isdigit() else text
 
 
 def part(text: str, option: str = "min-effect") -> float:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from onnxperf.cli.options import OUTPUT, CommonFlags
+from onnxperf.cli.options import OUTPUT, KeepFlags
 from onnxperf.errors import BadOption
 
 PARTIAL = 1
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True)
-class OutputFlags(CommonFlags):
+class OutputFlags(KeepFlags):
     """Files to write; `-` is standard output, and then nothing else is printed there."""
 
     json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None
@@ -69,6 +69,15 @@ class OutputFlags(CommonFlags):
     def to_stdout(self) -> bool:
         """Whether standard output belongs to another program."""
         return "-" in (self.json, self.csv, self.markdown)
+
+
+@Parameter(name="*", group=OUTPUT)
+@dataclass(frozen=True)
+class JsonKeep(KeepFlags):
+    """Where the record goes."""
+
+    json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None
+    """Write the record as JSON; - is standard output, and then nothing else is printed there."""
 
 
 def make_console(stderr: bool = False) -> Console:

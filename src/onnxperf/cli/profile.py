@@ -84,6 +84,7 @@ def profile(
         console.print(result.answer, markup=False, soft_wrap=True)
     else:
         print_profile(result.record, console, top=options.top)
+    output.keep(result.record, "profile")
     output.write(result, options.table)
     if options.trace_out is not None:
         result.save_trace(options.trace_out)

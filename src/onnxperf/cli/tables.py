@@ -7,7 +7,7 @@ from typing import Annotated, Protocol
 
 from cyclopts import Parameter
 
-from onnxperf.cli.options import OUTPUT, CommonFlags
+from onnxperf.cli.options import OUTPUT, KeepFlags
 from onnxperf.cli.output import write_text
 from onnxperf.errors import BadOption
 
@@ -24,7 +24,7 @@ class Savable(Protocol):
 
 @Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True)
-class TableFlags(CommonFlags):
+class TableFlags(KeepFlags):
     """Files to write."""
 
     json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None

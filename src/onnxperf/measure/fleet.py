@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -37,6 +38,8 @@ class Lane:
     first_call_ns: list[int] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)
     each_ns: list[int] = field(default_factory=list)
+    outputs: tuple[list[str], Any] | None = None
+    """Names and values of what its first call of all returned, where that was asked for."""
     conditions: dict[str, Scalar] = field(default_factory=dict)
     status: Status = "ok"
     reason: str = ""
@@ -82,12 +85,20 @@ class Lane:
 class Fleet:
     """All workers of a race; use as a context manager, so that none outlives it."""
 
-    def __init__(self, lanes: Sequence[Lane], launch: Launch, warmup_ns: int, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        lanes: Sequence[Lane],
+        launch: Launch,
+        warmup_ns: int,
+        tell: Callable[[str], None],
+        collect: bool = False,
+    ) -> None:
         self.lanes = list(lanes)
         self._crews = list({id(lane.crew): lane.crew for lane in lanes}.values())
         self._launch = launch
         self._warmup_ns = warmup_ns
         self._tell = tell
+        self._collect = collect
         self._workers: dict[int, Worker] = {}
 
     def __enter__(self) -> Fleet:
@@ -197,6 +208,8 @@ class Fleet:
         prepared = worker.prepare(lane.seat)
         lane.first_call_ns.append(prepared.first_call_ns)
         lane.conditions.update(prepared.conditions)
+        if self._collect and lane.outputs is None:
+            lane.outputs = worker.compute(lane.seat)
         lane.call_ns = worker.warm_up(lane.seat, self._warmup_ns)
 
     def _prepare_again(self, lane: Lane, worker: Worker) -> None:

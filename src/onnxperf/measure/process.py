@@ -53,6 +53,9 @@ class Worker(Protocol):
     def time_each(self, subject: int, calls: int, warm_ns: int) -> list[int]:
         """Time calls one by one."""
 
+    def compute(self, subject: int) -> tuple[list[str], Any]:
+        """Call a subject; returns the names of its values, where they have any, and the values."""
+
     def move_to(self, cpus: tuple[int, ...]) -> None:
         """Use these processors from now on."""
 

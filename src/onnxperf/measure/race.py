@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 from msgspec import Struct
 
@@ -31,6 +32,8 @@ class Tools(Struct, frozen=True, kw_only=True):
     """Processors that this process may use; empty where workers cannot be bound to some of them."""
     memory_bytes: int | None = None
     """What all workers together may hold; None means that all fit."""
+    collect: bool = False
+    """Also bring home what every subject returns."""
 
 
 class RaceEnd(Struct, frozen=True, kw_only=True):
@@ -39,6 +42,8 @@ class RaceEnd(Struct, frozen=True, kw_only=True):
     subjects: tuple[Subject, ...]
     batches: int
     interrupted: bool
+    outputs: tuple[tuple[list[str], Any] | None, ...] = ()
+    """What every subject returned, where that was asked for and it got so far."""
 
 
 def race(crews: Sequence[Crew], options: RaceOptions, tools: Tools) -> RaceEnd:
@@ -56,6 +61,7 @@ def race(crews: Sequence[Crew], options: RaceOptions, tools: Tools) -> RaceEnd:
         subjects=tuple(lane.record() for lane in lanes),
         batches=len(batches),
         interrupted=interrupted,
+        outputs=tuple(lane.outputs for lane in lanes),
     )
 
 
@@ -78,7 +84,7 @@ def _race_batch(lanes: Sequence[Lane], first_round: int, options: RaceOptions, t
     def tell(text: str) -> None:
         tools.progress(done / planned if planned else 0.0, text)
 
-    with Fleet(lanes, tools.launch, int(options.warmup * 1e9), tell) as fleet:
+    with Fleet(lanes, tools.launch, int(options.warmup * 1e9), tell, tools.collect) as fleet:
         begin = tools.clock()
         fleet.start()
         if not fleet.alive():

@@ -30,6 +30,7 @@ from onnxperf.measure.messages import (
 )
 from onnxperf.records import Recording, Scalar
 from onnxperf.runtimes.base import Session, runtime_module
+from onnxperf.runtimes.frameworks.base import FrameworkModel, to_numpy
 
 _PR_SET_PDEATHSIG = 1
 
@@ -107,8 +108,12 @@ class Host:
             values = self._session.intermediates(self._feeds)
             return messages.Computed(list(values), messages.pack_value(list(values.values())))
         outputs = self._calls[index]()
-        names = [] if self._session is None else list(self._session.output_names)
-        return messages.Computed(names, messages.pack_value(outputs))
+        if self._session is not None:
+            return messages.Computed(list(self._session.output_names), messages.pack_value(outputs))
+        arrays = to_numpy(outputs)
+        if isinstance(arrays, dict):
+            return messages.Computed(list(arrays), messages.pack_value(list(arrays.values())))
+        return messages.Computed([], messages.pack_value(arrays))
 
     def _end_recording(self) -> str:
         from onnxperf.runtimes.ort import OrtSession
@@ -163,6 +168,8 @@ def _revive(subject: FunctionSubject, arguments: list[Any]) -> tuple[Callable[[]
         sklearn = importlib.import_module("sklearn")
         sklearn.set_config(assume_finite=not subject.check_finite)
         conditions = {"scikit-learn": sklearn.__version__, "assume_finite": not subject.check_finite}
+    if isinstance(function, FrameworkModel):  # turns its inputs into tensors once, not in every call
+        return function.bind(*arguments), {"framework": function.framework, **function.conditions()}
     return (partial(function, *arguments) if arguments else function), conditions
 
 

@@ -1,6 +1,7 @@
 """Frozen records that pass between the rooms; every field says its unit, and the exported ones are versioned."""
 
 from onnxperf.records.check import Check, Difference, NodeDifference
+from onnxperf.records.convert import Conversion
 from onnxperf.records.einsum import EinsumPlan, OrderTime, Rewrite, RewrittenSite
 from onnxperf.records.graph import Graph, GraphNode
 from onnxperf.records.options import InputOptions, OptLevel, RaceOptions, Recording, SessionOptions, Signature
@@ -48,6 +49,7 @@ __all__ = [
     "Case",
     "Check",
     "Coded",
+    "Conversion",
     "Diff",
     "DiffRow",
     "Difference",

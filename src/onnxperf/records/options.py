@@ -69,6 +69,14 @@ class RaceOptions(Struct, frozen=True, kw_only=True):
     """Calls per block, fixed by hand."""
     seed: int = 0
     """Seed of the order of the subjects and of the bootstrap."""
+    rtol: float = 1e-3
+    """Relative tolerance when the outputs of a model and its source are compared."""
+    atol: float = 1e-5
+    """Absolute tolerance."""
+    match: dict[str, str | int] = {}
+    """Output of the model -> name or place of the source's output; by name, else by order, unless given."""
+    device: str = "cpu"
+    """Where torch and TensorFlow run: cpu, cuda."""
     check_finite: bool = False
     """Let scikit-learn check its inputs for NaN and infinity, as it does by default."""
 
@@ -77,7 +85,9 @@ class Signature(Struct, frozen=True, kw_only=True):
     """One input or output as a model declares it."""
 
     name: str
+    """Its name in the graph."""
     kind: Literal["tensor", "sequence", "map", "optional", "sparse"] = "tensor"
+    """What kind of value it is."""
     dtype: str = "float32"
     """Numpy's name of the element type (ml_dtypes' for bfloat16, float8… and int4), or "string"."""
     shape: tuple[int | str | None, ...] | None = None

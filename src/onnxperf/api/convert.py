@@ -1,0 +1,391 @@
+"""`onnxperf.convert`: a model of another framework as an ONNX model, checked against what it was made from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+
+from onnxperf.analyze.accuracy import ATOL, RTOL, compare_outputs
+from onnxperf.api import crews as crewing
+from onnxperf.api.check import outputs_of
+from onnxperf.api.options import input_options, require
+from onnxperf.api.samples import caller_of, matched, named_sample, resized
+from onnxperf.errors import BadInput, BadOption
+from onnxperf.measure.machine import usable_cores
+from onnxperf.model import convert as converting
+from onnxperf.model import interface
+from onnxperf.model.generate import Array
+from onnxperf.model.graph import all_nodes
+from onnxperf.model.inputs import make_feeds
+from onnxperf.model.load import open_model
+from onnxperf.records import Check, Difference, InputOptions, SessionOptions
+from onnxperf.records.convert import Conversion
+from onnxperf.results.convert import ConvertResult
+
+BATCH = "batch"
+TIMEOUT_S = 600.0
+
+Axes = dict[interface.Axis, str]
+_OURS = frozenset({"rtol", "atol", "timeout", *InputOptions.__struct_fields__})
+
+
+def convert(
+    model: Any,
+    sample: Any = None,
+    *,
+    opset: int | None = None,
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+    dynamic: Mapping[str, str] | None = None,
+    check: bool = True,
+    **keywords: Any,
+) -> ConvertResult:
+    """Convert a model, name its dimensions, and compare it with its source on the sample and on a second size.
+
+    `model` is a fitted scikit-learn estimator, a torch module, a Keras model or the folder of a saved_model;
+    `sample` an array, several in a tuple, or a dictionary of them. `dynamic` names free dimensions:
+    {"ids.0": "batch", "ids.1": "seq"}; without it the first axis is "batch", and {} fixes all sizes. `rtol`, `atol`,
+    `timeout`, `seed`, `dims`, `shapes` and `ranges` are ours; other keywords go to the converter of the framework,
+    such as `options` and `black_op` of skl2onnx.
+    """
+    settings = _Settings.of(keywords, opset)
+    framework = converting.framework_of(model)
+    arrays = None if framework == "saved_model" else named_sample(framework, model, sample, settings.inputs)
+    wanted = _Dynamic(dynamic, tuple(input_names or ()))
+    draft = _drafted(framework, model, arrays, wanted, settings)
+    draft.rename(input_names, output_names)
+    if arrays is None and sample is not None:
+        arrays = named_sample(framework, model, sample, settings.inputs, draft.inputs)
+    given = None if arrays is None else {draft.links.get(name, name): array for name, array in arrays.items()}
+    axes = wanted.names(draft.proto, given, draft.links)
+    feeds, told = _settled(draft.proto, axes, given, settings, wanted.is_static)
+    job = _Job(
+        proto=draft.proto,
+        label=_label(model),
+        feeds=feeds,
+        axes={} if wanted.is_static else axes,
+        settings=settings,
+        call=caller_of(framework, model, draft.links, draft.keys) if check else None,
+        may_fix=dynamic is None and framework == "torch",
+    )
+    checks, found = _examine(job)
+    versions = converting.versions_of(framework)
+    interface.stamp(draft.proto, _origin(framework, model, versions))
+    return _result(job, framework, versions, checks, [*draft.notes, *told, *found])
+
+
+@dataclass(eq=False)
+class _Draft:
+    """What the converter made, and how its names relate to those of the source."""
+
+    proto: onnx.ModelProto
+    links: dict[str, str]
+    """Inputs of the model by those of the source; empty where both are the same."""
+    keys: list[str]
+    """Outputs as the converter named them."""
+    notes: list[str]
+
+    @property
+    def inputs(self) -> list[str]:
+        return [value.name for value in self.proto.graph.input]
+
+    def rename(self, inputs: Sequence[str] | None, outputs: Sequence[str] | None) -> None:
+        """Give inputs and outputs the names that were asked for."""
+        if inputs is not None:
+            old = self.inputs
+            interface.rename_inputs(self.proto, inputs)
+            new = dict(zip(old, inputs, strict=True))
+            links = self.links or {name: name for name in old}
+            self.links = {source: new[name] for source, name in links.items()}
+        if outputs is not None:
+            interface.rename_outputs(self.proto, outputs)
+
+
+def _drafted(
+    framework: converting.Framework,
+    model: Any,
+    arrays: dict[str, Array] | None,
+    wanted: _Dynamic,
+    settings: _Settings,
+) -> _Draft:
+    free = wanted.asked_of_torch(arrays) if framework == "torch" and arrays else {}
+    request = converting.Request(
+        sample=_large_enough(arrays, free),
+        opset=settings.opset,
+        free=frozenset(free),
+        options=settings.options,
+        timeout=settings.timeout,
+    )
+    proto = converting.export(framework, model, request)
+    interface.tidy(proto)
+    links = matched(list(arrays), proto) if arrays is not None else {}
+    left = interface.free_axes(proto.graph.input)
+    fixed = [
+        f"{links[name]}.{axis}" for name, axis in free if (links.get(name, ""), axis) not in left and name in links
+    ]
+    notes = [f"{place} is fixed: torch found that the module needs this size" for place in fixed]
+    keys = [value.name for value in proto.graph.output]
+    return _Draft(proto, links, keys, [*_opset_notes(proto, settings.opset), *notes])
+
+
+# ---------------------------------------------------------------- settings
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """The keywords, sorted."""
+
+    rtol: float
+    atol: float
+    timeout: float
+    opset: int | None
+    inputs: InputOptions
+    options: dict[str, Any]
+
+    @classmethod
+    def of(cls, keywords: Mapping[str, Any], opset: int | None) -> _Settings:
+        rtol, atol = float(keywords.get("rtol", RTOL)), float(keywords.get("atol", ATOL))
+        timeout = float(keywords.get("timeout", TIMEOUT_S))
+        require(rtol >= 0, "rtol", rtol, "0 or more")
+        require(atol >= 0, "atol", atol, "0 or more")
+        require(timeout > 0, "timeout", timeout, "more than 0 seconds")
+        require(opset is None or opset >= 1, "opset", opset, "at least 1")
+        return cls(
+            rtol=rtol,
+            atol=atol,
+            timeout=timeout,
+            opset=opset,
+            inputs=input_options(keywords),
+            options={name: value for name, value in keywords.items() if name not in _OURS},
+        )
+
+
+@dataclass(frozen=True)
+class _Dynamic:
+    """Names that were asked for dimensions, as "input.axis", and the names that inputs are to get."""
+
+    asked: Mapping[str, str] | None
+    input_names: tuple[str, ...]
+
+    @property
+    def is_static(self) -> bool:
+        return self.asked is not None and not self.asked
+
+    def asked_of_torch(self, arrays: Mapping[str, Array]) -> Axes:
+        """Axes that torch must leave free; of the first axes those that are as long as that of the first input."""
+        if self.asked is not None:
+            known = {name: name for name in arrays} | dict(zip(self.input_names, arrays, strict=False))
+            return self._resolved(known, {name: array.ndim for name, array in arrays.items()})
+        length = next(iter(arrays.values())).shape[:1]
+        return {(name, 0): BATCH for name, array in arrays.items() if array.ndim and array.shape[:1] == length}
+
+    def names(self, proto: onnx.ModelProto, feeds: Mapping[str, Array] | None, links: Mapping[str, str]) -> Axes:
+        """The name of every free axis of the inputs of a model."""
+        inputs = {value.name: len(value.type.tensor_type.shape.dim) for value in proto.graph.input}
+        known = {**links, **{name: name for name in inputs}}
+        asked = self._resolved(known, inputs)
+        free = interface.free_axes(proto.graph.input)
+        for (value, axis), name in asked.items():
+            if (value, axis) not in free:
+                raise BadInput(f"--dynamic {value}.{axis}={name}: the source fixes the size of this axis")
+        return {place: asked.get(place) or _default_name(place, feeds) for place in free}
+
+    def _resolved(self, known: Mapping[str, str], ranks: Mapping[str, int]) -> Axes:
+        found: Axes = {}
+        for key, name in (self.asked or {}).items():
+            value, _, axis = key.rpartition(".")
+            if value not in known:
+                raise BadOption.unknown("input in --dynamic", value or key, known)
+            if not axis.isascii() or not axis.isdigit() or int(axis) >= ranks[known[value]]:
+                raise BadOption(f"--dynamic {key}={name}: {value} has the axes 0 to {ranks[known[value]] - 1}")
+            if not name.isidentifier():
+                raise BadOption(f"--dynamic {key}={name}: {name!r} is no name for a dimension, such as batch")
+            found[known[value], int(axis)] = name
+        return found
+
+
+def _default_name(place: interface.Axis, feeds: Mapping[str, Array] | None) -> str:
+    """Batch for first axes of one length; for others, the words that --dim takes."""
+    value, axis = place
+    lengths = {name: array.shape[:1] for name, array in (feeds or {}).items()}
+    is_batch = axis == 0 and (value not in lengths or lengths[value] == next(iter(lengths.values())))
+    return BATCH if is_batch else f"{value}.{axis}"
+
+
+def _large_enough(arrays: dict[str, Array] | None, axes: Axes) -> dict[str, Array] | None:
+    """A sample for torch, which takes a size of 1 for a constant."""
+    if arrays is None:
+        return None
+    sizes = {dim: arrays[name].shape[axis] for (name, axis), dim in axes.items()}
+    return resized(arrays, axes, {dim: 2 for dim, size in sizes.items() if size == 1})
+
+
+# ---------------------------------------------------------------- names
+
+
+def _opset_notes(proto: onnx.ModelProto, asked: int | None) -> list[str]:
+    got = interface.opset_of(proto)
+    if asked is None or got in (0, asked):
+        return []
+    if got > asked:
+        raise BadInput(f"--opset {asked}: the converter cannot write this model below opset {got}")
+    return [f"the model uses opset {got}, not {asked}: the converter chose the older one"]
+
+
+def _settled(
+    proto: onnx.ModelProto, axes: Axes, feeds: dict[str, Array] | None, settings: _Settings, static: bool
+) -> tuple[dict[str, Array], tuple[str, ...]]:
+    """Inputs for the model, made where none were given; its free axes get their names, or sizes if all are fixed."""
+    interface.name_input_axes(proto, axes, {})
+    complete = feeds is not None and len(feeds) == len(proto.graph.input)
+    made = make_feeds(open_model(proto), InputOptions() if complete else settings.inputs, feeds)
+    if static:
+        interface.name_input_axes(proto, {}, {name: array.shape for name, array in made.arrays.items()})
+    return made.arrays, () if complete else made.notes
+
+
+def _label(model: Any) -> str:
+    return Path(model).name if isinstance(model, str | os.PathLike) else type(model).__name__
+
+
+def _origin(framework: converting.Framework, model: Any, versions: Mapping[str, str]) -> dict[str, str]:
+    """Where the model came from; a path says only its last part."""
+    is_path = isinstance(model, str | os.PathLike)
+    source = Path(model).name if is_path else f"{type(model).__module__}.{type(model).__qualname__}"
+    return {
+        "onnxperf.framework": framework,
+        "onnxperf.source": source,
+        "onnxperf.versions": ", ".join(f"{name} {number}" for name, number in versions.items()),
+        "onnxperf.version": version("onnxperf"),
+    }
+
+
+# ---------------------------------------------------------------- checking
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """A converted model, and what is needed to examine it."""
+
+    proto: onnx.ModelProto
+    label: str
+    feeds: dict[str, Array]
+    axes: Axes
+    settings: _Settings
+    call: Any
+    may_fix: bool
+    """Whether free dimensions that the source turns out not to have may be fixed."""
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        return {dim: self.feeds[name].shape[axis] for (name, axis), dim in self.axes.items()}
+
+    @property
+    def other_sizes(self) -> dict[str, int]:
+        # Different steps, so that an axis of an output shows which dimension it follows.
+        return {dim: size + 1 + index for index, (dim, size) in enumerate(self.sizes.items())}
+
+    def run(self, feeds: Mapping[str, Array]) -> tuple[list[str], list[Any]]:
+        """What onnxruntime computes."""
+        model = open_model(self.proto, self.label)
+        entry = crewing.Entry(model, make_feeds(model, InputOptions(), feeds), {})
+        session = SessionOptions(threads=usable_cores())
+        return outputs_of(crewing.model_crews([entry], {"ort": ("run",)}, session)[0])
+
+    def compared(
+        self, names: Sequence[str], ours: Sequence[Any], theirs: Sequence[Any], sizes: Mapping[str, int]
+    ) -> Check:
+        count = min(len(ours), len(theirs))
+        if not count:
+            raise BadInput("the source returns nothing that could be compared with the converted model")
+        tolerances = self.settings.rtol, self.settings.atol
+        return self.check(compare_outputs(names[:count], ours[:count], theirs[:count], *tolerances), sizes)
+
+    def check(self, outputs: Sequence[Difference], sizes: Mapping[str, int]) -> Check:
+        told = ", ".join(f"{name}={size}" for name, size in sizes.items())
+        return Check(
+            model=f"{self.label} ({told})" if told else self.label,
+            first="ort",
+            second="source",
+            rtol=self.settings.rtol,
+            atol=self.settings.atol,
+            outputs=tuple(outputs),
+        )
+
+
+def _examine(job: _Job) -> tuple[list[Check], list[str]]:
+    """Run the model and its source on the sample and on other sizes; outputs get the names of their dimensions."""
+    names, ours = job.run(job.feeds)
+    checks = []
+    if job.call is not None:
+        checks.append(job.compared(names, ours, _source_outputs(job, job.feeds), job.sizes))
+    if not job.axes or 0 in job.sizes.values():
+        interface.drop_foreign_symbols(job.proto, job.sizes)
+        return checks, []
+    other = resized(job.feeds, job.axes, job.other_sizes)
+    told = ", ".join(f"{name}={size}" for name, size in job.other_sizes.items())
+    try:
+        theirs = None if job.call is None else _source_outputs(job, other)
+    except BadInput as error:
+        return checks, [_without_other_sizes(job, f"{told}: {error}")]
+    try:
+        _, others = job.run(other)
+    except BadInput as error:
+        interface.drop_foreign_symbols(job.proto, job.sizes)
+        lost = Difference(name=names[0], equal=False, reason=f"onnxruntime failed: {error}")
+        return [*checks, job.check([lost], job.other_sizes)], []
+    shapes = [
+        {n: v.shape for n, v in zip(names, run, strict=True) if isinstance(v, np.ndarray)} for run in (ours, others)
+    ]
+    interface.name_output_axes(job.proto, (job.sizes, job.other_sizes), shapes)
+    interface.drop_foreign_symbols(job.proto, job.sizes)
+    if theirs is not None:
+        checks.append(job.compared(names, others, theirs, job.other_sizes))
+    return checks, []
+
+
+def _source_outputs(job: _Job, feeds: Mapping[str, Array]) -> list[Any]:
+    try:
+        return list(job.call(feeds))
+    except Exception as error:
+        line = " ".join(str(error).split())[:300]
+        raise BadInput(f"the source fails on these inputs: {type(error).__name__}: {line}") from error
+
+
+def _without_other_sizes(job: _Job, why: str) -> str:
+    """The source knows only one size: so does the model, unless its dimensions were asked for by name."""
+    if job.may_fix:
+        interface.name_input_axes(job.proto, {}, {name: array.shape for name, array in job.feeds.items()})
+        return f"all sizes are fixed to those of the sample; with {why}"
+    interface.drop_foreign_symbols(job.proto, job.sizes)
+    return f"checked with the sizes of the sample only; with {why}"
+
+
+def _result(
+    job: _Job,
+    framework: converting.Framework,
+    versions: Mapping[str, str],
+    checks: Sequence[Check],
+    notes: Sequence[str],
+) -> ConvertResult:
+    model = open_model(job.proto, job.label)
+    record = Conversion(
+        model=job.label,
+        framework=framework,
+        versions=dict(versions),
+        opset=interface.opset_of(job.proto),
+        inputs=model.inputs,
+        outputs=model.outputs,
+        nodes=sum(1 for _ in all_nodes(job.proto)),
+        size_bytes=model.size_bytes,
+        checks=tuple(checks),
+        notes=tuple(notes),
+    )
+    return ConvertResult(record, job.proto)

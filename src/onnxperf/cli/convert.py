@@ -1,0 +1,142 @@
+"""`onnxperf convert`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Group, Parameter
+
+from onnxperf.cli.doctor import JsonOutput
+from onnxperf.cli.options import InputFlags, Several, Switch, pairs
+from onnxperf.cli.output import PARTIAL, make_console, write_text
+from onnxperf.errors import BadOption
+
+
+@Parameter(name="*", group=Group("Conversion", sort_key=0))
+@dataclass(frozen=True)
+class ConvertFlags:
+    """What the model is to look like."""
+
+    opset: int | None = None
+    """Version of ONNX's operators; the converter chooses unless given."""
+    input_names: str | None = None
+    """Names for the inputs, in their order: ids,mask."""
+    output_names: str | None = None
+    """Names for the outputs, in their order."""
+    dynamic: str | None = None
+    """Names of free dimensions: ids.0=batch,ids.1=seq; none fixes all sizes. The first axis is batch unless given."""
+    option: Several = field(default_factory=list)
+    """Option of the converter, of skl2onnx for an estimator: zipmap=false. May be repeated."""
+    black_op: str | None = None
+    """Operators that skl2onnx must not use: Op1,Op2."""
+    timeout: float = 600.0
+    """Seconds that the converter of a saved_model may take."""
+
+    def keywords(self) -> dict[str, Any]:
+        """The keywords of the Python function, but for the options of converters."""
+        return {
+            "opset": self.opset,
+            "input_names": _names(self.input_names),
+            "output_names": _names(self.output_names),
+            "dynamic": None if self.dynamic is None else self.dimensions(),
+            "timeout": self.timeout,
+        }
+
+    def dimensions(self) -> dict[str, str]:
+        """Names by input and axis; `none` means that there are none."""
+        return {} if self.dynamic == "none" else pairs("dynamic", _names(self.dynamic) or [], str)
+
+    def options(self, is_estimator: bool) -> dict[str, Any]:
+        """Options of the converter; those of skl2onnx are in one dictionary."""
+        given = pairs("option", self.option, _value)
+        if not is_estimator:
+            if self.black_op is not None:
+                raise BadOption("--black-op is an option of skl2onnx, and this is no scikit-learn estimator")
+            return given
+        black = {"black_op": set(_names(self.black_op) or [])} if self.black_op is not None else {}
+        return {**({"options": given} if given else {}), **black}
+
+
+@Parameter(name="*", group=Group("Comparison", sort_key=0))
+@dataclass(frozen=True)
+class AgreementFlags:
+    """What counts as equal, and what happens if it is not."""
+
+    rtol: float = 1e-3
+    """Relative tolerance."""
+    atol: float = 1e-5
+    """Absolute tolerance."""
+    no_check: Switch = False
+    """Do not run the source, and write the model as it is."""
+    force: Switch = False
+    """Write the model even if it differs from its source; the exit code is still 1."""
+
+
+def convert(
+    source: str,
+    /,
+    *,
+    output: Annotated[str, Parameter(name=["--output", "-o"])],
+    conversion: ConvertFlags = ConvertFlags(),
+    agreement: AgreementFlags = AgreementFlags(),
+    inputs: InputFlags = InputFlags(),
+    report: JsonOutput = JsonOutput(),
+) -> int:
+    """Convert a model of scikit-learn, torch, Keras or TensorFlow to ONNX, and check it against its source.
+
+    If the results differ, nothing is written and the exit code is 1.
+
+    For example:
+
+        onnxperf convert train.py:make_model -o model.onnx --dynamic ids.0=batch,ids.1=seq
+
+        onnxperf convert train.py:make_pipeline -o model.onnx --input X=x.npy --option zipmap=false
+
+        onnxperf convert saved_model_folder -o model.onnx --dim batch=4
+
+    Parameters
+    ----------
+    source
+        A function that returns the model, or the model and a sample of its inputs: FILE.py:function or
+        module:function; or the folder of a saved_model.
+    output
+        File for the model; weights of a large one go into a file beside it.
+    """
+    from onnxperf.api.convert import convert as make
+    from onnxperf.api.samples import is_estimator, load_model
+    from onnxperf.render.convert import print_conversion, sentence
+    from onnxperf.results.convert import check_path
+
+    check_path(Path(output))
+    model, sample = load_model(source, inputs.feeds())
+    result = make(
+        model,
+        sample,
+        check=not agreement.no_check,
+        rtol=agreement.rtol,
+        atol=agreement.atol,
+        **conversion.keywords(),
+        **conversion.options(is_estimator(model)),
+        **inputs.keywords(),
+    )
+    if result.equal or agreement.force:
+        result.save(output, force=agreement.force)
+    console = make_console(stderr=report.json == "-")
+    if report.quiet:
+        console.print(sentence(result.record), markup=False, soft_wrap=True)
+    else:
+        print_conversion(result.record, console)
+    if report.json is not None:
+        write_text(report.json, result.to_json())
+    return 0 if result.equal else PARTIAL
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _value(text: str) -> bool | int | str:
+    words = {"true": True, "false": False}
+    return words.get(text.lower(), int(text) if text.isascii() and text.isdigit() else text)

@@ -1,0 +1,233 @@
+"""Changes to what a model shows of itself: names of inputs, outputs and dimensions, and where it came from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import onnx
+
+from onnxperf.errors import BadOption
+from onnxperf.model.graph import all_nodes
+
+Axis = tuple[str, int]
+"""Name of an input or output, and a number of an axis."""
+
+_SYMBOL = re.compile(r"[^\W\d]\w*")
+# torch writes the lines of the source that made a node, with the folders they lie in.
+_PRIVATE_KEYS = frozenset({"pkg.torch.onnx.stack_trace"})
+
+
+# ---------------------------------------------------------------- names of values
+
+
+def rename_inputs(proto: onnx.ModelProto, names: Sequence[str]) -> None:
+    """Give the inputs these names, in their order, wherever they are used."""
+    old = [value.name for value in proto.graph.input]
+    _check_names("input-names", old, names)
+    _rename(proto, dict(zip(old, names, strict=True)))
+
+
+def rename_outputs(proto: onnx.ModelProto, names: Sequence[str]) -> None:
+    """Give the outputs these names, in their order, wherever they are used."""
+    old = [value.name for value in proto.graph.output]
+    _check_names("output-names", old, names)
+    _own_outputs(proto.graph)
+    current = [value.name for value in proto.graph.output]
+    _rename(proto, dict(zip(current, names, strict=True)))
+
+
+def _check_names(option: str, old: Sequence[str], new: Sequence[str]) -> None:
+    if len(old) != len(new):
+        raise BadOption(f"--{option} {','.join(new)}: {len(new)} names for {len(old)} of the model: {', '.join(old)}")
+    for name in new:
+        if not name or not name.isprintable():
+            raise BadOption(f"--{option}: {name!r} is no name that can be shown")
+        if new.count(name) > 1:
+            raise BadOption(f"--{option} {','.join(new)}: {name} is there twice")
+
+
+def _own_outputs(graph: onnx.GraphProto) -> None:
+    """An output that is also an input, a constant or another output gets a node of its own: it can then be renamed."""
+    taken = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
+    used = _all_names(graph)
+    for value in graph.output:
+        if value.name in taken:
+            fresh = _fresh(f"{value.name}_output", used)
+            graph.node.append(onnx.helper.make_node("Identity", [value.name], [fresh]))
+            value.name = fresh
+        taken.add(value.name)
+        used.add(value.name)
+
+
+def _rename(proto: onnx.ModelProto, wanted: Mapping[str, str]) -> None:
+    """Rename values all at once; what else had one of the new names makes way."""
+    changes = {old: new for old, new in wanted.items() if old != new}
+    used = _all_names(proto.graph) | set(changes.values())
+    interface = {value.name for value in (*proto.graph.input, *proto.graph.output)}
+    for new in changes.values():
+        if new in changes or new not in used:
+            continue
+        if new in interface:
+            raise BadOption(f"the name {new!r} belongs to another input or output of the model; choose another one")
+        changes = {**changes, new: _fresh(f"{new}_inner", used)}
+    if changes:
+        _rename_graph(proto.graph, changes)
+
+
+def _fresh(stem: str, used: set[str]) -> str:
+    name, number = stem, 1
+    while name in used:
+        number += 1
+        name = f"{stem}_{number}"
+    used.add(name)
+    return name
+
+
+def _all_names(graph: onnx.GraphProto) -> set[str]:
+    names: set[str] = set()
+    for each in _graphs_in(graph):
+        names.update(value.name for value in (*each.input, *each.output, *each.value_info))
+        names.update(tensor.name for tensor in each.initializer)
+        names.update(name for node in each.node for name in (*node.input, *node.output))
+    return names
+
+
+def _graphs_in(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
+    yield graph
+    for node in graph.node:
+        for attribute in node.attribute:
+            for body in ([attribute.g] if attribute.HasField("g") else []) + list(attribute.graphs):
+                yield from _graphs_in(body)
+
+
+def _rename_graph(graph: onnx.GraphProto, changes: Mapping[str, str]) -> None:
+    # ONNX lets no inner graph use a name of an outer one for something else, so a name means one value everywhere.
+    for each in _graphs_in(graph):
+        for value in (*each.input, *each.output, *each.value_info):
+            value.name = changes.get(value.name, value.name)
+        for tensor in (*each.initializer, *(sparse.values for sparse in each.sparse_initializer)):
+            tensor.name = changes.get(tensor.name, tensor.name)
+        for node in each.node:
+            for names in (node.input, node.output):
+                for index, name in enumerate(names):
+                    names[index] = changes.get(name, name)
+
+
+# ---------------------------------------------------------------- dimensions
+
+
+def free_axes(values: Iterable[onnx.ValueInfoProto]) -> dict[Axis, str]:
+    """Every axis of tensors whose size is free, with the symbol it has; the symbol may be empty."""
+    return {
+        (value.name, axis): dim.dim_param
+        for value in values
+        for axis, dim in enumerate(value.type.tensor_type.shape.dim)
+        if not dim.HasField("dim_value") or dim.dim_value < 0
+    }
+
+
+def name_input_axes(proto: onnx.ModelProto, names: Mapping[Axis, str], sizes: Mapping[str, Sequence[int]]) -> None:
+    """Name the free axes of inputs; those without a name get the size that the sample has there.
+
+    Symbols that the converter used follow everywhere else, also inside of expressions such as 2*s72.
+    """
+    symbols: dict[str, set[str]] = {}
+    for (value, axis), symbol in free_axes(proto.graph.input).items():
+        symbols.setdefault(symbol, set()).add(names.get((value, axis)) or str(sizes[value][axis]))
+    changes = {old: new.pop() for old, new in symbols.items() if old and len(new) == 1}
+    for each in _graphs_in(proto.graph):
+        for value in (*each.output, *each.value_info):
+            for dim in value.type.tensor_type.shape.dim:
+                if dim.dim_param:
+                    _set_dimension(dim, _substituted(dim.dim_param, changes))
+    for value in proto.graph.input:
+        for axis, dim in enumerate(value.type.tensor_type.shape.dim):
+            if (value.name, axis) in names:
+                dim.dim_param = names[value.name, axis]
+            elif not dim.HasField("dim_value") or dim.dim_value < 0:
+                dim.dim_value = sizes[value.name][axis]
+
+
+def name_output_axes(
+    proto: onnx.ModelProto,
+    dims: Sequence[Mapping[str, int]],
+    shapes: Sequence[Mapping[str, tuple[int, ...]]],
+) -> None:
+    """Name the axes of outputs that follow a dimension of the inputs, as two runs with different sizes show them."""
+    pairs = {(dims[0][name], dims[1][name]): name for name in dims[0]}
+    for value in proto.graph.output:
+        first, second = (run.get(value.name) for run in shapes)
+        if first is None or second is None or len(first) != len(second):
+            continue
+        tensor = value.type.tensor_type
+        if not value.type.HasField("tensor_type") or len(tensor.shape.dim) not in (0, len(first)):
+            continue
+        while len(tensor.shape.dim) < len(first):
+            tensor.shape.dim.add()
+        for dim, sizes in zip(tensor.shape.dim, zip(first, second, strict=True), strict=True):
+            if sizes in pairs:
+                dim.dim_param = pairs[sizes]
+            elif sizes[0] != sizes[1] and not _speaks_of(dim.dim_param, dims[0]):
+                dim.ClearField("value")  # it varies in a way that has no name
+
+
+def drop_foreign_symbols(proto: onnx.ModelProto, known: Iterable[str]) -> None:
+    """Take away symbols of outputs that mean nothing to a user, such as unk__764."""
+    names = set(known)
+    for value in proto.graph.output:
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.dim_param and not _speaks_of(dim.dim_param, names):
+                dim.ClearField("value")
+
+
+def _speaks_of(symbol: str, names: Iterable[str]) -> bool:
+    """Whether a symbol, or an expression of symbols, is made of known names only."""
+    known = set(names)
+    return symbol in known or (bool(symbol) and all(word in known for word in _SYMBOL.findall(symbol)))
+
+
+def _substituted(symbol: str, changes: Mapping[str, str]) -> str:
+    if symbol in changes:
+        return changes[symbol]
+    return _SYMBOL.sub(lambda found: changes.get(found[0], found[0]), symbol)
+
+
+def _set_dimension(dim: onnx.TensorShapeProto.Dimension, text: str) -> None:
+    if text.isascii() and text.isdigit():
+        dim.dim_value = int(text)
+    else:
+        dim.dim_param = text
+
+
+# ---------------------------------------------------------------- origin
+
+
+def tidy(proto: onnx.ModelProto) -> None:
+    """Take out what a converter should not have written: folders of the machine, an opset named twice."""
+    holders = (*all_nodes(proto), proto.graph, *proto.graph.value_info, *proto.graph.initializer)
+    for holder in holders:
+        kept = [(each.key, each.value) for each in holder.metadata_props if each.key not in _PRIVATE_KEYS]
+        if len(kept) < len(holder.metadata_props):
+            del holder.metadata_props[:]
+            for key, text in kept:
+                holder.metadata_props.add(key=key, value=text)
+    versions: dict[str, int] = {}
+    for opset in proto.opset_import:
+        versions[opset.domain] = max(opset.version, versions.get(opset.domain, 0))
+    del proto.opset_import[:]
+    for domain, version in versions.items():
+        proto.opset_import.add(domain=domain, version=version)
+
+
+def stamp(proto: onnx.ModelProto, facts: Mapping[str, str]) -> None:
+    """Write into the model where it came from."""
+    kept = {each.key: each.value for each in proto.metadata_props} | dict(facts)
+    del proto.metadata_props[:]
+    for key, text in kept.items():
+        proto.metadata_props.add(key=key, value=text)
+
+
+def opset_of(proto: onnx.ModelProto) -> int:
+    """Version of ONNX's own operators that a model uses; 0 where it uses none."""
+    return next((each.version for each in proto.opset_import if each.domain in ("", "ai.onnx")), 0)

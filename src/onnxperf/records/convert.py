@@ -1,0 +1,43 @@
+"""What a conversion made, and how it was checked."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from onnxperf.records.check import Check
+from onnxperf.records.options import Signature
+from onnxperf.records.race import FORMAT_VERSION
+
+
+class Conversion(Struct, frozen=True, kw_only=True):
+    """What `onnxperf convert` made."""
+
+    version: int = FORMAT_VERSION
+    """Version of this format."""
+    model: str
+    """Label of the model."""
+    framework: str
+    """What it was converted from: scikit-learn, torch, keras or saved_model."""
+    versions: dict[str, str]
+    """Versions of the packages that took part."""
+    opset: int
+    """Version of ONNX's own operators that it uses."""
+    inputs: tuple[Signature, ...]
+    """Its inputs, with the names of their free dimensions."""
+    outputs: tuple[Signature, ...]
+    """Its outputs; an axis that follows a dimension of the inputs has its name."""
+    nodes: int
+    """Nodes of the graph, those of subgraphs and functions included."""
+    size_bytes: int
+    """Size of the model with its weights."""
+    checks: tuple[Check, ...] = ()
+    """Comparisons with the source, one per size of the dimensions; empty if it was not checked."""
+    output: str = ""
+    """File that it was written to; empty if it was not written."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know."""
+
+    @property
+    def equal(self) -> bool:
+        """No comparison found a difference."""
+        return all(check.equal for check in self.checks)

@@ -1,0 +1,82 @@
+"""Runs as the store lists them, and what comparing two of them says."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from onnxperf.records.race import FORMAT_VERSION, Verdict
+
+RunStatus = Literal["running", "ok", "differs", "failed", "timeout", "oom", "crashed", "interrupted"]
+
+
+class KeptRun(Struct, frozen=True, kw_only=True):
+    """One run in the store, without what it measured."""
+
+    id: str
+    """Its short name."""
+    kind: str
+    """What was done: bench, sweep, profile, check, einsum…"""
+    record: str
+    """Which record it holds: Bench, Profile, Check…"""
+    command: str
+    """The command line, or the call in Python."""
+    started: str
+    """When it began: ISO 8601, UTC."""
+    finished: str | None = None
+    """When it ended; null if it did not, or not yet."""
+    status: RunStatus = "running"
+    """How it ended; interrupted if its process is gone and did not say."""
+    cases: int = 0
+    """Cases that it has, or will have."""
+    cases_done: int = 0
+    """Cases that are neither pending nor running."""
+    answer: str = ""
+    """The result in one plain sentence."""
+    options: dict[str, Any] = {}
+    """What was asked for."""
+
+
+class ComparedSubject(Struct, frozen=True, kw_only=True):
+    """A subject in two runs; the first run is what the second is compared with."""
+
+    first: str
+    """Its name in the first run."""
+    second: str
+    """Its name in the second run."""
+    dims: dict[str, int] = {}
+    """Dimensions of its case."""
+    first_ns: float | None = None
+    """Median time of a call in the first run."""
+    second_ns: float | None = None
+    """Median time of a call in the second run."""
+    yardstick: str | None = None
+    """Name of the subject that both runs share and that both times were divided by; null if there is none."""
+    speedup: float | None = None
+    """First time / second time, each divided by the yardstick's of its own run: above 1, the second is faster."""
+    speedup_low: float | None = None
+    """Lower end of the 95 % interval, widened for several subjects."""
+    speedup_high: float | None = None
+    """Upper end of that interval."""
+    verdict: Verdict | None = None
+    """What the interval says of the second run; baseline for the yardstick itself, null without one."""
+    reason: str = ""
+    """Why there is no verdict, or what weakens it."""
+
+
+class RunComparison(Struct, frozen=True, kw_only=True):
+    """What `onnxperf runs compare` found: the document that --json writes."""
+
+    version: int = FORMAT_VERSION
+    """Version of this format."""
+    first: str
+    """Id of the first run."""
+    second: str
+    """Id of the second run."""
+    rows: tuple[ComparedSubject, ...] = ()
+    """One per subject that both runs have."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know."""
+    answer: str = ""
+    """The result in one plain sentence."""

@@ -1,0 +1,69 @@
+"""A conversion on the terminal: what was made, with which dimensions, and whether it agrees with its source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from onnxperf.records import Signature
+from onnxperf.records.convert import Conversion
+from onnxperf.render.check import print_check
+from onnxperf.render.page import print_end, print_heading
+from onnxperf.render.text import name_of, visible
+from onnxperf.render.units import size
+
+
+def print_conversion(record: Conversion, console: Console) -> None:
+    """Framework and versions, inputs and outputs, the check, and where the model is; differences in full."""
+    print_heading(record.model, facts(record), console)
+    console.print()
+    console.print(
+        _table([*(("input", each) for each in record.inputs), *(("output", each) for each in record.outputs)])
+    )
+    for check in record.checks:
+        if not check.equal:
+            console.print()
+            print_check(check, console)
+    print_end(sentence(record), record.notes, console)
+
+
+def facts(record: Conversion) -> list[str]:
+    """Where it came from, and how large it is."""
+    nodes = f"{record.nodes:,} node{'' if record.nodes == 1 else 's'}"
+    versions = [f"{name} {version}" for name, version in record.versions.items()]
+    return [f"from {record.framework}", *versions, f"opset {record.opset}", nodes, size(record.size_bytes)]
+
+
+def sentence(record: Conversion) -> str:
+    """The answer."""
+    wrong = {output.name: None for check in record.checks for output in check.outputs if not output.equal}
+    where = f"Written to {record.output}." if record.output else ""
+    if wrong:
+        return f"The model differs from its source in {', '.join(wrong)}. {where or 'Nothing was written.'}"
+    if not record.checks:
+        return f"The model was not compared with its source. {where}".rstrip()
+    outputs = len(record.checks[0].outputs)
+    sizes = f", with {len(record.checks)} sizes" if len(record.checks) > 1 else ""
+    worst = max((output.max_absolute or 0.0 for check in record.checks for output in check.outputs), default=0.0)
+    told = f"{outputs} output{'' if outputs == 1 else 's'}{sizes} (largest difference {worst:.3g})"
+    return f"The model agrees with its source on {told}. {where}".rstrip()
+
+
+def _table(rows: Sequence[tuple[str, Signature]]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for column in ("", "name", "type", "shape"):
+        table.add_column(column, overflow="fold")
+    for role, signature in rows:
+        kind = signature.dtype if signature.kind == "tensor" else f"{signature.kind} of {signature.dtype}"
+        table.add_row(role, Text(name_of(signature.name)), Text(kind), Text(visible(shape_text(signature))))
+    return table
+
+
+def shape_text(signature: Signature) -> str:
+    """A shape as people write it, with the names of its dimensions; free ones without a name are question marks."""
+    if signature.shape is None:
+        return ""
+    return " x ".join("?" if each is None else str(each) for each in signature.shape) or "a scalar"

@@ -1,0 +1,155 @@
+"""Where a store is, how it is opened, and what its failures mean in one line."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import platformdirs
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+
+from onnxperf.errors import BadOption, MissingExtra, StoreError
+
+VARIABLE = "ONNXPERF_STORE"
+_DRIVERS = {
+    "sqlite": "sqlite+pysqlite",
+    "sqlite+pysqlite": "sqlite+pysqlite",
+    "postgres": "postgresql+psycopg",
+    "postgresql": "postgresql+psycopg",
+    "postgresql+psycopg": "postgresql+psycopg",
+}
+_BUSY_S = 30
+"""How long SQLite waits for another writer; a transaction of ours takes milliseconds."""
+_ELSEWHERE = "choose another store with --store or ONNXPERF_STORE"
+_MEANINGS = {
+    "readonly": f"is read-only; {_ELSEWHERE}",
+    "read-only": f"is read-only; {_ELSEWHERE}",
+    "disk is full": f"cannot grow: the disk is full; make room, or {_ELSEWHERE}",
+    "disk i/o": f"cannot be written (the disk is full or faulty); {_ELSEWHERE}",
+    "is locked": f"is busy: another process has been writing for {_BUSY_S} s; try again, or {_ELSEWHERE}",
+    "unable to open": f"cannot be opened: the file or its folder is not accessible; {_ELSEWHERE}",
+    "not a database": f"is no SQLite database; {_ELSEWHERE}",
+    "malformed": f"is damaged; restore it from a copy, or {_ELSEWHERE}",
+}
+
+
+def location(where: str | Path | None) -> URL:
+    """The address of a store: given, named by ONNXPERF_STORE, or a file in the user's data directory."""
+    text = str(where or os.environ.get(VARIABLE) or default_file())
+    if "://" not in text:
+        return _file_url(text)
+    try:
+        url = make_url(text)
+        driver = _DRIVERS[url.drivername]
+    except (ArgumentError, KeyError, ValueError) as error:
+        scheme = text.partition("://")[0]
+        raise BadOption(f"no store at {scheme}://…: expected a file, or postgresql://user@host/database") from error
+    if not driver.startswith("sqlite"):
+        return url.set(drivername=driver)
+    if url.database in (None, "", ":memory:"):
+        raise BadOption(f"{text}: a store in memory keeps nothing; give the file, as sqlite:///runs.sqlite")
+    return _file_url(str(url.database))
+
+
+def default_file() -> Path:
+    """The store of a user who names none."""
+    return platformdirs.user_data_path("onnxperf") / "runs.sqlite"
+
+
+def place_of(where: str | Path | URL | None) -> str:
+    """The address as it may be shown."""
+    url = where if isinstance(where, URL) else location(where)
+    return str(url.database) if _is_file(url) else url.render_as_string(hide_password=True)
+
+
+def is_missing(where: str | Path | None = None) -> bool:
+    """Whether the store would be a new file."""
+    url = location(where)
+    return _is_file(url) and not Path(str(url.database)).exists()
+
+
+def connect(url: URL) -> Engine:
+    """An engine whose transactions are what the store needs; nothing is opened yet."""
+    if _is_file(url):
+        _prepare_folder(Path(str(url.database)))
+        engine = create_engine(url, connect_args={"timeout": _BUSY_S})
+        event.listen(engine, "connect", _set_up_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+    if importlib.util.find_spec("psycopg") is None:
+        raise MissingExtra("psycopg", "postgres")
+    return create_engine(url, connect_args={"connect_timeout": 10})
+
+
+@contextlib.contextmanager
+def explained(place: str) -> Iterator[None]:
+    """Every failure of the database becomes one StoreError of one line."""
+    try:
+        yield
+    except (SQLAlchemyError, sqlite3.Error, OSError) as error:
+        cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+        told = str(cause)
+        meaning = next((text for sign, text in _MEANINGS.items() if sign in told.lower()), None)
+        first_line = next(iter(told.splitlines()), type(cause).__name__)
+        raise StoreError(f"the store {place} {meaning or f'failed: {first_line}'}") from error
+
+
+def _is_file(url: URL) -> bool:
+    return url.get_backend_name() == "sqlite"
+
+
+def _file_url(text: str) -> URL:
+    path = Path(text).expanduser().absolute()
+    if path.is_dir():
+        raise BadOption(f"{path} is a folder; give a file for the store, as {path / 'runs.sqlite'}")
+    return URL.create("sqlite+pysqlite", database=str(path))
+
+
+def _prepare_folder(path: Path) -> None:
+    """Make the folder of the default store; any other must be there, as a wrong name would make it elsewhere."""
+    try:
+        if path == default_file():
+            path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"the folder {path.parent} cannot be made ({error.strerror}); {_ELSEWHERE}") from error
+    if not path.parent.is_dir():
+        raise StoreError(f"no store at {path}: its folder does not exist")
+
+
+def _set_up_sqlite(raw: DBAPIConnection, _record: object) -> None:
+    # Python's own idea of when a transaction begins would let a reader become a writer too late to wait for others.
+    raw.isolation_level = None
+    cursor = raw.cursor()
+    cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.execute("PRAGMA synchronous = FULL")  # a case that was kept survives even a power cut
+    _use_wal(raw)
+    cursor.close()
+
+
+def _use_wal(raw: DBAPIConnection) -> None:
+    """Readers and a writer side by side; where a file system cannot do that, the journal stays as it is.
+
+    SQLite does not wait when the mode changes, so whoever comes second to a new store has to try again.
+    """
+    cursor = raw.cursor()
+    for pause_s in (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0):
+        time.sleep(pause_s)
+        try:
+            cursor.execute("PRAGMA journal_mode = WAL")
+            break
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error):
+                raise
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    reading = connection.get_execution_options().get("reading", False)
+    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")

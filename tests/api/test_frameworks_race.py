@@ -1,0 +1,86 @@
+"""Models race what they were converted from, and results that differ are shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+import onnxperf
+from onnxperf.errors import BadOption
+
+SHORT: dict[str, Any] = {"time": 0.1, "blocks": 2, "calls": 1, "threads": 1}
+
+
+@pytest.fixture
+def estimator() -> Any:
+    """Y = X W, as the linear model has it."""
+    from sklearn.linear_model import LinearRegression
+
+    model = LinearRegression(fit_intercept=False)
+    model.coef_ = np.arange(40, dtype=np.float32).reshape(10, 4).T / 40
+    model.intercept_ = np.zeros(4, np.float32)
+    return model
+
+
+def test_a_source_that_agrees_is_ok_and_one_that_does_not_differs(linear_bytes: bytes, estimator: Any) -> None:
+    class Wrong:
+        def predict(self, X: Any) -> Any:
+            return estimator.predict(X) + 1
+
+    result = onnxperf.bench(linear_bytes, against={"right": estimator.predict, "numpy": np.cos}, **SHORT)
+    assert {s.name: s.status for s in result.subjects} == {"ort": "ok", "right": "ok", "numpy": "ok"}
+    assert any("numpy returns something else" in note for note in result.cases[0].notes)
+
+
+@pytest.mark.slow
+def test_a_torch_module_is_called_with_tensors_and_compared(linear_bytes: bytes) -> None:
+    torch = pytest.importorskip("torch")
+
+    def module(scale: float) -> Any:
+        layer = torch.nn.Linear(10, 4, bias=False)
+        layer.weight.data = torch.from_numpy((np.arange(40, dtype=np.float32).reshape(10, 4) / 40 * scale).T.copy())
+        return layer
+
+    result = onnxperf.bench(linear_bytes, against={"torch": module(1), "wrong": module(2)}, **SHORT)
+    assert {s.name: s.status for s in result.subjects} == {"ort": "ok", "torch": "ok", "wrong": "differs"}
+    assert "output Y" in result["wrong"].reason
+    assert result["wrong"].mean_ns is not None  # the time stands beside the error
+    assert result["torch"].conditions["framework"] == "torch"
+    assert not result.ok
+
+
+def test_several_values_of_a_dimension_are_a_case_each(linear_path: Path) -> None:
+    result = onnxperf.bench(linear_path, dims={"batch": [1, 2, 4]}, **SHORT)
+    assert [case.dims for case in result.cases] == [{"batch": 1}, {"batch": 2}, {"batch": 4}]
+    assert [case.shapes["X"] for case in result.cases] == [(1, 10), (2, 10), (4, 10)]
+
+
+def test_a_case_that_fails_does_not_end_the_others(linear_proto: onnx.ModelProto, tmp_path: Path) -> None:
+    """A fixed reshape fails for every batch but one."""
+    text = """
+    <ir_version: 9, opset_import: ["" : 18]>
+    fixed (float[batch, 4] X) => (float[2, 4] Y)
+    <int64[2] shape = {2, 4}>
+    { Y = Reshape(X, shape) }
+    """
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "fixed.onnx")
+    result = onnxperf.bench(tmp_path / "fixed.onnx", dims={"batch": [1, 2, 3]}, **SHORT)
+    assert [case.status for case in result.cases] == ["failed", "ok", "failed"]
+    assert "fixed" in result.cases[0].model
+    assert "Reshape" in result.cases[0].answer
+
+
+def test_only_a_zoo_model_knows_its_frameworks(linear_path: Path) -> None:
+    with pytest.raises(BadOption, match="only a zoo model"):
+        onnxperf.bench(linear_path, against="torch", **SHORT)
+
+
+@pytest.mark.slow
+def test_a_zoo_model_races_its_source(tmp_path: Path) -> None:
+    result = onnxperf.bench("zoo:tiny-linear", against="sklearn", dims={"batch": 3}, **SHORT)
+    assert [(s.name, s.status) for s in result.subjects] == [("ort", "ok"), ("sklearn", "ok")]
+    assert result.cases[0].model == "zoo:tiny-linear sklearn"

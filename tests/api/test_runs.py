@@ -1,0 +1,157 @@
+"""`onnxperf.runs`, `onnxperf.load_run` and what commands use to keep their results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from onnxperf.api import runs as api
+from onnxperf.api.load_run import load_run
+from onnxperf.errors import BadOption
+from onnxperf.records import Check, Difference, EinsumPlan
+from tests.render import examples
+
+BENCH = examples.bench()
+
+
+def check(equal: bool) -> Check:
+    outputs = (Difference(name="Y", equal=equal),)
+    return Check(model="m.onnx", first="ort", second="numpy", rtol=1e-3, atol=1e-5, outputs=outputs)
+
+
+PLAN = EinsumPlan(
+    equation="ij,jk",
+    canonical="ij,jk->ik",
+    best_equation="ij,jk->ik",
+    shapes=((2, 3), (3, 4)),
+    dtype="float32",
+    opset=18,
+    graph="MatMul",
+    command="onnxperf einsum",
+    answer="MatMul is fastest.",
+)
+
+
+@pytest.fixture(autouse=True)
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "runs.sqlite"
+    monkeypatch.setenv("ONNXPERF_STORE", str(path))
+    return path
+
+
+def test_what_was_kept_is_listed_and_loaded() -> None:
+    run = api.keep(BENCH, "bench", options={"call": "all"})
+    assert run is not None
+    (listed,) = api.runs()
+    assert (listed.id, listed.answer, listed.options) == (run, BENCH.cases[0].answer, {"call": "all"})
+    assert load_run(run).record == BENCH
+    assert load_run().record == BENCH
+    assert load_run(run[:3])["run-c"].speedup == BENCH.cases[0].subjects[1].speedup
+
+
+@pytest.mark.parametrize(
+    ("record", "status"),
+    [
+        (BENCH, "ok"),
+        (examples.bench(examples.case(), examples.case(status="oom")), "oom"),
+        (examples.bench(examples.case(status="skipped")), "ok"),
+        (examples.bench(examples.case(interrupted=True, status="failed")), "interrupted"),
+        (check(True), "ok"),
+        (check(False), "differs"),
+        (PLAN, "ok"),
+    ],
+)
+def test_the_list_says_how_a_run_ended(record: Any, status: str) -> None:
+    run = api.keep(record, "any", command="onnxperf anything")
+    (listed,) = api.runs()
+    assert (listed.id, listed.status, listed.command) == (run, status, "onnxperf anything")
+    assert api.load_record("last") == (run, record)
+
+
+def test_the_list_is_a_table_and_a_sequence(store: Path) -> None:
+    names = [api.keep(record, kind) for record, kind in ((BENCH, "bench"), (PLAN, "einsum"), (BENCH, "bench"))]
+    listed = api.runs()
+    table = listed.to_df()
+    assert list(table["id"]) == names[::-1]
+    assert str(table["started"].dtype.tz) == "UTC"  # type: ignore[union-attr]
+    assert [run.id for run in listed[:2]] == names[:0:-1]
+    assert listed[-1].id == names[0]
+    assert str(names[1]) in repr(listed)
+    assert str(names[1]) in listed._repr_html_()
+    assert [run.kind for run in api.runs(1)] == ["bench"]
+    assert [run.id for run in api.runs(kind="einsum")] == [names[1]]
+    assert len(api.runs(store=store.with_name("other.sqlite"))) == 0
+
+
+def test_looking_makes_no_file(store: Path) -> None:
+    assert len(api.runs()) == 0
+    assert list(api.runs().to_df()["id"]) == []
+    assert repr(api.runs()) == "No run was kept yet."
+    with pytest.raises(BadOption, match="nothing was kept yet"):
+        load_run("last")
+    assert not store.exists()
+
+
+@pytest.mark.parametrize(
+    ("record", "answer"),
+    [
+        (BENCH, BENCH.cases[0].answer),
+        (examples.bench(examples.case(), examples.case()), ""),
+        (check(False), "ort and numpy differ in Y."),
+        (PLAN, "MatMul is fastest."),
+    ],
+)
+def test_the_list_has_the_answer_where_there_is_one(record: Any, answer: str) -> None:
+    api.keep(record, "any")
+    assert api.runs()[0].answer == answer
+
+
+def test_nothing_is_kept_when_nobody_wants_it(store: Path) -> None:
+    assert api.keep(BENCH, "bench", store=False) is None
+    assert not store.exists()
+
+
+def test_a_store_that_fails_is_a_line_and_no_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert api.keep(BENCH, "bench", store=tmp_path) is None
+    said = capsys.readouterr().err
+    assert said.startswith("onnxperf: this run was not kept: ")
+    assert said.count("\n") == 1
+    told: list[str] = []
+    assert api.keep(BENCH, "bench", store=tmp_path / "no" / "runs.sqlite", warn=told.append) is None
+    assert "its folder does not exist" in told[0]
+
+
+def test_even_our_own_mistakes_do_not_cost_the_result(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(_: object) -> None:
+        raise ZeroDivisionError("two\nlines")
+
+    monkeypatch.setattr(api, "open_store", broken)
+    assert api.keep(BENCH, "bench") is None
+    assert "unexpected ZeroDivisionError: two lines" in capsys.readouterr().err
+
+
+def test_a_run_of_another_kind_is_no_bench() -> None:
+    api.keep(PLAN, "einsum")
+    with pytest.raises(BadOption, match=r"is no race \(it holds: EinsumPlan\)"):
+        load_run()
+
+
+def test_a_deleted_run_is_gone() -> None:
+    run = api.keep(BENCH, "bench")
+    assert api.delete_run("last") == run
+    assert len(api.runs()) == 0
+
+
+def test_runs_are_compared_by_their_ids() -> None:
+    case = replace(BENCH.cases[0], fingerprint={"linear.onnx": "f00"})
+    labelled = replace(case, subjects=tuple(replace(s, model="linear.onnx") for s in case.subjects))
+    first, second = (api.keep(replace(BENCH, cases=(labelled,)), "bench") for _ in range(2))
+    comparison = api.compare(str(first), "last")
+    assert (comparison.first, comparison.second) == (first, second)
+    assert comparison.rows[0].verdict == "baseline"
+    assert comparison.rows[1].reason == "only 4 rounds; a verdict needs 20"

@@ -1,0 +1,322 @@
+"""`onnxperf.convert` and `onnxperf.to_onnx`, with real frameworks on tiny models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from onnxperf.api import convert as converting
+from onnxperf.api.convert import convert
+from onnxperf.api.samples import resized
+from onnxperf.api.to_onnx import to_onnx
+from onnxperf.errors import BadFeed, BadInput, BadOption
+from onnxperf.records import Signature
+
+X = np.random.default_rng(0).standard_normal((20, 4)).astype(np.float32)
+LABELS = (X[:, 0] > 0).astype(np.int64)
+
+Shapes = dict[str, tuple[int | str | None, ...] | None]
+
+
+def shapes(signatures: tuple[Signature, ...]) -> Shapes:
+    return {each.name: each.shape for each in signatures}
+
+
+@pytest.fixture(scope="module")
+def pipeline() -> Pipeline:
+    return make_pipeline(StandardScaler(), LogisticRegression()).fit(X, LABELS)
+
+
+# ---------------------------------------------------------------- scikit-learn
+
+
+def test_the_rows_of_an_estimator_are_a_batch(pipeline: Pipeline) -> None:
+    result = convert(pipeline, X, options={"zipmap": False})
+    assert result
+    assert shapes(result.record.inputs) == {"X": ("batch", 4)}
+    assert shapes(result.record.outputs) == {"label": ("batch",), "probabilities": ("batch", 2)}
+    assert [check.model for check in result.record.checks] == ["Pipeline (batch=20)", "Pipeline (batch=21)"]
+    assert "agrees with its source on 2 outputs, with 2 sizes" in repr(result)
+    assert result.to_df()["equal"].all()
+
+
+def test_a_model_says_what_it_was_made_from(pipeline: Pipeline) -> None:
+    proto = to_onnx(LogisticRegression().fit(X, LABELS), X, output_names=["label", "probability"])
+    assert isinstance(proto, onnx.ModelProto)
+    assert [output.name for output in proto.graph.output] == ["label", "probability"]
+    told = {each.key: each.value for each in proto.metadata_props}
+    assert told["onnxperf.framework"] == "scikit-learn"
+    assert told["onnxperf.source"] == "sklearn.linear_model._logistic.LogisticRegression"
+    assert "skl2onnx" in told["onnxperf.versions"]
+
+
+def test_names_of_inputs_and_dimensions_are_the_users(pipeline: Pipeline) -> None:
+    result = convert(pipeline, X, input_names=["features"], dynamic={"features.0": "rows"}, opset=15)
+    assert shapes(result.record.inputs) == {"features": ("rows", 4)}
+    assert result.record.opset <= 15
+    assert result.equal
+
+
+def test_all_sizes_can_be_fixed(pipeline: Pipeline) -> None:
+    result = convert(pipeline, X[:3], dynamic={}, options={"zipmap": False})
+    assert shapes(result.record.inputs) == {"X": (3, 4)}
+    assert len(result.record.checks) == 1
+
+
+def test_an_operator_can_be_forbidden() -> None:
+    model = make_pipeline(StandardScaler(), LinearRegression()).fit(X, X[:, 0])
+    proto = to_onnx(model, X, black_op={"Scaler", "LinearRegressor"})
+    assert {node.op_type for node in proto.graph.node}.isdisjoint({"Scaler", "LinearRegressor"})
+
+
+def test_columns_of_a_frame_become_inputs() -> None:
+    frame = pd.DataFrame({"age": [20.0, 30.0, 40.0], "city": ["Rome", "Oslo", "Rome"]}).astype({"age": np.float32})
+    steps = make_column_transformer((StandardScaler(), ["age"]), (OneHotEncoder(sparse_output=False), ["city"]))
+    result = convert(steps.fit(frame), frame)
+    assert result
+    assert shapes(result.record.inputs) == {"age": ("batch", 1), "city": ("batch", 1)}
+    assert shapes(result.record.outputs)["transformed_column"] == ("batch", 3)
+
+
+def test_an_estimator_that_knows_its_columns_needs_no_sample() -> None:
+    result = convert(LinearRegression().fit(X, X[:, 0]))
+    assert shapes(result.record.inputs) == {"X": ("batch", 4)}
+
+
+class Doubled(LinearRegression):  # type: ignore[misc]
+    """Predicts something else than what skl2onnx believes."""
+
+    def predict(self, X: Any) -> Any:
+        return 2 * super().predict(X)
+
+
+@pytest.fixture
+def doubled() -> Iterator[Doubled]:
+    from skl2onnx import update_registered_converter
+    from skl2onnx._supported_operators import sklearn_operator_name_map
+    from skl2onnx.operator_converters.linear_regressor import convert_sklearn_linear_regressor
+    from skl2onnx.shape_calculators.linear_regressor import calculate_linear_regressor_output_shapes
+
+    update_registered_converter(
+        Doubled, "Doubled", calculate_linear_regressor_output_shapes, convert_sklearn_linear_regressor
+    )
+    yield Doubled().fit(X, X[:, 0] + 1)
+    sklearn_operator_name_map.pop(Doubled, None)
+
+
+def test_a_model_that_differs_from_its_source_is_not_handed_out(doubled: Doubled, tmp_path: Path) -> None:
+    result = convert(doubled, X)
+    assert not result
+    assert "differs from its source in variable" in result.answer
+    assert "20 of 20" in repr(result)
+    with pytest.raises(BadInput, match="force=True"):
+        result.save(tmp_path / "model.onnx")
+    assert list(tmp_path.iterdir()) == []
+    result.save(tmp_path / "model.onnx", force=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["model.onnx"]
+    with pytest.raises(BadInput, match="check=False"):
+        to_onnx(doubled, X)
+    assert isinstance(to_onnx(doubled, X, check=False), onnx.ModelProto)
+
+
+def test_weights_of_a_large_model_go_beside_it(
+    pipeline: Pipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("onnxperf.results.convert._INLINE_BYTES", 10)
+    (tmp_path / "model.onnx.data").write_bytes(b"of another model")
+    result = convert(
+        LinearRegression().fit(np.ones((3, 400)), np.ones(3)),
+        np.ones((3, 400), np.float32),
+        black_op={"LinearRegressor"},
+    )
+    result.save(tmp_path / "model.onnx")
+    assert {path.name for path in tmp_path.iterdir()} == {"model.onnx", "model.onnx.data"}
+    onnx.checker.check_model(tmp_path / "model.onnx", full_check=True)
+    assert "must stay beside it" in result.record.notes[-1]
+    assert not any(tensor.external_data for tensor in result.proto.graph.initializer)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "error", "said"),
+    [
+        ({"dynamic": {"Y.0": "batch"}}, BadOption, "unknown input in --dynamic 'Y'; choose from: X"),
+        ({"dynamic": {"X.2": "batch"}}, BadOption, "X has the axes 0 to 1"),
+        ({"dynamic": {"X.1": "columns"}}, BadInput, "the source fixes the size"),
+        ({"dynamic": {"X.0": "a b"}}, BadOption, "is no name for a dimension"),
+        ({"output_names": ["a", "b", "c"]}, BadOption, "3 names for 2"),
+        ({"rtol": -1}, BadOption, "--rtol -1"),
+        ({"no_such_option": 1}, BadInput, "no_such_option"),
+        ({"opset": 0}, BadOption, "at least 1"),
+    ],
+)
+def test_bad_requests_are_refused_in_one_line(
+    pipeline: Pipeline, keywords: dict[str, Any], error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        convert(pipeline, X, **keywords)
+
+
+def test_a_sample_that_is_no_array_is_refused(pipeline: Pipeline) -> None:
+    with pytest.raises(BadFeed, match="no array of numbers"):
+        convert(pipeline, np.array([[None]]))
+
+
+def test_a_model_that_runs_with_one_size_only_differs_from_its_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, calls = converting._Job.run, []
+
+    def run_once(job: Any, feeds: Any) -> Any:
+        calls.append(feeds)
+        if len(calls) > 1:
+            raise BadInput("ort: shapes do not fit")
+        return run(job, feeds)
+
+    monkeypatch.setattr(converting._Job, "run", run_once)
+    result = convert(LinearRegression().fit(X, X[:, 0]), X)
+    assert not result
+    assert [check.equal for check in result.record.checks] == [True, False]
+    assert "shapes do not fit" in repr(result)
+
+
+def test_a_source_that_runs_with_one_size_only_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Choosy(LinearRegression):  # type: ignore[misc]
+        def predict(self, X: Any) -> Any:
+            if len(X) != 20:
+                raise ValueError("twenty rows, please")
+            return super().predict(X)
+
+    Choosy.__name__ = "LinearRegression"
+    from skl2onnx._supported_operators import sklearn_operator_name_map
+
+    monkeypatch.setitem(sklearn_operator_name_map, Choosy, "SklearnLinearRegressor")
+    result = convert(Choosy().fit(X, X[:, 0]), X)
+    assert result
+    assert shapes(result.record.inputs) == {"X": ("batch", 4)}
+    assert result.record.notes[-1].startswith("checked with the sizes of the sample only; with batch=21:")
+    assert "twenty rows, please" in result.record.notes[-1]
+
+
+# ---------------------------------------------------------------- torch
+
+
+@pytest.fixture(scope="module")
+def torch() -> Any:
+    return pytest.importorskip("torch")
+
+
+def two_inputs(torch: Any) -> Any:
+    class TwoInputs(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = torch.nn.Linear(4, 3)
+            self.dropout = torch.nn.Dropout(0.5)
+
+        def forward(self, ids: Any, mask: Any) -> dict[str, Any]:
+            return {"scores": self.dropout(self.linear(ids)), "twice": torch.cat([mask, mask], 1), "ids": ids}
+
+    return TwoInputs()
+
+
+@pytest.mark.slow
+def test_a_torch_module_keeps_its_names_and_its_mode(torch: Any) -> None:
+    module = two_inputs(torch).train()
+    sample = {"mask": np.ones((1, 5), np.float32), "ids": torch.randn(1, 4)}
+    result = convert(module, sample, dynamic={"ids.0": "batch", "mask.0": "batch", "mask.1": "seq"})
+    assert result
+    assert shapes(result.record.inputs) == {"ids": ("batch", 4), "mask": ("batch", "seq")}
+    assert shapes(result.record.outputs) == {
+        "scores": ("batch", 3),
+        "twice": ("batch", "2*seq"),
+        "ids_output": ("batch", 4),
+    }
+    assert module.training
+    assert module.dropout.training
+    assert str(Path(__file__).parent).encode() not in result.proto.SerializeToString()
+
+
+@pytest.mark.slow
+def test_a_module_that_knows_only_one_size_is_fixed_to_it(torch: Any) -> None:
+    class Fixed(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, x: Any) -> Any:
+            return x.reshape(3, 4) + 1
+
+    result = convert(Fixed(), X[:3], opset=18)
+    assert shapes(result.record.inputs) == {"x": (3, 4)}
+    assert "all sizes are fixed to those of the sample" in result.record.notes[-1]
+    assert result.record.opset == 18
+
+
+def test_a_module_needs_a_sample_of_its_inputs(torch: Any) -> None:
+    with pytest.raises(BadFeed, match="with a sample"):
+        convert(two_inputs(torch))
+    with pytest.raises(BadFeed, match="the sample has 3 arrays, the module takes 2: ids, mask"):
+        convert(two_inputs(torch), (X, X, X))
+
+
+# ---------------------------------------------------------------- Keras and TensorFlow
+
+
+@pytest.fixture(scope="module")
+def keras_model() -> Any:
+    keras = pytest.importorskip("keras")
+    left, right = keras.Input((4,), name="left"), keras.Input((None, 3), name="right")
+    mean = keras.layers.GlobalAveragePooling1D()(right)
+    total = keras.layers.Add(name="total")([keras.layers.Dense(3)(left), mean])
+    return keras.Model([left, right], [total, keras.layers.Dense(2, name="each")(right)])
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_keras_model_has_names_for_what_it_leaves_free(keras_model: Any) -> None:
+    result = convert(keras_model, dynamic={"right.1": "seq"}, dims={"batch": 2, "seq": 3}, opset=17)
+    assert result
+    assert shapes(result.record.inputs) == {"left": ("batch", 4), "right": ("batch", "seq", 3)}
+    assert shapes(result.record.outputs) == {"total": ("batch", 3), "each": ("batch", "seq", 2)}
+    assert result.record.opset == 17
+    sample = [np.ones((2, 4), np.float32), np.ones((2, 5, 3), np.float32)]
+    plain = convert(keras_model, sample, input_names=["a", "b"])
+    assert shapes(plain.record.inputs) == {"a": ("batch", 4), "b": ("batch", "b.1", 3)}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_saved_model_is_converted_and_compared(keras_model: Any, tmp_path: Path) -> None:
+    keras_model.export(tmp_path / "saved", verbose=False)
+    result = convert(tmp_path / "saved", dynamic={"right.1": "seq"}, dims={"batch": 2, "seq": 3})
+    assert result
+    assert shapes(result.record.inputs) == {"left": ("batch", 4), "right": ("batch", "seq", 3)}
+    assert set(shapes(result.record.outputs).values()) == {("batch", 3), ("batch", "seq", 2)}
+    assert {each.key: each.value for each in result.proto.metadata_props}["onnxperf.source"] == "saved"
+    assert str(tmp_path).encode() not in result.proto.SerializeToString()
+
+
+def test_other_sizes_are_told_apart() -> None:
+    job = converting._Job(
+        proto=onnx.ModelProto(),
+        label="",
+        feeds={"a": np.ones((3, 3))},
+        axes={("a", 0): "batch", ("a", 1): "seq"},
+        settings=converting._Settings.of({}, None),
+        call=None,
+        may_fix=False,
+    )
+    assert job.sizes == {"batch": 3, "seq": 3}
+    assert job.other_sizes == {"batch": 4, "seq": 5}
+
+
+def test_values_stay_what_they_were_when_sizes_change() -> None:
+    arrays = {"a": np.arange(6).reshape(2, 3), "b": np.arange(3)}
+    axes = {("a", 0): "batch", ("a", 1): "seq", ("b", 0): "seq"}
+    made = resized(arrays, axes, {"batch": 3, "seq": 2})
+    assert made["a"].tolist() == [[0, 1], [3, 4], [0, 1]]
+    assert made["b"].tolist() == [0, 1]
+    assert arrays["b"].tolist() == [0, 1, 2]

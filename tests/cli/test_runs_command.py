@@ -1,0 +1,137 @@
+"""`onnxperf runs` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from onnxperf.api.runs import keep
+from onnxperf.cli.main import run
+from onnxperf.render.export import from_json, to_csv, to_json, to_markdown
+from tests.api.test_runs import PLAN, check
+from tests.render import examples
+
+BENCH = examples.bench()
+
+
+@pytest.fixture(autouse=True)
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "runs.sqlite"
+    monkeypatch.setenv("ONNXPERF_STORE", str(path))
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.chdir(tmp_path)
+    return path
+
+
+def kept() -> str:
+    return str(keep(BENCH, "bench"))
+
+
+def test_the_list_names_every_run(capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = kept(), str(keep(PLAN, "einsum"))
+    assert run(["runs"]) == 0
+    out = capsys.readouterr().out
+    assert out.index(second) < out.index(first)
+    assert run(["runs", "--limit", "1", "--quiet"]) == 0
+    assert capsys.readouterr().out == f"{second}\n"
+    assert run(["runs", "--kind", "bench", "--quiet"]) == 0
+    assert capsys.readouterr().out == f"{first}\n"
+
+
+def test_the_list_of_a_store_that_is_not_there_is_empty(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["runs"]) == 0
+    assert capsys.readouterr().out == "No run was kept yet.\n"
+    assert not store.exists()
+
+
+def test_a_run_is_shown_as_it_was_printed_first(capsys: pytest.CaptureFixture[str]) -> None:
+    name = kept()
+    assert run(["runs", "show", name[:4]]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"run {name}\n")
+    assert "io-binding-inplace" in out
+    assert BENCH.cases[0].answer in out
+    assert run(["runs", "show", "last", "--quiet"]) == 0
+    assert capsys.readouterr().out == f"{BENCH.cases[0].answer}\n"
+
+
+@pytest.mark.parametrize(("record", "said"), [(PLAN, "MatMul is fastest."), (check(False), "differ in Y")])
+def test_other_records_are_shown_too(record: object, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    keep(record, "any")  # type: ignore[arg-type]
+    assert run(["runs", "show", "last"]) == 0
+    assert said in capsys.readouterr().out
+
+
+def test_a_run_is_exported_as_files(tmp_path: Path) -> None:
+    kept()
+    assert run(["runs", "export", "last", "--json", "a.json", "--csv", "a.csv", "--markdown", "a.md"]) == 0
+    assert from_json((tmp_path / "a.json").read_bytes()) == BENCH
+    assert (tmp_path / "a.csv").read_text() == to_csv(BENCH)
+    assert (tmp_path / "a.md").read_text(encoding="utf-8") == to_markdown(BENCH)
+
+
+def test_an_export_to_stdout_is_all_there_is_on_stdout(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    keep(PLAN, "einsum")
+    assert run(["runs", "export", "last", "--json", "-"]) == 0
+    assert capsysbinary.readouterr().out == to_json(PLAN)
+
+
+def test_runs_are_deleted_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = kept(), kept()
+    assert run(["runs", "delete", first, "last"]) == 0
+    assert capsys.readouterr().out == f"deleted {first}\ndeleted {second}\n"
+    assert run(["runs", "--quiet"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_runs_without_a_shared_subject_get_no_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = kept(), kept()
+    assert run(["runs", "compare", first, second]) == 0
+    out = capsys.readouterr().out
+    assert f"{second} against {first}" in out
+    assert "no verdict: the runs share no subject." in out
+    assert run(["runs", "compare", first, second, "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"][0]["verdict"] is None
+    assert run(["runs", "compare", first, second, "--quiet"]) == 0
+    assert capsys.readouterr().out == "no verdict: the runs share no subject.\n"
+
+
+def test_another_store_can_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = keep(BENCH, "bench", store=tmp_path / "other.sqlite")
+    for arguments in (["runs"], ["runs", "show", "last"]):
+        assert run([*arguments, "--store", "other.sqlite", "--quiet"]) == 0
+    assert str(other) in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["show", "zzz"], "no run 'zzz'"),
+        (["show"], "RUN"),
+        (["export", "last"], "say where to"),
+        (["export", "last", "--json", "no/a.json"], "its folder does not exist"),
+        (["export", "last", "--csv", "-", "--json", "-"], "only one of"),
+        (["delete"], "say which run"),
+        (["delete", "zzz"], "no run 'zzz'"),
+        (["compare", "last", "zzz"], "no run 'zzz'"),
+        (["show", "last", "--store", "."], "is a folder"),
+        (["show", "last", "--store", "missing.sqlite"], "nothing was kept yet"),
+        (["--store", "mysql://host/db"], "expected a file"),
+    ],
+)
+def test_a_request_that_cannot_be_met_is_one_line_and_exit_code_2(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept()
+    assert run(["runs", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert said in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_a_table_of_what_is_no_race_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    keep(PLAN, "einsum")
+    assert run(["runs", "export", "last", "--csv", "a.csv"]) == 2
+    assert "can be exported with --json only" in capsys.readouterr().err

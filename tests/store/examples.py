@@ -1,0 +1,59 @@
+"""Benches of every shape that hypothesis can think of."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from onnxperf.records import Bench, Block, Case, Subject
+from tests.render.examples import NASTY_NAMES, machine
+
+INT64 = st.integers(-(2**63), 2**63 - 1)
+BLOCKS = st.lists(
+    st.builds(
+        Block,
+        round=INT64,
+        position=INT64,
+        launch=INT64,
+        set_up=INT64,
+        calls=INT64,
+        start_ns=INT64,
+        duration_ns=INT64,
+    ),
+    max_size=5,
+).map(tuple)
+TIMES = st.lists(INT64, max_size=5).map(tuple)
+# Surrogates: file names that are not UTF-8 reach records as they are.
+TEXTS = st.one_of(st.sampled_from((*NASTY_NAMES, "a\0b")), st.text(max_size=5))
+NUMBERS = st.none() | st.floats(allow_nan=False)
+SCALARS = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | TEXTS
+
+SUBJECTS = st.builds(
+    Subject,
+    name=TEXTS,
+    model=st.none() | TEXTS,
+    runtime=TEXTS,
+    call=st.none() | TEXTS,
+    status=st.sampled_from(["ok", "failed", "oom"]),
+    reason=TEXTS,
+    load_ns=st.none() | st.integers(0, 2**70),
+    blocks=BLOCKS,
+    call_ns=TIMES,
+    conditions=st.dictionaries(TEXTS, SCALARS, max_size=2),
+    mean_ns=NUMBERS,
+    speedup=NUMBERS,
+    verdict=st.sampled_from([None, "baseline", "faster"]),
+)
+CASES = st.builds(
+    Case,
+    model=TEXTS,
+    fingerprint=st.dictionaries(TEXTS, TEXTS, max_size=2),
+    dims=st.dictionaries(TEXTS, st.integers(0, 2**40), max_size=2),
+    shapes=st.dictionaries(TEXTS, st.lists(st.integers(0, 9), max_size=3).map(tuple), max_size=2),
+    status=st.sampled_from(["ok", "failed"]),
+    baseline=st.none() | TEXTS,
+    interrupted=st.booleans(),
+    notes=st.lists(TEXTS, max_size=2).map(tuple),
+    answer=TEXTS,
+    subjects=st.lists(SUBJECTS, max_size=2).map(tuple),
+)
+BENCHES = st.builds(Bench, machine=st.just(machine()), command=TEXTS, cases=st.lists(CASES, max_size=3).map(tuple))

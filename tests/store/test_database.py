@@ -1,0 +1,277 @@
+"""Runs kept and found again, in SQLite and in PostgreSQL."""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from sqlalchemy import text
+
+from onnxperf.errors import BadOption, StoreError
+from onnxperf.records import FORMAT_VERSION, Bench, Check, Difference, Machine
+from onnxperf.store import Store, Trouble, open_store
+from onnxperf.store import database as module
+from onnxperf.store.documents import to_document
+from onnxperf.store.owner import Owner, state_of, this_process
+from tests.render import examples
+from tests.store.examples import BENCHES
+
+CHECK = Check(
+    model="m\udcff.onnx", first="ort", second="numpy", rtol=1e-3, atol=1e-5, outputs=(Difference(name="Y", equal=True),)
+)
+
+
+def sql(store: Store, statement: str, **values: object) -> list[tuple[object, ...]]:
+    with store._writing() as connection:
+        result = connection.execute(text(statement), values)
+        return [tuple(row) for row in result] if result.returns_rows else []
+
+
+def sweep(store: Store, *keys: str) -> str:
+    return store.start_run("onnxperf sweep plan.toml", "sweep", examples.machine(), keys=keys)
+
+
+# ---------------------------------------------------------------- whole records
+
+
+@settings(max_examples=40)
+@given(BENCHES)
+def test_a_bench_comes_back_exactly_as_it_was(tmp_path_factory: pytest.TempPathFactory, bench: Bench) -> None:
+    # One file for all examples: they must not disturb each other either.
+    with open_store(tmp_path_factory.getbasetemp() / "property.sqlite") as store:
+        assert store.load(store.keep(bench, "bench")) == bench
+
+
+def test_a_bench_comes_back_from_any_database(store: Store) -> None:
+    nasty = tuple(examples.subject(name, reason="\0", load_ns=2**70) for name in examples.NASTY_NAMES)
+    bench = examples.bench(examples.case(*nasty, fingerprint={"a\0": "\udcff"}), examples.case(), examples.case())
+    assert store.load(store.keep(bench, "bench")) == bench
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -0.0])
+def test_numbers_that_json_does_not_know_come_back(store: Store, value: float) -> None:
+    bench = examples.bench(examples.case(examples.subject(mean_ns=1.0, p99_ns=value)))
+    (case,) = store.load(store.keep(bench, "bench")).cases
+    assert repr(case.subjects[0].p99_ns) == repr(value)
+
+
+def test_other_records_come_back_whole(store: Store) -> None:
+    run = store.keep(CHECK, "check", "differs", answer="no", command="onnxperf check m.onnx")
+    assert store.load_record(run) == CHECK
+    assert (store.find(run).command, store.find(run).status) == ("onnxperf check m.onnx", "differs")
+    with pytest.raises(BadOption, match=rf"run {run} is no race \(it holds: Check\)"):
+        store.load(run)
+
+
+def test_a_record_that_has_no_place_is_refused(store: Store) -> None:
+    with pytest.raises(StoreError, match="a Machine cannot be kept"):
+        store.keep(examples.machine(), "bench")
+    assert store.runs() == []
+
+
+def test_a_run_of_a_newer_format_is_refused(store: Store) -> None:
+    run = store.keep(examples.bench(version=FORMAT_VERSION + 1), "bench")
+    with pytest.raises(StoreError, match=r"format version \d+, and this onnxperf reads up to"):
+        store.load(run)
+
+
+def test_summaries_can_be_queried_with_sql(store: Store) -> None:
+    store.keep(examples.bench(), "bench")
+    rows = sql(store, "SELECT name, status, verdict, mean_ns FROM subjects ORDER BY mean_ns LIMIT 1")
+    assert rows == [("ort-values", "ok", "faster", 7010.0)]
+
+
+# ---------------------------------------------------------------- the list
+
+
+def test_the_list_is_newest_first_and_says_how_it_went(store: Store) -> None:
+    began = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    old = store.keep(examples.bench(), "bench", answer="fast", options={"dims": {"batch": 8}}, started=began)
+    new = sweep(store, "a", "b")
+    store.keep_case(new, "a", examples.case(status="oom"), examples.machine())
+    newest, oldest = store.runs()
+    assert (newest.id, newest.kind, newest.status, newest.cases, newest.cases_done) == (new, "sweep", "running", 2, 1)
+    assert (oldest.id, oldest.answer, oldest.options) == (old, "fast", {"dims": {"batch": 8}})
+    assert oldest.started == "2026-01-02T03:04:05.000000+00:00"
+    assert [run.id for run in store.runs(1)] == [new]
+    assert [run.id for run in store.runs(kind="bench")] == [old]
+
+
+def test_an_id_is_short_and_can_be_typed(store: Store) -> None:
+    assert re.fullmatch("([bdfghjklmnprstvz][aiou]){3}", store.keep(CHECK, "check"))
+
+
+def test_an_id_may_be_cut_and_last_is_the_newest(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = iter(["lonuki", "lonuka", "bafido"])
+    monkeypatch.setattr(module, "_new_name", lambda _: next(names))
+    for _ in range(3):
+        store.keep(CHECK, "check")
+    assert [store.find(text).id for text in ("lonuki", "b", "BAFI", "last")] == ["lonuki", "bafido", "bafido", "bafido"]
+    with pytest.raises(BadOption, match="several runs start with 'lo': lonuka, lonuki"):
+        store.find("lo")
+
+
+@pytest.mark.parametrize("unknown", ["zzz", "", "%", "_", "\0", "\udcff"])
+def test_an_unknown_id_is_refused(store: Store, unknown: str) -> None:
+    store.keep(CHECK, "check")
+    with pytest.raises(BadOption, match="no run"):
+        store.find(unknown)
+    with pytest.raises(BadOption, match="no run"):
+        store.load(unknown)
+
+
+def test_last_of_an_empty_store_is_refused(store: Store) -> None:
+    with pytest.raises(BadOption, match="no run 'last'"):
+        store.find("last")
+
+
+def test_a_taken_name_leads_to_a_longer_one(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("secrets.choice", lambda letters: letters[0])
+    assert [store.keep(CHECK, "check") for _ in range(3)] == ["bababa", "babababa", "bababababa"]
+
+
+def test_a_deleted_run_leaves_nothing_behind(store: Store) -> None:
+    run, other = store.keep(examples.bench(), "bench"), store.keep(examples.bench(), "bench")
+    store.delete(run)
+    assert [kept.id for kept in store.runs()] == [other]
+    counts = sql(store, "SELECT (SELECT count(*) FROM cases), (SELECT count(*) FROM attempts)")
+    assert counts == [(1, 1)]
+    assert sql(store, "SELECT count(*) FROM subjects") == [(len(examples.CALL_STYLES),)]
+
+
+# ---------------------------------------------------------------- case by case
+
+
+def test_cases_are_kept_one_by_one_in_the_order_of_the_plan(store: Store) -> None:
+    run = sweep(store, "a", "b", "c")
+    first, second = examples.case(dims={"batch": 1}), examples.case(dims={"batch": 2}, status="failed")
+    store.mark_running(run, "b")
+    store.keep_case(run, "b", second, examples.machine(), Trouble(reason="gone", signal=9, stderr_tail="\0tail"))
+    store.mark_running(run, "a")
+    assert store.cases_of(run) == {"a": "running", "b": "failed", "c": "pending"}
+    store.keep_case(run, "a", first, examples.machine())
+    store.finish_run(run, "interrupted", machine=examples.machine(load_after=3.0), answer="hm")
+    loaded = store.load(run)
+    assert loaded.cases == (first, second)
+    assert loaded.machine.load_after == 3.0
+    assert sql(store, "SELECT reason, signal, stderr_tail FROM attempts WHERE status = 'failed'") == [
+        ("gone", 9, "\\x00tail")
+    ]
+    assert (store.find(run).status, store.find(run).answer) == ("interrupted", "hm")
+
+
+def test_another_attempt_takes_the_place_of_the_last_one(store: Store) -> None:
+    run = sweep(store, "a")
+    failed, good = examples.case(status="failed"), examples.case()
+    store.keep_case(run, "a", failed)
+    store.mark_running(run, "a")
+    assert store.load(run).cases == (failed,)  # until there is a better one
+    store.keep_case(run, "a", good)
+    assert store.load(run).cases == (good,)
+    assert store.cases_of(run) == {"a": "ok"}
+    assert sql(store, "SELECT number, status FROM attempts ORDER BY number") == [(1, "failed"), (2, "ok")]
+
+
+# ---------------------------------------------------------------- owners
+
+
+def own(store: Store, run: str, owner: Owner) -> None:
+    sql(store, "UPDATE runs SET owner = :owner WHERE name = :run", owner=to_document(owner), run=run)
+
+
+DEAD = Owner(host=this_process().host, pid=os.getpid(), started=1.0)
+PARENT = os.getppid()
+
+
+def test_what_a_dead_process_left_running_waits_again(store: Store) -> None:
+    run = sweep(store, "a", "b")
+    store.keep_case(run, "a", examples.case())
+    store.mark_running(run, "b")
+    own(store, run, DEAD)
+    assert store.cases_of(run) == {"a": "ok", "b": "pending"}
+    assert store.find(run).status == "interrupted"
+    store.resume_run(run)
+    assert store.cases_of(run) == {"a": "ok", "b": "pending"}
+    assert store.find(run).status == "running"
+    store.mark_running(run, "b")
+    assert store.cases_of(run) == {"a": "ok", "b": "running"}
+    assert sql(store, "SELECT status FROM attempts ORDER BY id") == [("ok",), ("crashed",), ("running",)]
+
+
+def test_a_run_of_a_living_process_is_left_alone(store: Store) -> None:
+    import psutil
+
+    run = sweep(store, "a")
+    started = psutil.Process(PARENT).create_time()
+    own(store, run, Owner(host=this_process().host, pid=PARENT, started=started))
+    with pytest.raises(StoreError, match=f"process {PARENT}"):
+        store.resume_run(run)
+    with pytest.raises(StoreError, match="still running"):
+        store.delete(run)
+
+
+def test_a_run_of_another_host_is_taken_over_only_when_asked(store: Store) -> None:
+    run = sweep(store, "a")
+    store.mark_running(run, "a")
+    own(store, run, Owner(host="elsewhere.example", pid=1, started=1.0))
+    assert store.cases_of(run) == {"a": "running"}
+    with pytest.raises(StoreError, match=r"on elsewhere\.example"):
+        store.resume_run(run)
+    store.resume_run(run, take_over=True)
+    assert store.cases_of(run) == {"a": "pending"}
+
+
+@pytest.mark.parametrize(
+    ("owner", "state"),
+    [
+        (this_process(), "alive"),
+        (DEAD, "dead"),
+        (Owner(host=DEAD.host, pid=2**22 + 1, started=1.0), "dead"),
+        (Owner(host="elsewhere", pid=1, started=1.0), "elsewhere"),
+        (None, "dead"),
+    ],
+)
+def test_owners_are_known_by_host_number_and_start(owner: Owner | None, state: str) -> None:
+    assert state_of(owner) == state
+
+
+# ---------------------------------------------------------------- damage
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE subjects SET blocks = substr(blocks, 1, 20)",
+        "UPDATE subjects SET call_times = blocks",
+        "UPDATE subjects SET record = '{'",
+        "UPDATE subjects SET record = '[]'",
+        "UPDATE attempts SET record = '{\"model\": 1}'",
+        "UPDATE runs SET record = 'x', machine = NULL",
+        "UPDATE runs SET machine = NULL",
+        "UPDATE runs SET record_type = 'Novelty'",
+    ],
+)
+def test_a_damaged_run_is_one_clear_line_that_names_it(store: Store, statement: str) -> None:
+    run = store.keep(examples.bench(), "bench")
+    sql(store, statement)
+    with pytest.raises(StoreError, match=f"run {run} cannot be read: ") as caught:
+        store.load_record(run)
+    assert "\n" not in str(caught.value)
+
+
+def test_versions_and_machine_of_every_attempt_are_kept(store: Store) -> None:
+    machine: Machine = examples.machine(versions={"onnx": "1.99"})
+    run = sweep(store, "a")
+    store.keep_case(run, "a", examples.case(), machine)
+    assert sql(store, "SELECT versions FROM attempts") == [('{"onnx":"1.99"}',)]
+
+
+def test_a_closed_store_can_be_opened_again(where: str) -> None:
+    with open_store(where) as store:
+        run = store.keep(CHECK, "check")
+    with open_store(Path(where) if "://" not in where else where) as store:
+        assert store.find(run).id == run

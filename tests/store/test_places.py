@@ -1,0 +1,179 @@
+"""Where a store is, and what is said when it cannot be there."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import event
+
+from onnxperf.errors import BadOption, MissingExtra, OnnxperfError, StoreError
+from onnxperf.store import connect, is_missing, open_store, place_of
+from tests.render import examples
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("ONNXPERF_STORE", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_store_is_in_the_data_directory_unless_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert is_missing()
+    with open_store(None) as store:
+        assert store.place == str(home / "data" / "onnxperf" / "runs.sqlite")
+    assert not is_missing()
+    assert [path.name for path in home.iterdir()] == ["data"]  # nothing in the current folder
+    monkeypatch.setenv("ONNXPERF_STORE", str(home / "mine.sqlite"))
+    assert place_of(None) == str(home / "mine.sqlite")
+    assert place_of("other.sqlite") == str(home / "other.sqlite")
+
+
+def test_a_file_can_be_named_by_a_url_too(home: Path) -> None:
+    assert place_of(f"sqlite:///{home}/a.sqlite") == str(home / "a.sqlite")
+
+
+def test_a_password_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    url = "postgresql://me:secret@localhost:1/db"
+    assert "secret" not in place_of(url)
+    assert not is_missing(url)
+    with pytest.raises(OnnxperfError) as caught:
+        open_store(url)
+    assert "secret" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(MissingExtra, match=r"onnxperf\[postgres\]"):
+        open_store("postgres://localhost/db")
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("mysql://secret@localhost/db", r"no store at mysql://…: expected a file, or postgresql://"),
+        ("http://example.com", "expected a file"),
+        ("postgresql://host:port/db", "expected a file"),
+        ("sqlite://", "in memory keeps nothing"),
+        ("sqlite:///:memory:", "in memory keeps nothing"),
+        (".", "is a folder; give a file"),
+        ("nowhere/runs.sqlite", "its folder does not exist"),
+    ],
+)
+def test_what_is_no_place_for_a_store_is_refused(where: str, said: str) -> None:
+    with pytest.raises((BadOption, StoreError), match=said):
+        open_store(where)
+
+
+def test_a_file_that_is_no_database_is_refused_and_left_alone(home: Path) -> None:
+    file = home / "notes.txt"
+    file.write_text("dear diary " * 100)
+    with pytest.raises(StoreError, match="is no SQLite database"):
+        open_store(file)
+    assert file.read_text() == "dear diary " * 100
+
+
+def test_a_damaged_database_is_one_line(home: Path) -> None:
+    with open_store("runs.sqlite") as store:
+        for _ in range(20):
+            run = store.keep(examples.bench(), "bench")
+    data = bytearray(Path("runs.sqlite").read_bytes())
+    data[4096:] = b"\xff" * (len(data) - 4096)
+    Path("runs.sqlite").write_bytes(data)
+    with pytest.raises(StoreError) as caught, open_store("runs.sqlite") as store:
+        store.load(run)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_full_disk_is_one_line_and_leaves_the_store_readable() -> None:
+    with open_store("runs.sqlite") as store:
+        run = store.keep(examples.bench(), "bench")
+        store.close()
+        event.listen(store._engine, "connect", lambda raw, _: raw.execute("PRAGMA max_page_count = 1").close())
+        large = examples.bench(examples.case(examples.subject(call_ns=tuple(range(10**5)))))
+        with pytest.raises(StoreError, match="the disk is full"):
+            store.keep(large, "bench")
+        assert store.load(run) == examples.bench()
+
+
+def test_a_busy_store_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connect, "_BUSY_S", 0)
+    with open_store("runs.sqlite") as store, closing(sqlite3.connect("runs.sqlite")) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError, match="is busy"):
+            store.keep(examples.bench(), "bench")
+
+
+# ---------------------------------------------------------------- folders that cannot be written
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that everyone may enter: root's own is closed to whom it becomes in these tests."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o777)
+    yield folder
+    for path in (folder, *folder.iterdir()):
+        path.chmod(0o777)
+    shutil.rmtree(folder)
+
+
+SCRIPT = """
+import os, sys
+from onnxperf.api.runs import keep
+from tests.render.examples import bench
+
+elsewhere, where = sys.argv[1:]
+assert keep(bench(), "bench", store=elsewhere)  # imports all that root alone may be able to read
+if os.getuid() == 0:
+    os.setuid(65534)  # no folder stops root
+print(keep(bench(), "bench", store=where))
+"""
+
+
+def keep_as_someone(where: Path, elsewhere: Path) -> str:
+    """What `keep` says on stderr to one who is not root."""
+    command = [sys.executable, "-c", SCRIPT, str(elsewhere / "other.sqlite"), str(where)]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert result.stdout == "None\n"
+    return result.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folders are protected otherwise there")
+def test_a_folder_that_cannot_be_written_is_a_line_of_warning(open_folder: Path, home: Path) -> None:
+    open_folder.chmod(0o555)
+    said = keep_as_someone(open_folder / "runs.sqlite", home)
+    assert said.startswith("onnxperf: this run was not kept: the store")
+    assert "cannot be opened" in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files are protected otherwise there")
+def test_a_file_that_cannot_be_written_is_a_line_of_warning(open_folder: Path, home: Path) -> None:
+    file = open_folder / "runs.sqlite"
+    open_store(file).close()
+    file.chmod(0o444)
+    open_folder.chmod(0o555)
+    said = keep_as_someone(file, home)
+    assert "is read-only" in said
+    assert said.count("\n") == 1
+
+
+def test_a_data_directory_that_cannot_be_made_is_one_line(home: Path) -> None:
+    (home / "data").write_text("a file in its place")
+    with pytest.raises(StoreError, match="cannot be made"):
+        open_store(None)
