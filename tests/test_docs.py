@@ -12,7 +12,7 @@ import pytest
 from onnxperf.cli.main import app
 
 ROOT = Path(__file__).parents[1]
-COMMANDS = ("bench", "check", "convert", "demo", "diff", "doctor", "einsum", "optimize", "profile", "runs")
+COMMANDS = ("bench", "check", "convert", "demo", "diff", "doctor", "einsum", "optimize", "profile", "runs", "sweep")
 
 
 @pytest.fixture(scope="module")

@@ -69,3 +69,21 @@ def test_einsum_goes_from_three_implementations_to_the_chart_of_all_letter_order
         assert text in printed
     for name in ("not_optimised", "optimised", "side_by_side", "orders"):
         assert is_picture(tmp_path / f"einsum_{name}.png")
+
+
+@pytest.mark.slow
+def test_frameworks_prints_four_tables_and_says_what_did_not_fit_into_memory(run: Run) -> None:
+    printed = run(
+        "frameworks",
+        RESNET="zoo:tiny-resnet",
+        BERT="zoo:tiny-bert",
+        RESNET_SIZES={"batch": [1]},
+        BERT_SIZES={"batch": [1], "seq": [4, 8]},
+        LARGE_SIZES={"batch": [2], "seq": [8]},
+        MEMORY_LIMIT=100_000_000,
+        TIME_S=0.5,
+    )
+    assert printed.count("### ") == 4
+    for text in ("keras predict_on_batch", "saved_model", "and ort over torch", "95 % interval"):
+        assert text in printed
+    assert "- batch=2, seq=8: torch: oom, needed" in printed

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from onnxperf.api.profile import profile
     from onnxperf.api.rewrite_einsum import rewrite_einsum
     from onnxperf.api.runs import runs
+    from onnxperf.api.sweep import sweep
     from onnxperf.api.to_onnx import to_onnx
     from onnxperf.errors import BadFeed, BadInput, BadModel, BadOption, MissingExtra, OnnxperfError, StoreError
     from onnxperf.results.bench import BenchResult
@@ -66,6 +67,7 @@ __all__ = [
     "profile",
     "rewrite_einsum",
     "runs",
+    "sweep",
     "to_onnx",
 ]
 
@@ -95,6 +97,7 @@ _HOMES = {
     "profile": "api.profile",
     "rewrite_einsum": "api.rewrite_einsum",
     "runs": "api.runs",
+    "sweep": "api.sweep",
     "to_onnx": "api.to_onnx",
 }
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -14,6 +16,7 @@ from onnxperf.analyze.advice import answer
 from onnxperf.analyze.comparison import baseline_of, compare, settled
 from onnxperf.api import crews as crewing
 from onnxperf.api.agreement import Tolerances, compared
+from onnxperf.api.keeping import CaseKeeper
 from onnxperf.api.options import (
     BenchKeywords,
     check_keywords,
@@ -26,8 +29,10 @@ from onnxperf.api.sources import source_callables
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.measure import machine as machines
 from onnxperf.measure import noise
+from onnxperf.measure.fleet import Launch
 from onnxperf.measure.messages import Crew
 from onnxperf.measure.plan import DEFAULT_TIME_S
+from onnxperf.measure.pool import Pool
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.measure.race import Progress, RaceEnd, Tools, race
 from onnxperf.records import Bench, Case, RaceOptions, SessionOptions, Subject
@@ -58,24 +63,81 @@ def bench(
     order of the model's inputs, each in a process of its own; one whose outputs are not the model's gets the status
     `differs`. Where `dims` has several values for a dimension, there is a case for every combination.
     """
+    cells = cells_of(model, against, (call, runtime, feeds), keywords)
+    return BenchResult(run_cells(cells, progress))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One case of a sweep, not yet run."""
+
+    key: str
+    """Sets it apart from all others, today and when the sweep is resumed."""
+    label: str
+    dims: dict[str, int]
+    options: RaceOptions
+    run: Callable[[Progress, Launch | None], Case]
+    """Runs it; workers come from the given place, or are started for this case alone."""
+
+    def pool(self) -> Pool:
+        """Workers that this case and those after it share."""
+        return Pool(start_of(self.options))
+
+
+def cells_of(
+    model: crewing.Sources,
+    against: Against,
+    how: tuple[str | Sequence[str], str | Sequence[str], Mapping[str, Any] | None],
+    keywords: Mapping[str, Any],
+    name: str = "",
+) -> list[Cell]:
+    """The cases of a bench: every combination of dimensions, for every group of models that race together."""
     check_keywords(keywords, BenchKeywords)
+    options = race_options(keywords)
+    cells = []
+    for dims, (own, sources, ranges) in product(_combinations(keywords.get("dims") or {}), _groups(model, against)):
+        known = {**keywords, "dims": dims, "ranges": {**ranges, **(keywords.get("ranges") or {})}}
+        label = name if name and isinstance(own, str) else _label(own)
+        key = f"{label} {' '.join(f'{name}={size}' for name, size in dims.items())}".strip()
+        cells.append(Cell(key, label, dims, options, partial(_case, own, sources, how, known)))
+    return cells
+
+
+def run_cells(cells: Sequence[Cell], progress: Progress, keeper: CaseKeeper | None = None) -> Bench:
+    """Run cases one after the other; one that fails does not end the others."""
     machine = machines.describe_machine()
-    cells = list(_combinations(keywords.get("dims") or {}))
-    groups = list(_groups(model, against))
-    total = len(cells) * len(groups)
+    if keeper is not None:
+        keeper.plan([cell.key for cell in cells], machine)
     cases: list[Case] = []
-    for number, (dims, (own, sources, ranges)) in enumerate(product(cells, groups)):
-        told = progress if total == 1 else partial(_told_of_case, progress, number, total)
+    with ExitStack() as stack:
+        pool = stack.enter_context(cells[0].pool()) if len(cells) > 1 else None
+        _run_all(cells, progress, keeper, cases, pool)
+    after = machines.after_the_race(machine)
+    kept = keeper.result(cases, after) if keeper is not None else None
+    return kept or Bench(machine=after, command="onnxperf.bench", cases=tuple(cases))
+
+
+def _run_all(
+    cells: Sequence[Cell], progress: Progress, keeper: CaseKeeper | None, cases: list[Case], pool: Pool | None
+) -> None:
+    """Run the cases that are wanted, until the user interrupts one."""
+    for number, cell in enumerate(cells):
+        if keeper is not None and not keeper.wanted(cell.key):
+            continue
+        told = progress if len(cells) == 1 else partial(_told_of_case, progress, number, len(cells))
+        if keeper is not None:
+            keeper.begin(cell.key)
         try:
-            known = {"dims": dims, "ranges": {**ranges, **(keywords.get("ranges") or {})}}
-            cases.append(_case(own, sources, (call, runtime, feeds), {**keywords, **known}, told))
+            case = cell.run(told, None if pool is None else pool.launch)
         except BadInput as error:
-            if total == 1:
+            if len(cells) == 1 and keeper is None:
                 raise
-            cases.append(Case(model=_label(own), dims=dims, status="failed", answer=str(error)))
-        if cases[-1].interrupted:
-            break
-    return BenchResult(Bench(machine=machines.after_the_race(machine), command="onnxperf.bench", cases=tuple(cases)))
+            case = Case(model=cell.label, dims=cell.dims, status="failed", answer=str(error))
+        cases.append(case)
+        if case.interrupted:
+            break  # not finished: whoever resumes runs it again
+        if keeper is not None:
+            keeper.finish(cell.key, case)
 
 
 def _told_of_case(progress: Progress, number: int, total: int, done: float, text: str) -> None:
@@ -124,6 +186,7 @@ def _case(
     how: tuple[str | Sequence[str], str | Sequence[str], Mapping[str, Any] | None],
     keywords: Mapping[str, Any],
     progress: Progress,
+    launch: Launch | None,
 ) -> Case:
     """One race."""
     call, runtime, feeds = how
@@ -138,7 +201,7 @@ def _case(
         *crewing.function_crews(sources, entries[0].feeds, session, options),
     ]
     crewing.check_names(crews, options.baseline)
-    end = run_race(crews, options, progress, collect=bool(sources) or len(calls) > 1)
+    end = run_race(crews, options, progress, bool(sources) or len(calls) > 1, launch)
     differing, unlike = compared(end, entries[0].model.label, Tolerances(options.rtol, options.atol, options.match))
     notes = (*_notes_on_entries(entries), *_notes_on_race(crews, end, asked, options), *unlike)
     case = replace(
@@ -153,10 +216,16 @@ def _case(
     return case
 
 
-def run_race(crews: Sequence[Crew], options: RaceOptions, progress: Progress, collect: bool = False) -> RaceEnd:
+def run_race(
+    crews: Sequence[Crew],
+    options: RaceOptions,
+    progress: Progress,
+    collect: bool = False,
+    launch: Launch | None = None,
+) -> RaceEnd:
     """Race crews in processes of their own until the comparison is settled; `collect` brings their outputs home."""
     tools = Tools(
-        launch=partial(ProcessWorker, timeout_s=options.timeout),
+        launch=launch or start_of(options),
         settled=partial(settled, baseline=options.baseline, min_effect=options.min_effect, seed=options.seed),
         progress=progress,
         cpus=machines.processors(),
@@ -164,6 +233,11 @@ def run_race(crews: Sequence[Crew], options: RaceOptions, progress: Progress, co
         collect=collect,
     )
     return race(crews, options, tools)
+
+
+def start_of(options: RaceOptions) -> Callable[[Crew], ProcessWorker]:
+    """How workers are started, with their limits."""
+    return partial(ProcessWorker, timeout_s=options.timeout, memory_limit_bytes=options.memory_limit)
 
 
 def judged_case(end: RaceEnd, options: RaceOptions) -> Case:

@@ -83,6 +83,7 @@ class BenchKeywords(InputKeywords, total=False):
     min_effect: float
     warmup: float
     timeout: float
+    memory_limit: int | None
     blocks: int | None
     calls: int | None
     rtol: float
@@ -112,6 +113,8 @@ def race_options(keywords: Mapping[str, Any]) -> RaceOptions:
     require(0 < options.min_effect < 1, "min-effect", options.min_effect, "between 0 and 1 (0.01 is 1 %)")
     require(options.warmup >= 0, "warmup", options.warmup, "0 seconds or more")
     require(options.timeout > 0, "timeout", options.timeout, "more than 0 seconds")
+    limit = options.memory_limit
+    require(limit is None or limit > 0, "memory-limit", limit, "more than 0 bytes")
     require(options.blocks is None or options.blocks >= 1, "blocks", options.blocks, "at least 1")
     require(options.calls is None or options.calls >= 1, "calls", options.calls, "at least 1")
     require(options.rtol >= 0, "rtol", options.rtol, "0 or more")

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from onnxperf.cli.options import AgainstFlags, InputFlags, RaceFlags, SessionFlags
 from onnxperf.cli.output import OutputFlags, exit_code, make_console, make_progress
+from onnxperf.cli.sweep import ResumeFlags
 
 
 def bench(
@@ -19,6 +20,7 @@ def bench(
     session: SessionFlags = SessionFlags(),
     race: RaceFlags = RaceFlags(),
     against: AgainstFlags = AgainstFlags(),
+    again: ResumeFlags = ResumeFlags(),
     output: OutputFlags = OutputFlags(),
 ) -> int:
     """Time models, and race the ways of running them.
@@ -49,30 +51,30 @@ def bench(
     runtime
         What executes the models, separated by commas: ort, numpy, reference.
     """
-    from onnxperf.api.bench import bench as measure
+    from onnxperf.api.bench import cells_of
+    from onnxperf.api.sweep import run_sweep
     from onnxperf.render.console import print_bench
+    from onnxperf.render.sweep import print_sweep
     from onnxperf.results.bench import BenchResult
 
     output.check()
+    command = shlex.join(["onnxperf", *sys.argv[1:]])
+    keywords = {**inputs.keywords(), **session.keywords(), **race.keywords(), **against.keywords()}
+    cells = cells_of(list(models), against.sources(), (call, runtime, inputs.feeds()), keywords)
+    several = len(cells) > 1 or again.resume is not None
     with make_progress(output.quiet) as progress:
-        result = measure(
-            list(models),
-            call=call,
-            runtime=runtime,
-            feeds=inputs.feeds(),
-            against=against.sources(),
-            progress=progress,
-            **inputs.keywords(),
-            **session.keywords(),
-            **race.keywords(),
-            **against.keywords(),
-        )
-    result = BenchResult(replace(result.record, command=shlex.join(["onnxperf", *sys.argv[1:]])))
+        where = output.where if several else False
+        retry = [status for status in again.retry.split(",") if status]
+        result = run_sweep(cells, progress, where, command, again.resume, retry)
+    result = BenchResult(replace(result.record, command=command))
     console = make_console(stderr=output.to_stdout)
     if output.quiet:
         console.print(result.answer, markup=False, soft_wrap=True)
+    elif several:
+        print_sweep(result.record, console)
     else:
         print_bench(result.record, console)
-    output.keep(result.record, "bench")
+    if not several:
+        output.keep(result.record, "bench")
     output.write(result)
     return exit_code(result)

@@ -20,6 +20,7 @@ from onnxperf.cli.optimize import optimize
 from onnxperf.cli.output import BAD_INPUT, INTERRUPTED, PARTIAL
 from onnxperf.cli.profile import profile
 from onnxperf.cli.runs import runs
+from onnxperf.cli.sweep import sweep
 from onnxperf.errors import OnnxperfError
 
 app = App(
@@ -28,7 +29,7 @@ app = App(
     version=lambda: version("onnxperf"),
 )
 # Their modules are light: what they call is imported when they run.
-for _command in (bench, check, convert, demo, diff, doctor, einsum, optimize, profile, runs):
+for _command in (bench, check, convert, demo, diff, doctor, einsum, optimize, profile, runs, sweep):
     app.command(_command)
 
 

@@ -1,6 +1,7 @@
 """Options that several commands share, and how their texts become values."""
 
 # No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -103,6 +104,8 @@ class RaceFlags:
     """Seconds of untimed calls before a subject is measured."""
     timeout: float = 120.0
     """Seconds that one step (loading, a block of calls) may take."""
+    memory_limit: str | None = None
+    """Resident memory that a worker may need, such as 2GB or 512MB; a subject that needs more ends as oom."""
     blocks: int | None = None
     """Fix the number of blocks by hand; goes with --calls."""
     calls: int | None = None
@@ -116,6 +119,7 @@ class RaceFlags:
             "min_effect": part(self.min_effect),
             "warmup": self.warmup,
             "timeout": self.timeout,
+            "memory_limit": None if self.memory_limit is None else amount(self.memory_limit, "memory-limit"),
             "blocks": self.blocks,
             "calls": self.calls,
         }
@@ -149,19 +153,11 @@ class AgainstFlags:
 
     def sources(self) -> dict[str, Any] | list[str] | None:
         """The sources by name, or the frameworks of a zoo model."""
-        named = [text for text in self.against if ":" in text]
-        if not named:
-            return [name for text in self.against for name in text.split(",")] or None
-        if len(named) < len(self.against):
-            raise BadOption("--against: give either functions or frameworks of a zoo model, not both")
-        from onnxperf.api.sources import load_source
+        if not self.against:
+            return None
+        from onnxperf.api.sweep import sources_of
 
-        found = {}
-        for text in named:
-            name, equals, place_of = text.partition("=")
-            spelled = place_of if equals else text
-            found[name if equals else spelled.rpartition(":")[2]] = load_source(spelled)
-        return found
+        return sources_of(self.against)
 
 
 @Parameter(name="*", group=OUTPUT)
@@ -185,11 +181,16 @@ class KeepFlags(CommonFlags):
     no_store: Switch = False
     """Do not keep the run."""
 
+    @property
+    def where(self) -> str | Literal[False] | None:
+        """Which store; False means none."""
+        return False if self.no_store else self.store
+
     def keep(self, record: Any, kind: str) -> None:
         """Keep what was measured; a store that fails is only warned about."""
         from onnxperf.api.runs import keep
 
-        keep(record, kind, store=False if self.no_store else self.store)
+        keep(record, kind, store=self.where)
 
 
 def pairs(option: str, texts: Sequence[str], convert: Callable[[str], T]) -> dict[str, T]:
@@ -224,6 +225,15 @@ def _sizes(text: str) -> Any:
 def place(text: str) -> str | int:
     """A name, or the number of a place."""
     return int(text) if text.isascii() and text.isdigit() else text
+
+
+def amount(text: str, option: str) -> int:
+    """A number of bytes, as 512MB, 2GB or 1.5GiB."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", text.strip(), re.IGNORECASE)
+    if found is None:
+        raise BadOption(f"--{option} {text}: expected an amount of memory such as 512MB or 2GB")
+    base = 1024 if found[3] else 1000
+    return int(float(found[1]) * base ** " KMGT".index(found[2].upper() or " "))
 
 
 def part(text: str, option: str = "min-effect") -> float:

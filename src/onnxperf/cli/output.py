@@ -36,7 +36,7 @@ class OutputFlags(KeepFlags):
     markdown: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None
     """Write the table as Markdown; - is standard output."""
     plot: str | None = None
-    """Write the bar chart: out.png or out.svg."""
+    """Write the chart: out.png or out.svg; of several cases, the times over the sizes, or where the winner changes."""
 
     def check(self) -> None:
         """Refuse what could not be written, before anything is measured."""

@@ -12,6 +12,9 @@ from multiprocessing import Pipe
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+import psutil
+from msgspec.structs import replace
+
 from onnxperf.errors import BadModel, SubjectError, WorkerLost
 from onnxperf.measure import messages
 from onnxperf.measure.messages import Crew, Failed, Loaded, Prepared
@@ -28,6 +31,9 @@ _THREAD_VARIABLES = (
     "NUMBA_NUM_THREADS",
     "TF_NUM_INTRAOP_THREADS",
 )
+
+_LOOK_S = 0.1
+"""Between two looks at a worker's memory; they take some 30 us."""
 
 R = TypeVar("R")
 
@@ -72,10 +78,12 @@ class Worker(Protocol):
 class ProcessWorker:
     """A worker in a freshly started interpreter of its own."""
 
-    def __init__(self, crew: Crew, timeout_s: float) -> None:
+    def __init__(self, crew: Crew, timeout_s: float, memory_limit_bytes: int | None = None) -> None:
         self._crew = crew
         self._timeout_s = timeout_s
+        self._memory_limit_bytes = memory_limit_bytes
         self._cpus: tuple[int, ...] = ()
+        self._ready = False
         self._oom_kills = _oom_kills()
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker
         self._pipe, theirs = Pipe()
@@ -95,7 +103,23 @@ class ProcessWorker:
 
     def wait_until_ready(self) -> None:
         """Return when the process has imported what it needs."""
-        self._receive(messages.Ready)
+        if not self._ready:
+            self._receive(messages.Ready)
+            self._ready = True
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process has not ended, as far as is known."""
+        return self._process.returncode is None
+
+    def adopt(self, crew: Crew) -> None:
+        """Host another crew of the same runtime and number of threads from the next load on."""
+        self._crew = crew
+
+    def unload(self) -> None:
+        """Drop the session and the inputs."""
+        self.wait_until_ready()
+        self._ask(messages.Load(replace(self._crew, model_path=None, feeds={})), Loaded)
 
     def load(self) -> Loaded:
         """Open the shared session."""
@@ -174,7 +198,7 @@ class ProcessWorker:
     def _receive(self, kind: type[R], after_interrupt: bool = False) -> R:
         """Sleep until the worker answers; the parent must not disturb what is being measured."""
         try:
-            if not self._pipe.poll(self._timeout_s):
+            if not self._wait():
                 self.close()
                 raise WorkerLost("timeout", f"no answer within {self._timeout_s:g} s (change with --timeout)")
             reply = messages.decode_reply(self._pipe.recv_bytes())
@@ -186,6 +210,23 @@ class ProcessWorker:
             return self._receive(kind)
         assert isinstance(reply, kind)  # noqa: S101 - both sides are ours
         return reply
+
+    def _wait(self) -> bool:
+        """Whether the worker answers in time; where its memory is limited, that is looked at now and then."""
+        if self._memory_limit_bytes is None:
+            return self._pipe.poll(self._timeout_s)
+        left_s = self._timeout_s
+        while left_s > 0:
+            answered = self._pipe.poll(min(_LOOK_S, left_s))
+            peak = _peak_bytes(self._process.pid)
+            if peak > self._memory_limit_bytes:
+                self.close()
+                limit, used = (f"{size / 2**20:.0f} MiB" for size in (self._memory_limit_bytes, peak))
+                raise WorkerLost("oom", f"needed {used} of memory, more than the {limit} of --memory-limit")
+            if answered:
+                return True
+            left_s -= _LOOK_S
+        return False
 
     def _death(self) -> WorkerLost:
         """Say how the process died, and end the children that it leaves behind."""
@@ -224,6 +265,17 @@ def _environment(threads: int) -> dict[str, str]:
         "PYTHONPATH": os.pathsep.join(paths),
         "PYTHONWARNINGS": "ignore",
     }
+
+
+def _peak_bytes(pid: int) -> int:
+    """The most memory that a process ever had resident; what it has now where the kernel does not tell."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    with contextlib.suppress(psutil.Error):
+        return int(psutil.Process(pid).memory_info().rss)
+    return 0
 
 
 def _oom_kills() -> int:

@@ -88,6 +88,7 @@ class Host:
 
     def _load(self, crew: Crew) -> Loaded:
         self._session, self._calls = None, {}  # the old session goes before the new one comes: both may not fit
+        _forget_peak_memory()
         self._crew, self._feeds = crew, messages.unpack_feeds(crew.feeds)
         if crew.model_path is None:
             return Loaded(None, {"threads": crew.threads})
@@ -203,6 +204,12 @@ def die_with(parent: int) -> None:
 def _be_the_first_to_go_when_memory_ends() -> None:
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("800", encoding="ascii")
+
+
+def _forget_peak_memory() -> None:
+    """A limit holds for what is loaded now, not for what a process hosted before."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
 
 
 def _open_pipe(handle: int) -> Any:

@@ -63,6 +63,8 @@ class RaceOptions(Struct, frozen=True, kw_only=True):
     """Seconds of untimed calls before a subject's first block of each launch."""
     timeout: float = 120.0
     """Seconds that one step of a worker (loading, a block) may take."""
+    memory_limit: int | None = None
+    """Bytes of resident memory that a worker may need; one that needs more is ended as `oom`."""
     blocks: int | None = None
     """Rounds, fixed by hand."""
     calls: int | None = None

@@ -80,7 +80,10 @@ def write(path: Path, data: bytes) -> None:
 
 
 def _rows(bench: Bench) -> Iterator[tuple[Case, Subject]]:
-    return ((case, subject) for case in bench.cases for subject in case.subjects)
+    """Every subject with its case; a case that failed as a whole is a row without a name."""
+    for case in bench.cases:
+        subjects = case.subjects or (Subject(name="", status=case.status, reason=case.answer),)
+        yield from ((case, subject) for subject in subjects)
 
 
 def _markdown_case(case: Case) -> Iterator[str]:

@@ -117,6 +117,10 @@ def save_figure(figure: Figure, path: str | Path) -> None:
         warnings.filterwarnings("ignore", message=r"Glyph \d+ .* missing from font")
         figure.savefig(picture, format=suffix[1:], dpi=150, metadata=metadata)
     write(path, picture.getvalue())
+    if "matplotlib.pyplot" in sys.modules:  # nobody will look at it any more, and pyplot would keep it for ever
+        from matplotlib import pyplot
+
+        pyplot.close(figure)
 
 
 # ---------------------------------------------------------------- words

@@ -9,7 +9,7 @@ from onnxperf.records import Bench, Case, Check, Diff, EinsumPlan, Machine, Opti
 from onnxperf.render.changes import counts_sheet, diff_sheet, group_lines, race_line, sides_sheet
 from onnxperf.render.check import COLUMNS, cells
 from onnxperf.render.check import sentence as answer
-from onnxperf.render.columns import Sheet
+from onnxperf.render.columns import Row, Sheet
 from onnxperf.render.einsum import (
     machine_texts,
     plan_facts,
@@ -23,6 +23,8 @@ from onnxperf.render.einsum import (
 )
 from onnxperf.render.fields import FIELDS, machine_facts
 from onnxperf.render.profile import SHORT_LIST, diff_facts, optimization_facts, profile_facts, profile_times
+from onnxperf.render.sweep import crossover_lines, flat_sheet, flat_title, note_lines, reason_lines, sweep_facts
+from onnxperf.render.sweep_grid import by_model
 from onnxperf.render.text import dims_text, name_of, visible
 from onnxperf.render.timings import node_sheet, operator_sheet, source_sheet, timeless
 from onnxperf.render.units import UNICODE
@@ -40,11 +42,14 @@ _STYLES = {
     "bold": f";{_STRONG}",
     "red": f";color:{_VERDICT_COLOURS['slower']}",
     "green": f";color:{_VERDICT_COLOURS['faster']}",
+    "yellow": f";color:{_VERDICT_COLOURS['undecided']}",
 }
 
 
 def bench_html(bench: Bench) -> str:
-    """Every case with its table, its answer, its notes and the reasons of rows that failed."""
+    """A case with its table, its answer, its notes and the reasons of rows that failed; of many, a row per case."""
+    if len(bench.cases) > 1:
+        return _page(_sweep(bench))
     return _page("".join(_case(case) for case in bench.cases))
 
 
@@ -149,12 +154,16 @@ def _sheet(sheet: Sheet, heading: str = "") -> str:
     head = _row(_cell("th", column.heading, side) for column, side in zip(sheet.columns, sides, strict=True))
     body = "".join(
         _row(
-            _cell("td", cell, side, _STYLES.get(row.style, "") + (_INDENTED if cell.startswith(" ") else ""))
-            for cell, side in zip(row.cells, sides, strict=True)
+            _cell("td", cell, side, _look(row, place) + (_INDENTED if cell.startswith(" ") else ""))
+            for place, (cell, side) in enumerate(zip(row.cells, sides, strict=True))
         )
         for row in sheet.rows
     )
     return _paragraph(heading, _STRONG) + _table(f"<thead>{head}</thead><tbody>{body}</tbody>")
+
+
+def _look(row: Row, place: int) -> str:
+    return "".join(_STYLES.get(word, "") for word in [row.style, *row.styles.get(place, "").split()])
 
 
 def _end(answer: str, notes: Iterable[str]) -> str:
@@ -163,6 +172,16 @@ def _end(answer: str, notes: Iterable[str]) -> str:
 
 def _page(content: str) -> str:
     return f'<div style="overflow-x:auto;color:inherit">{content}</div>'
+
+
+def _sweep(bench: Bench) -> str:
+    groups = by_model(bench.cases)
+    parts = [_paragraph(" · ".join([", ".join(map(name_of, groups)), *sweep_facts(bench)]), _STRONG)]
+    for model, cases in groups.items():
+        parts.append(_sheet(flat_sheet(cases), flat_title(cases, model if len(groups) > 1 else "")))
+        parts += [_paragraph(line, "") for line in reason_lines(cases)]
+        parts += [_paragraph(line, _STRONG) for line in crossover_lines(cases)]
+    return "".join([*parts, _end("", note_lines(bench.cases))])
 
 
 def _case(case: Case) -> str:

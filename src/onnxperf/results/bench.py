@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median_low
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 OWN_COLUMNS = tuple(column for column in SUBJECT_COLUMNS if column not in ("name", "input_bytes"))
 _TEXT_COLUMNS = frozenset({"runtime", "call", "status", "reason", "verdict"})
+_PARQUET = ".parquet"
 _REPR_WIDTH = 100
 _NAN = float("nan")
 
@@ -85,26 +87,101 @@ class BenchResult:
         ]
         return DataFrame(rows, columns=columns)
 
-    def plot(self, ax: Axes | None = None, case: int | None = None) -> Axes:
-        """A bar chart of the averages; `case` chooses one where there are several."""
-        from onnxperf.render.plots import bench_plot
+    def flat(self, per_1000: bool = False) -> DataFrame:
+        """One row per case: model, dimensions, and for each subject the median in seconds, of one call or of 1000.
 
+        A cell is NaN where a subject was not measured or its outputs differ; `to_df` says why.
+        """
+        from pandas import DataFrame
+
+        from onnxperf.render import sweep_grid as grid
+
+        calls = 1000 if per_1000 else 1
+        dims, names = grid.dims_of(self.cases), grid.subjects_of(self.cases)
+        rows = []
+        for case in self.cases:
+            times = [_scaled(grid.time_of(grid.found(case, name)), calls / 1e9) for name in names]
+            rows.append([case.model, *(case.dims.get(dim) for dim in dims), *times])
+        return DataFrame(rows, columns=["model", *dims, *names])
+
+    def matrix(self, subject: str, value: str = "median", model: str | None = None) -> DataFrame:
+        """One subject over two dimensions: its median in seconds, its speedup, or its throughput in rows a second."""
+        from pandas import DataFrame, Index
+
+        from onnxperf.render import sweep_grid as grid
+        from onnxperf.render.sweep_plots import cases_of, two_dims
+
+        cases = cases_of(self.record, model)
+        values = _cell_values(cases)
+        if value not in values:
+            raise BadOption.unknown("value of a matrix", value, values)
+        if subject not in grid.subjects_of(cases):
+            raise BadOption.unknown("subject", subject, grid.subjects_of(cases))
+        first, second = two_dims(cases)
+        down, across = grid.values_of(cases, first), grid.values_of(cases, second)
+        cells = grid.cells_of(cases, first, second)
+        rows = [
+            [
+                _scaled(values[value](cells[place], subject)) if (place := (size, other)) in cells else _NAN
+                for other in across
+            ]
+            for size in down
+        ]
+        return DataFrame(rows, index=Index(down, name=first), columns=Index(across, name=second))
+
+    def crossover(
+        self, first: str | None = None, second: str | None = None, ax: Axes | None = None, model: str | None = None
+    ) -> Axes:
+        """A map over two dimensions of how much faster the second subject is than the first, the baseline."""
+        from onnxperf.render.sweep_plots import crossover_plot
+
+        return crossover_plot(self.record, first, second, ax, model)
+
+    def plot(self, ax: Axes | None = None, case: int | None = None) -> Axes:
+        """A bar chart of the averages; of several cases a crossover map or lines, unless `case` chooses one."""
+        from onnxperf.render.plots import bench_plot
+        from onnxperf.render.sweep_plots import sweep_plot
+
+        if case is None and len(self.cases) > 1:
+            return sweep_plot(self.record, ax)
         return bench_plot(self._chosen(case), ax)
 
     def save(self, path: str | Path, case: int | None = None) -> None:
-        """Write a .json, .csv or .md file of everything, or a .png or .svg chart of one case."""
+        """Write a .json, .csv, .md or .parquet file of everything, or a .png or .svg chart as `plot` draws it."""
         from onnxperf.render.export import EXPORTERS, write
         from onnxperf.render.figures import PLOT_SUFFIXES
         from onnxperf.render.plots import save_plot
+        from onnxperf.render.sweep_plots import save_sweep
+        from onnxperf.render.tables import write_table
 
         path = Path(path)
         suffix = path.suffix.lower()
-        if suffix in PLOT_SUFFIXES:
+        if suffix in PLOT_SUFFIXES and case is None and len(self.cases) > 1:
+            save_sweep(self.record, path)
+        elif suffix in PLOT_SUFFIXES:
             save_plot(self._chosen(case), path)
         elif suffix in EXPORTERS:
             write(path, EXPORTERS[suffix](self.record))
+        elif suffix == _PARQUET:
+            write_table(self._long(), path)
         else:
-            raise BadOption.unknown("kind of file", suffix or path.name, [*EXPORTERS, *PLOT_SUFFIXES])
+            raise BadOption.unknown("kind of file", suffix or path.name, [*EXPORTERS, *PLOT_SUFFIXES, _PARQUET])
+
+    def _long(self) -> DataFrame:
+        """One row per subject of each case, as CSV has them, and a column per dimension."""
+        from pandas import DataFrame
+
+        from onnxperf.render.sweep_grid import dims_of
+        from onnxperf.render.text import dims_text
+
+        dims = dims_of(self.cases)
+        rows = []
+        for case in self.cases:
+            # A case that failed as a whole has no subjects, and must not be lost.
+            subjects = case.subjects or (Subject(name="", status=case.status, reason=case.answer),)
+            place = [case.model, dims_text(case.dims), *(case.dims.get(dim) for dim in dims)]
+            rows += [place + [_value(subject, column) for column in SUBJECT_COLUMNS] for subject in subjects]
+        return DataFrame(rows, columns=["model", "dims", *dims, *SUBJECT_COLUMNS])
 
     def to_json(self) -> str:
         """The whole record, as --json writes it."""
@@ -125,9 +202,11 @@ class BenchResult:
         from rich.console import Console
 
         from onnxperf.render.console import print_bench
+        from onnxperf.render.sweep import print_sweep
 
         text = io.StringIO()
-        print_bench(self.record, Console(file=text, width=_REPR_WIDTH, color_system=None, force_terminal=False))
+        show = print_sweep if len(self.cases) > 1 else print_bench
+        show(self.record, Console(file=text, width=_REPR_WIDTH, color_system=None, force_terminal=False))
         return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
     def _repr_html_(self) -> str:
@@ -156,6 +235,22 @@ def _seconds(subject: Subject, per_call: bool) -> dict[str, Any]:
 def _value(subject: Subject, column: str) -> Any:
     value = getattr(subject, column)
     return _NAN if value is None and column not in _TEXT_COLUMNS else value
+
+
+def _scaled(value: float | None, factor: float = 1.0) -> float:
+    return _NAN if value is None else value * factor
+
+
+def _cell_values(cases: Sequence[Case]) -> dict[str, Callable[[Case, str], float | None]]:
+    """What a matrix can show of a subject."""
+    from onnxperf.render import sweep_grid as grid
+
+    baseline, dim = grid.usual_baseline(cases), grid.rows_dim(cases)
+    return {
+        "median": lambda case, name: _scaled(grid.time_of(grid.found(case, name)), 1e-9),
+        "speedup": lambda case, name: grid.duel(case, baseline or name, name).speedup,
+        "throughput": lambda case, name: grid.rate(case, grid.found(case, name), dim),
+    }
 
 
 def _place(index: int, case: Case) -> dict[str, Any]:

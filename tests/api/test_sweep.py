@@ -1,0 +1,206 @@
+"""Plans of sweeps: which cases they have, what they are called, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import onnxperf
+from onnxperf.api.sweep import estimate_s, plan_cells, run_sweep, sources_of
+from onnxperf.errors import BadInput, BadOption
+from onnxperf.store import open_store
+
+TINY = {"threads": 1, "blocks": 1, "calls": 1, "warmup": 0}
+SOURCE = "def make():\n    return lambda X: X[:, :4]\n\nnumber = 3\n"
+
+
+def keys(plan: str | Path | Mapping[str, Any]) -> list[str]:
+    return [cell.key for cell in plan_cells(plan)]
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+# ---------------------------------------------------------------- cases
+
+
+def test_every_combination_of_sizes_is_a_case_of_every_model() -> None:
+    plan = {"models": ["a.onnx", {"path": "b.onnx"}], "dims": {"batch": [1, 2], "seq": [10, 50]}}
+    sizes = ["batch=1 seq=10", "batch=1 seq=50", "batch=2 seq=10", "batch=2 seq=50"]
+    assert keys(plan) == [f"{model} {size}" for model in ("a.onnx", "b.onnx") for size in sizes]
+    assert plan_cells(plan)[3].dims == {"batch": 2, "seq": 50}
+
+
+def test_a_model_may_have_sizes_of_its_own() -> None:
+    plan = {
+        "models": ["a.onnx", {"path": "b.onnx", "dims": {"batch": [8, 16]}}, {"path": "c.onnx", "dims": {"seq": 7}}],
+        "dims": {"batch": 4},
+    }
+    assert keys(plan) == ["a.onnx batch=4", "b.onnx batch=8", "b.onnx batch=16", "c.onnx batch=4 seq=7"]
+
+
+def test_a_plan_without_sizes_has_one_case_per_model() -> None:
+    assert keys({"models": ["a.onnx", "zoo:tiny-linear"]}) == ["a.onnx", "zoo:tiny-linear"]
+
+
+def test_a_file_says_the_same_as_a_dictionary(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "plan.toml",
+        """
+        models = ["zoo:tiny-linear", { path = "a.onnx", dims = { batch = [3] } }]
+        call = ["run", "io-binding"]
+        [dims]
+        batch = [1, 2]
+        [options]
+        time = 1.0
+        memory_limit = 2_000_000_000
+        """,
+    )
+    assert keys(path) == keys(str(path)) == ["zoo:tiny-linear batch=1", "zoo:tiny-linear batch=2", "a.onnx batch=3"]
+
+
+def test_keys_do_not_depend_on_where_the_plan_is_read_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(tmp_path / "plan.toml", 'models = ["sub/a.onnx"]\ndims = { batch = [1, 2] }')
+    monkeypatch.chdir(tmp_path)
+    here = keys("plan.toml")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert here == keys("../plan.toml") == keys(tmp_path / "plan.toml") == ["sub/a.onnx batch=1", "sub/a.onnx batch=2"]
+
+
+def test_each_framework_of_a_zoo_model_has_cases_of_its_own() -> None:
+    plan = {"models": [{"path": "zoo:tiny-linear", "against": ["sklearn"]}], "dims": {"batch": [1, 2]}}
+    assert keys(plan) == ["zoo:tiny-linear sklearn batch=1", "zoo:tiny-linear sklearn batch=2"]
+
+
+def test_the_estimate_grows_with_cases_and_with_the_time_of_a_race() -> None:
+    one = plan_cells({"models": ["a.onnx"]})
+    four = plan_cells({"models": ["a.onnx"], "dims": {"batch": [1, 2, 3, 4]}})
+    assert estimate_s(four, None) == pytest.approx(4 * estimate_s(one, None))
+    assert estimate_s(one, 60.0) > 60 > estimate_s(one, 1.0) > 1
+    assert estimate_s([], None) == 0
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        ({}, "models"),
+        ({"models": []}, "names no models"),
+        ({"models": "a.onnx"}, "models"),
+        ({"models": [3]}, "models"),
+        ({"models": [{"dims": {}}]}, "path"),
+        ({"models": ["a.onnx"], "dim": {}}, "unknown field `dim`"),
+        ({"models": [{"path": "a.onnx", "call": "run"}]}, "unknown field `call`"),
+        ({"models": ["a.onnx"], "dims": {"batch": "four"}}, "dims"),
+        ({"models": ["a.onnx"], "dims": {"batch": [1.5]}}, "dims"),
+        ({"models": ["a.onnx"], "dims": {"batch": []}}, "no value given"),
+        ({"models": ["a.onnx"], "options": {"tme": 3}}, "unknown option 'tme'"),
+        ({"models": ["a.onnx"], "options": {"time": 0}}, "more than 0"),
+        ({"models": ["a.onnx"], "options": {"memory_limit": -1}}, "more than 0 bytes"),
+        ({"models": ["a.onnx", "a.onnx"]}, "the case 'a.onnx' twice"),
+        ({"models": ["a.onnx"], "dims": {"batch": [1, 2, 1]}}, "the case 'a.onnx batch=1' twice"),
+        ({"models": [{"path": "a.onnx", "against": ["torch"]}]}, "only a zoo model knows its source"),
+        ({"models": [{"path": "zoo:tiny-linear", "against": ["jax"]}]}, "choose from: sklearn"),
+        ({"models": [{"path": "a.onnx", "against": ["nowhere.py:make"]}]}, "no such file"),
+        ({"models": [{"path": "a.onnx", "against": ["torch", "a.py:make"]}]}, "not both"),
+    ],
+)
+def test_a_wrong_plan_is_refused_in_one_line(plan: dict[str, Any], said: str) -> None:
+    with pytest.raises(BadOption) as refused:
+        plan_cells(plan)
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"), [(None, "cannot be read"), (b"models = [", "is no TOML"), (b"a = '\xff'", "is no TOML")]
+)
+def test_a_file_that_is_no_plan_is_refused(tmp_path: Path, content: bytes | None, said: str) -> None:
+    if content is not None:
+        (tmp_path / "plan.toml").write_bytes(content)
+    with pytest.raises(BadInput, match=said):
+        plan_cells(tmp_path / "plan.toml")
+
+
+def test_statuses_to_retry_are_checked() -> None:
+    with pytest.raises(BadOption, match="status to retry 'ok'; choose from: failed, oom"):
+        run_sweep([], lambda _done, _text: None, False, "test", None, ["ok"])
+
+
+# ---------------------------------------------------------------- sources
+
+
+def test_sources_are_looked_for_beside_the_plan_and_named(tmp_path: Path) -> None:
+    written(tmp_path / "sources_beside.py", SOURCE)
+    found = sources_of(["sources_beside.py:make", "mine=sources_beside.py:make"], tmp_path)
+    assert isinstance(found, dict)
+    assert list(found) == ["make", "mine"]
+
+
+@pytest.mark.parametrize(("texts", "expected"), [([], None), (["torch"], ["torch"]), (["torch,tf"], ["torch", "tf"])])
+def test_names_without_a_colon_are_frameworks(texts: list[str], expected: list[str] | None) -> None:
+    assert sources_of(texts) == expected
+
+
+# ---------------------------------------------------------------- real sweeps
+
+
+def test_a_plan_runs_from_any_folder_and_is_kept(
+    linear_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(tmp_path / "sources_kept.py", SOURCE)
+    options = "\n".join(f"{name} = {value}" for name, value in TINY.items())
+    plan = written(
+        tmp_path / "plan.toml",
+        f'models = [{{ path = "{linear_path.name}", against = ["slice=sources_kept.py:make"] }}]\n'
+        f"dims = {{ batch = [1, 2] }}\n[options]\n{options}",
+    )
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    store = tmp_path / "runs.sqlite"
+    result = onnxperf.sweep(plan, store=store)
+    assert result.ok
+    assert [case.dims for case in result.cases] == [{"batch": 1}, {"batch": 2}]
+    assert [subject.name for subject in result.cases[0].subjects] == ["ort", "slice"]
+    told: list[str] = []
+    again = onnxperf.sweep(plan, store=store, resume="last", progress=lambda _done, text: told.append(text))
+    assert again.record.cases == result.record.cases
+    assert told == []
+    with open_store(store) as opened:
+        assert [run.cases_done for run in opened.runs()] == [2]
+    assert list(Path().iterdir()) == []
+
+
+def test_a_case_that_cannot_be_run_is_failed_and_the_result_is_not_ok(linear_path: Path) -> None:
+    result = onnxperf.sweep({"models": ["nowhere.onnx", str(linear_path)], "options": TINY})
+    assert [case.status for case in result.cases] == ["failed", "ok"]
+    assert "no such file" in result.cases[0].answer
+    assert not result.ok
+
+
+def test_a_size_that_cannot_be_run_belongs_to_the_same_model_as_the_others(linear_path: Path) -> None:
+    result = onnxperf.bench(str(linear_path), dims={"batch": [1, 10**14]}, threads=1, blocks=1, calls=1, warmup=0)
+    assert [case.status for case in result.cases] == ["ok", "failed"]
+    assert len({case.model for case in result.cases}) == 1
+    assert not result.ok
+
+
+def test_a_sweep_without_a_store_cannot_be_resumed() -> None:
+    with pytest.raises(BadOption, match="needs the store"):
+        onnxperf.sweep({"models": ["a.onnx"]}, resume="last")
+
+
+def test_a_store_that_cannot_be_opened_is_no_reason_not_to_run(
+    linear_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = {"models": [str(linear_path)], "options": TINY}
+    assert onnxperf.sweep(plan, store=tmp_path / "no" / "runs.sqlite").ok
+    assert "the sweep is not kept" in capsys.readouterr().err

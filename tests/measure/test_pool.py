@@ -1,0 +1,75 @@
+"""Processes that go from race to race."""
+
+from __future__ import annotations
+
+import os
+import signal
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from onnxperf.measure.messages import Crew, ModelSubject, pack_feeds
+from onnxperf.measure.pool import PROCESSES, Pool, PooledWorker
+from onnxperf.measure.process import ProcessWorker
+from onnxperf.records import SessionOptions
+
+START = partial(ProcessWorker, timeout_s=60.0)
+
+
+@pytest.fixture
+def crew(linear_path: Path) -> Crew:
+    return Crew(
+        subjects=(ModelSubject(name="run", call="run"),),
+        threads=1,
+        feeds=pack_feeds({"X": np.ones((2, 10), np.float32)}),
+        runtime="ort",
+        model_label="linear",
+        model_path=str(linear_path),
+        session=SessionOptions(threads=1),
+    )
+
+
+def pid_of(worker: PooledWorker) -> int:
+    return worker._worker._process.pid
+
+
+def use(pool: Pool, crew: Crew) -> int:
+    worker = pool.launch(crew)
+    worker.wait_until_ready()
+    worker.thaw()  # it may have been idle, and idle ones are frozen
+    worker.load()
+    worker.prepare(0)
+    assert worker.time_block(0, 2, 0)[1] > 0
+    pid = pid_of(worker)
+    worker.close()
+    return pid
+
+
+def test_a_few_processes_take_turns_and_all_end_with_the_pool(crew: Crew) -> None:
+    with Pool(START) as pool:
+        pids = [use(pool, crew) for _ in range(2 * PROCESSES)]
+        assert len(set(pids)) == PROCESSES
+        assert pids[:PROCESSES] == pids[PROCESSES:]
+    assert not any(psutil.pid_exists(pid) for pid in pids)
+
+
+def test_a_process_that_died_is_replaced(crew: Crew) -> None:
+    with Pool(START) as pool:
+        first = pool.launch(crew)
+        first.wait_until_ready()
+        os.kill(pid_of(first), signal.SIGKILL)
+        first.close()
+        assert use(pool, crew) != pid_of(first)
+
+
+def test_a_process_of_a_callable_is_never_used_again(crew: Crew) -> None:
+    from msgspec.structs import replace
+
+    with Pool(START) as pool:
+        worker = pool.launch(replace(crew, runtime="callable", model_path=None))
+        worker.wait_until_ready()
+        worker.close()
+        assert not psutil.pid_exists(pid_of(worker))

@@ -1,0 +1,62 @@
+"""Sweeps to render: onnxruntime against torch over batch sizes and sequence lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from onnxperf.records import Bench, Case, Subject, Verdict
+from tests.render import examples
+
+BATCHES = (1, 2, 4, 8, 16)
+LENGTHS = (10, 50, 100, 200, 300, 500)
+OOM = "needed 9.3 GiB of 8.0 GiB"
+
+
+def ms(name: str, median_ms: float, verdict: Verdict | None = "baseline", speedup: float = 1.0, **more: Any) -> Subject:
+    times = {"median_ns": median_ms * 1e6, "speedup": speedup, "runtime": name}
+    ends = {"speedup_low": speedup * 0.985, "speedup_high": speedup * 1.015}
+    return examples.subject(name, median_ms * 1e6, verdict, **(times | ends | more))
+
+
+def verdict_of(speedup: float) -> Verdict:
+    """As a race with intervals of ± 1.5 % would judge."""
+    if abs(speedup - 1) < 0.02:
+        return "undecided"
+    return "faster" if speedup > 1 else "slower"
+
+
+def pair(speedup: float, base_ms: float = 10.0) -> tuple[Subject, Subject]:
+    return ms("ort", base_ms), ms("torch", base_ms / speedup, verdict_of(speedup), speedup)
+
+
+def case(*subjects: Subject, dims: dict[str, int], **more: Any) -> Case:
+    fields: dict[str, Any] = {"model": "bert.onnx", "baseline": "ort", "answer": "", "notes": ()}
+    return examples.case(*subjects, dims=dims, **(fields | more))
+
+
+def line(speedups: Sequence[float | str], model: str = "resnet.onnx") -> Bench:
+    """A case for each batch size; a word in place of a speedup is the status of torch."""
+    cases = []
+    for batch, speedup in zip(BATCHES, speedups, strict=False):
+        if isinstance(speedup, str):
+            subjects = (ms("ort", 10.0 * batch), examples.failed("torch", speedup, OOM))
+        else:
+            subjects = pair(speedup, 10.0 * batch)
+        cases.append(case(*subjects, dims={"batch": batch}, model=model))
+    return examples.bench(*cases)
+
+
+def square(**more: Any) -> Bench:
+    """Five by six cases: torch wins the large ones, one differs and one runs out of memory."""
+    cases = []
+    for batch in BATCHES:
+        for seq in LENGTHS:
+            base, rival = 0.15 * batch * seq + 4, 0.125 * batch * seq + 16
+            subjects = pair(base / rival, base)
+            if (batch, seq) == (8, 10):
+                subjects = (subjects[0], ms("torch", rival, "slower", 0.6, status="differs", reason="off by 0.02"))
+            if (batch, seq) == (16, 500):
+                subjects = (subjects[0], examples.failed("torch", "oom", OOM))
+            cases.append(case(*subjects, dims={"batch": batch, "seq": seq}, **more))
+    return examples.bench(*cases)

@@ -1,0 +1,202 @@
+"""Charts of a sweep."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from onnxperf.errors import BadOption
+from onnxperf.records import Bench, Case
+from onnxperf.render.figures import figure_of
+from onnxperf.render.sweep_plots import MAX_PANELS, MAX_WRITTEN, crossover_plot, lines_plot, save_sweep, sweep_plot
+from tests.render import examples, sweeps
+
+
+def words(ax: Axes) -> list[str]:
+    return [text.get_text() for text in ax.texts]
+
+
+def legend_of(ax: Axes) -> list[str]:
+    legend = ax.get_legend()
+    return [] if legend is None else [text.get_text().strip() for text in legend.get_texts()]
+
+
+def grid(speedups: list[list[float]]) -> Bench:
+    return examples.bench(
+        *(
+            sweeps.case(*sweeps.pair(speedup), dims={"batch": row + 1, "seq": column + 1})
+            for row, values in enumerate(speedups)
+            for column, speedup in enumerate(values)
+        )
+    )
+
+
+# ---------------------------------------------------------------- the map
+
+
+def test_the_map_has_a_cell_per_case_with_its_speedup_or_its_word() -> None:
+    ax = crossover_plot(sweeps.square(), "ort", "torch")
+    assert ax.images[0].get_array().shape == (5, 6, 4)  # type: ignore[union-attr]
+    assert len(words(ax)) == 30
+    assert {"0.378×", "differs", "oom"} <= set(words(ax))  # noqa: RUF001
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["1", "2", "4", "8", "16"]
+    assert (ax.get_ylabel(), ax.get_xlabel()) == ("batch", "seq")
+    assert len([patch for patch in ax.patches if isinstance(patch, Rectangle) and patch.get_hatch()]) == 2
+    assert legend_of(ax) == [
+        "torch is faster",
+        "ort is faster",
+        "inside the noise",
+        "not compared",
+        "the winner changes",
+    ]
+
+
+def test_cells_inside_the_noise_are_grey_and_winners_have_their_colour() -> None:
+    ax = crossover_plot(grid([[0.5, 1.0], [1.005, 2.0]]), "ort", "torch")
+    image = ax.images[0].get_array()
+    assert image is not None
+    grey = to_rgba("#D0D0D0")
+    assert image[0][1].tolist() == pytest.approx(grey)
+    assert image[1][0].tolist() == pytest.approx(grey)
+    assert image[0][0][0] > image[0][0][2]  # orange: the baseline
+    assert image[1][1][2] > image[1][1][0]  # blue: the rival
+
+
+def test_a_line_runs_where_the_winner_changes() -> None:
+    ax = crossover_plot(grid([[0.5, 0.5], [0.5, 2.0]]), "ort", "torch")
+    (drawn,) = [c for c in ax.collections if isinstance(c, LineCollection)]
+    edges = {tuple(map(tuple, segment.tolist())) for segment in drawn.get_segments()}
+    assert edges == {((0.5, 0.5), (0.5, 1.5)), ((0.5, 0.5), (1.5, 0.5))}
+    assert not crossover_plot(grid([[0.5, 0.5], [0.5, 0.6]]), "ort", "torch").collections
+
+
+def test_the_pair_can_be_turned_round_and_has_a_default() -> None:
+    assert "2.00×" in words(crossover_plot(grid([[0.5, 0.5], [0.5, 0.6]]), "torch", "ort"))  # noqa: RUF001
+    assert "0.500×" in words(crossover_plot(grid([[0.5, 0.5], [0.5, 0.6]])))  # noqa: RUF001
+    assert "2.00×" in words(crossover_plot(grid([[0.5, 0.5], [0.5, 0.6]]), rival="ort"))  # noqa: RUF001
+
+
+def test_a_grid_with_holes_and_a_large_one_are_drawn(tmp_path: Path) -> None:
+    save_sweep(examples.bench(*sweeps.square().cases[3:20:2]), tmp_path / "holes.svg")
+    side = int(MAX_WRITTEN**0.5) + 1
+    assert words(crossover_plot(grid([[0.5] * side] * side))) == []
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (("ort", "nobody"), "unknown subject 'nobody'; choose from: ort, torch"),
+        (("ort", "ort"), "two different subjects"),
+    ],
+)
+def test_a_pair_that_is_none_is_refused(names: tuple[str, str], message: str) -> None:
+    with pytest.raises(BadOption, match=message):
+        crossover_plot(sweeps.square(), *names)
+
+
+def test_a_map_needs_two_dimensions_and_one_model() -> None:
+    with pytest.raises(BadOption, match=r"two dimensions .* here are 1 \(batch\)"):
+        crossover_plot(sweeps.line([0.5, 2.0]))
+    both = examples.bench(*sweeps.square().cases, *sweeps.square(model="other.onnx").cases)
+    with pytest.raises(BadOption, match=r"choose from: bert.onnx, other.onnx"):
+        crossover_plot(both)
+    assert len(words(crossover_plot(both, model="other.onnx"))) == 30
+
+
+# ---------------------------------------------------------------- lines
+
+
+def test_every_subject_has_a_line_over_the_dimension() -> None:
+    ax = lines_plot(sweeps.line([0.5, 0.7, 0.9, 1.2, 1.5]))
+    assert [list(map(float, line.get_xdata())) for line in ax.lines] == [[1, 2, 4, 8, 16]] * 2  # type: ignore[arg-type]
+    assert legend_of(ax) == ["ort", "torch"]
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    assert "lower is better" in ax.get_ylabel()
+
+
+def test_small_spans_stay_linear() -> None:
+    ax = lines_plot(sweeps.line([0.5, 0.7]))
+    assert (ax.get_xscale(), ax.get_yscale()) == ("linear", "linear")
+    assert ax.get_ylabel() == "ms per call · lower is better"
+    assert ax.get_ylim()[0] == 0
+
+
+def test_a_failed_point_leaves_a_gap_and_its_word() -> None:
+    ax = lines_plot(sweeps.line([0.5, "oom", 0.9, 1.2]))
+    assert words(ax) == ["oom ×"]  # noqa: RUF001
+    assert np.isnan(np.asarray(ax.lines[1].get_ydata(), dtype=float)).tolist() == [False, True, False, False]
+
+
+def test_lines_need_one_dimension() -> None:
+    with pytest.raises(BadOption, match=r"one dimension .* here are 2 \(batch, seq\)"):
+        lines_plot(sweeps.square())
+
+
+# ---------------------------------------------------------------- what suits a sweep
+
+
+def three_dims() -> Bench:
+    return examples.bench(
+        *(
+            sweeps.case(*sweeps.pair(0.5), dims={"a": a, "b": b, "c": c})
+            for a in (1, 2)
+            for b in (1, 2)
+            for c in range(20)
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("bench", "panels"),
+    [
+        (sweeps.square(), 1),
+        (sweeps.line([0.5, 2.0]), 1),
+        (examples.bench(*sweeps.square().cases, *sweeps.line([0.5, 2.0, "oom"]).cases), 2),
+        (three_dims(), MAX_PANELS),
+        (examples.bench(*(examples.case(model=m) for m in ("a", "b", "c"))), 4),
+        (examples.bench(*(sweeps.case(sweeps.ms("ort", s), dims={"a": s, "b": b}) for s in (1, 2) for b in (1, 2))), 1),
+        (examples.bench(Case(model="m", dims={"n": 0}), Case(model="m", dims={"n": 5}, status="failed")), 1),
+    ],
+)
+def test_every_sweep_has_a_chart(bench: Bench, panels: int, tmp_path: Path) -> None:
+    assert len(figure_of(sweep_plot(bench)).axes) == panels
+    save_sweep(bench, tmp_path / "chart.svg")
+    assert (tmp_path / "chart.svg").read_bytes()[:5] == b"<?xml"
+
+
+def test_a_given_axes_is_drawn_on_where_one_chart_is_all() -> None:
+    for draw in (crossover_plot, sweep_plot):
+        ax = Figure().add_subplot()
+        assert draw(sweeps.square(), ax=ax) is ax
+    ax = Figure().add_subplot()
+    assert lines_plot(sweeps.line([0.5, 2.0]), ax) is ax
+    with pytest.raises(BadOption, match="20 charts do not fit on one axes"):
+        sweep_plot(three_dims(), Figure().add_subplot())
+    with pytest.raises(BadOption, match="no case"):
+        sweep_plot(Bench(machine=examples.machine(), command="", cases=()))
+
+
+@pytest.mark.parametrize("name", examples.NASTY_NAMES)
+def test_nasty_names_are_drawn_as_they_are(name: str, tmp_path: Path) -> None:
+    subjects = (sweeps.ms("ort", 1.0), sweeps.ms(name, 2.0, "slower", 0.5))
+    cases = [sweeps.case(*subjects, dims={name: a, "n": b}, model=name) for a in (1, 2) for b in (1, 2)]
+    save_sweep(examples.bench(*cases), tmp_path / "map.svg")
+    save_sweep(examples.bench(*cases[::2]), tmp_path / "lines.svg")
+
+
+def test_no_words_leave_the_picture() -> None:
+    for bench in (sweeps.square(), sweeps.line([0.5, "oom", "timeout", 1.2, 1.5])):
+        ax = sweep_plot(bench)
+        figure = figure_of(ax)
+        figure.draw_without_rendering()
+        for text in [*ax.texts, *ax.get_yticklabels(), *ax.get_xticklabels(), ax.xaxis.label, ax.yaxis.label]:
+            box = text.get_window_extent()
+            assert figure.bbox.x0 <= box.x0
+            assert box.x1 <= figure.bbox.x1

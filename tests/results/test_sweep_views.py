@@ -1,0 +1,106 @@
+"""Views on a bench of many cases."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from onnxperf.errors import BadOption
+from onnxperf.records import SUBJECT_COLUMNS, Case
+from onnxperf.results.bench import BenchResult
+from tests.render import examples, sweeps
+
+
+@pytest.fixture
+def square() -> BenchResult:
+    return BenchResult(sweeps.square())
+
+
+@pytest.fixture
+def line() -> BenchResult:
+    return BenchResult(sweeps.line([0.5, 2.0, "oom"]))
+
+
+def test_the_flat_table_has_a_row_per_case_and_a_column_per_subject(square: BenchResult) -> None:
+    df = square.flat()
+    assert list(df.columns) == ["model", "batch", "seq", "ort", "torch"]
+    assert len(df) == 30
+    assert df["ort"].iloc[0] == pytest.approx(5.5e-3)
+
+
+def test_the_document_prints_seconds_for_1000_calls(square: BenchResult) -> None:
+    assert square.flat(per_1000=True)["ort"].iloc[0] == pytest.approx(5.5)
+
+
+def test_what_failed_or_differs_is_nan(square: BenchResult) -> None:
+    df = square.flat().set_index(["batch", "seq"])
+    assert df["torch"].isna().sum() == 2
+    assert math.isnan(df["torch"].loc[16, 500])
+    assert math.isnan(df["torch"].loc[8, 10])
+
+
+def test_a_subject_may_bear_the_name_of_a_dimension() -> None:
+    result = BenchResult(examples.bench(sweeps.case(sweeps.ms("batch", 1.0), dims={"batch": 3})))
+    assert result.flat().iloc[0].tolist() == ["bert.onnx", 3, pytest.approx(1e-3)]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [("median", 18.5e-3), ("speedup", 7 / 18.5), ("throughput", 2 / 18.5e-3)]
+)
+def test_a_matrix_has_the_first_dimension_down_and_the_second_across(
+    square: BenchResult, value: str, expected: float
+) -> None:
+    df = square.matrix("torch", value)
+    assert (df.index.name, df.columns.name) == ("batch", "seq")
+    assert df.shape == (5, 6)
+    assert df.loc[2, 10] == pytest.approx(expected)
+    assert df.isna().loc[16, 500]
+
+
+def test_a_matrix_of_the_baseline_is_one(square: BenchResult) -> None:
+    assert (square.matrix("ort", "speedup") == 1).all(axis=None)
+
+
+def test_a_matrix_with_holes_has_nan_there() -> None:
+    holes = BenchResult(examples.bench(*sweeps.square().cases[1:]))
+    assert holes.matrix("ort").isna().loc[1, 10]
+
+
+def test_a_matrix_refuses_what_it_cannot_show(square: BenchResult, line: BenchResult) -> None:
+    with pytest.raises(BadOption, match="choose from: median, speedup, throughput"):
+        square.matrix("torch", "mean")
+    with pytest.raises(BadOption, match="choose from: ort, torch"):
+        square.matrix("nobody")
+    with pytest.raises(BadOption, match="two dimensions"):
+        line.matrix("torch")
+
+
+def test_several_cases_are_drawn_as_a_map_or_as_lines(square: BenchResult, line: BenchResult) -> None:
+    assert len(square.plot().images) == 1
+    assert len(square.crossover("torch", "ort").images) == 1
+    assert len(line.plot().lines) == 2
+    assert len(line.plot(case=0).patches) == 2
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".parquet", ".csv", ".md", ".json"])
+def test_the_ending_of_a_file_chooses_its_kind(square: BenchResult, suffix: str, tmp_path: Path) -> None:
+    square.save(tmp_path / f"out{suffix}")
+    assert (tmp_path / f"out{suffix}").stat().st_size > 1000
+
+
+def test_parquet_has_a_row_per_subject_and_loses_no_case(line: BenchResult, tmp_path: Path) -> None:
+    broken = Case(model="resnet.onnx", dims={"batch": 8}, status="failed", answer="no such file")
+    BenchResult(examples.bench(*line.cases, broken)).save(tmp_path / "out.parquet")
+    df = pd.read_parquet(tmp_path / "out.parquet")
+    assert list(df.columns) == ["model", "dims", "batch", *SUBJECT_COLUMNS]
+    assert df["status"].tolist() == ["ok", "ok", "ok", "ok", "ok", "oom", "failed"]
+    assert df["reason"].iloc[-1] == "no such file"
+    assert df["median_ns"].iloc[1] == pytest.approx(20e6)
+
+
+def test_its_text_and_its_html_are_those_of_a_sweep(square: BenchResult) -> None:
+    assert "Median time per call, speedup of torch against ort" in repr(square)
+    assert "batch=16 seq=500: torch oom" in square._repr_html_()
