@@ -81,7 +81,7 @@ def test_frameworks_prints_four_tables_and_says_what_did_not_fit_into_memory(run
         BERT_SIZES={"batch": [1], "seq": [4, 8]},
         LARGE_SIZES={"batch": [2], "seq": [8]},
         MEMORY_LIMIT=100_000_000,
-        TIME_S=0.5,
+        TIMES_S={"tensorflow": 0.5, "torch": 0.5},
     )
     assert printed.count("### ") == 4
     for text in ("keras predict_on_batch", "saved_model", "and ort over torch", "95 % interval"):

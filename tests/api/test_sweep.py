@@ -81,9 +81,10 @@ def test_each_framework_of_a_zoo_model_has_cases_of_its_own() -> None:
 def test_the_estimate_grows_with_cases_and_with_the_time_of_a_race() -> None:
     one = plan_cells({"models": ["a.onnx"]})
     four = plan_cells({"models": ["a.onnx"], "dims": {"batch": [1, 2, 3, 4]}})
-    assert estimate_s(four, None) == pytest.approx(4 * estimate_s(one, None))
-    assert estimate_s(one, 60.0) > 60 > estimate_s(one, 1.0) > 1
-    assert estimate_s([], None) == 0
+    short, long = (plan_cells({"models": ["a.onnx"], "options": {"time": time}}) for time in (1, 60))
+    assert estimate_s(four) == pytest.approx(4 * estimate_s(one))
+    assert estimate_s(long) > 60 > estimate_s(short) > 1
+    assert estimate_s([]) == 0
 
 
 # ---------------------------------------------------------------- what is refused
@@ -105,8 +106,9 @@ def test_the_estimate_grows_with_cases_and_with_the_time_of_a_race() -> None:
         ({"models": ["a.onnx"], "options": {"tme": 3}}, "unknown option 'tme'"),
         ({"models": ["a.onnx"], "options": {"time": 0}}, "more than 0"),
         ({"models": ["a.onnx"], "options": {"memory_limit": -1}}, "more than 0 bytes"),
+        ({"models": ["a.onnx"], "options": {"memory_limit": "much"}}, "expected an amount of memory"),
         ({"models": ["a.onnx", "a.onnx"]}, "the case 'a.onnx' twice"),
-        ({"models": ["a.onnx"], "dims": {"batch": [1, 2, 1]}}, "the case 'a.onnx batch=1' twice"),
+        ({"models": ["a.onnx"], "dims": {"batch": [1, 2, 1]}}, "a size is there twice"),
         ({"models": [{"path": "a.onnx", "against": ["torch"]}]}, "only a zoo model knows its source"),
         ({"models": [{"path": "zoo:tiny-linear", "against": ["jax"]}]}, "choose from: sklearn"),
         ({"models": [{"path": "a.onnx", "against": ["nowhere.py:make"]}]}, "no such file"),

@@ -11,7 +11,7 @@ import numpy as np
 import psutil
 import pytest
 
-from onnxperf.measure.messages import Crew, ModelSubject, pack_feeds
+from onnxperf.measure.messages import Crew, Load, ModelSubject, encode, pack_feeds
 from onnxperf.measure.pool import PROCESSES, Pool, PooledWorker
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.records import SessionOptions
@@ -63,6 +63,16 @@ def test_a_process_that_died_is_replaced(crew: Crew) -> None:
         os.kill(pid_of(first), signal.SIGKILL)
         first.close()
         assert use(pool, crew) != pid_of(first)
+
+
+def test_a_process_that_owes_an_answer_is_not_kept(crew: Crew) -> None:
+    with Pool(START) as pool:
+        worker = pool.launch(crew)
+        worker.wait_until_ready()
+        worker._worker._pipe.send_bytes(encode(Load(crew)))  # as Ctrl-C leaves it, before the answer came
+        worker._worker._busy = True
+        worker.close()
+        assert not psutil.pid_exists(pid_of(worker))
 
 
 def test_a_process_of_a_callable_is_never_used_again(crew: Crew) -> None:

@@ -94,6 +94,9 @@ def _judge(rivals: Sequence[Subject], base: Subject, min_effect: float, seed: in
     for subject, pair, draw, level in zip(rivals, pairs, draws, levels, strict=True):
         estimate = float(np.median(pair.values))
         low, high = st.interval(draw, level)
+        if len(pair.values) < MIN_ROUNDS and int(pair.runs.max()) == 0:
+            # Drawing from a single set-up gives it back: only the rounds themselves say how sure this is.
+            low, high = min(low, float(pair.values.min())), max(high, float(pair.values.max()))
         verdict, reason = verdict_of(estimate, (low, high), min_effect, len(pair.values), int(pair.launches.max()) + 1)
         judgements[subject.name] = _Judgement(estimate, low, high, verdict, reason)
     return judgements

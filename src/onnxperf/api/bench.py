@@ -97,8 +97,9 @@ def cells_of(
     cells = []
     for dims, (own, sources, ranges) in product(_combinations(keywords.get("dims") or {}), _groups(model, against)):
         known = {**keywords, "dims": dims, "ranges": {**ranges, **(keywords.get("ranges") or {})}}
-        label = name if name and isinstance(own, str) else _label(own)
-        key = f"{label} {' '.join(f'{name}={size}' for name, size in dims.items())}".strip()
+        spelled = name if name and isinstance(own, str) else _label(own)
+        label = spelled if spelled.startswith(crewing.ZOO_PREFIX) else Path(spelled).name.removesuffix(".onnx")
+        key = f"{spelled} {' '.join(f'{name}={size}' for name, size in dims.items())}".strip()
         cells.append(Cell(key, label, dims, options, partial(_case, own, sources, how, known)))
     return cells
 
@@ -156,6 +157,8 @@ def _combinations(dims: Mapping[str, int | Sequence[int]]) -> Iterator[dict[str,
     for name, sizes in zip(dims, values, strict=True):
         if not sizes:
             raise BadOption(f"--dim {name}: no value given")
+        if len(set(sizes)) < len(sizes):
+            raise BadOption(f"--dim {name}={','.join(map(str, sizes))}: a size is there twice")
     yield from (dict(zip(dims, sizes, strict=True)) for sizes in product(*values))
 
 

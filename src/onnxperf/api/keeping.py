@@ -6,10 +6,12 @@ import sys
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
-from onnxperf.errors import StoreError
+from msgspec.structs import replace
+
+from onnxperf.errors import BadOption, StoreError
 from onnxperf.records import Bench, Case, Machine, Status
 from onnxperf.records.runs import RunStatus
-from onnxperf.store import Store
+from onnxperf.store import Store, Trouble
 
 UNFINISHED: frozenset[Status] = frozenset({"pending", "running"})
 
@@ -43,21 +45,28 @@ class StoreKeeper:
         self._retry = frozenset(retry)
         self._statuses: dict[str, Status] = {}
         self._failed = False
+        self._machine: Machine | None = None
         self.run = ""
         self.notes: list[str] = []
 
     def plan(self, keys: Sequence[str], machine: Machine) -> None:
         """Begin a run of these cases, or take over the one that is resumed."""
+        self._machine = machine
         if self._resume is None:
             self._try(lambda: self._start(keys, machine))
             return
         found = self._store.find(self._resume)
+        if found.kind != "sweep":
+            raise BadOption(f"run {found.id} is no sweep (it is a {found.kind}), so there is nothing to go on with")
         self.run = found.id
         self._store.resume_run(self.run)
         self._statuses = dict(self._store.cases_of(self.run))
         before = self._store.load(self.run).machine
         if (before.cpu, before.versions) != (machine.cpu, machine.versions):
             self.notes.append(f"run {self.run} began on another machine or with other versions; times may not compare")
+        new = sum(key not in self._statuses for key in keys)
+        if new and self._statuses:
+            self.notes.append(f"{new} of {len(keys)} cases were not in run {self.run}, and are added to it")
 
     def _start(self, keys: Sequence[str], machine: Machine) -> None:
         self.run = self._store.start_run(self._command, "sweep", machine, keys=keys)
@@ -73,13 +82,19 @@ class StoreKeeper:
 
     def finish(self, key: str, case: Case) -> None:
         """Keep a case for good."""
-        self._try(lambda: self._store.keep_case(self.run, key, case))
+        reason = next((subject.reason for subject in case.subjects if subject.status != "ok"), "")
+        trouble = Trouble(reason=reason or (case.answer if case.status != "ok" else ""))
+        self._try(lambda: self._store.keep_case(self.run, key, case, self._machine, trouble))
 
     def result(self, cases: Sequence[Case], machine: Machine) -> Bench | None:
-        """End the run and read it back, whatever attempts it took."""
-        status = run_status(cases)
-        self._try(lambda: self._store.finish_run(self.run, status, machine=machine))
-        return None if self._failed else self._store.load(self.run)
+        """Read the run back, whatever attempts it took, and end it; a case that was interrupted is only shown."""
+        found: list[Bench] = []
+        self._try(lambda: found.append(self._store.load(self.run)))
+        if not found:
+            return None
+        whole = (*found[0].cases, *(case for case in cases if case.interrupted))
+        self._try(lambda: self._store.finish_run(self.run, run_status(whole), machine=machine))
+        return replace(found[0], machine=machine, cases=whole)
 
     def _try(self, step: Callable[[], None]) -> None:
         """What was measured must not be lost to a store that fails."""
@@ -92,11 +107,17 @@ class StoreKeeper:
             print(f"onnxperf: the sweep goes on, but is not kept: {error}", file=sys.stderr)
 
 
+_ENDINGS: dict[Status, RunStatus] = {
+    "differs": "differs",
+    "failed": "failed",
+    "timeout": "timeout",
+    "oom": "oom",
+    "crashed": "crashed",
+}
+
+
 def run_status(cases: Sequence[Case]) -> RunStatus:
-    """The status of a run: interrupted, the first that is not ok, or ok."""
+    """The status of a run: interrupted, the first case that did not end well, or ok."""
     if any(case.interrupted for case in cases):
         return "interrupted"
-    for case in cases:
-        if case.status not in ("ok", "pending", "skipped"):
-            return case.status
-    return "ok"
+    return next((_ENDINGS[case.status] for case in cases if case.status in _ENDINGS), "ok")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict, TypeVar, get_args, get_type_hints
 
@@ -83,7 +84,7 @@ class BenchKeywords(InputKeywords, total=False):
     min_effect: float
     warmup: float
     timeout: float
-    memory_limit: int | None
+    memory_limit: int | str | None
     blocks: int | None
     calls: int | None
     rtol: float
@@ -108,7 +109,8 @@ def input_options(keywords: Mapping[str, Any]) -> InputOptions:
 
 def race_options(keywords: Mapping[str, Any]) -> RaceOptions:
     """The keywords that concern the race, checked."""
-    options = _pick(keywords, RaceOptions)
+    limit = keywords.get("memory_limit")
+    options = _pick({**keywords, "memory_limit": amount(limit) if isinstance(limit, str) else limit}, RaceOptions)
     require(options.time is None or options.time > 0, "time", options.time, "more than 0 seconds")
     require(0 < options.min_effect < 1, "min-effect", options.min_effect, "between 0 and 1 (0.01 is 1 %)")
     require(options.warmup >= 0, "warmup", options.warmup, "0 seconds or more")
@@ -120,6 +122,15 @@ def race_options(keywords: Mapping[str, Any]) -> RaceOptions:
     require(options.rtol >= 0, "rtol", options.rtol, "0 or more")
     require(options.atol >= 0, "atol", options.atol, "0 or more")
     return options
+
+
+def amount(text: str, option: str = "memory-limit") -> int:
+    """A number of bytes, as 512MB, 2GB or 1.5GiB."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", text.strip(), re.IGNORECASE)
+    if found is None:
+        raise BadOption(f"--{option} {text}: expected an amount of memory such as 512MB or 2GB")
+    base = 1024 if found[3] else 1000
+    return int(float(found[1]) * base ** " KMGT".index(found[2].upper() or " "))
 
 
 def check_keywords(keywords: Mapping[str, Any], known: type) -> None:

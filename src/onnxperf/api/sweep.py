@@ -102,6 +102,8 @@ def run_sweep(
     for status in retry:
         if status not in RETRIED:
             raise BadOption.unknown("status to retry", status, RETRIED)
+    if retry and resume is None:
+        raise BadOption("--retry goes with --resume: it says which cases of that run are run again")
     if resume is not None and where is False:
         raise BadOption("--resume needs the store that the run was kept in")
     if where is False:
@@ -121,9 +123,9 @@ def run_sweep(
         return BenchResult(bench)
 
 
-def estimate_s(cells: Sequence[Cell], time_s: float | None) -> float:
+def estimate_s(cells: Sequence[Cell]) -> float:
     """Seconds that the cases will take, roughly."""
-    return len(cells) * ((time_s or DEFAULT_TIME_S) + 2 * _START_S)
+    return sum((cell.options.time or DEFAULT_TIME_S) + 2 * _START_S for cell in cells)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """Options that several commands share, and how their texts become values."""
 
 # No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -119,7 +118,7 @@ class RaceFlags:
             "min_effect": part(self.min_effect),
             "warmup": self.warmup,
             "timeout": self.timeout,
-            "memory_limit": None if self.memory_limit is None else amount(self.memory_limit, "memory-limit"),
+            "memory_limit": self.memory_limit,
             "blocks": self.blocks,
             "calls": self.calls,
         }
@@ -225,15 +224,6 @@ def _sizes(text: str) -> Any:
 def place(text: str) -> str | int:
     """A name, or the number of a place."""
     return int(text) if text.isascii() and text.isdigit() else text
-
-
-def amount(text: str, option: str) -> int:
-    """A number of bytes, as 512MB, 2GB or 1.5GiB."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", text.strip(), re.IGNORECASE)
-    if found is None:
-        raise BadOption(f"--{option} {text}: expected an amount of memory such as 512MB or 2GB")
-    base = 1024 if found[3] else 1000
-    return int(float(found[1]) * base ** " KMGT".index(found[2].upper() or " "))
 
 
 def part(text: str, option: str = "min-effect") -> float:

@@ -57,7 +57,7 @@ def sweep(
     cells = plan_cells(plan)
     console = make_console(stderr=output.to_stdout)
     if dry_run:
-        print_cells([cell.key for cell in cells], estimate_s(cells, None), console)
+        print_cells([cell.key for cell in cells], estimate_s(cells), console)
         return 0
     command = shlex.join(["onnxperf", *sys.argv[1:]])
     retry = [status for status in again.retry.split(",") if status]

@@ -61,7 +61,7 @@ class Pool:
     @staticmethod
     def _is_empty(worker: ProcessWorker) -> bool:
         """Have a process drop what it has loaded; False if it cannot."""
-        if not worker.alive:
+        if not worker.idle:
             return False
         try:
             worker.thaw()

@@ -83,7 +83,7 @@ class ProcessWorker:
         self._timeout_s = timeout_s
         self._memory_limit_bytes = memory_limit_bytes
         self._cpus: tuple[int, ...] = ()
-        self._ready = False
+        self._ready = self._busy = False
         self._oom_kills = _oom_kills()
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker
         self._pipe, theirs = Pipe()
@@ -108,9 +108,9 @@ class ProcessWorker:
             self._ready = True
 
     @property
-    def alive(self) -> bool:
-        """Whether the process has not ended, as far as is known."""
-        return self._process.returncode is None
+    def idle(self) -> bool:
+        """Whether the process has not ended, as far as is known, and owes no answer."""
+        return self._process.returncode is None and not self._busy
 
     def adopt(self, crew: Crew) -> None:
         """Host another crew of the same runtime and number of threads from the next load on."""
@@ -191,6 +191,7 @@ class ProcessWorker:
 
     def _ask(self, request: messages.Request, kind: type[R], after_interrupt: bool = False) -> R:
         """Ask and wait; after Ctrl-C, the answer to what was interrupted may come first."""
+        self._busy = True
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the reply will tell why
             self._pipe.send_bytes(messages.encode(request))
         return self._receive(kind, after_interrupt)
@@ -204,6 +205,7 @@ class ProcessWorker:
             reply = messages.decode_reply(self._pipe.recv_bytes())
         except (EOFError, ConnectionResetError, BrokenPipeError) as error:
             raise self._death() from error
+        self._busy = False
         if isinstance(reply, Failed):
             raise BadModel(reply.reason) if reply.bad_input else SubjectError(reply.status, reply.reason)
         if after_interrupt and not isinstance(reply, kind):

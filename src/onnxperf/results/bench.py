@@ -41,7 +41,8 @@ class BenchResult:
     @property
     def ok(self) -> bool:
         """Whether every subject was measured without a fault, those aside that had to be skipped."""
-        return all(subject.status in ("ok", "skipped") for subject in self.subjects)
+        statuses = [*(case.status for case in self.cases), *(subject.status for subject in self.subjects)]
+        return all(status in ("ok", "skipped") for status in statuses)
 
     @property
     def interrupted(self) -> bool:
