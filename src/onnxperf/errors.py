@@ -66,4 +66,9 @@ class SubjectError(OnnxperfError):
 
 
 class WorkerLost(SubjectError):
-    """The process that hosts a subject is gone."""
+    """The process that hosts a subject is gone; `signal` ended it, and `stderr` is the last that it said."""
+
+    def __init__(self, status: Ending, reason: str, signal: int | None = None, stderr: str = "") -> None:
+        super().__init__(status, reason)
+        self.signal = signal
+        self.stderr = stderr

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
+from rich.text import Text
 
 from onnxperf.records import Bench, Case
 from onnxperf.render.console import Progress, bench_table, doctor_report, print_bench
@@ -214,4 +215,18 @@ def test_progress_draws_nothing_where_it_could_not_be_wiped(term: str, monkeypat
     with Progress(stream, clock) as progress:
         clock.now += 5
         progress.update(0.5, "racing")
+    assert stream.getvalue() == ""
+
+
+def test_what_is_known_so_far_is_drawn_above_the_bar() -> None:
+    stream = Terminal()
+    with Progress(stream, Clock()) as progress:
+        progress.show(lambda console: Text(f"a table {console.width} wide"))
+        assert "a table" in stream.getvalue()
+
+
+def test_nothing_is_drawn_above_a_bar_that_nobody_sees() -> None:
+    stream = io.StringIO()
+    with Progress(stream, enabled=True) as progress:
+        progress.show(lambda _console: Text("a table"))
     assert stream.getvalue() == ""

@@ -104,23 +104,28 @@ def cells_of(
     return cells
 
 
-def run_cells(cells: Sequence[Cell], progress: Progress, keeper: CaseKeeper | None = None) -> Bench:
-    """Run cases one after the other; one that fails does not end the others."""
+def run_cells(
+    cells: Sequence[Cell],
+    progress: Progress,
+    keeper: CaseKeeper | None = None,
+    seen: Callable[[Sequence[Case]], None] = lambda _cases: None,
+) -> Bench:
+    """Run cases one after the other; one that fails does not end the others, and `seen` is told of each."""
     machine = machines.describe_machine()
     if keeper is not None:
         keeper.plan([cell.key for cell in cells], machine)
     cases: list[Case] = []
     with ExitStack() as stack:
         pool = stack.enter_context(cells[0].pool()) if len(cells) > 1 else None
-        _run_all(cells, progress, keeper, cases, pool)
+        for case in _run_all(cells, progress, keeper, pool):
+            cases.append(case)
+            seen(cases)
     after = machines.after_the_race(machine)
     kept = keeper.result(cases, after) if keeper is not None else None
     return kept or Bench(machine=after, command="onnxperf.bench", cases=tuple(cases))
 
 
-def _run_all(
-    cells: Sequence[Cell], progress: Progress, keeper: CaseKeeper | None, cases: list[Case], pool: Pool | None
-) -> None:
+def _run_all(cells: Sequence[Cell], progress: Progress, keeper: CaseKeeper | None, pool: Pool | None) -> Iterator[Case]:
     """Run the cases that are wanted, until the user interrupts one."""
     for number, cell in enumerate(cells):
         if keeper is not None and not keeper.wanted(cell.key):
@@ -134,11 +139,12 @@ def _run_all(
             if len(cells) == 1 and keeper is None:
                 raise
             case = Case(model=cell.label, dims=cell.dims, status="failed", answer=str(error))
-        cases.append(case)
         if case.interrupted:
+            yield case
             break  # not finished: whoever resumes runs it again
         if keeper is not None:
             keeper.finish(cell.key, case)
+        yield case
 
 
 def _told_of_case(progress: Progress, number: int, total: int, done: float, text: str) -> None:

@@ -82,8 +82,11 @@ class StoreKeeper:
 
     def finish(self, key: str, case: Case) -> None:
         """Keep a case for good."""
-        reason = next((subject.reason for subject in case.subjects if subject.status != "ok"), "")
-        trouble = Trouble(reason=reason or (case.answer if case.status != "ok" else ""))
+        trouble = Trouble(reason=case.answer if case.status != "ok" else "")
+        for subject in case.subjects:
+            if subject.status not in ("ok", "skipped"):
+                trouble = Trouble(reason=subject.reason, signal=subject.signal, stderr_tail=subject.stderr)
+                break
         self._try(lambda: self._store.keep_case(self.run, key, case, self._machine, trouble))
 
     def result(self, cases: Sequence[Case], machine: Machine) -> Bench | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +19,7 @@ from onnxperf.api.sources import load_source
 from onnxperf.errors import BadInput, BadOption, StoreError
 from onnxperf.measure.plan import DEFAULT_TIME_S
 from onnxperf.measure.race import Progress
-from onnxperf.records import Status
+from onnxperf.records import Case, Status
 from onnxperf.results.bench import BenchResult
 from onnxperf.store import open_store
 
@@ -97,6 +97,7 @@ def run_sweep(
     command: str,
     resume: str | None = None,
     retry: Collection[str] = (),
+    seen: Callable[[Sequence[Case]], None] = lambda _cases: None,
 ) -> BenchResult:
     """Run cases, and keep each as it finishes, unless `where` is False; a store that fails is no reason not to run."""
     for status in retry:
@@ -107,17 +108,17 @@ def run_sweep(
     if resume is not None and where is False:
         raise BadOption("--resume needs the store that the run was kept in")
     if where is False:
-        return BenchResult(run_cells(cells, progress))
+        return BenchResult(run_cells(cells, progress, seen=seen))
     try:
         opened = open_store(where)
     except StoreError as error:
         if resume is not None:
             raise
         print(f"onnxperf: the sweep is not kept: {error}", file=sys.stderr)
-        return BenchResult(run_cells(cells, progress))
+        return BenchResult(run_cells(cells, progress, seen=seen))
     with opened as store:
         keeper = StoreKeeper(store, command, resume, retry)
-        bench = run_cells(cells, progress, keeper)
+        bench = run_cells(cells, progress, keeper, seen)
         for note in keeper.notes:
             print(f"onnxperf: {note}", file=sys.stderr)
         return BenchResult(bench)

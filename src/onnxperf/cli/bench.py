@@ -8,7 +8,7 @@ import sys
 from msgspec.structs import replace
 
 from onnxperf.cli.options import AgainstFlags, InputFlags, RaceFlags, SessionFlags
-from onnxperf.cli.output import OutputFlags, exit_code, make_console, make_progress
+from onnxperf.cli.output import OutputFlags, exit_code, make_console, make_progress, shown_in
 from onnxperf.cli.sweep import ResumeFlags
 
 
@@ -65,7 +65,7 @@ def bench(
     with make_progress(output.quiet) as progress:
         where = output.where if several else False
         retry = [status for status in again.retry.split(",") if status]
-        result = run_sweep(cells, progress, where, command, again.resume, retry)
+        result = run_sweep(cells, progress, where, command, again.resume, retry, shown_in(progress))
     result = BenchResult(replace(result.record, command=command))
     console = make_console(stderr=output.to_stdout)
     if output.quiet:

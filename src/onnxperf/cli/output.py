@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +21,7 @@ INTERRUPTED = 130
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from onnxperf.records import Case
     from onnxperf.render.console import Progress
     from onnxperf.results.bench import BenchResult
 
@@ -35,18 +37,23 @@ class OutputFlags(KeepFlags):
     """Write a row per subject as CSV; - is standard output."""
     markdown: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None
     """Write the table as Markdown; - is standard output."""
+    parquet: str | None = None
+    """Write a row per subject and case as Parquet."""
     plot: str | None = None
     """Write the chart: out.png or out.svg; of several cases, the times over the sizes, or where the winner changes."""
 
     def check(self) -> None:
         """Refuse what could not be written, before anything is measured."""
         from onnxperf.render.figures import check_plot_path
+        from onnxperf.render.tables import check_table_path
 
         if [self.json, self.csv, self.markdown].count("-") > 1:
             raise BadOption("only one of --json, --csv and --markdown can write to standard output")
         if self.plot is not None:
             check_plot_path(Path(self.plot))
-        for path in (self.json, self.csv, self.markdown, self.plot):
+        if self.parquet is not None:
+            check_table_path(Path(self.parquet))
+        for path in (self.json, self.csv, self.markdown, self.parquet, self.plot):
             if path not in (None, "-") and not Path(str(path)).absolute().parent.is_dir():
                 raise BadOption(f"cannot write {path}: its folder does not exist")
 
@@ -62,8 +69,9 @@ class OutputFlags(KeepFlags):
         for path, exporter in exporters:
             if path is not None:
                 write_text(path, exporter(result.record))
-        if self.plot is not None:
-            result.save(self.plot)
+        for picture_or_table in (self.parquet, self.plot):
+            if picture_or_table is not None:
+                result.save(picture_or_table)
 
     @property
     def to_stdout(self) -> bool:
@@ -92,6 +100,17 @@ def make_progress(quiet: bool) -> Progress:
     from onnxperf.render.console import Progress
 
     return Progress(enabled=not quiet)
+
+
+def shown_in(progress: Progress) -> Callable[[Sequence[Case]], None]:
+    """Show the cases of a sweep as they finish, in a table above the bar."""
+
+    def show(cases: Sequence[Case]) -> None:
+        from onnxperf.render.sweep import live_table
+
+        progress.show(partial(live_table, list(cases)))
+
+    return show
 
 
 def exit_code(result: BenchResult) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from cyclopts import Group, Parameter
 
 from onnxperf.cli.options import Switch
-from onnxperf.cli.output import OutputFlags, exit_code, make_console, make_progress
+from onnxperf.cli.output import OutputFlags, exit_code, make_console, make_progress, shown_in
 
 SWEEP = Group("Sweep", sort_key=0)
 
@@ -62,7 +62,7 @@ def sweep(
     command = shlex.join(["onnxperf", *sys.argv[1:]])
     retry = [status for status in again.retry.split(",") if status]
     with make_progress(output.quiet) as progress:
-        result = run_sweep(cells, progress, output.where, command, again.resume, retry)
+        result = run_sweep(cells, progress, output.where, command, again.resume, retry, shown_in(progress))
     if output.quiet:
         console.print(result.answer, markup=False, soft_wrap=True)
     else:

@@ -43,6 +43,8 @@ class Lane:
     conditions: dict[str, Scalar] = field(default_factory=dict)
     status: Status = "ok"
     reason: str = ""
+    signal: int | None = None
+    stderr: str = ""
 
     @property
     def name(self) -> str:
@@ -58,6 +60,8 @@ class Lane:
         """End this subject; what it measured stays."""
         self.status = error.status if isinstance(error, SubjectError) else "failed"
         self.reason = str(error)
+        if isinstance(error, WorkerLost):
+            self.signal, self.stderr = error.signal, error.stderr
 
     def record(self) -> Subject:
         """What is known now, as a record."""
@@ -71,6 +75,8 @@ class Lane:
             call=subject.call if isinstance(subject, ModelSubject) else None,
             status=self.status,
             reason=self.reason,
+            signal=self.signal,
+            stderr=self.stderr,
             load_ns=round(statistics.median(self.load_ns)) if self.load_ns else None,
             first_call_ns=round(statistics.median(self.first_call_ns)) if self.first_call_ns else None,
             input_bytes=sum(tensor.nbytes for tensor in self.crew.feeds.values()),

@@ -32,6 +32,9 @@ _THREAD_VARIABLES = (
     "TF_NUM_INTRAOP_THREADS",
 )
 
+_TAIL_BYTES = 4096
+_TAIL_LINES = 20
+"""Of what a lost worker said, this is kept."""
 _LOOK_S = 0.1
 """Between two looks at a worker's memory; they take some 30 us."""
 
@@ -237,16 +240,21 @@ class ProcessWorker:
             os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
             self._signal(signal.SIGKILL)
         code = self._process.wait()
-        self._output.seek(max(0, self._output.seek(0, os.SEEK_END) - 4096))
-        said = self._output.read().decode("utf-8", "replace").strip().splitlines()
+        said = self._said()
         last = f": {said[-1].strip()}" if said else ""
+        number, tail = (-code if code < 0 else None), "\n".join(said[-_TAIL_LINES:])
         if code == -getattr(signal, "SIGKILL", 9):
             if _oom_kills() > self._oom_kills:
-                return WorkerLost("oom", "killed by the kernel: out of memory")
-            return WorkerLost("crashed", "killed by SIGKILL from outside")
+                return WorkerLost("oom", "killed by the kernel: out of memory", number, tail)
+            return WorkerLost("crashed", "killed by SIGKILL from outside", number, tail)
         if code < 0:
-            return WorkerLost("crashed", f"killed by {signal.Signals(-code).name}{last}")
-        return WorkerLost("crashed", f"its process ended with exit code {code}{last}")
+            return WorkerLost("crashed", f"killed by {signal.Signals(-code).name}{last}", number, tail)
+        return WorkerLost("crashed", f"its process ended with exit code {code}{last}", number, tail)
+
+    def _said(self) -> list[str]:
+        """The last lines that the process wrote."""
+        self._output.seek(max(0, self._output.seek(0, os.SEEK_END) - _TAIL_BYTES))
+        return self._output.read().decode("utf-8", "replace").strip().splitlines()
 
 
 def _popen_options(handle: int) -> dict[str, Any]:

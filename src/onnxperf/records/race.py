@@ -79,6 +79,10 @@ class Subject(Struct, frozen=True, kw_only=True):
     """How it ended."""
     reason: str = ""
     """Why the status is not ok, or what weakens the verdict."""
+    signal: int | None = None
+    """Number of the signal that ended its process."""
+    stderr: str = ""
+    """The last that a process said which was lost."""
 
     load_ns: int | None = None
     """Loading the model and building the session (median over launches)."""

@@ -6,7 +6,7 @@ import re
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self, TextIO
 
@@ -166,7 +166,7 @@ class Progress:
         self._clock = clock
         self._console = Console(file=stream)
         self._visible = enabled and stream.isatty() and not self._console.is_dumb_terminal
-        self._bar: rich.progress.Progress | None = None
+        self._bar: _Bar | None = None
         self._next_draw = clock() + _PROGRESS_DELAY
 
     def __enter__(self) -> Self:
@@ -194,9 +194,27 @@ class Progress:
 
     __call__ = update
 
+    def show(self, make: Callable[[Console], RenderableType]) -> None:
+        """Draw something above the bar from now on: what is known so far."""
+        if not self._visible:
+            return
+        if self._bar is None:
+            self._bar = _progress_bar(self._console, self._clock)
+        self._bar.above = make(self._console)
+        self._bar.refresh()
 
-def _progress_bar(console: Console, clock: Callable[[], float]) -> rich.progress.Progress:
-    bar = rich.progress.Progress(
+
+class _Bar(rich.progress.Progress):
+    above: RenderableType | None = None
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        if self.above is not None:
+            yield self.above
+        yield from super().get_renderables()
+
+
+def _progress_bar(console: Console, clock: Callable[[], float]) -> _Bar:
+    bar = _Bar(
         rich.progress.BarColumn(bar_width=24),
         rich.progress.TaskProgressColumn(),
         rich.progress.TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),

@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 from rich.markup import escape
 from rich.text import Text
 
 from onnxperf.records import Bench, Case
 from onnxperf.render import sweep_grid as grid
-from onnxperf.render.columns import Column, Row, Sheet, shortened
+from onnxperf.render.columns import Column, Row, Sheet, fitted, shortened
 from onnxperf.render.console import CPU_DECORATION, print_bench
 from onnxperf.render.page import print_end, print_heading, print_sheet
 from onnxperf.render.text import name_of, visible
@@ -151,6 +151,20 @@ def note_lines(cases: Sequence[Case]) -> list[str]:
     return _limited(
         [note if count == len(cases) else f"{note} ({_count(count, 'case')})" for note, count in counts.items()], "note"
     )
+
+
+def live_table(cases: Sequence[Case], console: Console) -> RenderableType:
+    """The cases so far, as a table that fills in."""
+    marks = marks_for(console.encoding)
+    groups: dict[str, list[Case]] = {}
+    for case in cases:
+        groups.setdefault(case.model, []).append(case)
+    parts: list[RenderableType] = []
+    for model, members in groups.items():
+        parts.append(Text(name_of(model, console.encoding), style="bold"))
+        for sheet in _flat_parts(members, console.width, marks):
+            parts.append(fitted(_escaped(sheet, console.encoding), console.width, console.encoding))
+    return Group(*parts)
 
 
 # ---------------------------------------------------------------- one model
