@@ -27,12 +27,14 @@ benchmarks: $(VENV)/dev.ok
 	$(PIP) install -c constraints.txt onnx-array-api polars torch
 	$(BIN)/python -m benchmarks.trace
 	$(BIN)/python -m benchmarks.einsum
+	$(BIN)/python -m benchmarks.sweep
 
 examples: $(VENV)/dev.ok
 	$(BIN)/python examples/call_styles.py
 	$(BIN)/python examples/profile_model.py
 	$(BIN)/python examples/profile_kmeans.py
 	$(BIN)/python examples/einsum.py
+	$(BIN)/python examples/frameworks.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
