@@ -109,7 +109,6 @@ def test_the_estimate_grows_with_cases_and_with_the_time_of_a_race() -> None:
         ({"models": ["a.onnx"], "options": {"memory_limit": "much"}}, "expected an amount of memory"),
         ({"models": ["a.onnx", "a.onnx"]}, "the case 'a.onnx' twice"),
         ({"models": ["a.onnx"], "dims": {"batch": [1, 2, 1]}}, "a size is there twice"),
-        ({"models": [{"path": "a.onnx", "against": ["torch"]}]}, "only a zoo model knows its source"),
         ({"models": [{"path": "zoo:tiny-linear", "against": ["jax"]}]}, "choose from: sklearn"),
         ({"models": [{"path": "a.onnx", "against": ["nowhere.py:make"]}]}, "no such file"),
         ({"models": [{"path": "a.onnx", "against": ["torch", "a.py:make"]}]}, "not both"),

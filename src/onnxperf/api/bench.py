@@ -25,7 +25,8 @@ from onnxperf.api.options import (
     race_options,
     session_options,
 )
-from onnxperf.api.sources import source_callables
+from onnxperf.api.origins import recall
+from onnxperf.api.sources import load_source, source_callables
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.measure import machine as machines
 from onnxperf.measure import noise
@@ -35,6 +36,7 @@ from onnxperf.measure.plan import DEFAULT_TIME_S
 from onnxperf.measure.pool import Pool
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.measure.race import Progress, RaceEnd, Tools, race
+from onnxperf.model.load import open_model
 from onnxperf.records import Bench, Case, RaceOptions, SessionOptions, Subject
 from onnxperf.results.bench import BenchResult
 
@@ -181,12 +183,25 @@ def _groups(
     names = names_in(against)
     only = model[0] if isinstance(model, list | tuple) and len(model) == 1 else model
     if not isinstance(only, str) or not only.startswith(crewing.ZOO_PREFIX):
-        raise BadOption(f"--against {','.join(names)}: only a zoo model knows its source; give FILE.py:function")
+        yield model, _converted_from(only, names), {}
+        return
     from onnxperf.api.zoo import zoo_model
 
     for name in names:
         entry = zoo_model(only, name)
         yield {f"{only} {name}": entry.onnx}, entry.subjects(), entry.ranges
+
+
+def _converted_from(model: crewing.Sources, names: Sequence[str]) -> dict[str, Any]:
+    """The source of a model that was converted here, under the name of its framework."""
+    known = recall(open_model(model).fingerprint) if isinstance(model, str | Path) else None
+    if known is None:
+        told = "only a zoo model, or one that onnxperf convert wrote here, knows its source; give FILE.py:function"
+        raise BadOption(f"--against {','.join(names)}: {told}")
+    if list(names) != [known.framework]:
+        raise BadOption.unknown("source of this model", ",".join(names), [known.framework])
+    loaded = known.source if Path(known.source).is_dir() else load_source(known.source)
+    return {known.framework: loaded[0] if isinstance(loaded, tuple) else loaded}
 
 
 def _case(

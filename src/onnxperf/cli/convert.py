@@ -105,6 +105,7 @@ def convert(
         File for the model; weights of a large one go into a file beside it.
     """
     from onnxperf.api.convert import convert as make
+    from onnxperf.api.origins import open_fingerprint, remember
     from onnxperf.api.samples import is_estimator, load_model
     from onnxperf.render.convert import print_conversion, sentence
     from onnxperf.results.convert import check_path
@@ -123,6 +124,7 @@ def convert(
     )
     if result.equal or agreement.force:
         result.save(output, force=agreement.force)
+        remember(open_fingerprint(output), result.record.framework, source)
     console = make_console(stderr=report.json == "-")
     if report.quiet:
         console.print(sentence(result.record), markup=False, soft_wrap=True)

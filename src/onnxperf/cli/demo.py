@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from onnxperf.cli.options import CommonFlags
+from onnxperf.cli.options import KeepFlags
 from onnxperf.cli.output import exit_code, make_console, make_progress
 
 
-def demo(*, common: CommonFlags = CommonFlags()) -> int:
+def demo(*, common: KeepFlags = KeepFlags()) -> int:
     """Build a small model here, race every way of calling it, and draw the chart.
 
     Writes onnxperf-demo.onnx and onnxperf-demo.png into the current folder.
@@ -21,6 +21,7 @@ def demo(*, common: CommonFlags = CommonFlags()) -> int:
 
     with make_progress(common.quiet) as progress:
         result = run_demo(progress=progress)
+    common.keep(result.record, "bench")
     console = make_console()
     if common.quiet:
         console.print(result.answer, markup=False, soft_wrap=True)

@@ -1,0 +1,59 @@
+"""Where models that were converted here came from, so that `--against torch` finds the source again.
+
+Kept in the user's own cache and never in the model: a model is not to be trusted with naming code that will be run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+import msgspec
+import platformdirs
+from msgspec import Struct
+
+from onnxperf.model.load import open_model
+
+FRAMEWORKS = {"torch": "torch", "keras": "tensorflow", "saved_model": "tensorflow", "scikit-learn": "sklearn"}
+"""Words of a conversion, and those of `--against`."""
+
+
+class Origin(Struct, frozen=True):
+    """What a model was converted from."""
+
+    framework: str
+    source: str
+    """FILE.py:function with the whole path of the file, module:function, or the folder of a saved_model."""
+
+
+def remember(fingerprint: str, framework: str, source: str) -> None:
+    """Keep where a model came from; a read-only home is no reason to fail."""
+    place, colon, function = source.rpartition(":")
+    is_file = bool(colon) and place.endswith(".py")
+    whole = f"{Path(place).absolute()}:{function}" if is_file else source
+    if Path(source).is_dir():
+        whole = str(Path(source).absolute())
+    record = Origin(FRAMEWORKS.get(framework.lower(), framework.lower()), whole)
+    with contextlib.suppress(OSError):
+        _file(fingerprint).parent.mkdir(parents=True, exist_ok=True)
+        draft = _file(fingerprint).with_suffix(f".{os.getpid()}")
+        draft.write_bytes(msgspec.json.encode(record))
+        draft.replace(_file(fingerprint))
+
+
+def open_fingerprint(path: str | Path) -> str:
+    """The fingerprint of a model in a file."""
+    return open_model(path).fingerprint
+
+
+def recall(fingerprint: str) -> Origin | None:
+    """Where a model came from, if it was converted here."""
+    try:
+        return msgspec.json.decode(_file(fingerprint).read_bytes(), type=Origin)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
+def _file(fingerprint: str) -> Path:
+    return platformdirs.user_cache_path("onnxperf") / "origins" / f"{fingerprint}.json"

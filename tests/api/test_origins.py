@@ -1,0 +1,52 @@
+"""A model that was converted here races its source without being told where that is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import onnx
+import pytest
+
+import onnxperf
+from onnxperf.api import origins
+from onnxperf.cli.main import run
+from onnxperf.errors import BadOption
+
+SOURCE = """
+import numpy as np
+from sklearn.linear_model import LinearRegression
+
+def make():
+    X = np.random.default_rng(0).standard_normal((20, 3)).astype(np.float32)
+    return LinearRegression().fit(X, X.sum(axis=1)), X
+"""
+SHORT: dict[str, Any] = {"blocks": 2, "calls": 1, "threads": 1, "dims": {"batch": 5}}
+
+
+def test_a_converted_model_finds_its_source_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "origin_train.py").write_text(SOURCE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert run(["convert", "origin_train.py:make", "-o", "model.onnx", "--quiet"]) == 0
+    monkeypatch.chdir("/")  # the source is found from anywhere
+    result = onnxperf.bench(str(tmp_path / "model.onnx"), against="sklearn", **SHORT)
+    assert [(s.name, s.status) for s in result.subjects] == [("ort", "ok"), ("sklearn", "ok")]
+    with pytest.raises(BadOption, match="choose from: sklearn"):
+        onnxperf.bench(str(tmp_path / "model.onnx"), against="torch", **SHORT)
+
+
+def test_a_model_cannot_name_code_that_is_run(linear_proto: onnx.ModelProto, tmp_path: Path) -> None:
+    """Whatever its metadata say: only what was converted here has a source."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(linear_proto)
+    onnx.helper.set_model_props(copy, {"source": "evil.py:run", "framework": "torch"})
+    onnx.save(copy, tmp_path / "evil.onnx")
+    with pytest.raises(BadOption, match="knows its source"):
+        onnxperf.bench(str(tmp_path / "evil.onnx"), against="torch", **SHORT)
+
+
+def test_a_damaged_record_is_as_good_as_none(own_cache: Path) -> None:
+    origins.remember("abc", "torch", "train.py:make")
+    assert origins.recall("abc") is not None
+    (own_cache / "onnxperf" / "origins" / "abc.json").write_bytes(b"{")
+    assert origins.recall("abc") is None
