@@ -100,7 +100,7 @@ def sum_up(rows: Sequence[Sequence[int]]) -> tuple[int, ...]:
 
 def answer(profile: Profile) -> str:
     """Where the time goes, in one sentence."""
-    shares = [(operator.op_name, operator.usual_us) for operator in profile.operators]
+    shares = sorted(((each.op_name, each.usual_us) for each in profile.operators), key=lambda share: -share[1])
     everything = sum(time for _, time in shares)
     if not everything:
         return "No node took any time that the trace could show."
