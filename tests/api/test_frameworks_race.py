@@ -27,12 +27,14 @@ def estimator() -> Any:
 
 
 def test_a_source_that_agrees_is_ok_and_one_that_does_not_differs(linear_bytes: bytes, estimator: Any) -> None:
-    class Wrong:
-        def predict(self, X: Any) -> Any:
-            return estimator.predict(X) + 1
+    from copy import deepcopy
 
-    result = onnxperf.bench(linear_bytes, against={"right": estimator.predict, "numpy": np.cos}, **SHORT)
-    assert {s.name: s.status for s in result.subjects} == {"ort": "ok", "right": "ok", "numpy": "ok"}
+    wrong = deepcopy(estimator)
+    wrong.intercept_ = np.ones(4, np.float32)
+    sources = {"right": estimator, "wrong": wrong, "numpy": np.cos}
+    result = onnxperf.bench(linear_bytes, against=sources, **SHORT)
+    statuses = {subject.name: subject.status for subject in result.subjects}
+    assert statuses == {"ort": "ok", "right": "ok", "wrong": "differs", "numpy": "ok"}
     assert any("numpy returns something else" in note for note in result.cases[0].notes)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from onnxperf.analyze.accuracy import ATOL, RTOL, compare_outputs
@@ -23,8 +23,10 @@ class Tolerances(NamedTuple):
     """Output of the model -> name or place of the source's output."""
 
 
-def compared(end: RaceEnd, label: str, tolerances: Tolerances) -> tuple[dict[str, str], list[str]]:
-    """Which subjects differ from the model of that label, and how; and notes on those that cannot be compared."""
+def compared(
+    end: RaceEnd, label: str, tolerances: Tolerances, plain: Collection[str] = ()
+) -> tuple[dict[str, str], list[str]]:
+    """Which subjects differ from the model of that label, and how; and notes on `plain` callables that do."""
     outputs = {subject.name: _listed(each) for subject, each in zip(end.subjects, end.outputs, strict=False) if each}
     own = [subject.name for subject in end.subjects if subject.model == label and subject.name in outputs]
     if not own:
@@ -34,7 +36,7 @@ def compared(end: RaceEnd, label: str, tolerances: Tolerances) -> tuple[dict[str
         if subject.name == own[0] or subject.name not in outputs or subject.model not in (None, label):
             continue
         wrong = disagreement(outputs[own[0]], outputs[subject.name], tolerances)
-        if wrong and subject.runtime == "callable" and not subject.conditions.get("framework"):
+        if wrong and subject.name in plain:
             notes.append(f"{subject.name} returns something else than the model: {wrong}")
         elif wrong:
             differing[subject.name] = wrong

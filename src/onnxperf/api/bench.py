@@ -26,7 +26,7 @@ from onnxperf.api.options import (
     session_options,
 )
 from onnxperf.api.origins import recall
-from onnxperf.api.sources import load_source, source_callables
+from onnxperf.api.sources import is_plain, load_source, source_callables
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.measure import machine as machines
 from onnxperf.measure import noise
@@ -226,7 +226,9 @@ def _case(
     ]
     crewing.check_names(crews, options.baseline)
     end = run_race(crews, options, progress, bool(sources) or len(calls) > 1, launch)
-    differing, unlike = compared(end, entries[0].model.label, Tolerances(options.rtol, options.atol, options.match))
+    tolerances = Tolerances(options.rtol, options.atol, options.match)
+    plain = [name for name, source in against.items() if is_plain(source)]
+    differing, unlike = compared(end, entries[0].model.label, tolerances, plain)
     notes = (*_notes_on_entries(entries), *_notes_on_race(crews, end, asked, options), *unlike)
     case = replace(
         with_differences(judged_case(end, options), differing),

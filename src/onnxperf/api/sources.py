@@ -59,6 +59,12 @@ def call_styles(source: Any) -> tuple[str, ...]:
     return KerasModel.calls if is_keras else ("call",)
 
 
+def is_plain(source: Any) -> bool:
+    """Whether this is any callable, of which nobody says that it computes what a model does."""
+    known = isinstance(source, FrameworkModel) or framework_of(source) is not None
+    return not known and not hasattr(source, "predict") and not hasattr(source, "transform")
+
+
 def load_source(text: str) -> Any:
     """What a function returns that is named as FILE.py:function or module:function."""
     place, _, name = text.rpartition(":")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median_low
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnxperf.errors import BadOption
 from onnxperf.records import SUBJECT_COLUMNS, Bench, Block, Case, Subject
+from onnxperf.results.showing import as_printed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 OWN_COLUMNS = tuple(column for column in SUBJECT_COLUMNS if column not in ("name", "input_bytes"))
 _TEXT_COLUMNS = frozenset({"runtime", "call", "status", "reason", "verdict"})
 _PARQUET = ".parquet"
-_REPR_WIDTH = 100
 _NAN = float("nan")
 
 
@@ -200,15 +199,10 @@ class BenchResult:
 
     def __repr__(self) -> str:
         """The table as the command line prints it, without colours."""
-        from rich.console import Console
-
         from onnxperf.render.console import print_bench
         from onnxperf.render.sweep import print_sweep
 
-        text = io.StringIO()
-        show = print_sweep if len(self.cases) > 1 else print_bench
-        show(self.record, Console(file=text, width=_REPR_WIDTH, color_system=None, force_terminal=False))
-        return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+        return as_printed(print_sweep if len(self.cases) > 1 else print_bench, self.record)
 
     def _repr_html_(self) -> str:
         from onnxperf.render.html import bench_html

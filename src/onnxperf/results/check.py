@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING
 
 from onnxperf.records import Check, Difference
+from onnxperf.results.showing import as_printed
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-_REPR_WIDTH = 100
 
 
 class CheckResult:
@@ -44,13 +42,9 @@ class CheckResult:
 
     def __repr__(self) -> str:
         """The table as the command line prints it, without colours."""
-        from rich.console import Console
-
         from onnxperf.render.check import print_check
 
-        text = io.StringIO()
-        print_check(self.record, Console(file=text, width=_REPR_WIDTH, color_system=None, force_terminal=False))
-        return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+        return as_printed(print_check, self.record)
 
     def _repr_html_(self) -> str:
         from onnxperf.render.html import check_html

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,12 +10,12 @@ from msgspec.structs import replace
 
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.records.convert import Conversion
+from onnxperf.results.showing import as_printed
 
 if TYPE_CHECKING:
     from onnx import ModelProto
     from pandas import DataFrame
 
-_REPR_WIDTH = 100
 _INLINE_BYTES = 2**30
 """Beyond this the weights go into a file beside the model; protobuf ends at 2 GiB, and readers need room."""
 
@@ -79,13 +78,9 @@ class ConvertResult:
 
     def __repr__(self) -> str:
         """The page as the command line prints it, without colours."""
-        from rich.console import Console
-
         from onnxperf.render.convert import print_conversion
 
-        text = io.StringIO()
-        print_conversion(self.record, Console(file=text, width=_REPR_WIDTH, color_system=None, force_terminal=False))
-        return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+        return as_printed(print_conversion, self.record)
 
 
 def check_path(output: Path) -> None:

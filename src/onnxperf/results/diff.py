@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onnxperf.errors import BadOption
 from onnxperf.records import Diff, DiffRow
 from onnxperf.results.profile import ProfileResult
+from onnxperf.results.showing import as_printed
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-_REPR_WIDTH = 100
 MIN_SHARE = 0.01
 TABLES = ("merged", "labels")
 
@@ -117,13 +116,9 @@ class DiffResult:
 
     def __repr__(self) -> str:
         """The tables as the command line prints them, without colours."""
-        from rich.console import Console
-
         from onnxperf.render.profile import print_diff
 
-        text = io.StringIO()
-        print_diff(self.record, Console(file=text, width=_REPR_WIDTH, color_system=None, force_terminal=False))
-        return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+        return as_printed(print_diff, self.record)
 
     def _repr_html_(self) -> str:
         from onnxperf.render.html import diff_html

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onnxperf.errors import BadOption
 from onnxperf.records import EinsumPlan, Rewrite, RewrittenSite
+from onnxperf.results.showing import as_printed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from onnx import ModelProto
     from pandas import DataFrame
-    from rich.console import Console
 
-_REPR_WIDTH = 100
 _RACE_COLUMNS = ("name", "status", "median", "speedup", "speedup_low", "speedup_high", "verdict", "limit_ratio")
 
 
@@ -125,7 +122,7 @@ class EinsumResult:
         """The table as the command line prints it, without colours."""
         from onnxperf.render.einsum import print_plan
 
-        return _printed(lambda console: print_plan(self.record, console))
+        return as_printed(print_plan, self.record)
 
     def _repr_html_(self) -> str:
         from onnxperf.render.html import einsum_html
@@ -165,7 +162,7 @@ class RewriteResult:
         """The table as the command line prints it, without colours."""
         from onnxperf.render.einsum import print_rewrite
 
-        return _printed(lambda console: print_rewrite(self.record, console))
+        return as_printed(print_rewrite, self.record)
 
     def _repr_html_(self) -> str:
         from onnxperf.render.html import rewrite_html
@@ -187,11 +184,3 @@ def _json(record: Any) -> str:
     from onnxperf.render.export import to_json
 
     return to_json(record).decode()
-
-
-def _printed(show: Callable[[Console], None]) -> str:
-    from rich.console import Console
-
-    text = io.StringIO()
-    show(Console(file=text, width=_REPR_WIDTH, color_system=None, force_terminal=False))
-    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING
 
 from onnxperf.records import Optimization, SourceGroup
+from onnxperf.results.showing import as_printed
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-_REPR_WIDTH = 100
 
 
 class OptimizeResult:
@@ -55,13 +53,9 @@ class OptimizeResult:
 
     def __repr__(self) -> str:
         """The tables as the command line prints them, without colours."""
-        from rich.console import Console
-
         from onnxperf.render.profile import print_optimization
 
-        text = io.StringIO()
-        print_optimization(self.record, Console(file=text, width=_REPR_WIDTH, color_system=None, force_terminal=False))
-        return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+        return as_printed(print_optimization, self.record)
 
     def _repr_html_(self) -> str:
         from onnxperf.render.html import optimization_html

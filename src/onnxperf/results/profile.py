@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -17,12 +16,11 @@ from onnxperf.analyze.profile import node_times
 from onnxperf.errors import BadOption
 from onnxperf.records import NodeTime, OperatorTime, Profile, SourceTime, Trace
 from onnxperf.records.iterations import steady
+from onnxperf.results.showing import as_printed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
-
-_REPR_WIDTH = 100
 
 
 class ProfileResult:
@@ -161,13 +159,9 @@ class ProfileResult:
 
     def __repr__(self) -> str:
         """The tables as the command line prints them, without colours."""
-        from rich.console import Console
-
         from onnxperf.render.profile import print_profile
 
-        text = io.StringIO()
-        print_profile(self.record, Console(file=text, width=_REPR_WIDTH, color_system=None, force_terminal=False))
-        return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+        return as_printed(print_profile, self.record)
 
     def _repr_html_(self) -> str:
         from onnxperf.render.html import profile_html

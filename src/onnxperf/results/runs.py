@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, overload
 
 from onnxperf.records.runs import KeptRun
+from onnxperf.results.showing import as_printed
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-_REPR_WIDTH = 100
 
 
 class RunsResult(Sequence[KeptRun]):
@@ -48,13 +46,9 @@ class RunsResult(Sequence[KeptRun]):
 
     def __repr__(self) -> str:
         """The table as the command line prints it, without colours."""
-        from rich.console import Console
-
         from onnxperf.render.runs import print_runs
 
-        text = io.StringIO()
-        print_runs(self.records, Console(file=text, width=_REPR_WIDTH, color_system=None, force_terminal=False))
-        return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+        return as_printed(print_runs, self.records)
 
     def _repr_html_(self) -> str:
         return str(self.to_df().to_html(index=False))
