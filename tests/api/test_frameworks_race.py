@@ -55,6 +55,17 @@ def test_a_torch_module_is_called_with_tensors_and_compared(linear_bytes: bytes)
     assert not result.ok
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # Keras' own, when it saves weights
+def test_a_keras_model_has_a_row_for_each_of_its_ways(linear_bytes: bytes) -> None:
+    keras = pytest.importorskip("keras")
+    model = keras.Sequential([keras.Input((10,)), keras.layers.Dense(4, use_bias=False)])
+    model.set_weights([np.arange(40, dtype=np.float32).reshape(10, 4) / 40])
+    result = onnxperf.bench(linear_bytes, against={"keras": model}, **SHORT)
+    ways = ("keras call", "keras predict", "keras predict_on_batch")
+    assert {s.name: s.status for s in result.subjects} == {"ort": "ok", **dict.fromkeys(ways, "ok")}
+
+
 def test_several_values_of_a_dimension_are_a_case_each(linear_path: Path) -> None:
     result = onnxperf.bench(linear_path, dims={"batch": [1, 2, 4]}, **SHORT)
     assert [case.dims for case in result.cases] == [{"batch": 1}, {"batch": 2}, {"batch": 4}]

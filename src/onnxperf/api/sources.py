@@ -47,8 +47,17 @@ def as_callable(
 def source_callables(
     sources: Mapping[str, Any], input_names: Sequence[str] = (), device: str = "cpu"
 ) -> dict[str, Callable[..., Any]]:
-    """Several sources at once, by the names of the subjects that they will be."""
-    return {name: as_callable(source, input_names=input_names, device=device) for name, source in sources.items()}
+    """Several sources at once, by the names of the subjects that they will be.
+
+    A Keras model is a subject for each of its ways to be called.
+    """
+    found: dict[str, Callable[..., Any]] = {}
+    for name, source in sources.items():
+        styles = call_styles(source)
+        for style in styles:
+            row = name if len(styles) == 1 else f"{name} {style}"
+            found[row] = as_callable(source, call=style, input_names=input_names, device=device)
+    return found
 
 
 def call_styles(source: Any) -> tuple[str, ...]:

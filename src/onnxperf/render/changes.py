@@ -159,10 +159,6 @@ def _became(group: SourceGroup) -> str:
     return f"{inside(group)}{f'{before} -> {after}' if before else after}"
 
 
-def _inside(group: SourceGroup) -> str:
-    return "".join(f"{name_of(name)} > " for name in group.path)
-
-
 def _named(names: Sequence[str], ops: Sequence[str]) -> str:
     return " + ".join(f"{name_of(name)} {name_of(op)}" for name, op in zip(names, ops, strict=False))
 
