@@ -24,10 +24,11 @@ benchmarks: $(VENV)/dev.ok
 	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.fidelity
 	$(BIN)/python -m benchmarks.numpy_runtime
-	$(PIP) install -c constraints.txt onnx-array-api polars torch
+	$(PIP) install -c constraints.txt memory-profiler onnx-array-api polars torch
 	$(BIN)/python -m benchmarks.trace
 	$(BIN)/python -m benchmarks.einsum
 	$(BIN)/python -m benchmarks.sweep
+	$(BIN)/python -m benchmarks.memory --keep
 
 examples: $(VENV)/dev.ok
 	$(BIN)/python examples/call_styles.py
@@ -35,6 +36,7 @@ examples: $(VENV)/dev.ok
 	$(BIN)/python examples/profile_kmeans.py
 	$(BIN)/python examples/einsum.py
 	$(BIN)/python examples/frameworks.py
+	$(BIN)/python examples/memory.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from onnxperf.analyze.comparison import compare, settled
-from onnxperf.measure.messages import Crew, FunctionSubject, Loaded, Prepared
+from onnxperf.measure.messages import Crew, FunctionSubject, Loaded, Prepared, TimedSplit
 from onnxperf.measure.race import Tools, race
 from onnxperf.records import RaceOptions, Subject
 
@@ -87,6 +87,11 @@ class SimulatedWorker:
         """Percentiles do not matter here."""
         del subject, warm_ns
         return [int(self.call_ns)] * calls
+
+    def split_each(self, subject: int, calls: int, warm_ns: int) -> TimedSplit:
+        """Nobody divides the calls of a simulation."""
+        del subject, calls, warm_ns
+        return TimedSplit([], [], [])
 
     def compute(self, subject: int) -> tuple[list[str], list[int]]:
         """Nobody compares the outputs of a simulation."""

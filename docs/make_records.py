@@ -10,22 +10,29 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src" / "onnxperf" / "records"
 PAGE = Path(__file__).with_name("records.md")
 EXPORTED = (
-    *("Bench", "Case", "Subject", "Block", "Machine"),
+    *("Bench", "Case", "Subject", "Split", "Block", "Machine"),
     *("Check", "Difference", "NodeDifference"),
     *("Profile", "OperatorTime", "NodeTime", "SourceTime", "SourceGroup", "SessionOptions"),
     *("Diff", "DiffRow"),
     "Optimization",
     *("Conversion", "Signature"),
     *("RunComparison", "ComparedSubject", "KeptRun"),
+    *("Memory", "MemoryCase", "MemorySubject", "MemoryStep", "Resident", "Growth"),
+    *("Breakdown", "InputCopy", "LiveTensor"),
+    *("MemoryLines", "LineMemory", "NodeMemories", "NodeMemory"),
+    *("Stack", "StackFrame", "CodeShares", "NativeFunction", "Allocations", "Allocator"),
+    *("GraphView", "ViewGraph", "ViewValue", "ViewTensor", "ViewNode", "ViewFunction", "ViewTotals"),
+    *("Metrics", "NodeMetric"),
     *("EinsumPlan", "OrderTime", "Rewrite", "RewrittenSite"),
 )
 HEAD = """# Records
 
 `onnxperf bench --json` writes a `Bench`, `onnxperf check --json` a `Check`, `onnxperf profile --json` a
 `Profile`, `onnxperf diff --json` a `Diff`, `optimize` an `Optimization`, `einsum` an `EinsumPlan` or a `Rewrite`,
-`convert` a `Conversion`. Times end in `_ns` (nanoseconds) or `_us` (microseconds, as
-onnxruntime's traces have them), sizes in `_bytes`; what is unknown is `null`. `version` changes when a
-field changes its meaning or disappears, not when one is added.
+`convert` a `Conversion`, `memory` a `Memory` or `MemoryLines`, `stack` a `Stack`,
+`view --as json` a `GraphView`. Times end in `_ns` (nanoseconds)
+or `_us` (microseconds, as onnxruntime's traces have them), sizes in `_bytes`; what is unknown is
+`null`. `version` changes when a field changes its meaning or disappears, not when one is added.
 `onnxperf.render.export.from_json` reads a `Bench` back, typed.
 
 Status: `ok`, `differs`, `failed`, `timeout`, `oom`, `crashed`, `skipped` (and `pending`, `running`).

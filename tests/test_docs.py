@@ -12,7 +12,10 @@ import pytest
 from onnxperf.cli.main import app
 
 ROOT = Path(__file__).parents[1]
-COMMANDS = ("bench", "check", "convert", "demo", "diff", "doctor", "einsum", "optimize", "profile", "runs", "sweep")
+COMMANDS = (
+    *("bench", "check", "convert", "demo", "diff", "doctor", "einsum", "memory", "optimize", "profile", "runs"),
+    *("stack", "sweep", "view"),
+)
 
 
 @pytest.fixture(scope="module")

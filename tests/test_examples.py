@@ -18,7 +18,7 @@ Run = Callable[..., str]
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Run an example in small, writing into a folder of the test; returns what it prints."""
 
-    def run_example(name: str, **changes: int) -> str:
+    def run_example(name: str, *options: str, **changes: int) -> str:
         spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
         assert spec is not None
         assert spec.loader is not None
@@ -26,7 +26,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         spec.loader.exec_module(example)
         for constant, value in changes.items():
             monkeypatch.setattr(example, constant, value)
-        monkeypatch.setattr(sys, "argv", [f"{name}.py", str(tmp_path)])
+        monkeypatch.setattr(sys, "argv", [f"{name}.py", str(tmp_path), *options])
         example.main()
         return capsys.readouterr().out
 
@@ -87,3 +87,13 @@ def test_frameworks_prints_four_tables_and_says_what_did_not_fit_into_memory(run
     for text in ("keras predict_on_batch", "saved_model", "and ort over torch", "95 % interval"):
         assert text in printed
     assert "- batch=2, seq=8: torch: oom, needed" in printed
+
+
+@pytest.mark.slow
+def test_memory_answers_from_peaks_lines_and_trees(run: Run, tmp_path: Path) -> None:
+    printed = run("memory", "--quick")
+    for text in ("skl assume_finite", "ort float32", "clr.predict(X_test)", "cast_feeds", "zip_map", "ndarray.astype"):
+        assert text in printed
+    assert "How much memory does predict take above its inputs?" in printed
+    for name in ("skl", "cast", "float32"):
+        assert is_picture(tmp_path / f"memory_{name}.png")

@@ -36,6 +36,7 @@ ROOMS: dict[str, set[str]] = {
         "records",
         "errors",
     },
+    "notebook": {"api", "results", "errors"},
     "cli": {"api", "render", "results", "records", "errors"},
 }
 DOORS = {"__init__", "__main__"}

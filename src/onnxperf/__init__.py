@@ -11,17 +11,22 @@ if TYPE_CHECKING:
     from onnxperf.api.check import check
     from onnxperf.api.convert import convert
     from onnxperf.api.diff import diff
+    from onnxperf.api.diff_view import diff_view
     from onnxperf.api.doctor import doctor
     from onnxperf.api.einsum import einsum
     from onnxperf.api.load import load
     from onnxperf.api.load_run import load_run
+    from onnxperf.api.memory import memory
+    from onnxperf.api.memory_lines import memory_lines
     from onnxperf.api.optimize import optimize
     from onnxperf.api.optimize_einsum import optimize_einsum
     from onnxperf.api.profile import profile
     from onnxperf.api.rewrite_einsum import rewrite_einsum
     from onnxperf.api.runs import runs
+    from onnxperf.api.stack import stack
     from onnxperf.api.sweep import sweep
     from onnxperf.api.to_onnx import to_onnx
+    from onnxperf.api.view import view
     from onnxperf.errors import BadFeed, BadInput, BadModel, BadOption, MissingExtra, OnnxperfError, StoreError
     from onnxperf.results.bench import BenchResult
     from onnxperf.results.check import CheckResult
@@ -29,9 +34,13 @@ if TYPE_CHECKING:
     from onnxperf.results.diff import DiffResult
     from onnxperf.results.doctor import DoctorResult
     from onnxperf.results.einsum import EinsumResult, RewriteResult
+    from onnxperf.results.lines import LinesResult
+    from onnxperf.results.memory import MemoryResult
     from onnxperf.results.optimize import OptimizeResult
     from onnxperf.results.profile import ProfileResult
     from onnxperf.results.runs import RunsResult
+    from onnxperf.results.stack import StackResult
+    from onnxperf.results.view import ViewResult
     from onnxperf.runtimes.base import Runner
 
 __all__ = [
@@ -45,6 +54,8 @@ __all__ = [
     "DiffResult",
     "DoctorResult",
     "EinsumResult",
+    "LinesResult",
+    "MemoryResult",
     "MissingExtra",
     "OnnxperfError",
     "OptimizeResult",
@@ -52,23 +63,30 @@ __all__ = [
     "RewriteResult",
     "Runner",
     "RunsResult",
+    "StackResult",
     "StoreError",
+    "ViewResult",
     "bench",
     "cached_einsums",
     "check",
     "convert",
     "diff",
+    "diff_view",
     "doctor",
     "einsum",
     "load",
     "load_run",
+    "memory",
+    "memory_lines",
     "optimize",
     "optimize_einsum",
     "profile",
     "rewrite_einsum",
     "runs",
+    "stack",
     "sweep",
     "to_onnx",
+    "view",
 ]
 
 _HOMES = {
@@ -78,27 +96,36 @@ _HOMES = {
     "DiffResult": "results.diff",
     "DoctorResult": "results.doctor",
     "EinsumResult": "results.einsum",
+    "LinesResult": "results.lines",
+    "MemoryResult": "results.memory",
     "OptimizeResult": "results.optimize",
     "ProfileResult": "results.profile",
     "RewriteResult": "results.einsum",
     "Runner": "runtimes.base",
     "RunsResult": "results.runs",
+    "StackResult": "results.stack",
+    "ViewResult": "results.view",
     "bench": "api.bench",
     "cached_einsums": "api.cached_einsums",
     "check": "api.check",
     "convert": "api.convert",
     "diff": "api.diff",
+    "diff_view": "api.diff_view",
     "doctor": "api.doctor",
     "einsum": "api.einsum",
     "load": "api.load",
     "load_run": "api.load_run",
+    "memory": "api.memory",
+    "memory_lines": "api.memory_lines",
     "optimize": "api.optimize",
     "optimize_einsum": "api.optimize_einsum",
     "profile": "api.profile",
     "rewrite_einsum": "api.rewrite_einsum",
     "runs": "api.runs",
+    "stack": "api.stack",
     "sweep": "api.sweep",
     "to_onnx": "api.to_onnx",
+    "view": "api.view",
 }
 
 
@@ -113,3 +140,10 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """What `%load_ext onnxperf` calls."""
+    from onnxperf.notebook import load
+
+    load(shell)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from onnxperf.analyze.advice import answer
-from onnxperf.records import Subject
+from onnxperf.analyze.advice import about_parts, answer, cast_text
+from onnxperf.records import Split, Subject
 from tests.analyze.examples import subject
 
 
@@ -123,3 +123,57 @@ def test_many_subjects_have_a_winner_or_none(others: list[Subject], sentence: st
 def test_the_baseline_need_not_come_first() -> None:
     sentence = answer([rival("b", "faster", 2.0), base()], "run", 0.01, 6)
     assert sentence.startswith("b is 2 times as fast as run")
+
+
+# ---------------------------------------------------------------- what calls are made of
+
+
+def divided(name: str, prepare: float, compute: float, fetch: float, **changes: Any) -> Subject:
+    split = Split(prepare_ns=prepare, compute_ns=compute, fetch_ns=fetch, calls=10)
+    return Subject(**{"name": name, "model": "lin", "median_ns": split.total_ns, "split": split, **changes})
+
+
+CAST = "X is cast from float64 to float32"
+
+
+@pytest.mark.parametrize(
+    ("subjects", "sentence"),
+    [
+        ([], ""),
+        ([Subject(name="run", median_ns=100.0)], ""),
+        ([divided("run", 10, 80, 10)], ""),
+        ([divided("run", 33, 60, 7)], f"33 % of the time of run goes into preparing inputs: {CAST}."),
+        ([divided("run", 24, 70, 6)], ""),
+        ([divided("run", 20, 15, 65)], "65 % of the time of run goes into fetching outputs."),
+        ([divided("run", 24, 20, 56, median_ns=79.0)], ""),
+        ([divided("run", 50, 40, 10, median_ns=None)], ""),
+        ([divided("torch", 50, 40, 10, model=None)], "50 % of the time of torch goes into preparing inputs."),
+        (
+            [divided("run", 33, 60, 7), divided("run-c", 41, 50, 9), divided("io-binding", 5, 90, 5)],
+            f"33 to 41 % of the time of run and run-c goes into preparing inputs: {CAST}.",
+        ),
+        (
+            [divided("a", 33, 60, 7), divided("b", 33, 60, 7), divided("c", 0, 60, 40)],
+            f"33 % of the time of a and b goes into preparing inputs: {CAST}. "
+            "40 % of the time of c goes into fetching outputs.",
+        ),
+        ([divided("run", 0, 0, 0)], ""),
+    ],
+)
+def test_who_spends_much_beside_computing_is_told_with_the_cause(subjects: list[Subject], sentence: str) -> None:
+    assert about_parts(subjects, {"lin": CAST}) == sentence
+
+
+@pytest.mark.parametrize(
+    ("types", "text"),
+    [
+        ({}, ""),
+        ({"X": ("float64", "float32")}, CAST),
+        (
+            {"X": ("float64", "float32"), "ids": ("int32", "int64"), "Z": ("float64", "float32")},
+            "X and Z are cast from float64 to float32, ids is cast from int32 to int64",
+        ),
+    ],
+)
+def test_casts_are_told_by_their_types(types: dict[str, tuple[str, str]], text: str) -> None:
+    assert cast_text(types) == text

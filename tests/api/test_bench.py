@@ -175,6 +175,29 @@ def test_inputs_of_another_type_are_cast_within_the_call_where_asked(linear_byte
     assert result.cases[0].status == "ok"
 
 
+def test_a_call_is_divided_where_asked(linear_bytes: bytes) -> None:
+    feeds = {"X": np.ones((20_000, 10), np.float64)}
+    keywords: dict[str, Any] = {"feeds": feeds, "cast": True, "call": "run,io-binding", "against": {"own": double}}
+    result = bench(linear_bytes, split=True, **keywords)
+    for name in ("run", "io-binding"):
+        split = result[name].split
+        assert split is not None
+        assert split.prepare_ns > 0
+        assert split.compute_ns > 0
+        assert split.calls >= 3
+    assert result["own"].split is None
+    assert "What a call is made of" in repr(result)
+    assert {"prepare_ns", "compute_ns", "fetch_ns"} <= set(result.to_df().columns)
+    assert bench(linear_bytes, **keywords)["run"].split is None
+
+
+@pytest.mark.parametrize("runtime", ["numpy", "reference"])
+def test_runtimes_that_know_only_arrays_divide_their_calls_too(linear_bytes: bytes, runtime: str) -> None:
+    split = bench(linear_bytes, runtime=runtime, split=True)[runtime].split
+    assert split is not None
+    assert split.compute_ns > 0
+
+
 def test_session_options_reach_the_session_and_are_told(linear_bytes: bytes) -> None:
     result = bench(linear_bytes, opt_level="basic", options={"session.dynamic_block_base": "4"}, threads=2)
     conditions = result["ort"].conditions

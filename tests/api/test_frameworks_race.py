@@ -47,11 +47,14 @@ def test_a_torch_module_is_called_with_tensors_and_compared(linear_bytes: bytes)
         layer.weight.data = torch.from_numpy((np.arange(40, dtype=np.float32).reshape(10, 4) / 40 * scale).T.copy())
         return layer
 
-    result = onnxperf.bench(linear_bytes, against={"torch": module(1), "wrong": module(2)}, **SHORT)
+    sources = {"torch": module(1), "wrong": module(2)}
+    result = onnxperf.bench(linear_bytes, against=sources, split=True, **SHORT)
     assert {s.name: s.status for s in result.subjects} == {"ort": "ok", "torch": "ok", "wrong": "differs"}
     assert "output Y" in result["wrong"].reason
     assert result["wrong"].mean_ns is not None  # the time stands beside the error
     assert result["torch"].conditions["framework"] == "torch"
+    assert result["torch"].split is not None
+    assert result["torch"].split.prepare_ns > 0
     assert not result.ok
 
 

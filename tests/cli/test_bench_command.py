@@ -197,6 +197,13 @@ def test_casting_is_said(model: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert "io-binding-inplace makes no copy" in printed
 
 
+def test_what_a_call_is_made_of_is_shown_where_asked(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["bench", str(model), *TINY, "--split", "--call", "run,ort-values"]) == 0
+    shown = capsys.readouterr().out
+    assert "What a call is made of" in shown
+    assert re.search(r"^run +\S+ \S+ +\d+ % +\S+ \S+ +\d+ % +\S+ \S+ +\d+ %", shown, re.MULTILINE)
+
+
 def test_ctrl_c_prints_what_was_measured_and_exits_with_130(model: Path) -> None:
     terminal, theirs = pty.openpty()
     command = [sys.executable, "-m", "onnxperf", "bench", str(model), "--call", "run,run-c", "--time", "60"]

@@ -41,6 +41,15 @@ def test_diff_of_two_levels_prints_rows_and_the_verdict(linear_path: Path, capsy
     assert "Raced without the profiler" in printed
 
 
+def test_diff_as_a_drawing_goes_to_standard_output_or_a_file(
+    linear_path: Path, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert run(["diff", str(linear_path), "--as", "svg"]) == 0
+    assert capsysbinary.readouterr().out.startswith(b"<svg")
+    assert run(["diff", str(linear_path), str(linear_path), "--as", "png", "-o", str(tmp_path / "d.png")]) == 0
+    assert (tmp_path / "d.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_diff_of_traces_claims_nothing(linear_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trace = str(tmp_path / "t.json")
     assert run(["profile", str(linear_path), "--repeat", "3", "--threads", "1", "--quiet", "--keep-trace", trace]) == 0
@@ -71,6 +80,8 @@ def test_optimize_writes_a_model_that_loads(
         (["profile", "{model}", "--provider", "tpu"], "unavailable provider"),
         (["diff", "{model}"], "two sides"),
         (["diff", "{model}", "--opt-level", "disable,best"], "optimisation level"),
+        (["diff", "{model}", "--as", "png"], "name a file with -o"),
+        (["diff", "{model}", "{model}", "-o", "d.svg"], "a drawing goes there"),
         (["diff", "{model}", "{model}", "--min-share", "much"], "--min-share much"),
         (["optimize", "{model}", "-o", "{model}"], "the model itself"),
         (["optimize", "{model}"], "--output"),

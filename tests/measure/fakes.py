@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from onnxperf.measure.messages import Crew, FunctionSubject, Loaded, ModelSubject, Prepared
+from onnxperf.measure.messages import Crew, FunctionSubject, Loaded, ModelSubject, Prepared, TimedSplit
 from onnxperf.records import Scalar
 
 Trouble = Callable[[], None]
@@ -120,6 +120,16 @@ class FakeWorker:
         self._must_be_prepared(subject)
         self._yard.clock.spend(warm_ns)
         return [self._yard.clock.spend(self._call_ns(name)) for _ in range(calls)]
+
+    def split_each(self, subject: int, calls: int, warm_ns: int) -> TimedSplit:
+        """A fifth of a call is preparing, a tenth fetching; a callable has no parts."""
+        name = self._step("split_each", subject)
+        self._must_be_prepared(subject)
+        self._yard.clock.spend(warm_ns)
+        if isinstance(self.crew.subjects[subject], FunctionSubject):
+            return TimedSplit([], [], [])
+        times = [self._yard.clock.spend(self._call_ns(name)) for _ in range(calls)]
+        return TimedSplit([ns // 5 for ns in times], [ns * 7 // 10 for ns in times], [ns // 10 for ns in times])
 
     def compute(self, subject: int) -> tuple[list[str], list[int]]:
         self._step("compute", subject)

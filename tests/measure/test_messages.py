@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from onnxperf.measure import messages as ms
+from onnxperf.measure import packing
 from onnxperf.records import SessionOptions
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -20,10 +21,10 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 def travelled(array: Array) -> Array:
     """An array after its way through bytes."""
-    sent = ms.encode(ms.Load(ms.Crew(subjects=(), threads=1, feeds=ms.pack_feeds({"X": array}))))
+    sent = ms.encode(ms.Load(ms.Crew(subjects=(), threads=1, feeds=packing.pack_feeds({"X": array}))))
     request = ms.decode_request(sent)
     assert isinstance(request, ms.Load)
-    received: Array = ms.unpack_feeds(request.crew.feeds)["X"]
+    received: Array = packing.unpack_feeds(request.crew.feeds)["X"]
     return received
 
 
@@ -106,13 +107,13 @@ def test_strings_of_fixed_width_arrive_as_texts() -> None:
     [(np.zeros((2, 3), np.float32), 24), (np.array(["ab", "c"]), 3), (np.zeros((0, 3)), 0), (np.float64(1), 8)],
 )
 def test_a_tensor_knows_its_size(array: Array, nbytes: int) -> None:
-    assert ms.pack_feeds({"X": array})["X"].nbytes == nbytes
+    assert packing.pack_feeds({"X": array})["X"].nbytes == nbytes
 
 
 CREW = ms.Crew(
     subjects=(ms.ModelSubject(name="run", call="run"), ms.FunctionSubject(name="f", function=b"\x00\xff")),
     threads=2,
-    feeds=ms.pack_feeds({"X": np.ones((2, 3), np.float32), "S": np.array(["ä"])}),
+    feeds=packing.pack_feeds({"X": np.ones((2, 3), np.float32), "S": np.array(["ä"])}),
     runtime="ort",
     model_label="m",
     model_path="/tmp/m.onnx",

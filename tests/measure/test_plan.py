@@ -275,3 +275,12 @@ def test_orders_depend_on_the_seed_alone() -> None:
     first, again, other = (list(islice(planning.balanced_orders(5, seed), 20)) for seed in (1, 1, 2))
     assert first == again
     assert first != other
+
+
+@given(SUBJECTS)
+def test_dividing_calls_takes_its_part_of_the_time(call_ns: list[float]) -> None:
+    plain, split = plan_of(call_ns, time=60.0), plan_of(call_ns, time=60.0, split=True)
+    assert set(plain.split_calls) == {0}
+    assert min(split.split_calls) >= 3
+    assert split.looks[-1] <= plain.looks[-1]
+    assert (split.calls, split.single_calls) == (plain.calls, plain.single_calls)

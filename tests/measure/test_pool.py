@@ -11,7 +11,8 @@ import numpy as np
 import psutil
 import pytest
 
-from onnxperf.measure.messages import Crew, Load, ModelSubject, encode, pack_feeds
+from onnxperf.measure.messages import Crew, Load, ModelSubject, encode
+from onnxperf.measure.packing import pack_feeds
 from onnxperf.measure.pool import PROCESSES, Pool, PooledWorker
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.records import SessionOptions

@@ -16,7 +16,8 @@ import psutil
 import pytest
 
 from onnxperf.errors import BadModel, SubjectError, WorkerLost
-from onnxperf.measure.messages import Crew, FunctionSubject, ModelSubject, MoveTo, pack_feeds
+from onnxperf.measure.messages import Crew, FunctionSubject, ModelSubject, MoveTo
+from onnxperf.measure.packing import pack_feeds
 from onnxperf.measure.process import CAN_FREEZE, ProcessWorker
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and process groups are POSIX's")

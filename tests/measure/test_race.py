@@ -14,7 +14,7 @@ from onnxperf.measure import plan as planning
 from onnxperf.measure.fleet import Lane
 from onnxperf.measure.messages import Crew
 from onnxperf.measure.race import RaceEnd, Tools, into_batches, race
-from onnxperf.records import RaceOptions, Subject
+from onnxperf.records import RaceOptions, Split, Subject
 from tests.measure.fakes import Yard, crew_of, solo
 
 MILLISECOND = 1_000_000
@@ -111,6 +111,38 @@ def test_progress_is_told_between_blocks_only_and_never_goes_back() -> None:
     race([solo("a"), solo("b")], RaceOptions(time=2.0), tools)
     assert told == sorted(told)
     assert 0.0 <= told[0] <= told[-1] <= 1.0
+
+
+# ---------------------------------------------------------------- what calls are made of
+
+
+def test_nobody_divides_calls_unless_asked() -> None:
+    yard = Yard()
+    end = run(yard, [crew_of("ort", "run")], blocks=6, calls=1)
+    assert end.subjects[0].split is None
+    assert ("split_each", "run") not in yard.steps
+
+
+@pytest.mark.parametrize(("rounds", "times"), [(1, 1), (5, 1), (6, 2), (20, 4)])
+def test_calls_are_divided_every_few_rounds_beginning_with_the_first(rounds: int, times: int) -> None:
+    yard = Yard(call_ns={"run": MILLISECOND, "run-c": 20 * MILLISECOND})
+    end = run(yard, [crew_of("ort", "run", "run-c")], blocks=rounds, calls=1, split=True)
+    fast, slow = end.subjects
+    assert yard.steps["split_each", "run"] == yard.steps["split_each", "run-c"] == times
+    assert fast.split == Split(prepare_ns=200_000, compute_ns=700_000, fetch_ns=100_000, calls=10 * times)
+    assert slow.split == Split(prepare_ns=4_000_000, compute_ns=14_000_000, fetch_ns=2_000_000, calls=3 * times)
+
+
+def test_a_callable_without_parts_races_on() -> None:
+    end = run(Yard(), [crew_of("ort", "run"), solo("skl")], blocks=2, calls=1, split=True)
+    assert [subject.split is None for subject in end.subjects] == [False, True]
+    assert [subject.status for subject in end.subjects] == ["ok", "ok"]
+
+
+def test_a_subject_that_fails_while_it_is_divided_leaves_the_others_alone() -> None:
+    yard = Yard(troubles={("split_each", "run", 0): raising(SubjectError("failed", "no parts"))})
+    end = run(yard, [crew_of("ort", "run", "run-c")], blocks=2, calls=1, split=True)
+    assert [(subject.status, subject.reason) for subject in end.subjects] == [("failed", "no parts"), ("ok", "")]
 
 
 # ---------------------------------------------------------------- looks, launches and set-ups

@@ -16,6 +16,7 @@ Timer = Callable[[timing.Work, FakeClock], object]
 TIMERS: dict[str, Timer] = {
     "time_block": lambda work, clock: timing.time_block(work, 3, 0, clock),
     "time_each": lambda work, clock: timing.time_each(work, 3, 0, clock),
+    "time_split": lambda work, clock: timing.time_split(lambda: work, lambda _: None, 3, 0, clock),
 }
 
 
@@ -93,6 +94,33 @@ def test_a_block_times_exactly_its_calls(clock: FakeClock, calls: int) -> None:
 def test_single_calls_have_a_duration_each(clock: FakeClock) -> None:
     work = Work(clock, 99, 1, 2, 3, 4)
     assert timing.time_each(work, 4, 0, clock) == [1, 2, 3, 4]
+
+
+def test_the_parts_of_a_call_have_a_duration_each(clock: FakeClock) -> None:
+    casting, computing, copying = Work(clock, 99, 1, 2), Work(clock, 99, 10, 20), Work(clock, 99, 100, 200)
+
+    def prepare() -> timing.Work:
+        casting()
+        return computing
+
+    assert timing.time_split(prepare, lambda _: copying(), 2, 0, clock) == ([1, 2], [10, 20], [100, 200])
+
+
+class Held:
+    """Something whose end takes time."""
+
+    def __init__(self, clock: FakeClock, freeing_ns: int) -> None:
+        self._clock, self._freeing_ns = clock, freeing_ns
+
+    def __call__(self) -> Held:
+        return Held(self._clock, 5)
+
+    def __del__(self) -> None:
+        self._clock.spend(self._freeing_ns)
+
+
+def test_freeing_inputs_is_part_of_preparing_and_freeing_outputs_of_fetching(clock: FakeClock) -> None:
+    assert timing.time_split(lambda: Held(clock, 3), lambda _: None, 2, 0, clock) == ([3, 3], [0, 0], [5, 5])
 
 
 @pytest.mark.parametrize("timer", TIMERS.values(), ids=TIMERS)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import threading
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,11 @@ import pytest
 
 from onnxperf.errors import BadModel, SubjectError
 from onnxperf.measure import messages as ms
+from onnxperf.measure import packing
 from onnxperf.measure import worker as worker_module
 from onnxperf.measure.worker import Host, die_with
 from onnxperf.records import SessionOptions
+from onnxperf.runtimes.frameworks.base import FrameworkModel
 
 
 def raiser(error: BaseException) -> Any:
@@ -29,23 +33,26 @@ def raiser(error: BaseException) -> Any:
 def host_of(*functions: Any, **feeds: Any) -> Host:
     subjects = tuple(ms.FunctionSubject(name="f", function=cloudpickle.dumps(function)) for function in functions)
     host = Host()
-    reply = host.answer(ms.Load(ms.Crew(subjects=subjects, threads=2, feeds=ms.pack_feeds(feeds))))
+    reply = host.answer(ms.Load(ms.Crew(subjects=subjects, threads=2, feeds=packing.pack_feeds(feeds))))
     assert reply == ms.Loaded(None, {"threads": 2})
     return host
 
 
-def model_host(path: Path, *calls: str, casts: dict[str, str] | None = None, dtype: str = "float32") -> Host:
-    crew = ms.Crew(
+def model_crew(path: Path, *calls: str, casts: dict[str, str] | None = None, dtype: str = "float32") -> ms.Crew:
+    return ms.Crew(
         subjects=tuple(ms.ModelSubject(name=call, call=call) for call in calls),
         threads=1,
-        feeds=ms.pack_feeds({"X": np.ones((2, 10), dtype)}),
+        feeds=packing.pack_feeds({"X": np.ones((2, 10), dtype)}),
         runtime="ort",
         model_path=str(path),
         session=SessionOptions(threads=1),
         casts=casts or {},
     )
+
+
+def model_host(path: Path, *calls: str, casts: dict[str, str] | None = None, dtype: str = "float32") -> Host:
     host = Host()
-    reply = host.answer(ms.Load(crew))
+    reply = host.answer(ms.Load(model_crew(path, *calls, casts=casts, dtype=dtype)))
     assert isinstance(reply, ms.Loaded)
     assert reply.load_ns is not None
     assert reply.load_ns > 0
@@ -75,9 +82,8 @@ def test_call_styles_of_a_model_share_a_session(linear_path: Path) -> None:
 def test_loading_again_opens_another_session_for_whatever_is_prepared_then(linear_path: Path) -> None:
     host = model_host(linear_path, "run")
     host.answer(ms.Prepare(0))
-    session, call, crew = host._session, host._calls[0], host._crew
-    assert crew is not None
-    assert isinstance(host.answer(ms.Load(crew)), ms.Loaded)
+    session, call = host._session, host._calls[0]
+    assert isinstance(host.answer(ms.Load(model_crew(linear_path, "run"))), ms.Loaded)
     assert isinstance(host.answer(ms.Prepare(0)), ms.Prepared)
     assert host._session is not session
     assert host._calls[0] is not call
@@ -129,9 +135,9 @@ def test_casts_happen_inside_the_call(linear_path: Path) -> None:
         (BadModel("no"), ms.Failed("failed", "no", bad_input=True)),
     ],
 )
-def test_errors_become_replies(monkeypatch: pytest.MonkeyPatch, error: Exception, reply: ms.Failed) -> None:
+def test_errors_become_replies(error: Exception, reply: ms.Failed) -> None:
     host = host_of(len)
-    monkeypatch.setattr(worker_module, "_revive", raiser(error))
+    host._functions[0] = raiser(error)  # some errors do not survive the way to another process
     assert host.answer(ms.Prepare(0)) == reply
 
 
@@ -149,8 +155,7 @@ def test_an_error_in_a_later_call_is_a_reply_too() -> None:
 def test_a_function_that_cannot_be_revived_is_a_reply() -> None:
     host = Host()
     subject = ms.FunctionSubject(name="f", function=b"no pickle")
-    host.answer(ms.Load(ms.Crew(subjects=(subject,), threads=1, feeds={})))
-    reply = host.answer(ms.Prepare(0))
+    reply = host.answer(ms.Load(ms.Crew(subjects=(subject,), threads=1, feeds={})))
     assert isinstance(reply, ms.Failed)
     assert reply.status == "failed"
     assert "\n" not in reply.reason
@@ -174,6 +179,67 @@ def test_sklearn_runs_with_assume_finite_unless_checks_are_asked_for(check_finit
         assert host._calls[0]() is not check_finite
     assert isinstance(reply, ms.Prepared)
     assert reply.conditions == {"scikit-learn": sklearn.__version__, "assume_finite": not check_finite}
+
+
+# ---------------------------------------------------------------- what a call is made of
+
+
+@pytest.mark.parametrize("call", ["run", "io-binding", "io-binding-fixed"])
+def test_the_parts_of_a_models_calls_are_timed(linear_path: Path, call: str) -> None:
+    host = model_host(linear_path, call, casts={"X": "float32"}, dtype="float64")
+    host.answer(ms.Prepare(0))
+    timed = host.answer(ms.SplitEach(0, 3, 0))
+    assert isinstance(timed, ms.TimedSplit)
+    assert [len(part) for part in (timed.prepare_ns, timed.compute_ns, timed.fetch_ns)] == [3, 3, 3]
+    assert all(each > 0 for each in (*timed.prepare_ns, *timed.compute_ns))
+
+
+def test_a_plain_callable_has_no_parts() -> None:
+    host = host_of(lambda x: x + 1, X=np.zeros(3))
+    host.answer(ms.Prepare(0))
+    assert host.answer(ms.SplitEach(0, 3, 0)) == ms.TimedSplit([], [], [])
+
+
+class Framework(FrameworkModel):
+    """A model that counts how often it is loaded and bound."""
+
+    framework = "fake"
+    loaded = 0
+    bound = 0
+
+    def _opened(self, arrays: tuple[Any, ...]) -> Any:
+        Framework.loaded += 1
+
+        def bind() -> Any:
+            Framework.bound += 1
+            return lambda: [arrays[0] * 2]
+
+        return bind
+
+    def conditions(self) -> dict[str, Any]:
+        return {}
+
+
+def test_a_model_of_a_framework_is_loaded_once_for_its_calls_and_their_parts() -> None:
+    host = host_of(len, X=np.ones(3))
+    host._functions[0] = Framework(lambda: None)
+    assert isinstance(host.answer(ms.Prepare(0)), ms.Prepared)
+    assert (Framework.loaded, Framework.bound) == (1, 1)
+    timed = host.answer(ms.SplitEach(0, 2, 0))
+    assert isinstance(timed, ms.TimedSplit)
+    assert len(timed.fetch_ns) == 2
+    assert Framework.loaded == 1
+    assert Framework.bound > 2  # its tensors are made in every divided call
+
+
+def test_loading_again_forgets_the_parts_and_the_session_that_they_hold(linear_path: Path) -> None:
+    host = model_host(linear_path, "run")
+    host.answer(ms.Prepare(0))
+    host.answer(ms.SplitEach(0, 1, 0))
+    session = weakref.ref(host._session)
+    host.answer(ms.Load(model_crew(linear_path, "run")))
+    gc.collect()
+    assert session() is None
 
 
 def test_a_worker_whose_parent_is_gone_ends_itself(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxperf.render.text import dims_text, name_of, visible
+from onnxperf.render.text import dims_text, name_of, sizes_text, visible
 
 ANY_TEXT = st.text(st.characters())  # surrogates too: file names may hold them
 
@@ -41,3 +41,4 @@ def test_an_empty_name_says_so() -> None:
 
 def test_dimensions_read_as_assignments() -> None:
     assert dims_text({"batch": 8, "seq": 128}) == "batch=8, seq=128"
+    assert sizes_text({"batch": (1, 8), "seq": (128,)}) == "batch=1,8, seq=128"

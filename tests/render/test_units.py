@@ -8,7 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxperf.render.units import ASCII, UNICODE, duration, duration_unit, interval, marks_for, percent, ratio, size
+from onnxperf.render.units import (
+    ASCII,
+    UNICODE,
+    decimal_size,
+    duration,
+    duration_unit,
+    interval,
+    marks_for,
+    megabytes,
+    percent,
+    ratio,
+    size,
+)
 
 NANOSECONDS = {"ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9}
 
@@ -64,6 +76,47 @@ def test_a_size_counts_in_powers_of_1024(count: float | None, text: str) -> None
 @given(st.integers(0, 2**49))
 def test_a_size_is_never_1024_of_a_unit(count: int) -> None:
     assert float(size(count).split()[0]) < 1024
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (None, "–"),  # noqa: RUF001
+        (math.nan, "–"),  # noqa: RUF001
+        (0, "0 B"),
+        (999, "999 B"),
+        (999.6, "1.00 kB"),
+        (40_200, "40.2 kB"),
+        (999_600, "1.00 MB"),
+        (240_000_000, "240 MB"),
+        (-1_500_000, "-1.50 MB"),
+        (2_340_000_000, "2.34 GB"),
+        (5e15, "5000 TB"),
+    ],
+)
+def test_a_decimal_size_counts_in_powers_of_ten(count: float | None, text: str) -> None:
+    assert decimal_size(count) == text
+
+
+@given(st.floats(0, 9e14))
+def test_a_decimal_size_is_never_a_thousand_of_a_unit(count: float) -> None:
+    assert float(decimal_size(count).split()[0]) < 1000
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (None, "–"),  # noqa: RUF001
+        (0, "0.00"),
+        (-4000, "0.00"),
+        (65_536, "0.07"),
+        (-240_000_000, "-240"),
+        (12_300_000, "12.3"),
+        (2_340_000_000, "2340"),
+    ],
+)
+def test_megabytes_have_one_unit_for_a_whole_column(count: float | None, text: str) -> None:
+    assert megabytes(count) == text
 
 
 @pytest.mark.parametrize(

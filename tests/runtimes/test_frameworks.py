@@ -17,6 +17,7 @@ import pytest
 
 from onnxperf.errors import BadFeed, BadModel, BadOption, MissingExtra
 from onnxperf.measure import messages as ms
+from onnxperf.measure import packing
 from onnxperf.measure.worker import Host
 from onnxperf.runtimes.frameworks import Live, framework_of, is_saved_model, to_numpy
 from onnxperf.runtimes.frameworks.base import arranged, required, threads_allowed
@@ -205,6 +206,24 @@ def test_torch_infers_without_gradients_on_tensors_made_once(torch: Any) -> None
     assert seen[0].stride() == (1, 2)
 
 
+def test_torch_divides_an_inference_without_copying_arrays_that_it_can_use(torch: Any) -> None:
+    array = FIRST.copy()
+    parts = TorchModel(Live(torch.nn.Identity())).parts(array)
+    tensor = parts.prepare()()
+    assert tensor.data_ptr() == array.ctypes.data
+    np.testing.assert_array_equal(parts.fetch(tensor)[0], array)
+
+
+def test_a_model_that_writes_into_its_input_leaves_the_arrays_of_the_user_alone(torch: Any) -> None:
+    class InPlace(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, value: Any) -> Any:
+            return value.zero_()
+
+    array = FIRST.copy()
+    TorchModel(Live(InPlace()))(array)
+    np.testing.assert_array_equal(array, FIRST)
+
+
 @pytest.mark.parametrize(
     ("array", "dtype"),
     [
@@ -294,7 +313,7 @@ def test_models_survive_the_way_to_a_worker(torch: Any, keras: Any, saved_model:
     ]
     subjects = tuple(ms.FunctionSubject(name="f", function=cloudpickle.dumps(model)) for model in models)
     host = Host()
-    feeds = ms.pack_feeds({"minuend": FIRST, "subtrahend": SECOND})
+    feeds = packing.pack_feeds({"minuend": FIRST, "subtrahend": SECOND})
     host.answer(ms.Load(ms.Crew(subjects=subjects, threads=1, feeds=feeds)))
     for index, model in enumerate(models):
         prepared = host.answer(ms.Prepare(index))
@@ -303,4 +322,4 @@ def test_models_survive_the_way_to_a_worker(torch: Any, keras: Any, saved_model:
         computed = host.answer(ms.Compute(index))
         assert isinstance(computed, ms.Computed), computed
         assert computed.names == ["difference"]
-        np.testing.assert_array_equal(ms.unpack_value(computed.value)[0], FIRST - SECOND)
+        np.testing.assert_array_equal(packing.unpack_value(computed.value)[0], FIRST - SECOND)

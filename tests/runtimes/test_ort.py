@@ -74,6 +74,30 @@ def test_every_call_style_returns_what_run_returns(case: str, call: str) -> None
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("call", ort.CALLS)
+@pytest.mark.parametrize("case", CASES)
+def test_the_parts_of_a_call_one_after_the_other_return_what_run_returns(case: str, call: str) -> None:
+    graph, feeds = CASES[case]
+    session = session_of(graph)
+    parts = session.parts(call, feeds, {})
+    parts.fetch(parts.prepare()())
+    for one, other in zip(outputs_of(session, "run", feeds), parts.fetch(parts.prepare()()), strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("call", [call for call in ort.CALLS if call != "io-binding-inplace"])
+def test_preparing_casts_the_inputs(call: str) -> None:
+    parts = session_of(NEGATE).parts(call, {"X": np.ones((2, 2))}, {"X": "float32"})
+    np.testing.assert_array_equal(parts.fetch(parts.prepare()())[0], -np.ones((2, 2), np.float32))
+
+
+def test_values_made_from_a_cast_keep_its_memory_alive() -> None:
+    ones = np.ones((1000, 1000))  # so large that freed memory goes back to the system at once
+    parts = session_of(NEGATE).parts("ort-values", {"X": ones}, {"X": "float32"})
+    np.testing.assert_array_equal(parts.fetch(parts.prepare()())[0], -ones)
+
+
 def test_call_styles_on_one_session_do_not_disturb_each_other() -> None:
     session = session_of(NEGATE)
     feeds = {call: {"X": np.full((2, 2), number, np.float32)} for number, call in enumerate(ort.CALLS)}

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from onnxperf.records import Subject
+
+_LARGE_PART = 0.25
+"""Share of a call from which on a part beside computing is worth a word."""
 
 
 def answer(subjects: Sequence[Subject], baseline: str | None, min_effect: float, time_s: float) -> str:
@@ -19,6 +22,48 @@ def answer(subjects: Sequence[Subject], baseline: str | None, min_effect: float,
     if len(rivals) == 1:
         return _about_one(rivals[0], base, min_effect, time_s)
     return _about_many(rivals, base, min_effect)
+
+
+def about_parts(subjects: Sequence[Subject], casts: Mapping[str, str]) -> str:
+    """Where calls were divided: who spends much of its time beside computing, and on what.
+
+    `casts` says by the label of a model what is cast in its calls.
+    """
+    told: dict[str, list[tuple[str, float]]] = {}
+    for subject in subjects:
+        if subject.split is None or not subject.parts_add_up:
+            continue
+        work, time_ns = max(
+            (("preparing inputs", subject.split.prepare_ns), ("fetching outputs", subject.split.fetch_ns)),
+            key=lambda part: part[1],
+        )
+        if time_ns and time_ns >= min(_LARGE_PART * subject.split.total_ns, subject.split.compute_ns):
+            cause = casts.get(subject.model or "") if work == "preparing inputs" else None
+            where = f"{work}: {cause}" if cause else work
+            told.setdefault(where, []).append((subject.name, time_ns / subject.split.total_ns))
+    return " ".join(f"{_shares(of_subjects)} goes into {where}." for where, of_subjects in told.items())
+
+
+def _shares(of_subjects: Sequence[tuple[str, float]]) -> str:
+    names = [name for name, _ in of_subjects]
+    shown = sorted({f"{100 * share:.0f}" for _, share in of_subjects}, key=int)
+    range_text = shown[0] if len(shown) == 1 else f"{shown[0]} to {shown[-1]}"
+    return f"{range_text} % of the time of {_listed(names)}"
+
+
+def cast_text(types: Mapping[str, tuple[str, str]]) -> str:
+    """Which inputs are cast from which type to which, as in `X is cast from float64 to float32`."""
+    by_types: dict[tuple[str, str], list[str]] = {}
+    for name, change in types.items():
+        by_types.setdefault(change, []).append(name)
+    return ", ".join(
+        f"{_listed(names)} {'is' if len(names) == 1 else 'are'} cast from {given} to {wanted}"
+        for (given, wanted), names in by_types.items()
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _about_one(rival: Subject, base: Subject, min_effect: float, time_s: float) -> str:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 from msgspec.structs import replace
 
-from onnxperf.analyze.advice import answer
+from onnxperf.analyze.advice import about_parts, answer, cast_text
 from onnxperf.analyze.comparison import baseline_of, compare, settled
 from onnxperf.api import crews as crewing
 from onnxperf.api.agreement import Tolerances, compared
@@ -36,6 +36,7 @@ from onnxperf.measure.plan import DEFAULT_TIME_S
 from onnxperf.measure.pool import Pool
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.measure.race import Progress, RaceEnd, Tools, race
+from onnxperf.model.inputs import Feeds
 from onnxperf.model.load import open_model
 from onnxperf.records import Bench, Case, RaceOptions, SessionOptions, Subject
 from onnxperf.results.bench import BenchResult
@@ -48,7 +49,7 @@ Against = Mapping[str, Any] | str | Sequence[str] | None
 
 
 def bench(
-    model: crewing.Sources,
+    model: crewing.Sources | crewing.Functions,
     *,
     call: str | Sequence[str] = "run",
     runtime: str | Sequence[str] = "ort",
@@ -64,8 +65,12 @@ def bench(
     estimator) or any callable, by name; for a zoo model, names of frameworks. They are called with the feeds in the
     order of the model's inputs, each in a process of its own; one whose outputs are not the model's gets the status
     `differs`. Where `dims` has several values for a dimension, there is a case for every combination.
+    A function without arguments, or a dict of them by name, is raced without any model.
     """
-    cells = cells_of(model, against, (call, runtime, feeds), keywords)
+    functions = crewing.functions_in(model)
+    if functions:
+        return BenchResult(run_cells([_cell_of_functions(functions, keywords)], progress))
+    cells = cells_of(cast("crewing.Sources", model), against, (call, runtime, feeds), keywords)
     return BenchResult(run_cells(cells, progress))
 
 
@@ -97,13 +102,35 @@ def cells_of(
     check_keywords(keywords, BenchKeywords)
     options = race_options(keywords)
     cells = []
-    for dims, (own, sources, ranges) in product(_combinations(keywords.get("dims") or {}), _groups(model, against)):
+    for dims, (own, sources, ranges) in product(combinations(keywords.get("dims") or {}), groups(model, against)):
         known = {**keywords, "dims": dims, "ranges": {**ranges, **(keywords.get("ranges") or {})}}
         spelled = name if name and isinstance(own, str) else _label(own)
         label = spelled if spelled.startswith(crewing.ZOO_PREFIX) else Path(spelled).name.removesuffix(".onnx")
         key = f"{spelled} {' '.join(f'{name}={size}' for name, size in dims.items())}".strip()
         cells.append(Cell(key, label, dims, options, partial(_case, own, sources, how, known)))
     return cells
+
+
+def _cell_of_functions(functions: Mapping[str, Callable[[], Any]], keywords: Mapping[str, Any]) -> Cell:
+    """Functions that race each other, each on data of its own."""
+    check_keywords(keywords, BenchKeywords)
+    options = race_options(keywords)
+    label = ", ".join(functions)
+    return Cell(label, label, {}, options, partial(_race_of_functions, functions, keywords))
+
+
+def _race_of_functions(
+    functions: Mapping[str, Callable[[], Any]], keywords: Mapping[str, Any], progress: Progress, launch: Launch | None
+) -> Case:
+    asked = race_options(keywords)
+    options = visible_options(asked, machines.cpu_model())
+    crews = crewing.function_crews(functions, Feeds({}, {}), with_threads(session_options(keywords)), options)
+    crewing.check_names(crews, options.baseline)
+    end = run_race(crews, options, progress, launch=launch)
+    notes = tuple(_notes_on_race(crews, end, asked, options))
+    case = replace(judged_case(end, options), model=", ".join(functions), notes=notes)
+    _refuse_if_nothing_ran(case)
+    return case
 
 
 def run_cells(
@@ -159,7 +186,7 @@ def _label(model: crewing.Sources) -> str:
     return ", ".join(str(each) if isinstance(each, str | Path) else "model" for each in several)
 
 
-def _combinations(dims: Mapping[str, int | Sequence[int]]) -> Iterator[dict[str, int]]:
+def combinations(dims: Mapping[str, int | Sequence[int]]) -> Iterator[dict[str, int]]:
     """Every combination of the values of the dimensions."""
     values = [size if isinstance(size, list | tuple) else [size] for size in dims.values()]
     for name, sizes in zip(dims, values, strict=True):
@@ -170,7 +197,7 @@ def _combinations(dims: Mapping[str, int | Sequence[int]]) -> Iterator[dict[str,
     yield from (dict(zip(dims, sizes, strict=True)) for sizes in product(*values))
 
 
-def _groups(
+def groups(
     model: crewing.Sources, against: Against
 ) -> Iterator[tuple[crewing.Sources, Mapping[str, Any], Mapping[str, tuple[float, float]]]]:
     """Models that race together with their sources; each framework of a zoo model has a model of its own.
@@ -239,7 +266,8 @@ def _case(
         notes=notes,
     )
     _refuse_if_nothing_ran(case)
-    return case
+    parts = about_parts(case.subjects, {entry.model.label: cast_text(_types_cast(entry)) for entry in entries})
+    return replace(case, answer=f"{case.answer} {parts}".strip())
 
 
 def run_race(
@@ -313,6 +341,15 @@ def _refuse_if_nothing_ran(case: Case) -> None:
     statuses = {subject.status for subject in case.subjects}
     if statuses <= {"failed", "skipped"} and not any(subject.blocks for subject in case.subjects):
         raise BadInput(next(subject.reason for subject in case.subjects))
+
+
+def _types_cast(entry: crewing.Entry) -> dict[str, tuple[str, str]]:
+    """The types that inputs have and get."""
+    types = {}
+    for name, wanted in entry.casts.items():
+        given = entry.feeds.arrays[name].dtype
+        types[name] = (given.name if given.isnative else str(given), wanted)  # a name does not tell the byte order
+    return types
 
 
 def _notes_on_entries(entries: Sequence[crewing.Entry]) -> list[str]:

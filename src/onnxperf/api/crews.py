@@ -12,7 +12,8 @@ import cloudpickle
 import onnx
 
 from onnxperf.errors import BadOption
-from onnxperf.measure.messages import Crew, FunctionSubject, ModelSubject, pack_feeds
+from onnxperf.measure.messages import Crew, FunctionSubject, ModelSubject
+from onnxperf.measure.packing import pack_feeds
 from onnxperf.model.inputs import Feeds, make_feeds, read_inputs, require_contiguous
 from onnxperf.model.load import Model, open_model
 from onnxperf.records import InputOptions, RaceOptions, SessionOptions
@@ -20,6 +21,7 @@ from onnxperf.runtimes.base import runtime_module
 
 Source = str | os.PathLike[str] | bytes | onnx.ModelProto
 Sources = Source | Sequence[Source] | Mapping[str, Source]
+Functions = Callable[[], Any] | Mapping[str, Callable[[], Any]]
 
 ZOO_PREFIX = "zoo:"
 _INTERPRETER_BYTES = 150 << 20
@@ -77,6 +79,19 @@ def located(source: Source) -> Source:
     from onnxperf.api.zoo import zoo_model
 
     return zoo_model(source).onnx
+
+
+def functions_in(model: object) -> dict[str, Callable[[], Any]]:
+    """The callables, where these and not models were given."""
+    if callable(model) and not isinstance(model, onnx.ModelProto):
+        return {getattr(model, "__name__", "callable").strip("<>"): model}
+    if not isinstance(model, Mapping):
+        return {}
+    functions = {name: each for name, each in model.items() if callable(each)}
+    if functions and len(functions) < len(model):
+        other = next(name for name in model if name not in functions)
+        raise BadOption(f"{other!r} is no function, the others are; give models or functions, or use against=")
+    return functions
 
 
 def chosen_calls(runtimes: Sequence[str], calls: Sequence[str], session: SessionOptions) -> dict[str, tuple[str, ...]]:

@@ -24,7 +24,8 @@ from onnxperf.contraction.limit import bare_product
 from onnxperf.contraction.search import Entrant, Found, search
 from onnxperf.errors import BadInput, SubjectError
 from onnxperf.measure import machine as machines
-from onnxperf.measure.messages import Crew, FunctionSubject, ModelSubject, pack_feeds
+from onnxperf.measure.messages import Crew, FunctionSubject, ModelSubject
+from onnxperf.measure.packing import pack_feeds
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.measure.race import Progress
 from onnxperf.records import Case, RaceOptions, SessionOptions

@@ -87,9 +87,19 @@ class BenchKeywords(InputKeywords, total=False):
     memory_limit: int | str | None
     blocks: int | None
     calls: int | None
+    split: bool
     rtol: float
     atol: float
     match: Mapping[str, str | int]
+    device: str
+    check_finite: bool
+
+
+class MemoryKeywords(InputKeywords, total=False):
+    """What a subject may need, and where its source runs; see RaceOptions."""
+
+    timeout: float
+    memory_limit: int | str | None
     device: str
     check_finite: bool
 

@@ -142,7 +142,7 @@ def recorded_result(
         **changes,
     )
     weights = partial(work_of_nodes, original.proto, original.shapes)
-    return ProfileResult(record, result.trace, result.layout, weights)
+    return ProfileResult(record, result.trace, result.layout, weights, executed)
 
 
 def _outputs(graph: Graph, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[tuple[str, ...], str], tuple[str, ...]]]:

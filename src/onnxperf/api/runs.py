@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from onnxperf.analyze.yardstick import compare_runs
 from onnxperf.errors import BadOption, OnnxperfError
-from onnxperf.records import Bench, Check
+from onnxperf.records import Bench, Check, Memory, MemoryLines, Status
 from onnxperf.records.runs import RunComparison, RunStatus
 from onnxperf.render.check import sentence
 from onnxperf.results.runs import RunsResult
@@ -53,7 +53,7 @@ def compare(first: str, second: str, *, store: Where = None) -> RunComparison:
 
 def answers(record: Struct) -> list[str]:
     """The result in plain sentences, one per case."""
-    if isinstance(record, Bench):
+    if isinstance(record, Bench | Memory):
         return [case.answer for case in record.cases]
     return [sentence(record) if isinstance(record, Check) else str(getattr(record, "answer", ""))]
 
@@ -110,9 +110,15 @@ def _to_stderr(message: str) -> None:
 def _status(record: Struct) -> RunStatus:
     if isinstance(record, Check):
         return "ok" if record.equal else "differs"
-    if not isinstance(record, Bench):
+    if isinstance(record, MemoryLines):
+        return _first_fault([record.status])
+    if not isinstance(record, Bench | Memory):
         return "ok"
     if any(case.interrupted for case in record.cases):
         return "interrupted"
-    bad: list[Any] = [case.status for case in record.cases if case.status not in ("ok", "skipped")]
-    return bad[0] if bad else "ok"
+    return _first_fault(case.status for case in record.cases)
+
+
+def _first_fault(statuses: Iterable[Status]) -> RunStatus:
+    faults: list[Any] = [status for status in statuses if status not in ("ok", "skipped")]
+    return faults[0] if faults else "ok"

@@ -5,13 +5,17 @@ from __future__ import annotations
 import shlex
 import sys
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Group, Parameter
 
 from onnxperf.cli.options import InputFlags, RuntimeFlags, Switch, part
-from onnxperf.cli.output import INTERRUPTED, PARTIAL, make_console, make_progress
+from onnxperf.cli.output import INTERRUPTED, PARTIAL, make_console, make_progress, write_text
 from onnxperf.cli.tables import TableFlags
+from onnxperf.errors import BadOption
+
+if TYPE_CHECKING:
+    from onnxperf.results.diff import DiffResult
 
 
 @Parameter(name="*", group=Group("Comparison", sort_key=0))
@@ -37,6 +41,17 @@ class DiffFlags:
     """The table that --csv and --parquet write."""
 
 
+@Parameter(name="*", group=Group("Drawing", sort_key=5))
+@dataclass(frozen=True)
+class DrawingFlags:
+    """The two graphs instead of their times."""
+
+    as_: Annotated[Literal["table", "svg", "png"], Parameter(name="--as")] = "table"
+    """Tables of times, or a drawing of both graphs with what was fused, removed and added; that runs nothing."""
+    output: Annotated[str | None, Parameter(name=["--output", "-o"], allow_leading_hyphen=True)] = None
+    """File of the drawing; an SVG goes to standard output unless given."""
+
+
 def diff(
     base: str,
     opti: str | None = None,
@@ -45,6 +60,7 @@ def diff(
     options: DiffFlags = DiffFlags(),
     inputs: InputFlags = InputFlags(),
     session: RuntimeFlags = RuntimeFlags(),
+    drawing: DrawingFlags = DrawingFlags(),
     output: TableFlags = TableFlags(),
 ) -> int:
     """Compare two models, two traces or two optimisation levels, node by node.
@@ -57,6 +73,8 @@ def diff(
 
         onnxperf diff before.json after.json --xlsx diff.xlsx
 
+        onnxperf diff model.onnx --as svg -o optimised.svg
+
     Parameters
     ----------
     base
@@ -66,13 +84,38 @@ def diff(
     """
     from msgspec.structs import replace
 
-    from onnxperf.api.diff import diff as compare
     from onnxperf.render.profile import print_diff
 
+    if drawing.as_ != "table":
+        return _draw(base, opti, options.opt_level, drawing.as_, drawing.output, session)
+    if drawing.output is not None:
+        raise BadOption(
+            f"--output {drawing.output}: a drawing goes there (--as svg); tables go to --csv, --xlsx or --json"
+        )
     output.check()
-    share = part(options.min_share, "min-share")
+    result = _compare(base, opti, options, inputs, session, output)
+    result.record = replace(result.record, command=shlex.join(["onnxperf", *sys.argv[1:]]))
+    console = make_console(stderr=output.json == "-")
+    if output.quiet:
+        console.print(result.answer, markup=False, soft_wrap=True)
+    else:
+        print_diff(result.record, console, min_share=part(options.min_share, "min-share"))
+    output.keep(result.record, "diff")
+    output.write(result, options.table)
+    race = result.record.race
+    if result.record.base.interrupted or (race is not None and race.interrupted):
+        return INTERRUPTED
+    return PARTIAL if race is not None and race.status != "ok" else 0
+
+
+def _compare(
+    base: str, opti: str | None, options: DiffFlags, inputs: InputFlags, session: RuntimeFlags, output: TableFlags
+) -> DiffResult:
+    from onnxperf.api.diff import diff as compare
+
+    part(options.min_share, "min-share")  # refused before anything is measured
     with make_progress(output.quiet) as progress:
-        result = compare(
+        return compare(
             base,
             opti,
             opt_level=options.opt_level,
@@ -86,15 +129,20 @@ def diff(
             **inputs.keywords(),
             **session.keywords(),
         )
-    result.record = replace(result.record, command=shlex.join(["onnxperf", *sys.argv[1:]]))
-    console = make_console(stderr=output.json == "-")
-    if output.quiet:
-        console.print(result.answer, markup=False, soft_wrap=True)
-    else:
-        print_diff(result.record, console, min_share=share)
-    output.keep(result.record, "diff")
-    output.write(result, options.table)
-    race = result.record.race
-    if result.record.base.interrupted or (race is not None and race.interrupted):
-        return INTERRUPTED
-    return PARTIAL if race is not None and race.status != "ok" else 0
+
+
+def _draw(
+    base: str,
+    opti: str | None,
+    opt_level: str,
+    form: Literal["svg", "png"],
+    output: str | None,
+    session: RuntimeFlags,
+) -> int:
+    from onnxperf.api.diff_view import diff_view
+
+    if form == "png" and output is None:
+        raise BadOption("a PNG is no text; name a file with -o diff.png")
+    levels = "disable,all" if opti is None and opt_level == "all" else opt_level
+    write_text(output or "-", diff_view(base, opti, opt_level=levels, as_=form, **session.keywords()).content)
+    return 0

@@ -16,20 +16,26 @@ from onnxperf.cli.demo import demo
 from onnxperf.cli.diff import diff
 from onnxperf.cli.doctor import doctor
 from onnxperf.cli.einsum import einsum
+from onnxperf.cli.memory import memory
 from onnxperf.cli.optimize import optimize
 from onnxperf.cli.output import BAD_INPUT, INTERRUPTED, PARTIAL
 from onnxperf.cli.profile import profile
 from onnxperf.cli.runs import runs
+from onnxperf.cli.stack import stack
 from onnxperf.cli.sweep import sweep
+from onnxperf.cli.view import view
 from onnxperf.errors import OnnxperfError
 
 app = App(
     name="onnxperf",
-    help="How fast an ONNX model runs, where its time goes, and what would make it faster.",
+    help="How fast an ONNX model runs, where its time and memory go, and what would make it faster.",
     version=lambda: version("onnxperf"),
 )
 # Their modules are light: what they call is imported when they run.
-for _command in (bench, check, convert, demo, diff, doctor, einsum, optimize, profile, runs, sweep):
+for _command in (
+    *(bench, check, convert, demo, diff, doctor, einsum, memory, optimize, profile, runs),
+    *(stack, sweep, view),
+):
     app.command(_command)
 
 

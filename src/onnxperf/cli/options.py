@@ -109,6 +109,8 @@ class RaceFlags:
     """Fix the number of blocks by hand; goes with --calls."""
     calls: int | None = None
     """Fix the number of calls per block by hand."""
+    split: Switch = False
+    """Divide calls into preparing inputs (cast, copy, bind), computing, and fetching outputs."""
 
     def keywords(self) -> dict[str, Any]:
         """The keywords of the Python functions."""
@@ -121,6 +123,7 @@ class RaceFlags:
             "memory_limit": self.memory_limit,
             "blocks": self.blocks,
             "calls": self.calls,
+            "split": self.split,
         }
 
 

@@ -47,6 +47,9 @@ _PRINTERS = {
     "Optimization": "profile:print_optimization",
     "EinsumPlan": "einsum:print_plan",
     "Rewrite": "einsum:print_rewrite",
+    "Memory": "memory:print_memory",
+    "MemoryLines": "lines:print_lines",
+    "Stack": "stack:print_stack",
 }
 
 runs = App(name="runs", version_flags=())
@@ -71,7 +74,7 @@ def list_runs(*, limit: int = 20, kind: str | None = None, output: StoreFlags = 
     limit
         Runs to list; 0 means all.
     kind
-        Only runs of this kind: bench, sweep, profile, check, einsum…
+        Only runs of this kind: bench, sweep, profile, check, einsum, memory…
     """
     from onnxperf.api.runs import runs as kept
     from onnxperf.render.runs import print_runs

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from onnxperf.errors import BadInput, SubjectError, WorkerLost
 from onnxperf.measure.messages import Crew, ModelSubject
 from onnxperf.measure.process import Worker
-from onnxperf.records import Block, Scalar, Status, Subject
+from onnxperf.records import Block, Scalar, Split, Status, Subject
 
 Launch = Callable[[Crew], Worker]
 
@@ -28,6 +28,7 @@ class Lane:
     """Its place among the subjects of the worker that runs now."""
     calls: int = 0
     single_calls: int = 0
+    split_calls: int = 0
     call_ns: float = 0.0
     launches: int = 0
     set_ups: int = 0
@@ -38,6 +39,9 @@ class Lane:
     first_call_ns: list[int] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)
     each_ns: list[int] = field(default_factory=list)
+    prepare_ns: list[int] = field(default_factory=list)
+    compute_ns: list[int] = field(default_factory=list)
+    fetch_ns: list[int] = field(default_factory=list)
     outputs: tuple[list[str], Any] | None = None
     """Names and values of what its first call of all returned, where that was asked for."""
     conditions: dict[str, Scalar] = field(default_factory=dict)
@@ -84,7 +88,18 @@ class Lane:
             looks_planned=self.looks_planned,
             blocks=tuple(self.blocks),
             call_ns=(*self.each_ns, *singles),
+            split=self._split(),
             conditions=dict(self.conditions),
+        )
+
+    def _split(self) -> Split | None:
+        if not self.compute_ns:
+            return None
+        return Split(
+            prepare_ns=statistics.median(self.prepare_ns),
+            compute_ns=statistics.median(self.compute_ns),
+            fetch_ns=statistics.median(self.fetch_ns),
+            calls=len(self.compute_ns),
         )
 
 

@@ -2,47 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Union
-
 import msgspec
-import numpy as np
 from msgspec import Struct
 
 from onnxperf.errors import Ending
-from onnxperf.records import Recording, Scalar, SessionOptions
-
-Packed = Union["Tensor", "Listing", "Dictionary", None]
-"""A value of a model on its way to another process; None is an optional without a value."""
-
-
-class Tensor(Struct, frozen=True, tag="tensor"):
-    """An array on its way to another process."""
-
-    dtype: str
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    """Steps in bytes, kept because a runtime may have to copy what is not contiguous, and that takes time."""
-    data: bytes | list[str]
-    """The values in C order, or texts."""
-
-    @property
-    def nbytes(self) -> int:
-        """Size of the contents."""
-        return len(self.data) if isinstance(self.data, bytes) else sum(map(len, self.data))
-
-
-class Listing(Struct, frozen=True, tag="list"):
-    """A list or tuple on its way to another process."""
-
-    items: list[Packed]
-
-
-class Dictionary(Struct, frozen=True, tag="map"):
-    """A dictionary on its way to another process."""
-
-    keys: list[str | int | float]
-    values: list[Packed]
+from onnxperf.measure.packing import Packed, Tensor
+from onnxperf.records import Recording, Resident, Scalar, SessionOptions, StepName
+from onnxperf.records.lines import LineMemory
 
 
 class ModelSubject(Struct, frozen=True, kw_only=True, tag="model"):
@@ -78,6 +44,8 @@ class Crew(Struct, frozen=True, kw_only=True):
     recording: Recording | None = None
     """What the session writes down about itself; every one of its calls is in its trace."""
     casts: dict[str, str] = {}
+    more_feeds: tuple[dict[str, Tensor], ...] = ()
+    """Inputs of other sizes, which its calls take in turn after `feeds`."""
     memory_bytes: int = 0
     """Estimate of what the worker will hold."""
 
@@ -146,6 +114,63 @@ class Compute(Struct, frozen=True, tag="compute"):
     """Also what lies between inputs and outputs."""
 
 
+class SplitEach(Struct, frozen=True, tag="split-each"):
+    """Time the parts of single calls: preparing, computing, fetching."""
+
+    subject: int
+    calls: int
+    warm_ns: int
+
+
+class Hold(Struct, frozen=True, tag="hold"):
+    """Take over a crew and its inputs, and load nothing yet."""
+
+    crew: Crew
+
+
+class Weigh(Struct, frozen=True, tag="weigh"):
+    """Take a step of the first subject, and tell what memory it needed; only calls can be taken several times."""
+
+    step: StepName
+    times: int = 1
+
+
+class Grow(Struct, frozen=True, tag="grow"):
+    """Call the first subject often, and tell what memory is left in use."""
+
+    calls: int
+
+
+class TraceLines(Struct, frozen=True, tag="trace-lines"):
+    """Call a function of the user once, and tell what memory each of its lines needs."""
+
+    subject: int
+
+
+class SampleStack(Struct, frozen=True, tag="sample-stack"):
+    """Call a subject while its Python stack is sampled."""
+
+    subject: int
+    calls: int
+    interval_s: float
+
+
+class CallFor(Struct, frozen=True, tag="call-for"):
+    """Call a subject for a while, for others to watch."""
+
+    subject: int
+    duration_ns: int
+
+
+class TrackAllocations(Struct, frozen=True, tag="track-allocations"):
+    """Call a subject while memray writes down the memory that is taken."""
+
+    subject: int
+    calls: int
+    path: str
+    """File to write; there is none of this name yet."""
+
+
 class Ready(Struct, frozen=True, tag="ready"):
     """The worker has started and imported its runtime."""
 
@@ -191,8 +216,84 @@ class TimedEach(Struct, frozen=True, tag="timed-each"):
     call_ns: list[int]
 
 
+class TimedSplit(Struct, frozen=True, tag="timed-split"):
+    """The parts of every call; none of a plain callable, which cannot be divided."""
+
+    prepare_ns: list[int]
+    compute_ns: list[int]
+    fetch_ns: list[int]
+
+
 class Recorded(Struct, frozen=True, tag="recorded"):
     """The trace is written."""
+
+    path: str
+
+
+class Held(Struct, frozen=True, tag="held"):
+    """The inputs are there."""
+
+
+class Mark(Struct, frozen=True, tag="mark"):
+    """What one step needed."""
+
+    before: Resident
+    after: Resident
+    peak_bytes: int | None
+    """None where the kernel cannot reset its high-water mark."""
+    start_ns: int
+    duration_ns: int
+
+
+class Weighed(Struct, frozen=True, tag="weighed"):
+    """A step was taken; no marks mean that there is no such step, as with loading a plain callable."""
+
+    marks: list[Mark]
+    conditions: dict[str, Scalar] = {}
+    output_bytes: int = 0
+    """Size of what a call returned."""
+
+
+class Grown(Struct, frozen=True, tag="grown"):
+    """Many calls were made."""
+
+    resident: Resident
+    duration_ns: int
+
+
+class TracedLines(Struct, frozen=True, kw_only=True, tag="traced-lines"):
+    """A function was called, and memory read between its lines."""
+
+    function: str
+    file: str
+    first_line: int
+    texts: list[str]
+    """The function as it is written; empty where the worker cannot read it."""
+    lines: list[LineMemory]
+    """Those that ran, without their text."""
+    start_bytes: int
+    end_bytes: int
+    exact: bool
+    error: str
+    """What ended the function; empty where it came to its end."""
+    error_line: int | None
+
+
+class SampledStack(Struct, frozen=True, tag="sampled-stack"):
+    """The samples are taken."""
+
+    session: bytes
+    """As pyinstrument writes it, in JSON."""
+
+
+class CalledFor(Struct, frozen=True, tag="called-for"):
+    """The while is over."""
+
+    calls: int
+
+
+class TrackedAllocations(Struct, frozen=True, tag="tracked-allocations"):
+    """The memory is written down."""
 
     path: str
 
@@ -207,77 +308,43 @@ class Failed(Struct, frozen=True, tag="failed"):
 
 
 TimingRequest = WarmUp | TimeBlock | TimeEach | CallEach
-Request = Load | Prepare | Compute | MoveTo | EndRecording | TimingRequest
-Reply = Ready | Moved | Computed | Loaded | Prepared | WarmedUp | TimedBlock | TimedEach | Recorded | Failed
+Request = (
+    SplitEach
+    | SampleStack
+    | CallFor
+    | TrackAllocations
+    | TraceLines
+    | Hold
+    | Weigh
+    | Grow
+    | Load
+    | Prepare
+    | Compute
+    | MoveTo
+    | EndRecording
+    | TimingRequest
+)
+Reply = (
+    TimedSplit
+    | SampledStack
+    | CalledFor
+    | TrackedAllocations
+    | TracedLines
+    | Held
+    | Weighed
+    | Grown
+    | Ready
+    | Moved
+    | Computed
+    | Loaded
+    | Prepared
+    | WarmedUp
+    | TimedBlock
+    | TimedEach
+    | Recorded
+    | Failed
+)
 
 encode = msgspec.msgpack.Encoder().encode
 decode_request = msgspec.msgpack.Decoder(Request).decode
 decode_reply = msgspec.msgpack.Decoder(Reply).decode
-
-
-def pack_feeds(arrays: Mapping[str, Any]) -> dict[str, Tensor]:
-    """Turn arrays into messages; strings travel as text."""
-    return {name: _pack(np.asarray(array)) for name, array in arrays.items()}
-
-
-def _pack(array: Any) -> Tensor:
-    if array.dtype.kind in "OUS":
-        return Tensor("string", array.shape, (), [str(item) for item in array.ravel()])
-    # A name does not tell the byte order, and ml_dtypes' types have nothing but a name.
-    dtype = array.dtype.name if array.dtype.isnative else array.dtype.str
-    return Tensor(dtype, array.shape, array.strides, array.tobytes())
-
-
-def unpack_feeds(tensors: Mapping[str, Tensor]) -> dict[str, Any]:
-    """Turn messages into arrays that own their memory and have the layout of the originals."""
-    return {name: _unpack(tensor) for name, tensor in tensors.items()}
-
-
-def pack_value(value: Any) -> Packed:
-    """Turn whatever a model or a callable returns into messages."""
-    if value is None:
-        return None
-    if isinstance(value, dict):
-        return Dictionary(
-            [k.item() if hasattr(k, "item") else k for k in value], [pack_value(v) for v in value.values()]
-        )
-    if isinstance(value, list | tuple) or type(value).__name__ == "OrtValueVector":
-        return Listing([pack_value(each) for each in value])
-    array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
-    return _pack(array.astype(array.dtype.newbyteorder("="), copy=False))
-
-
-def unpack_value(value: Packed) -> Any:
-    """Turn messages back into arrays, lists and dictionaries."""
-    match value:
-        case None:
-            return None
-        case Listing():
-            return [unpack_value(each) for each in value.items]
-        case Dictionary():
-            return dict(zip(value.keys, map(unpack_value, value.values), strict=True))
-        case Tensor():
-            return _unpack(value)
-
-
-def _unpack(tensor: Tensor) -> Any:
-    if isinstance(tensor.data, list):
-        return np.array(tensor.data, dtype=object).reshape(tensor.shape)
-    plain = np.frombuffer(bytearray(tensor.data), dtype=_dtype(tensor.dtype)).reshape(tensor.shape)
-    if plain.strides == tensor.strides or plain.size == 0:
-        return plain
-    reach = [(size - 1) * step for size, step in zip(tensor.shape, tensor.strides, strict=True)]
-    before = -sum(step for step in reach if step < 0)
-    memory = bytearray(before + sum(step for step in reach if step > 0) + plain.itemsize)
-    array: Any = np.ndarray(tensor.shape, plain.dtype, memory, before, tensor.strides)
-    array[...] = plain
-    return array
-
-
-def _dtype(name: str) -> Any:
-    try:
-        return np.dtype(name)
-    except TypeError:
-        import ml_dtypes  # bfloat16 and its kin; installed with onnx
-
-        return np.dtype(getattr(ml_dtypes, name))

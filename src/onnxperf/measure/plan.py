@@ -24,6 +24,8 @@ SINGLES_EVERY = 5
 """Rounds between blocks of single calls, so that these see the same weather as the others."""
 _SINGLE_CALLS = 250
 """Single calls at a time: after the 20 rounds of the shortest race there are enough of them for a p99."""
+_FEWEST_SPLIT_CALLS = 3
+"""However slow they are: their parts have a median then."""
 
 
 _LAUNCHES = 6
@@ -57,6 +59,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     """Calls per block of each subject."""
     single_calls: tuple[int, ...]
     """Single calls of each subject, every SINGLES_EVERY rounds."""
+    split_calls: tuple[int, ...]
+    """Calls of each subject whose parts are timed, as often; 0 where nobody asked for them."""
     rounds_per_launch: int
     """Rounds after which all workers are started anew."""
     rounds_per_set_up: int
@@ -72,7 +76,9 @@ def make_plan(costs: Costs, options: RaceOptions) -> Plan:
     call_ns, budget_ns = costs.call_ns, (options.time or DEFAULT_TIME_S) * 1e9
     calls = tuple(options.calls or calls_per_block(each) for each in call_ns)
     single_calls = tuple(min(_SINGLE_CALLS, int(BLOCK_NS / max(each, 1.0))) for each in call_ns)
-    round_ns = sum(map(_turn_ns, call_ns, calls)) + sum(map(_turn_ns, call_ns, single_calls)) / SINGLES_EVERY
+    split_calls = tuple(max(_FEWEST_SPLIT_CALLS, each) if options.split else 0 for each in single_calls)
+    now_and_then_ns = sum(map(_turn_ns, call_ns, single_calls)) + sum(map(_turn_ns, call_ns, split_calls))
+    round_ns = sum(map(_turn_ns, call_ns, calls)) + now_and_then_ns / SINGLES_EVERY
     rounds = options.blocks or _affordable_rounds(round_ns, budget_ns, options)
     affordable = int(_LAUNCH_SHARE * budget_ns / max(costs.start_ns, 1.0))
     launches = max(1, min(_LAUNCHES, affordable, rounds // _SHORTEST_LAUNCH))
@@ -80,6 +86,7 @@ def make_plan(costs: Costs, options: RaceOptions) -> Plan:
         looks=(rounds,) if options.blocks else looks_at(rounds),
         calls=calls,
         single_calls=single_calls,
+        split_calls=split_calls,
         rounds_per_launch=math.ceil(rounds / launches),
         rounds_per_set_up=max(_SHORTEST_SET_UP, math.ceil(costs.set_up_ns / (_SET_UP_SHARE * round_ns))),
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from onnxperf.errors import OnnxperfError
-from onnxperf.measure.messages import Crew, Loaded, Prepared
+from onnxperf.measure.messages import Crew, Loaded, Prepared, TimedSplit
 from onnxperf.measure.process import ProcessWorker
 
 PROCESSES = 3
@@ -107,6 +107,10 @@ class PooledWorker:
     def time_each(self, subject: int, calls: int, warm_ns: int) -> list[int]:
         """Time calls one by one."""
         return self._worker.time_each(subject, calls, warm_ns)
+
+    def split_each(self, subject: int, calls: int, warm_ns: int) -> TimedSplit:
+        """Time the parts of calls."""
+        return self._worker.split_each(subject, calls, warm_ns)
 
     def compute(self, subject: int) -> tuple[list[str], Any]:
         """Call a subject; returns the names of its values, where they have any, and the values."""

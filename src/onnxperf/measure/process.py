@@ -8,16 +8,19 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Callable
 from multiprocessing import Pipe
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-import psutil
 from msgspec.structs import replace
 
 from onnxperf.errors import BadModel, SubjectError, WorkerLost
-from onnxperf.measure import messages
-from onnxperf.measure.messages import Crew, Failed, Loaded, Prepared
+from onnxperf.measure import messages, packing
+from onnxperf.measure.memory import peak_bytes, resident_bytes
+from onnxperf.measure.messages import Crew, Failed, Loaded, Prepared, TimedSplit
+from onnxperf.records import StepName
 
 CAN_FREEZE = hasattr(signal, "SIGSTOP") and hasattr(os, "waitid")
 
@@ -62,6 +65,9 @@ class Worker(Protocol):
     def time_each(self, subject: int, calls: int, warm_ns: int) -> list[int]:
         """Time calls one by one."""
 
+    def split_each(self, subject: int, calls: int, warm_ns: int) -> TimedSplit:
+        """Time the parts of calls."""
+
     def compute(self, subject: int) -> tuple[list[str], Any]:
         """Call a subject; returns the names of its values, where they have any, and the values."""
 
@@ -85,6 +91,8 @@ class ProcessWorker:
         self._crew = crew
         self._timeout_s = timeout_s
         self._memory_limit_bytes = memory_limit_bytes
+        self._watch: Callable[[int], None] | None = None
+        self._look_s = _LOOK_S
         self._cpus: tuple[int, ...] = ()
         self._ready = self._busy = False
         self._oom_kills = _oom_kills()
@@ -122,7 +130,7 @@ class ProcessWorker:
     def unload(self) -> None:
         """Drop the session and the inputs."""
         self.wait_until_ready()
-        self._ask(messages.Load(replace(self._crew, model_path=None, feeds={})), Loaded)
+        self._ask(messages.Load(replace(self._crew, subjects=(), model_path=None, feeds={}, more_feeds=())), Loaded)
 
     def load(self) -> Loaded:
         """Open the shared session."""
@@ -145,18 +153,60 @@ class ProcessWorker:
         """Time calls one by one."""
         return self._ask(messages.TimeEach(subject, calls, warm_ns), messages.TimedEach).call_ns
 
+    def split_each(self, subject: int, calls: int, warm_ns: int) -> TimedSplit:
+        """Time the parts of calls."""
+        return self._ask(messages.SplitEach(subject, calls, warm_ns), TimedSplit)
+
     def call_each(self, subject: int, calls: int) -> list[int]:
         """Time calls one by one, and make no others."""
         return self._ask(messages.CallEach(subject, calls), messages.TimedEach).call_ns
+
+    @property
+    def pid(self) -> int:
+        """Number of the process."""
+        return self._process.pid
+
+    def sample_stack(self, subject: int, calls: int, interval_s: float) -> bytes:
+        """Call a subject while its Python stack is sampled; returns pyinstrument's session as JSON."""
+        return self._ask(messages.SampleStack(subject, calls, interval_s), messages.SampledStack).session
+
+    def call_for(self, subject: int, duration_ns: int) -> int:
+        """Call a subject for a while, for others to watch; returns the number of calls."""
+        return self._ask(messages.CallFor(subject, duration_ns), messages.CalledFor).calls
+
+    def track_allocations(self, subject: int, calls: int, path: Path) -> Path:
+        """Call a subject while memray writes this file."""
+        request = messages.TrackAllocations(subject, calls, str(path))
+        return Path(self._ask(request, messages.TrackedAllocations).path)
 
     def end_recording(self) -> Path:
         """Have the trace written; returns its file."""
         return Path(self._ask(messages.EndRecording(), messages.Recorded, after_interrupt=True).path)
 
+    def hold(self) -> None:
+        """Take over the inputs, and load nothing yet."""
+        self._ask(messages.Hold(self._crew), messages.Held)
+
+    def weigh(self, step: StepName, times: int = 1) -> messages.Weighed:
+        """Take a step of the first subject; returns what memory it needed."""
+        return self._ask(messages.Weigh(step, times), messages.Weighed)
+
+    def grow(self, calls: int) -> messages.Grown:
+        """Call the first subject often; returns what memory is left in use."""
+        return self._ask(messages.Grow(calls), messages.Grown)
+
+    def watch(self, look: Callable[[int], None], interval_s: float) -> None:
+        """From now on, while the worker is at work, call `look` with the number of its process again and again."""
+        self._watch, self._look_s = look, interval_s
+
+    def trace_lines(self, subject: int) -> messages.TracedLines:
+        """Call a function once, and read memory between its lines."""
+        return self._ask(messages.TraceLines(subject), messages.TracedLines)
+
     def compute(self, subject: int, everything: bool = False) -> tuple[list[str], Any]:
         """Call a subject; returns the names of its values, where they have any, and the values."""
         computed = self._ask(messages.Compute(subject, everything), messages.Computed)
-        return computed.names, messages.unpack_value(computed.value)
+        return computed.names, packing.unpack_value(computed.value)
 
     def move_to(self, cpus: tuple[int, ...]) -> None:
         """Use these processors from now on."""
@@ -217,21 +267,28 @@ class ProcessWorker:
         return reply
 
     def _wait(self) -> bool:
-        """Whether the worker answers in time; where its memory is limited, that is looked at now and then."""
-        if self._memory_limit_bytes is None:
+        """Whether the worker answers in time; it may be looked at meanwhile."""
+        if self._memory_limit_bytes is None and self._watch is None:
             return self._pipe.poll(self._timeout_s)
-        left_s = self._timeout_s
-        while left_s > 0:
-            answered = self._pipe.poll(min(_LOOK_S, left_s))
-            peak = _peak_bytes(self._process.pid)
-            if peak > self._memory_limit_bytes:
-                self.close()
-                limit, used = (f"{size / 2**20:.0f} MiB" for size in (self._memory_limit_bytes, peak))
-                raise WorkerLost("oom", f"needed {used} of memory, more than the {limit} of --memory-limit")
+        end_s = time.monotonic() + self._timeout_s
+        while (left_s := end_s - time.monotonic()) > 0:
+            answered = self._pipe.poll(min(self._look_s, left_s))
+            if self._watch is not None:
+                self._watch(self._process.pid)
+            self._keep_to_limit()
             if answered:
                 return True
-            left_s -= _LOOK_S
         return False
+
+    def _keep_to_limit(self) -> None:
+        if self._memory_limit_bytes is None:
+            return
+        pid = self._process.pid
+        peak = peak_bytes(pid) or resident_bytes(pid)
+        if peak > self._memory_limit_bytes:
+            self.close()
+            limit, used = (f"{size / 2**20:.0f} MiB" for size in (self._memory_limit_bytes, peak))
+            raise WorkerLost("oom", f"needed {used} of memory, more than the {limit} of --memory-limit")
 
     def _death(self) -> WorkerLost:
         """Say how the process died, and end the children that it leaves behind."""
@@ -275,17 +332,6 @@ def _environment(threads: int) -> dict[str, str]:
         "PYTHONPATH": os.pathsep.join(paths),
         "PYTHONWARNINGS": "ignore",
     }
-
-
-def _peak_bytes(pid: int) -> int:
-    """The most memory that a process ever had resident; what it has now where the kernel does not tell."""
-    with contextlib.suppress(OSError):
-        for line in Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace").splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    with contextlib.suppress(psutil.Error):
-        return int(psutil.Process(pid).memory_info().rss)
-    return 0
 
 
 def _oom_kills() -> int:

@@ -102,6 +102,8 @@ def _race_batch(lanes: Sequence[Lane], first_round: int, options: RaceOptions, t
                 done += 1
                 if done % planning.SINGLES_EVERY == 0:
                     _time_single_calls(fleet, cpus)
+                if done % planning.SINGLES_EVERY == 1:  # so that the shortest race has them too
+                    _time_parts(fleet, cpus)
             for lane in lanes:
                 lane.looks, lane.looks_planned = number, len(plan.looks)
             if tools.settled([lane.record() for lane in lanes]):
@@ -114,8 +116,9 @@ def _plan(fleet: Fleet, start_ns: int, options: RaceOptions) -> planning.Plan:
     lanes = fleet.alive()
     costs = planning.Costs(start_ns, fleet.set_up_ns, tuple(lane.call_ns for lane in lanes))
     plan = planning.make_plan(costs, options)
-    for lane, calls, single_calls in zip(lanes, plan.calls, plan.single_calls, strict=True):
-        lane.calls, lane.single_calls = calls, single_calls
+    counts = zip(plan.calls, plan.single_calls, plan.split_calls, strict=True)
+    for lane, (calls, single_calls, split_calls) in zip(lanes, counts, strict=True):
+        lane.calls, lane.single_calls, lane.split_calls = calls, single_calls, split_calls
     return plan
 
 
@@ -157,3 +160,17 @@ def _time_single_calls(fleet: Fleet, cpus: tuple[int, ...]) -> None:
 
 def _time_each(lane: Lane, worker: Worker) -> None:
     lane.each_ns += worker.time_each(lane.seat, lane.single_calls, planning.WARM_NS)
+
+
+def _time_parts(fleet: Fleet, cpus: tuple[int, ...]) -> None:
+    """Time what calls are made of, where that was asked for."""
+    for lane in fleet.alive():
+        if lane.split_calls:
+            fleet.turn(lane, partial(_split_each, lane), cpus)
+
+
+def _split_each(lane: Lane, worker: Worker) -> None:
+    timed = worker.split_each(lane.seat, lane.split_calls, planning.WARM_NS)
+    lane.prepare_ns += timed.prepare_ns
+    lane.compute_ns += timed.compute_ns
+    lane.fetch_ns += timed.fetch_ns

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import repeat
+from typing import Any
 
 Clock = Callable[[], int]
 Work = Callable[[], object]
@@ -50,6 +51,36 @@ def time_each(work: Work, calls: int, warm_ns: int | None, clock: Clock = monoto
             work()
             durations[turn] = clock() - start
     return durations
+
+
+def time_split(
+    prepare: Callable[[], Callable[[], Any]],
+    fetch: Callable[[Any], object],
+    calls: int,
+    warm_ns: int,
+    clock: Clock = monotonic_ns,
+) -> tuple[list[int], list[int], list[int]]:
+    """Time the parts of every one of `calls` calls: preparing, computing, fetching.
+
+    Freeing belongs to a call too: that of inputs to preparing them, that of outputs to fetching them.
+    """
+    warm_up(lambda: fetch(prepare()()), warm_ns, clock)
+    prepare_ns, compute_ns, fetch_ns = [0] * calls, [0] * calls, [0] * calls
+    with _no_garbage_collection():
+        for turn in range(calls):
+            start = clock()
+            compute = prepare()
+            prepared = clock()
+            outputs = compute()
+            computed = clock()
+            fetch(outputs)
+            del outputs
+            fetched = clock()
+            del compute
+            prepare_ns[turn] = prepared - start + clock() - fetched
+            compute_ns[turn] = computed - prepared
+            fetch_ns[turn] = fetched - computed
+    return prepare_ns, compute_ns, fetch_ns
 
 
 @contextmanager

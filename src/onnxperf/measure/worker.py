@@ -11,12 +11,16 @@ import sys
 import traceback
 from collections.abc import Callable
 from functools import partial
+from itertools import cycle
 from multiprocessing import connection
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
+
+from msgspec.structs import replace
 
 from onnxperf.errors import BadInput, SubjectError
-from onnxperf.measure import messages, timing
+from onnxperf.measure import lines, messages, packing, timing, weighing
+from onnxperf.measure.memory import reset_peak
 from onnxperf.measure.messages import (
     Crew,
     Failed,
@@ -28,8 +32,8 @@ from onnxperf.measure.messages import (
     Request,
     TimingRequest,
 )
-from onnxperf.records import Recording, Scalar
-from onnxperf.runtimes.base import Session, runtime_module
+from onnxperf.records import Recording, Scalar, StepName
+from onnxperf.runtimes.base import Parts, Session, runtime_module
 from onnxperf.runtimes.frameworks.base import FrameworkModel, to_numpy
 
 _PR_SET_PDEATHSIG = 1
@@ -62,34 +66,39 @@ class Host:
         self._crew: Crew | None = None
         self._session: Session | None = None
         self._feeds: dict[str, Any] = {}
+        self._more_feeds: list[dict[str, Any]] = []
+        self._functions: dict[int, Any] = {}
+        self._parts: dict[int, Callable[[], Parts]] = {}
         self._calls: dict[int, Callable[[], object]] = {}
 
     def answer(self, request: Request) -> Reply:
         """Do what is asked; an error becomes a reply, so that the other subjects can go on."""
         try:
-            return self._answer(request)
+            return _STEPS[type(request)](self, request)
         except Exception as error:
             return _describe(error)
 
-    def _answer(self, request: Request) -> Reply:
-        match request:
-            case messages.Load():
-                return self._load(request.crew)
-            case messages.Prepare():
-                return self._prepare(request.subject)
-            case messages.Compute():
-                return self._compute(request.subject, request.everything)
-            case messages.MoveTo():
-                move_to(request.cpus)
-                return messages.Moved()
-            case messages.EndRecording():
-                return messages.Recorded(self._end_recording())
-        return _time(self._calls[request.subject], request)
+    def _take(self, crew: Crew) -> None:
+        # The old session goes before the new one comes: both may not fit.
+        self._session, self._calls, self._parts = None, {}, {}
+        reset_peak()  # a limit holds for what is loaded now, not for what a process hosted before
+        self._feeds = packing.unpack_feeds(crew.feeds)
+        self._more_feeds = [packing.unpack_feeds(feeds) for feeds in crew.more_feeds]
+        functions = {index: each for index, each in enumerate(crew.subjects) if isinstance(each, FunctionSubject)}
+        self._functions = {index: _revive(subject) for index, subject in functions.items()}
+        self._crew = replace(crew, feeds={}, more_feeds=())
+
+    def _hold(self, crew: Crew) -> messages.Held:
+        self._take(crew)
+        return messages.Held()
 
     def _load(self, crew: Crew) -> Loaded:
-        self._session, self._calls = None, {}  # the old session goes before the new one comes: both may not fit
-        _forget_peak_memory()
-        self._crew, self._feeds = crew, messages.unpack_feeds(crew.feeds)
+        self._take(crew)
+        return self._open()
+
+    def _open(self) -> Loaded:
+        crew = self._crew
+        assert crew is not None  # noqa: S101 - the parent sends a crew first
         if crew.model_path is None:
             return Loaded(None, {"threads": crew.threads})
         open_session = runtime_module(crew.runtime).open_session
@@ -102,40 +111,110 @@ class Host:
         load_ns = timing.monotonic_ns() - start
         return Loaded(load_ns, {"threads": crew.threads, **self._session.conditions})
 
+    def _sample_stack(self, index: int, calls: int, interval_s: float) -> messages.SampledStack:
+        from onnxperf.measure import python_stack
+
+        return messages.SampledStack(python_stack.sample(self._calls[index], calls, interval_s))
+
+    def _call_for(self, index: int, duration_ns: int) -> messages.CalledFor:
+        from onnxperf.measure import python_stack
+
+        return messages.CalledFor(python_stack.call_for(self._calls[index], duration_ns, timing.monotonic_ns))
+
+    def _track_allocations(self, index: int, calls: int, path: str) -> messages.TrackedAllocations:
+        from onnxperf.measure import allocations
+
+        allocations.track(self._calls[index], calls, Path(path))
+        return messages.TrackedAllocations(path)
+
     def _compute(self, index: int, everything: bool) -> messages.Computed:
         """The outputs of one call; or, of a model, every tensor by name."""
         if everything:
             assert self._session is not None  # noqa: S101 - only models are asked for everything
             values = self._session.intermediates(self._feeds)
-            return messages.Computed(list(values), messages.pack_value(list(values.values())))
+            return messages.Computed(list(values), packing.pack_value(list(values.values())))
         outputs = self._calls[index]()
         if self._session is not None:
-            return messages.Computed(list(self._session.output_names), messages.pack_value(outputs))
+            return messages.Computed(list(self._session.output_names), packing.pack_value(outputs))
         arrays = to_numpy(outputs)
         if isinstance(arrays, dict):
-            return messages.Computed(list(arrays), messages.pack_value(list(arrays.values())))
-        return messages.Computed([], messages.pack_value(arrays))
+            return messages.Computed(list(arrays), packing.pack_value(list(arrays.values())))
+        return messages.Computed([], packing.pack_value(arrays))
 
-    def _end_recording(self) -> str:
+    def _end_recording(self) -> messages.Recorded:
         from onnxperf.runtimes.ort import OrtSession
 
         assert isinstance(self._session, OrtSession)  # noqa: S101 - only a session of onnxruntime records
-        return self._session.end_recording()
+        return messages.Recorded(self._session.end_recording())
 
     def _prepare(self, index: int) -> Prepared:
-        assert self._crew is not None  # noqa: S101 - the parent loads first
-        subject = self._crew.subjects[index]
-        conditions: dict[str, Scalar] = {}
-        if isinstance(subject, FunctionSubject):
-            call, conditions = _revive(subject, list(self._feeds.values()))
-        else:
-            session = self._session if subject.model_path is None else _own_session(subject, self._crew)
-            assert session is not None  # noqa: S101
-            call = session.bind(subject.call, self._feeds, self._crew.casts)
-        self._calls[index] = call
+        self._calls[index], conditions = call, _ = self._bind(index)
         start = timing.monotonic_ns()
         call()
         return Prepared(timing.monotonic_ns() - start, conditions)
+
+    def _bind(self, index: int) -> tuple[Callable[[], object], dict[str, Scalar]]:
+        """A subject on its inputs; where these have several sizes, its calls take them in turn."""
+        assert self._crew is not None  # noqa: S101 - the parent loads first
+        subject, feeds = self._crew.subjects[index], [self._feeds, *self._more_feeds]
+        if isinstance(subject, FunctionSubject):
+            function = self._functions[index]
+            if isinstance(function, FrameworkModel):
+                parts = [function.parts(*each.values()) for each in feeds]
+                self._parts[index] = lambda: parts[0]  # made again, they would load the model again
+                return _in_turn([each.prepare() for each in parts]), _conditions_of(function, subject)
+            return _in_turn([_on(function, each) for each in feeds]), _conditions_of(function, subject)
+        session = self._session if subject.model_path is None else _own_session(subject, self._crew)
+        assert session is not None  # noqa: S101
+        self._parts[index] = partial(session.parts, subject.call, self._feeds, self._crew.casts)
+        return _in_turn([session.bind(subject.call, each, self._crew.casts) for each in feeds]), {}
+
+    def _split_each(self, index: int, calls: int, warm_ns: int) -> messages.TimedSplit:
+        if index not in self._parts:
+            return messages.TimedSplit([], [], [])
+        return messages.TimedSplit(*timing.time_split(*self._parts[index](), calls, warm_ns))
+
+    def _weigh(self, step: StepName, times: int) -> messages.Weighed:
+        assert self._crew is not None  # noqa: S101 - the parent sends a crew first
+        conditions: dict[str, Scalar] = {"threads": self._crew.threads}
+
+        def load() -> None:
+            conditions.update(self._open().conditions)
+            if 0 in self._functions:
+                self._calls[0], more = self._bind(0)
+                conditions.update(more)
+
+        def first_call() -> object:
+            if 0 not in self._calls:
+                self._calls[0], more = self._bind(0)
+                conditions.update(more)
+            return self._calls[0]()
+
+        if step == "load" and 0 in self._functions and not isinstance(self._functions[0], FrameworkModel):
+            return messages.Weighed([])  # a plain callable has nothing to load: it came with its data
+        work = {"load": load, "first call": first_call}.get(step) or self._calls[0]
+        marks, output_bytes = weighing.weigh(work, times)
+        return messages.Weighed(marks, conditions, output_bytes)
+
+
+_STEPS: dict[type[Request], Callable[[Host, Any], Reply]] = {
+    **dict.fromkeys(get_args(TimingRequest), lambda host, request: _time(host._calls[request.subject], request)),
+    messages.SplitEach: lambda host, request: host._split_each(request.subject, request.calls, request.warm_ns),
+    messages.Load: lambda host, request: host._load(request.crew),
+    messages.Prepare: lambda host, request: host._prepare(request.subject),
+    messages.Compute: lambda host, request: host._compute(request.subject, request.everything),
+    messages.MoveTo: lambda _host, request: _move(request.cpus),
+    messages.EndRecording: lambda host, _request: host._end_recording(),
+    messages.SampleStack: lambda host, request: host._sample_stack(request.subject, request.calls, request.interval_s),
+    messages.CallFor: lambda host, request: host._call_for(request.subject, request.duration_ns),
+    messages.TrackAllocations: lambda host, request: host._track_allocations(
+        request.subject, request.calls, request.path
+    ),
+    messages.Hold: lambda host, request: host._hold(request.crew),
+    messages.Weigh: lambda host, request: host._weigh(request.step, request.times),
+    messages.Grow: lambda host, request: weighing.grow(host._calls[0], request.calls),
+    messages.TraceLines: lambda host, request: lines.trace_lines(host._functions[request.subject]),
+}
 
 
 def _own_session(subject: ModelSubject, crew: Crew) -> Session:
@@ -159,19 +238,40 @@ def _time(work: Callable[[], object], request: TimingRequest) -> Reply:
             return messages.TimedEach(timing.time_each(work, request.calls, None))
 
 
-def _revive(subject: FunctionSubject, arguments: list[Any]) -> tuple[Callable[[], object], dict[str, Scalar]]:
+def _revive(subject: FunctionSubject) -> Any:
     """Bring a callable of the user to life in this process."""
     import cloudpickle
 
     function = cloudpickle.loads(subject.function)
-    conditions: dict[str, Scalar] = {}
     if "sklearn" in sys.modules:
-        sklearn = importlib.import_module("sklearn")
-        sklearn.set_config(assume_finite=not subject.check_finite)
-        conditions = {"scikit-learn": sklearn.__version__, "assume_finite": not subject.check_finite}
-    if isinstance(function, FrameworkModel):  # turns its inputs into tensors once, not in every call
-        return function.bind(*arguments), {"framework": function.framework, **function.conditions()}
-    return (partial(function, *arguments) if arguments else function), conditions
+        importlib.import_module("sklearn").set_config(assume_finite=not subject.check_finite)
+    return function
+
+
+def _on(function: Any, feeds: dict[str, Any]) -> Callable[[], object]:
+    """A callable on its inputs."""
+    return partial(function, *feeds.values()) if feeds else function
+
+
+def _conditions_of(function: Any, subject: FunctionSubject) -> dict[str, Scalar]:
+    if isinstance(function, FrameworkModel):
+        return {"framework": function.framework, **function.conditions()}
+    if "sklearn" in sys.modules:
+        version = importlib.import_module("sklearn").__version__
+        return {"scikit-learn": version, "assume_finite": not subject.check_finite}
+    return {}
+
+
+def _in_turn(calls: list[Callable[[], object]]) -> Callable[[], object]:
+    """One after the other, round and round."""
+    if len(calls) == 1:
+        return calls[0]
+    turns = cycle(calls)
+
+    def call() -> object:
+        return next(turns)()
+
+    return call
 
 
 def _describe(error: Exception) -> Failed:
@@ -184,6 +284,11 @@ def _describe(error: Exception) -> Failed:
     text = " ".join(" ".join(lines).split())
     out_of_memory = isinstance(error, MemoryError) or "bad_alloc" in text or "Failed to allocate memory" in text
     return Failed("oom" if out_of_memory else "failed", text)
+
+
+def _move(cpus: tuple[int, ...]) -> messages.Moved:
+    move_to(cpus)
+    return messages.Moved()
 
 
 def move_to(cpus: tuple[int, ...]) -> None:
@@ -204,12 +309,6 @@ def die_with(parent: int) -> None:
 def _be_the_first_to_go_when_memory_ends() -> None:
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("800", encoding="ascii")
-
-
-def _forget_peak_memory() -> None:
-    """A limit holds for what is loaded now, not for what a process hosted before."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
 
 
 def _open_pipe(handle: int) -> Any:

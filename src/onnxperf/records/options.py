@@ -79,6 +79,8 @@ class RaceOptions(Struct, frozen=True, kw_only=True):
     """Output of the model -> name or place of the source's output; by name, else by order, unless given."""
     device: str = "cpu"
     """Where torch and TensorFlow run: cpu, cuda."""
+    split: bool = False
+    """Also time what calls are made of: preparing inputs, computing, fetching outputs."""
     check_finite: bool = False
     """Let scikit-learn check its inputs for NaN and infinity, as it does by default."""
 

@@ -17,6 +17,9 @@ P90_CALLS = 64
 P99_CALLS = 662
 """Single calls that a percentile needs at least (the arithmetic of MLPerf's LoadGen)."""
 
+_PARTS_MAY_MISS = 0.2
+"""Part of a call's time."""
+
 SUBJECT_COLUMNS = (
     "name",
     "runtime",
@@ -39,6 +42,8 @@ SUBJECT_COLUMNS = (
     "verdict",
 )
 """Fields of a subject that make a row of a table."""
+SPLIT_COLUMNS = ("prepare_ns", "compute_ns", "fetch_ns")
+"""Columns behind these where calls were divided."""
 
 Status = Literal["pending", "running", "ok", "differs", "failed", "timeout", "oom", "crashed", "skipped"]
 Verdict = Literal["baseline", "faster", "slower", "equivalent", "undecided"]
@@ -62,6 +67,24 @@ class Block(Struct, frozen=True, kw_only=True):
     """Start on the monotonic clock that all processes of a machine share."""
     duration_ns: int
     """Time of all calls together."""
+
+
+class Split(Struct, frozen=True, kw_only=True):
+    """What a call is made of, from calls that were timed part by part (medians)."""
+
+    prepare_ns: float
+    """Casting, copying and binding the inputs, and freeing them."""
+    compute_ns: float
+    """Computing."""
+    fetch_ns: float
+    """Turning the outputs into arrays, and freeing them."""
+    calls: int
+    """Calls that were divided."""
+
+    @property
+    def total_ns(self) -> float:
+        """All parts together."""
+        return self.prepare_ns + self.compute_ns + self.fetch_ns
 
 
 class Subject(Struct, frozen=True, kw_only=True):
@@ -98,6 +121,8 @@ class Subject(Struct, frozen=True, kw_only=True):
     """Raw timings, in the order of the race."""
     call_ns: tuple[int, ...] = ()
     """Times of single calls, from blocks of their own."""
+    split: Split | None = None
+    """What a call is made of; None where that was not asked for, or a plain callable cannot be divided."""
     conditions: dict[str, Scalar] = {}
     """What was really used: providers, threads, spinning, versions…"""
 
@@ -123,6 +148,13 @@ class Subject(Struct, frozen=True, kw_only=True):
     """Upper end of that interval."""
     verdict: Verdict | None = None
     """What the interval says."""
+
+    @property
+    def parts_add_up(self) -> bool:
+        """Whether the parts of a call add up to its time, as far as can be expected of different calls."""
+        if self.split is None or self.median_ns is None:
+            return False
+        return abs(self.split.total_ns - self.median_ns) <= _PARTS_MAY_MISS * self.median_ns
 
 
 class Case(Struct, frozen=True, kw_only=True):

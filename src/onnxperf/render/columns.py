@@ -6,14 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
+from rich.box import Box
 from rich.cells import cell_len, get_character_cell_size
 from rich.table import Table
 from rich.text import Text
 
-from onnxperf.render.console import BOXES
 from onnxperf.render.text import visible
 from onnxperf.render.units import ASCII, UNICODE, marks_for
 
+_LINE_UNDER_HEAD = "    \n    \n {0}{0} \n    \n    \n    \n    \n    \n"
+BOXES = {UNICODE: Box(_LINE_UNDER_HEAD.format("─")), ASCII: Box(_LINE_UNDER_HEAD.format("-"), ascii=True)}
 _GAP = 2
 _SMALLEST = 4
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Self, TextIO
 
 import rich.progress
-from rich.box import Box
 from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.style import Style
@@ -19,9 +18,12 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from onnxperf.records import Bench, Case, Machine, Subject
+from onnxperf.render.columns import BOXES
 from onnxperf.render.fields import FIELDS, machine_facts
+from onnxperf.render.page import print_sheet
+from onnxperf.render.split import HEADING, split_notes, split_sheet
 from onnxperf.render.text import dims_text, name_of, visible
-from onnxperf.render.units import ASCII, UNICODE, Marks, marks_for
+from onnxperf.render.units import Marks, marks_for
 
 Layout = tuple[tuple[str, ...], ...]
 
@@ -80,8 +82,6 @@ _VERDICT_STYLES = {
     "undecided": "yellow",
 }
 CPU_DECORATION = re.compile(r"\((R|TM)\)| CPU(?= @|$)| @ .*$", re.IGNORECASE)
-_LINE_UNDER_HEAD = "    \n    \n {0}{0} \n    \n    \n    \n    \n    \n"
-BOXES = {UNICODE: Box(_LINE_UNDER_HEAD.format("─")), ASCII: Box(_LINE_UNDER_HEAD.format("-"), ascii=True)}
 
 
 @dataclass(frozen=True)
@@ -130,6 +130,7 @@ def print_bench(bench: Bench, console: Console) -> None:
         console.print(_case_heading(case, bench.machine, encoding))
         console.print()
         console.print(bench_table(case, console.width, encoding))
+        _print_split(case, console)
         console.print()
         if case.interrupted:
             console.print(Text("Interrupted: this is what was measured until then.", style="yellow"))
@@ -139,6 +140,16 @@ def print_bench(bench: Bench, console: Console) -> None:
             console.print(Text(visible(note, encoding), style="dim"))
         for line in _reasons(case, encoding):
             console.print(line)
+
+
+def _print_split(case: Case, console: Console) -> None:
+    """What calls are made of, where they were divided."""
+    marks = marks_for(console.encoding)
+    sheet = split_sheet(case, marks, console.encoding)
+    if sheet.rows:
+        print_sheet(HEADING, sheet, console)
+    for note in split_notes(case, marks):
+        console.print(Text(visible(note, console.encoding), style="dim"))
 
 
 def doctor_report(

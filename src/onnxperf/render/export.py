@@ -11,8 +11,10 @@ from typing import Any
 import msgspec
 
 from onnxperf.errors import BadInput
-from onnxperf.records import FORMAT_VERSION, SUBJECT_COLUMNS, Bench, Case, Subject
+from onnxperf.records import FORMAT_VERSION, SPLIT_COLUMNS, SUBJECT_COLUMNS, Bench, Case, Subject
+from onnxperf.render.columns import Sheet
 from onnxperf.render.fields import FIELDS
+from onnxperf.render.split import HEADING, split_notes, split_sheet
 from onnxperf.render.text import csv_cell, dims_text, name_of, visible
 from onnxperf.render.units import UNICODE
 
@@ -52,16 +54,45 @@ def to_csv(bench: Bench) -> str:
     """One row per subject of each case; times in nanoseconds."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("model", "dims", *SUBJECT_COLUMNS))
+    columns = subject_columns(bench.cases)
+    writer.writerow(("model", "dims", *columns))
     for case, subject in _rows(bench):
-        values = [getattr(subject, column) for column in SUBJECT_COLUMNS]
+        values = [subject_value(subject, column) for column in columns]
         writer.writerow(map(csv_cell, [case.model, dims_text(case.dims), *values]))
     return text.getvalue()
+
+
+def subject_columns(cases: Iterable[Case]) -> tuple[str, ...]:
+    """The columns of a row per subject; those of parts only where calls were divided."""
+    divided = any(subject.split for case in cases for subject in case.subjects)
+    return (*SUBJECT_COLUMNS, *(SPLIT_COLUMNS if divided else ()))
+
+
+def subject_value(subject: Subject, column: str) -> Any:
+    """What a subject has in one of these columns."""
+    if column in SPLIT_COLUMNS:
+        return getattr(subject.split, column, None)
+    return getattr(subject, column)
 
 
 def to_markdown(bench: Bench) -> str:
     """A table for GitHub per case, with its answer and its notes."""
     return "\n".join("\n".join(_markdown_case(case)) + "\n" for case in bench.cases)
+
+
+def markdown_sheet(sheet: Sheet) -> Iterator[str]:
+    """The lines of a table for GitHub; cells that are indented stay so."""
+    yield _markdown_row(column.heading for column in sheet.columns)
+    yield _markdown_row("---" if column.left else "---:" for column in sheet.columns)
+    for row in sheet.rows:
+        yield _markdown_row(
+            ("&emsp;" if cell.startswith(" ") else "") + markdown_text(cell.strip()) for cell in row.cells
+        )
+
+
+def markdown_text(text: str) -> str:
+    """A text in which Markdown finds nothing to interpret."""
+    return visible(text).translate(_MARKDOWN_ESCAPES)
 
 
 EXPORTERS: dict[str, Callable[[Bench], bytes]] = {
@@ -87,25 +118,32 @@ def _rows(bench: Bench) -> Iterator[tuple[Case, Subject]]:
 
 
 def _markdown_case(case: Case) -> Iterator[str]:
-    yield f"**{' · '.join(filter(None, [_markdown(name_of(case.model)), _markdown(dims_text(case.dims))]))}**"
+    yield f"**{' · '.join(filter(None, [markdown_text(name_of(case.model)), markdown_text(dims_text(case.dims))]))}**"
     yield ""
     yield _markdown_row(field.heading for field in FIELDS.values())
     yield _markdown_row("---" if key in {"name", "status", "verdict"} else "---:" for key in FIELDS)
     for subject in case.subjects:
-        yield _markdown_row(_markdown(field.text(subject, UNICODE)) for field in FIELDS.values())
+        yield _markdown_row(markdown_text(field.text(subject, UNICODE)) for field in FIELDS.values())
+    yield from _markdown_split(case)
     for sentence in filter(None, [case.answer, *case.notes]):
-        yield f"\n{_markdown(sentence)}"
-    reasons = [f"- {_markdown(name_of(s.name))}: {_markdown(s.reason)}" for s in case.subjects if s.reason]
+        yield f"\n{markdown_text(sentence)}"
+    reasons = [f"- {markdown_text(name_of(s.name))}: {markdown_text(s.reason)}" for s in case.subjects if s.reason]
     if reasons:
         yield "\n" + "\n".join(reasons)
 
 
+def _markdown_split(case: Case) -> Iterator[str]:
+    sheet = split_sheet(case)
+    if not sheet.rows:
+        return
+    yield f"\n{HEADING}:\n"
+    yield from markdown_sheet(sheet)
+    for note in split_notes(case):
+        yield f"\n{markdown_text(note)}"
+
+
 def _markdown_row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
-
-
-def _markdown(text: str) -> str:
-    return visible(text).translate(_MARKDOWN_ESCAPES)
 
 
 def _encodable(value: Any) -> Any:

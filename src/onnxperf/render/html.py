@@ -23,6 +23,7 @@ from onnxperf.render.einsum import (
 )
 from onnxperf.render.fields import FIELDS, machine_facts
 from onnxperf.render.profile import SHORT_LIST, diff_facts, optimization_facts, profile_facts, profile_times
+from onnxperf.render.split import HEADING, split_notes, split_sheet
 from onnxperf.render.sweep import crossover_lines, flat_sheet, flat_title, note_lines, reason_lines, sweep_facts
 from onnxperf.render.sweep_grid import by_model
 from onnxperf.render.text import dims_text, name_of, visible
@@ -49,23 +50,23 @@ _STYLES = {
 def bench_html(bench: Bench) -> str:
     """A case with its table, its answer, its notes and the reasons of rows that failed; of many, a row per case."""
     if len(bench.cases) > 1:
-        return _page(_sweep(bench))
-    return _page("".join(_case(case) for case in bench.cases))
+        return page_html(_sweep(bench))
+    return page_html("".join(_case(case) for case in bench.cases))
 
 
 def doctor_html(machine: Machine, extra: Sequence[tuple[str, str]], sentence: str) -> str:
     """What is known about a machine, and what that means."""
     facts = [*machine_facts(machine), *extra]
     rows = "".join(_row([_cell("th", name, "left"), _cell("td", text, "left")]) for name, text in facts)
-    return _page(f"{_table(rows)}{_paragraph(sentence, 'font-weight:600')}")
+    return page_html(f"{_table(rows)}{paragraph_html(sentence, 'font-weight:600')}")
 
 
 def check_html(check: Check) -> str:
     """Every output with its differences, and the answer."""
     head = _row(_cell("th", column, "left") for column in COLUMNS)
     body = "".join(_row(_cell("td", cell, "left") for cell in cells(output)) for output in check.outputs)
-    return _page(
-        f"{_table(f'<thead>{head}</thead><tbody>{body}</tbody>')}{_paragraph(answer(check), 'font-weight:600')}"
+    return page_html(
+        f"{_table(f'<thead>{head}</thead><tbody>{body}</tbody>')}{paragraph_html(answer(check), 'font-weight:600')}"
     )
 
 
@@ -73,16 +74,16 @@ def profile_html(profile: Profile, top: int = 10) -> str:
     """Time per operator, the most costly nodes and the groups of the original model, the answer and the notes."""
     sources = source_sheet(profile, UNICODE, top)
     without_time = timeless(source.group for source in profile.sources)
-    return _page(
+    return page_html(
         "".join(
             [
-                _paragraph(" · ".join([name_of(profile.model), *profile_facts(profile)]), _STRONG),
-                _paragraph(" · ".join(profile_times(profile, UNICODE)), ""),
-                _sheet(operator_sheet(profile, UNICODE), "Time per iteration"),
-                _sheet(node_sheet(profile, UNICODE, top), "The most costly nodes"),
-                "" if sources is None else _sheet(sources, "In the original model"),
-                *(_paragraph(line, "") for line in without_time),
-                _end(profile.answer, profile.notes),
+                paragraph_html(" · ".join([name_of(profile.model), *profile_facts(profile)]), _STRONG),
+                paragraph_html(" · ".join(profile_times(profile, UNICODE)), ""),
+                sheet_html(operator_sheet(profile, UNICODE), "Time per iteration"),
+                sheet_html(node_sheet(profile, UNICODE, top), "The most costly nodes"),
+                "" if sources is None else sheet_html(sources, "In the original model"),
+                *(paragraph_html(line, "") for line in without_time),
+                end_html(profile.answer, profile.notes),
             ]
         )
     )
@@ -92,14 +93,14 @@ def diff_html(diff: Diff, min_share: float = 0.01) -> str:
     """Both sides, what the race says, the nodes side by side, the answer and the notes."""
     heading = f"{name_of(diff.base.model)} against {name_of(diff.opti.model)}"
     told = race_line(diff.race, UNICODE) if diff.race is not None else ""
-    return _page(
+    return page_html(
         "".join(
             [
-                _paragraph(" · ".join([heading, *diff_facts(diff)]), _STRONG),
-                _sheet(sides_sheet(diff, UNICODE)),
-                _paragraph(told, ""),
-                _sheet(diff_sheet(diff, UNICODE, min_share)),
-                _end(diff.answer, diff.notes),
+                paragraph_html(" · ".join([heading, *diff_facts(diff)]), _STRONG),
+                sheet_html(sides_sheet(diff, UNICODE)),
+                paragraph_html(told, ""),
+                sheet_html(diff_sheet(diff, UNICODE, min_share)),
+                end_html(diff.answer, diff.notes),
             ]
         )
     )
@@ -108,25 +109,25 @@ def diff_html(diff: Diff, min_share: float = 0.01) -> str:
 def optimization_html(record: Optimization) -> str:
     """Operators before and after, what became of the nodes, and the file."""
     parts = [
-        _paragraph(" · ".join([name_of(record.model), *optimization_facts(record)]), _STRONG),
-        _sheet(counts_sheet(record, UNICODE)),
+        paragraph_html(" · ".join([name_of(record.model), *optimization_facts(record)]), _STRONG),
+        sheet_html(counts_sheet(record, UNICODE)),
     ]
     for heading, lines in group_lines(record, SHORT_LIST):
-        parts += [_paragraph(heading, _STRONG), *(_paragraph(line, "margin-left:1em") for line in lines)]
+        parts += [paragraph_html(heading, _STRONG), *(paragraph_html(line, "margin-left:1em") for line in lines)]
     written = f"Written to {record.output}." if record.output else ""
-    return _page("".join([*parts, _end(written, record.notes)]))
+    return page_html("".join([*parts, end_html(written, record.notes)]))
 
 
 def einsum_html(plan: EinsumPlan) -> str:
     """What was searched, the winner, the final race, the answer and the notes."""
-    return _page(
+    return page_html(
         "".join(
             [
-                _paragraph(" · ".join([name_of(plan.equation), *plan_facts(plan)]), _STRONG),
-                _paragraph(search_text(plan), ""),
-                _paragraph(" · ".join(winner_texts(plan)), ""),
-                _sheet(race_sheet(plan)),
-                _end(plan.answer, plan_notes(plan)),
+                paragraph_html(" · ".join([name_of(plan.equation), *plan_facts(plan)]), _STRONG),
+                paragraph_html(search_text(plan), ""),
+                paragraph_html(" · ".join(winner_texts(plan)), ""),
+                sheet_html(race_sheet(plan)),
+                end_html(plan.answer, plan_notes(plan)),
             ]
         )
     )
@@ -134,20 +135,21 @@ def einsum_html(plan: EinsumPlan) -> str:
 
 def rewrite_html(rewrite: Rewrite) -> str:
     """What became of the Einsum nodes and why, the race of the whole models, the answer and the notes."""
-    return _page(
+    return page_html(
         "".join(
             [
-                _paragraph(" · ".join([name_of(rewrite.model), *machine_texts(rewrite.machine)]), _STRONG),
-                _sheet(sites_sheet(rewrite)),
-                _paragraph(whole_race_text(rewrite.race), ""),
-                _paragraph(written_text(rewrite), ""),
-                _end(rewrite.answer, rewrite.notes),
+                paragraph_html(" · ".join([name_of(rewrite.model), *machine_texts(rewrite.machine)]), _STRONG),
+                sheet_html(sites_sheet(rewrite)),
+                paragraph_html(whole_race_text(rewrite.race), ""),
+                paragraph_html(written_text(rewrite), ""),
+                end_html(rewrite.answer, rewrite.notes),
             ]
         )
     )
 
 
-def _sheet(sheet: Sheet, heading: str = "") -> str:
+def sheet_html(sheet: Sheet, heading: str = "") -> str:
+    """A table under its heading; nothing where it has no rows."""
     if not sheet.rows:
         return ""
     sides = ["left" if column.left else "right" for column in sheet.columns]
@@ -159,29 +161,31 @@ def _sheet(sheet: Sheet, heading: str = "") -> str:
         )
         for row in sheet.rows
     )
-    return _paragraph(heading, _STRONG) + _table(f"<thead>{head}</thead><tbody>{body}</tbody>")
+    return paragraph_html(heading, _STRONG) + _table(f"<thead>{head}</thead><tbody>{body}</tbody>")
 
 
 def _look(row: Row, place: int) -> str:
     return "".join(_STYLES.get(word, "") for word in [row.style, *row.styles.get(place, "").split()])
 
 
-def _end(answer: str, notes: Iterable[str]) -> str:
-    return _paragraph(answer, _STRONG) + "".join(_paragraph(note, "opacity:.7") for note in notes)
+def end_html(answer: str, notes: Iterable[str]) -> str:
+    """The answer, then what else there is to know."""
+    return paragraph_html(answer, _STRONG) + "".join(paragraph_html(note, "opacity:.7") for note in notes)
 
 
-def _page(content: str) -> str:
+def page_html(content: str) -> str:
+    """A whole fragment, which scrolls sideways where a notebook is narrow."""
     return f'<div style="overflow-x:auto;color:inherit">{content}</div>'
 
 
 def _sweep(bench: Bench) -> str:
     groups = by_model(bench.cases)
-    parts = [_paragraph(" · ".join([", ".join(map(name_of, groups)), *sweep_facts(bench)]), _STRONG)]
+    parts = [paragraph_html(" · ".join([", ".join(map(name_of, groups)), *sweep_facts(bench)]), _STRONG)]
     for model, cases in groups.items():
-        parts.append(_sheet(flat_sheet(cases), flat_title(cases, model if len(groups) > 1 else "")))
-        parts += [_paragraph(line, "") for line in reason_lines(cases)]
-        parts += [_paragraph(line, _STRONG) for line in crossover_lines(cases)]
-    return "".join([*parts, _end("", note_lines(bench.cases))])
+        parts.append(sheet_html(flat_sheet(cases), flat_title(cases, model if len(groups) > 1 else "")))
+        parts += [paragraph_html(line, "") for line in reason_lines(cases)]
+        parts += [paragraph_html(line, _STRONG) for line in crossover_lines(cases)]
+    return "".join([*parts, end_html("", note_lines(bench.cases))])
 
 
 def _case(case: Case) -> str:
@@ -191,10 +195,12 @@ def _case(case: Case) -> str:
     reasons = [f"{name_of(s.name)}: {s.reason}" for s in case.subjects if s.reason]
     return "".join(
         [
-            _paragraph(heading, "font-weight:600"),
+            paragraph_html(heading, "font-weight:600"),
             _table(f"<thead>{head}</thead><tbody>{body}</tbody>"),
-            _paragraph(case.answer, "font-weight:600"),
-            *(_paragraph(note, "opacity:.7") for note in [*case.notes, *reasons]),
+            sheet_html(split_sheet(case), HEADING),
+            *(paragraph_html(note, "opacity:.7") for note in split_notes(case)),
+            paragraph_html(case.answer, "font-weight:600"),
+            *(paragraph_html(note, "opacity:.7") for note in [*case.notes, *reasons]),
         ]
     )
 
@@ -223,5 +229,6 @@ def _cell(tag: str, text: str, side: str, more: str = "") -> str:
     return f'<{tag} style="{_CELL};text-align:{side}{more}">{escape(visible(text))}</{tag}>'
 
 
-def _paragraph(text: str, style: str) -> str:
+def paragraph_html(text: str, style: str) -> str:
+    """A text on a line of its own; nothing where it is empty."""
     return f'<p style="margin:.5em 0;{style}">{escape(visible(text))}</p>' if text else ""

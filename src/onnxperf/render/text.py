@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Mapping, Sequence
 
 # Control, format (bidirectional overrides), surrogate, line and paragraph separators: nothing a reader would see.
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
@@ -36,3 +37,8 @@ def _escape(character: str) -> str:
 def dims_text(dims: dict[str, int]) -> str:
     """Dimensions as `batch=8, seq=128`."""
     return ", ".join(f"{name}={length}" for name, length in dims.items())
+
+
+def sizes_text(dims: Mapping[str, Sequence[int]]) -> str:
+    """Dimensions with all the sizes that they took, as `batch=1,8, seq=128`."""
+    return ", ".join(f"{name}={','.join(map(str, sizes))}" for name, sizes in dims.items())

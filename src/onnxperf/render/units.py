@@ -22,6 +22,7 @@ ASCII = Marks(micro="u", times="x", plus_minus="+-", nothing="-", to="..", dot="
 
 _DURATIONS = ((1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s"))
 _SIZES = ((1.0, "B"), (2.0**10, "KiB"), (2.0**20, "MiB"), (2.0**30, "GiB"), (2.0**40, "TiB"))
+_DECIMAL_SIZES = ((1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"))
 
 
 def marks_for(encoding: str) -> Marks:
@@ -47,6 +48,22 @@ def size(count: float | None, marks: Marks = UNICODE) -> str:
     if abs(count) < 1024:
         return f"{count:.0f} B"
     return _humane(count, _SIZES, 1024)
+
+
+def decimal_size(count: float | None, marks: Marks = UNICODE) -> str:
+    """A number of bytes in powers of ten, such as `240 MB`, in which arrays are counted most easily."""
+    if count is None or not math.isfinite(count):
+        return marks.nothing
+    if abs(count) < 999.5:
+        return f"{count:.0f} B"
+    return _humane(count, _DECIMAL_SIZES[1:], 1000)
+
+
+def megabytes(count: float | None, marks: Marks = UNICODE) -> str:
+    """A number of bytes as millions, without the unit, for columns that are compared downwards."""
+    if count is None or not math.isfinite(count):
+        return marks.nothing
+    return _three_digits(count / 1e6).replace("-0.00", "0.00")
 
 
 def ratio(value: float | None, marks: Marks = UNICODE) -> str:

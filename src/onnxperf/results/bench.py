@@ -8,14 +8,15 @@ from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
 from onnxperf.errors import BadOption
-from onnxperf.records import SUBJECT_COLUMNS, Bench, Block, Case, Subject
+from onnxperf.records import Bench, Block, Case, Subject
 from onnxperf.results.showing import as_printed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-OWN_COLUMNS = tuple(column for column in SUBJECT_COLUMNS if column not in ("name", "input_bytes"))
+_FIRST_COLUMNS = frozenset({"name", "input_bytes"})
+"""Those that the classic notebook table has already."""
 _TEXT_COLUMNS = frozenset({"runtime", "call", "status", "reason", "verdict"})
 _PARQUET = ".parquet"
 _NAN = float("nan")
@@ -66,11 +67,14 @@ class BenchResult:
         """One row per subject: times in seconds for `number` calls (or for one), then our own columns."""
         from pandas import DataFrame
 
+        from onnxperf.render.export import subject_columns
+
+        own_columns = [column for column in subject_columns(self.cases) if column not in _FIRST_COLUMNS]
         rows = []
         for index, case in enumerate(self.cases):
             for subject in case.subjects:
                 place = _place(index, case) if len(self.cases) > 1 else {}
-                own = {column: _value(subject, column) for column in OWN_COLUMNS}
+                own = {column: _value(subject, column) for column in own_columns}
                 rows.append(_seconds(subject, per_call) | place | own)
         return DataFrame(rows)
 
@@ -171,17 +175,18 @@ class BenchResult:
         """One row per subject of each case, as CSV has them, and a column per dimension."""
         from pandas import DataFrame
 
+        from onnxperf.render.export import subject_columns
         from onnxperf.render.sweep_grid import dims_of
         from onnxperf.render.text import dims_text
 
-        dims = dims_of(self.cases)
+        dims, columns = dims_of(self.cases), subject_columns(self.cases)
         rows = []
         for case in self.cases:
             # A case that failed as a whole has no subjects, and must not be lost.
             subjects = case.subjects or (Subject(name="", status=case.status, reason=case.answer),)
             place = [case.model, dims_text(case.dims), *(case.dims.get(dim) for dim in dims)]
-            rows += [place + [_value(subject, column) for column in SUBJECT_COLUMNS] for subject in subjects]
-        return DataFrame(rows, columns=["model", "dims", *dims, *SUBJECT_COLUMNS])
+            rows += [place + [_value(subject, column) for column in columns] for subject in subjects]
+        return DataFrame(rows, columns=["model", "dims", *dims, *columns])
 
     def to_json(self) -> str:
         """The whole record, as --json writes it."""
@@ -228,7 +233,9 @@ def _seconds(subject: Subject, per_call: bool) -> dict[str, Any]:
 
 
 def _value(subject: Subject, column: str) -> Any:
-    value = getattr(subject, column)
+    from onnxperf.render.export import subject_value
+
+    value = subject_value(subject, column)
     return _NAN if value is None and column not in _TEXT_COLUMNS else value
 
 

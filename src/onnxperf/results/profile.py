@@ -12,10 +12,12 @@ import numpy as np
 from onnxperf.analyze.attribution import split_estimate
 from onnxperf.analyze.events import Layout
 from onnxperf.analyze.frames import events_frame, ort_frame
+from onnxperf.analyze.node_memory import node_memories
 from onnxperf.analyze.profile import node_times
 from onnxperf.errors import BadOption
-from onnxperf.records import NodeTime, OperatorTime, Profile, SourceTime, Trace
+from onnxperf.records import Graph, NodeTime, OperatorTime, Profile, SourceTime, Trace
 from onnxperf.records.iterations import steady
+from onnxperf.results.node_memory import NodeMemoryResult
 from onnxperf.results.showing import as_printed
 
 if TYPE_CHECKING:
@@ -27,12 +29,18 @@ class ProfileResult:
     """What `onnxperf.profile` returns; `record` holds the sums, `events` every event."""
 
     def __init__(
-        self, record: Profile, trace: Trace, layout: Layout, weights: Callable[[], Mapping[str, float]] | None = None
+        self,
+        record: Profile,
+        trace: Trace,
+        layout: Layout,
+        weights: Callable[[], Mapping[str, float]] | None = None,
+        executed: Graph | None = None,
     ) -> None:
         self.record = record
         self.trace = trace
         self.layout = layout
         self._weights = weights or dict
+        self._executed = executed
 
     @property
     def answer(self) -> str:
@@ -117,6 +125,10 @@ class ProfileResult:
             threads=self.trace.threads[rows].tolist(),
             ax=ax,
         )
+
+    def memory(self, iteration: int | None = None) -> NodeMemoryResult:
+        """Memory in use after each node of one iteration; of the last complete one unless another is named."""
+        return NodeMemoryResult(node_memories(self.trace, self.layout, self.record.model, iteration, self._executed))
 
     def table(self, name: str) -> DataFrame:
         """One of the tables by its name: events, operators, nodes, sources, iterations."""

@@ -6,7 +6,7 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
@@ -22,6 +22,16 @@ Array = np.ndarray[Any, np.dtype[Any]]
 Arrays = Mapping[str, Array]
 Call = Callable[[], Sequence[Any]]
 """One complete inference on inputs that were bound before: the thing that is timed."""
+
+
+class Parts(NamedTuple):
+    """What a caller with arrays does for one inference: `fetch(prepare()())`."""
+
+    prepare: Callable[[], Callable[[], Any]]
+    """Casts, copies and binds the inputs; returns the computation on them, which keeps them alive."""
+    fetch: Callable[[Any], Any]
+    """Turns what the computation returned into arrays."""
+
 
 _MODULES = {
     "ort": "onnxperf.runtimes.ort",
@@ -42,6 +52,10 @@ class Session(ABC):
     @abstractmethod
     def bind(self, call: str, feeds: Arrays, casts: Mapping[str, str]) -> Call:
         """Prepare a call on `feeds`; inputs named in `casts` are converted to that type within every call."""
+
+    @abstractmethod
+    def parts(self, call: str, feeds: Arrays, casts: Mapping[str, str]) -> Parts:
+        """The work of a call on `feeds`, divided; where `bind` does some of it beforehand, it is in here too."""
 
     @abstractmethod
     def intermediates(self, feeds: Arrays) -> dict[str, Any]:
@@ -123,6 +137,11 @@ def check_call(module: RuntimeModule, call: str) -> None:
 def cast_feeds(feeds: Arrays, casts: Mapping[str, str]) -> dict[str, Array]:
     """Convert the inputs that `casts` names, and keep the others as they are."""
     return {name: array.astype(casts[name]) if name in casts else array for name, array in feeds.items()}
+
+
+def as_it_is(outputs: Any) -> Any:
+    """Fetch outputs that are arrays already."""
+    return outputs
 
 
 def _as_numpy(output: Any) -> Any:

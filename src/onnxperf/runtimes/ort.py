@@ -13,7 +13,7 @@ import numpy as np
 
 from onnxperf.errors import BadFeed, BadModel, BadOption, MissingExtra, SubjectError
 from onnxperf.records import OptLevel, Recording, SessionOptions
-from onnxperf.runtimes.base import Array, Arrays, Call, Session, cast_feeds
+from onnxperf.runtimes.base import Array, Arrays, Call, Parts, Session, as_it_is, cast_feeds
 
 try:
     import onnxruntime
@@ -140,6 +140,10 @@ class OrtSession(Session):
 
         return call_on_copies
 
+    def parts(self, call: str, feeds: Arrays, casts: Mapping[str, str]) -> Parts:
+        """Divide a call in the style that `bind` accepted for these inputs."""
+        return _STYLES[call].split(self, feeds, casts)
+
 
 def _bind_run(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> Call:
     del casts
@@ -155,7 +159,9 @@ def _bind_ort_values(session: OrtSession, feeds: Arrays, casts: Mapping[str, str
     del casts
     device = _cpu()
     values = {name: ort_c.OrtValue.ortvalue_from_numpy(array, device) for name, array in feeds.items()}
-    return partial(session.ort._sess.run_with_ort_values, values, list(session.output_names), None)
+    call = partial(session.ort._sess.run_with_ort_values, values, list(session.output_names), None)
+    vars(call)["arrays"] = feeds  # the values only point into them, and a cast has left nobody else who holds them
+    return call
 
 
 def _bind_io_binding(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> Call:
@@ -206,6 +212,63 @@ def _bind_inplace(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) 
     return call
 
 
+def _split_run(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> Parts:
+    """Through onnxruntime's own values; where these cannot hold the data, all but the cast counts as computing."""
+    try:
+        _require_tensors(session, feeds, "run")
+    except SubjectError:
+        return Parts(lambda: _bind_run(session, cast_feeds(feeds, casts), {}), as_it_is)
+    return _split_ort_values(session, feeds, casts)
+
+
+def _split_ort_values(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> Parts:
+    def fetch(values: Any) -> list[Any]:
+        return [values[i].numpy() for i in range(len(values))]
+
+    return Parts(lambda: _bind_ort_values(session, cast_feeds(feeds, casts), {}), fetch)
+
+
+def _split_io_binding(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> Parts:
+    binding, device, run = ort_c.SessionIOBinding(session.ort._sess), _cpu(), session.ort._sess.run_with_iobinding
+    outputs = session.output_names
+
+    def prepare() -> Callable[[], Any]:
+        arrays = cast_feeds(feeds, casts)
+        for name, array in arrays.items():
+            binding.bind_input(name, device, array.dtype.type, array.shape, array.__array_interface__["data"][0])
+        for name in outputs:
+            binding.bind_output(name, device)
+
+        def compute(_keep: dict[str, Array] = arrays) -> None:
+            run(binding, None)
+
+        return compute
+
+    def fetch(_nothing: Any) -> list[Any]:
+        values = binding.get_outputs()
+        return [values[i].numpy() for i in range(len(outputs))]
+
+    return Parts(prepare, fetch)
+
+
+def _split_fixed(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> Parts:
+    binding, buffers, outputs = _fixed_buffers(session, cast_feeds(feeds, casts))
+    copies = [(buffers[name], array) for name, array in feeds.items()]
+    run = partial(session.ort._sess.run_with_iobinding, binding, None)
+
+    def prepare() -> Callable[[], Any]:
+        for buffer, array in copies:
+            np.copyto(buffer, array, casting="unsafe")
+        return run
+
+    return Parts(prepare, lambda _nothing: outputs)
+
+
+def _split_inplace(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> Parts:
+    call = _bind_inplace(session, feeds, casts)
+    return Parts(lambda: call, as_it_is)
+
+
 def _fixed_buffers(session: OrtSession, feeds: Arrays) -> tuple[Any, dict[str, Array], list[Array]]:
     """Bind copies of the inputs, and outputs of the shapes that these inputs give."""
     results = session.ort.run(None, dict(feeds))
@@ -241,6 +304,7 @@ def reveal_all(model: Path | bytes) -> tuple[Path, tempfile.TemporaryDirectory[s
 
 class _Style(NamedTuple):
     bind: Callable[[OrtSession, Arrays, Mapping[str, str]], Call]
+    split: Callable[[OrtSession, Arrays, Mapping[str, str]], Parts]
     needs_tensors: bool = False
     """Inputs and outputs travel as onnxruntime's own values, of which Python can read and write only tensors."""
     needs_buffers: bool = False
@@ -250,12 +314,12 @@ class _Style(NamedTuple):
 
 
 _STYLES = {
-    "run": _Style(_bind_run),
-    "run-c": _Style(_bind_run_c),
-    "ort-values": _Style(_bind_ort_values, needs_tensors=True),
-    "io-binding": _Style(_bind_io_binding, needs_tensors=True, needs_buffers=True),
-    "io-binding-fixed": _Style(_bind_fixed, needs_tensors=True, needs_buffers=True, casts_by_copy=True),
-    "io-binding-inplace": _Style(_bind_inplace, needs_tensors=True, needs_buffers=True, copies=False),
+    "run": _Style(_bind_run, _split_run),
+    "run-c": _Style(_bind_run_c, _split_run),
+    "ort-values": _Style(_bind_ort_values, _split_ort_values, needs_tensors=True),
+    "io-binding": _Style(_bind_io_binding, _split_io_binding, needs_tensors=True, needs_buffers=True),
+    "io-binding-fixed": _Style(_bind_fixed, _split_fixed, needs_tensors=True, needs_buffers=True, casts_by_copy=True),
+    "io-binding-inplace": _Style(_bind_inplace, _split_inplace, needs_tensors=True, needs_buffers=True, copies=False),
 }
 CALLS = tuple(_STYLES)
 

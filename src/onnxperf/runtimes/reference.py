@@ -12,7 +12,7 @@ from onnx.reference import ReferenceEvaluator
 
 from onnxperf.errors import BadModel
 from onnxperf.records import SessionOptions
-from onnxperf.runtimes.base import Arrays, Call, Session, cast_feeds
+from onnxperf.runtimes.base import Arrays, Call, Parts, Session, as_it_is, cast_feeds
 
 CALLS = ("run",)
 
@@ -48,3 +48,7 @@ class ReferenceSession(Session):
         if casts:
             return lambda: run(None, cast_feeds(feeds, casts))
         return partial(run, None, dict(feeds))
+
+    def parts(self, call: str, feeds: Arrays, casts: Mapping[str, str]) -> Parts:
+        """Casting, and the evaluator, which returns arrays."""
+        return Parts(lambda: self.bind(call, cast_feeds(feeds, casts), {}), as_it_is)

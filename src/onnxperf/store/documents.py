@@ -9,12 +9,13 @@ import msgspec
 from msgspec import Struct
 
 from onnxperf.errors import StoreError
-from onnxperf.records import Check, Diff, EinsumPlan, Optimization, Profile, Rewrite
+from onnxperf.records import Check, Diff, EinsumPlan, Memory, MemoryLines, Optimization, Profile, Rewrite, Stack
 
 T = TypeVar("T")
 
 KINDS: dict[str, type[Struct]] = {
-    record.__name__: record for record in (Check, Diff, EinsumPlan, Optimization, Profile, Rewrite)
+    record.__name__: record
+    for record in (Check, Diff, EinsumPlan, Memory, MemoryLines, Optimization, Profile, Rewrite, Stack)
 }
 """Records that are kept whole, as one document; a Bench is not, as its cases have tables."""
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from onnxperf.errors import BadFeed, BadOption, MissingExtra
 from onnxperf.records import Scalar
+from onnxperf.runtimes.base import Parts
 
 FRAMEWORKS = ("torch", "tensorflow", "sklearn")
 DEVICES = ("cpu", "cuda")
@@ -117,13 +118,17 @@ class FrameworkModel(ABC):
 
     def bind(self, *arrays: Any) -> Callable[[], Any]:
         """Load the model, move the inputs to it, and return one complete inference."""
+        return self.parts(*arrays).prepare()
+
+    def parts(self, *arrays: Any) -> Parts:
+        """Load the model, and divide an inference into moving the inputs to it, computing, and fetching arrays."""
         if self.input_names and len(arrays) != len(self.input_names):
             raise BadFeed(f"the model has {len(self.input_names)} inputs, {len(arrays)} arrays were given")
-        return self._bind(arrays)
+        return Parts(self._opened(arrays), to_numpy)
 
     @abstractmethod
-    def _bind(self, arrays: tuple[Any, ...]) -> Callable[[], Any]:
-        """What `bind` returns; the framework is prepared in here, before anything is loaded."""
+    def _opened(self, arrays: tuple[Any, ...]) -> Callable[[], Callable[[], Any]]:
+        """What binds the arrays to the model; the framework is set up in here, before anything is loaded."""
 
     @abstractmethod
     def conditions(self) -> dict[str, Scalar]:
@@ -131,7 +136,8 @@ class FrameworkModel(ABC):
 
     def __call__(self, *arrays: Any) -> list[Any] | dict[str, Any]:
         """Outputs as arrays, once."""
-        return to_numpy(self.bind(*arrays)())
+        # Tensors may lie on the memory of arrays, and a model may write into them.
+        return to_numpy(self.bind(*(np.array(array, order="K") for array in arrays))())
 
 
 def threads_allowed() -> int | None:

@@ -76,12 +76,15 @@ class KerasModel(_TensorFlowModel):
 
     calls = ("call", "predict", "predict_on_batch")
 
-    def _bind(self, arrays: tuple[Any, ...]) -> Callable[[], Any]:
+    def _opened(self, arrays: tuple[Any, ...]) -> Callable[[], Callable[[], Any]]:
         _prepare(self.device)
         model = self.load()
         _require_tensorflow()
         if not hasattr(model, self.call) and self.call != "call":
             raise BadOption(f"{type(model).__name__} is a layer, not a model, and has no {self.call}")
+        return partial(self._inference, model, arrays)
+
+    def _inference(self, model: Any, arrays: tuple[Any, ...]) -> Callable[[], Any]:
         if self.call == "predict":  # makes batches of arrays by itself: that is its way
             size = max((len(array) for array in arrays if array.ndim), default=1)
             values = self._arguments(model, arrays)
@@ -117,7 +120,7 @@ class KerasModel(_TensorFlowModel):
 class SavedModel(_TensorFlowModel):
     """The serving signature of a saved_model folder; `load` returns its path."""
 
-    def _bind(self, arrays: tuple[Any, ...]) -> Callable[[], Any]:
+    def _opened(self, arrays: tuple[Any, ...]) -> Callable[[], Callable[[], Any]]:
         _prepare(self.device)
         path = os.fspath(self.load())
         try:
@@ -127,6 +130,9 @@ class SavedModel(_TensorFlowModel):
         if _SIGNATURE not in loaded.signatures:
             has = ", ".join(loaded.signatures) or "none"
             raise BadModel(f"saved_model {path!r} has no signature {_SIGNATURE}; it has: {has}")
+        return partial(self._inference, path, loaded, arrays)
+
+    def _inference(self, path: str, loaded: Any, arrays: tuple[Any, ...]) -> Callable[[], Any]:
         signature = loaded.signatures[_SIGNATURE]
         # TensorFlow flattens dictionaries by sorted names, and keeps those of a signature in the order of a hash.
         wanted, returned = sorted(signature.structured_input_signature[1]), sorted(signature.structured_outputs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ class TorchModel(FrameworkModel):
 
     framework = "torch"
 
-    def _bind(self, arrays: tuple[Any, ...]) -> Callable[[], Any]:
+    def _opened(self, arrays: tuple[Any, ...]) -> Callable[[], Callable[[], Any]]:
         torch = required("torch", "torch")
         if self.device == "cuda" and not torch.cuda.is_available():
             raise BadOption("device cuda: torch finds no such device here; use --device cpu")
@@ -26,7 +27,11 @@ class TorchModel(FrameworkModel):
         if threads is not None:
             torch.set_num_threads(threads)
         module = self.load().eval().to(self.device)
-        positional, named = self._arguments(module, [_tensor(array).to(self.device) for array in arrays])
+        return partial(self._inference, torch, module, self._names(module), arrays)
+
+    def _inference(self, torch: Any, module: Any, names: tuple[str, ...], arrays: tuple[Any, ...]) -> Callable[[], Any]:
+        tensors = [_tensor(torch, array).to(self.device) for array in arrays]
+        positional, named = ([], dict(zip(names, tensors, strict=True))) if names else (tensors, {})
 
         def infer() -> Any:
             with torch.inference_mode():
@@ -42,12 +47,11 @@ class TorchModel(FrameworkModel):
             return infer_and_wait
         return infer
 
-    def _arguments(self, module: Any, tensors: list[Any]) -> tuple[list[Any], dict[str, Any]]:
+    def _names(self, module: Any) -> tuple[str, ...]:
+        """The parameters that take the inputs; empty where only the order tells."""
         parameters = inspect.signature(module.forward).parameters
         can_be_named = [name for name, each in parameters.items() if each.kind not in _NAMELESS]
-        if self.input_names and set(self.input_names) <= set(can_be_named):
-            return [], dict(zip(self.input_names, tensors, strict=True))
-        return tensors, {}
+        return self.input_names if set(self.input_names) <= set(can_be_named) else ()
 
     def conditions(self) -> dict[str, Scalar]:
         """Version, threads and device."""
@@ -64,12 +68,12 @@ _NAMELESS = (
 )
 
 
-def _tensor(array: Any) -> Any:
-    """A tensor of its own memory, in the layout of the array."""
-    torch = required("torch", "torch")
+def _tensor(torch: Any, array: Any) -> Any:
+    """A tensor in the layout of the array, and on its memory where torch can use that."""
     if array.dtype.name == "bfloat16":  # a type of ml_dtypes, which torch does not know by that name
-        return _tensor(array.view(np.uint16)).view(torch.bfloat16)
+        return _tensor(torch, array.view(np.uint16)).view(torch.bfloat16)
+    usable = array.flags.writeable and array.dtype.isnative and min(array.strides, default=0) >= 0
     try:
-        return torch.from_numpy(np.array(array, order="K", dtype=array.dtype.newbyteorder("=")))
+        return torch.from_numpy(array if usable else np.array(array, order="K", dtype=array.dtype.newbyteorder("=")))
     except TypeError as error:
         raise BadFeed(f"torch has no tensors of type {array.dtype.name}") from error

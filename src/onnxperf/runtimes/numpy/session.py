@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from onnxperf.runtimes.base import Arrays, Call, Session, cast_feeds
+from onnxperf.runtimes.base import Arrays, Call, Parts, Session, as_it_is, cast_feeds
 from onnxperf.runtimes.numpy.compile import Compiler, Program
 from onnxperf.runtimes.numpy.lower import Lowered
 
@@ -48,6 +48,12 @@ class NumpySession(Session):
         if casts:
             return lambda: program.function(*_ordered(program, cast_feeds(feeds, casts)))
         return partial(program.function, *_ordered(program, feeds))
+
+    def parts(self, call: str, feeds: Arrays, casts: Mapping[str, str]) -> Parts:
+        """Casting, and the function, which returns arrays."""
+        del call
+        program = self._compiler.program(self._overridden(feeds))
+        return Parts(lambda: partial(program.function, *_ordered(program, cast_feeds(feeds, casts))), as_it_is)
 
     def intermediates(self, feeds: Arrays) -> dict[str, Any]:
         """Every tensor of a run by name, in the order of the graph."""

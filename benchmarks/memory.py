@@ -1,0 +1,197 @@
+"""How right is onnxperf.memory? Known amounts, short spikes and leaks, beside memory_profiler that looks every 10 ms.
+
+usage: python -m benchmarks.memory [--keep]
+       --keep also puts the figures into RESULTS.md
+
+Linux only. The other is no dependency: pip install memory_profiler
+"""
+
+from __future__ import annotations
+
+import mmap
+import random
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from importlib.util import find_spec
+from statistics import median
+
+import numpy as np
+import onnx
+import onnx.parser
+from onnx import numpy_helper
+
+from benchmarks.report import keep, share
+from onnxperf.api.memory import memory
+from onnxperf.records import MemorySubject
+
+MB = 1_000_000
+TOUCHED = (50 * MB, 200 * MB, 800 * MB)
+TOUCHED_GOAL = 0.02
+POOL, SPIKE = 400 * MB, 8 * MB
+"""The kernel takes 2 to 3 ms to fill a spike of this size, so that nearly all of it is there for well below 1 ms."""
+SPIKES, SEEN = 20, 0.9
+LEAKS = (4_000, 64_000, 1 * MB)
+LEAK_GOAL = 0.05
+LEAK_CALLS = 500
+"""Enough for the smallest leak to show; the largest takes half a gigabyte."""
+BATCHES = [1000, 3000, 9000, 27000]
+PERCEPTRON = """<ir_version: 8, opset_import: ["" : 17]>
+perceptron (float[batch, 256] X) => (float[batch, 256] Y) { A = MatMul(X, W) B = Relu(A) Y = MatMul(B, W) }"""
+PEER, PEER_INTERVAL_S = "memory_profiler", 0.01
+
+
+# ---------------------------------------------------------------- subjects of which the truth is known
+
+
+def touch(size: int) -> int:
+    """Write to every page of a buffer, and drop it."""
+    return int(np.ones(size, np.uint8)[-1])
+
+
+class Spike:
+    """Reads a warm buffer, and at a random moment meanwhile takes more memory for an instant."""
+
+    def __init__(self) -> None:
+        self.pool: np.ndarray | None = None
+
+    def __call__(self) -> None:
+        """The first call makes the buffer."""
+        if self.pool is None:
+            self.pool = np.ones(POOL, np.uint8)
+        moment = random.randrange(POOL)
+        self.pool[:moment].sum()
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE  # the kernel fills it, faster than we could
+        mmap.mmap(-1, SPIKE, flags=flags).close()
+        self.pool[moment:].sum()
+
+
+class Leak:
+    """Keeps what every call makes."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.kept: list[bytes] = []
+
+    def __call__(self) -> None:
+        """Make and keep some bytes, all of them written."""
+        self.kept.append(b"\1" * self.size)
+
+
+# ---------------------------------------------------------------- what is seen of them
+
+
+def calls_of(subject: MemorySubject) -> list[int]:
+    """By how much every steady call raised the kernel's mark."""
+    if subject.status != "ok":
+        raise SystemExit(f"{subject.name}: {subject.status}: {subject.reason}")
+    return [step.increment_bytes for step in subject.steps if step.name == "steady call"]
+
+
+def peer_calls(work: Callable[[], object], times: int) -> list[float] | None:
+    """By how much memory_profiler's highest sample is above its first, for every call; None where it is missing."""
+    if find_spec(PEER) is None:
+        return None
+    from memory_profiler import memory_usage
+
+    samples = [memory_usage((work, ()), interval=PEER_INTERVAL_S) for _ in range(times)]
+    return [(max(each) - each[0]) * 2**20 for each in samples]
+
+
+def worst(seen: Sequence[float], truth: int) -> float:
+    """The largest deviation, with its sign, as a share of the truth."""
+    return max((value / truth - 1 for value in seen), key=abs)
+
+
+def cells_of(seen: Sequence[float] | None, truth: int) -> tuple[str, str]:
+    """The call in the middle, and the worst one's error."""
+    if seen is None:
+        return "not installed", ""
+    return f"{median(seen) / MB:.1f} MB", f"{worst(seen, truth):+.1%}"
+
+
+def row(*cells: str) -> str:
+    """A line of a table."""
+    return f"| {' | '.join(cells)} |"
+
+
+def touched_lines() -> Iterator[str]:
+    """Amounts that a call writes to and drops."""
+    subjects = memory({f"{size // MB} MB": partial(touch, size) for size in TOUCHED}, repeat=2).record.cases[0].subjects
+    yield row("touched", "onnxperf", "worst error", f"{PEER} at 10 ms", "worst error")
+    yield row(*["---"] * 5)
+    errors = []
+    for size, subject in zip(TOUCHED, subjects, strict=True):
+        ours = calls_of(subject)
+        errors.append(abs(worst(ours, size)))
+        yield row(subject.name, *cells_of(ours, size), *cells_of(peer_calls(partial(touch, size), len(ours)), size))
+    yield ""
+    yield f"- {len(ours)} calls of each; the median, and the call that was furthest from the truth"
+    yield f"- onnxperf within {100 * TOUCHED_GOAL:.0f} % of what was touched: {met(max(errors) <= TOUCHED_GOAL)}"
+
+
+def spike_lines() -> Iterator[str]:
+    """Spikes too short for a clock of 10 ms."""
+    ours: list[float] = []
+    while len(ours) < SPIKES:
+        ours += calls_of(memory(Spike(), repeat=2).record.cases[0].subjects[0])
+    warm = Spike()
+    warm()
+    yield f"- {SPIKES} calls with a spike of {SPIKE // MB} MB over a warm buffer of {POOL // MB} MB, at any moment;"
+    yield f"  seen with at least {100 * SEEN:.0f} % of its size:"
+    for name, seen in (("onnxperf", ours[:SPIKES]), (f"{PEER} at 10 ms", peer_calls(warm, SPIKES))):
+        if seen is None:
+            yield f"  - {name}: not installed"
+            continue
+        hits = sum(value >= SEEN * SPIKE for value in seen)
+        yield f"  - {name}: {share(hits, len(seen))}; median {median(seen) / MB:.2f} MB"
+
+
+def growth_lines() -> Iterator[str]:
+    """Leaks, and what is none."""
+    leaking = {f"keeps {size // 1000} kB per call": Leak(size) for size in LEAKS}
+    functions: dict[str, Callable[[], object]] = {**leaking, "touches 1 MB and drops it": partial(touch, 1 * MB)}
+    subjects = memory(functions, repeat=LEAK_CALLS).record.cases[0].subjects
+    yield row("subject", "named", "growth per call", "error")
+    yield row(*["---"] * 4)
+    right, errors = [], []
+    for subject, truth in zip(subjects, (*LEAKS, 0), strict=True):
+        calls_of(subject)
+        assert subject.growth is not None
+        found = subject.growth.bytes_per_call
+        right.append(subject.growth.kind == ("leak" if truth else "none"))
+        errors += [found / truth - 1] if truth else []
+        yield row(subject.name, subject.growth.kind, f"{found:,.0f} bytes", f"{errors[-1]:+.1%}" if truth else "")
+    arena = memory(perceptron(), dims={"batch": BATCHES}).record.cases[-1].subjects[0].growth
+    assert arena is not None
+    right.append(arena.kind == "arena")
+    name = f"onnxruntime, one session, batches of {', '.join(map(str, BATCHES))}"
+    yield row(name, arena.kind, f"{arena.bytes_per_call:,.0f} bytes", "")
+    yield ""
+    yield f"- every one named for what it is: {met(all(right))}"
+    yield f"- bytes per call of a leak within {100 * LEAK_GOAL:.0f} %: {met(max(map(abs, errors)) <= LEAK_GOAL)}"
+
+
+def perceptron() -> onnx.ModelProto:
+    """A small model whose intermediate results grow with the batch."""
+    proto = onnx.parser.parse_model(PERCEPTRON)
+    proto.graph.initializer.append(numpy_helper.from_array(np.eye(256, dtype=np.float32), "W"))
+    return proto
+
+
+def met(reached: bool) -> str:
+    """A goal in a word."""
+    return "met" if reached else "missed"
+
+
+def main() -> None:
+    """Print the figures, and keep them if asked to."""
+    lines = [*touched_lines(), "", *spike_lines(), "", *growth_lines()]
+    if "--keep" in sys.argv[1:]:
+        keep("memory", lines)
+    else:
+        print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()

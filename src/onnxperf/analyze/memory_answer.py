@@ -1,0 +1,126 @@
+"""What was found about memory, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from onnxperf.records import Growth, InputCopy, MemoryCase, MemorySubject
+
+SAME_SHARE = 0.02
+SAME_BYTES = 2 * 2**20
+"""Subjects that differ by less need about the same: huge pages are rounded up to 2 MiB."""
+WORTH_TELLING = 0.05
+"""The part of a need from which on a cause is named."""
+LARGE_LOAD_BYTES = 32 * 10**6
+"""More than a library and a small model take: loading is worth a sentence."""
+
+
+def memory_answer(case: MemoryCase) -> str:
+    """Answer what a prediction costs in memory, and whether it grows."""
+    needs = {subject.name: need for subject in case.subjects if (need := subject.needed_bytes) is not None}
+    if not needs:
+        reason = next((f"; {subject.name}: {subject.reason}" for subject in case.subjects if subject.reason), "")
+        return f"No subject could be measured{reason}."
+    measured = [subject for subject in case.subjects if subject.name in needs]
+    # What leaks needs more with every call: its need has no place in a comparison.
+    compared = [subject for subject in measured if not _leaks(subject)] or measured
+    told = _about_one(compared[0], needs) if len(compared) == 1 else _about_many(compared, needs)
+    growing = [_grows(each.name, each.growth) for each in measured if each.growth and each.growth.kind in _GROWING]
+    return " ".join([f"{told}.", *_loading(compared[0], needs), *growing])
+
+
+def size_text(count: float) -> str:
+    """A number of bytes with three digits and the unit that suits it."""
+    for unit, scale in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if abs(count) >= 0.9995 * scale:  # what rounds to 1000 of the smaller unit
+            value = count / scale
+            return f"{value:.3g} {unit}" if abs(value) < 999.5 else f"{value:.0f} {unit}"
+    return f"{count:.0f} B"
+
+
+def _about_one(subject: MemorySubject, needs: dict[str, int]) -> str:
+    need = needs[subject.name]
+    return f"{subject.name} needs {size_text(need)} {_above(subject)} in a steady call{_causes(subject, need)}"
+
+
+def _about_many(subjects: Sequence[MemorySubject], needs: dict[str, int]) -> str:
+    ranked = sorted(subjects, key=lambda subject: needs[subject.name])
+    least, most = ranked[0], ranked[-1]
+    low, high = needs[least.name], needs[most.name]
+    if high - low <= max(SAME_BYTES, SAME_SHARE * high):
+        names = f"{subjects[0].name} and {subjects[1].name}" if len(subjects) == 2 else f"All {len(subjects)} subjects"
+        return f"{names} need about the same in a steady call, {size_text(high)} {_above(*subjects)}"
+    if subjects[0] is not least:
+        return f"{_about_one(subjects[0], needs)}; {least.name} needs the least, {size_text(low)}"
+    told = f"{least.name} needs the least in a steady call, {size_text(low)} {_above(least)}"
+    mark = "" if len(subjects) == 2 else "the most, "
+    return f"{told}; {most.name} needs {mark}{size_text(high)}{_causes(most, high)}"
+
+
+def _above(*subjects: MemorySubject) -> str:
+    if any(subject.model for subject in subjects):
+        return "above model and inputs"
+    return "above its data" if len(subjects) == 1 else "above their data"
+
+
+def _loading(subject: MemorySubject, needs: dict[str, int]) -> list[str]:
+    """What loading takes, where that is large and more than a call needs."""
+    load = subject.step("load")
+    if load is None or load.increment_bytes <= max(needs[subject.name], LARGE_LOAD_BYTES):
+        return []
+    return [f"Loading takes {size_text(load.increment_bytes)}; {size_text(load.kept_bytes)} of it stay."]
+
+
+# ---------------------------------------------------------------- causes
+
+
+def _causes(subject: MemorySubject, need: int) -> str:
+    """What a need consists of: what earlier calls left, and within the rest, which a call adds, copies of inputs."""
+    steady = subject.step("steady call")
+    added = min(steady.increment_bytes, need) if steady is not None else 0
+    parts = [*_copied(subject, added, need), *_kept(need - added, need)]
+    return f", {' and '.join(parts)}" if parts else ""
+
+
+def _copied(subject: MemorySubject, added: int, need: int) -> list[str]:
+    copies = subject.breakdown.copies if subject.breakdown is not None else ()
+    copied = sum(copy.copied_bytes for copy in copies)
+    fits = copied <= added * (1 + SAME_SHARE) + SAME_BYTES  # else they lie in memory that earlier calls left
+    if not fits or copied <= WORTH_TELLING * need:
+        return []
+    return [f"{size_text(copied)} of it for {_copying(copies)}"]
+
+
+def _copying(copies: Sequence[InputCopy]) -> str:
+    if len(copies) > 1:
+        return f"copies of {len(copies)} inputs"
+    copy = copies[0]
+    if copy.reason == "cast":
+        return f"casting {copy.name} from {copy.from_type} to {copy.to_type}"
+    return f"a contiguous copy of {copy.name}"
+
+
+def _kept(kept: int, need: int) -> list[str]:
+    if kept <= max(WORTH_TELLING * need, SAME_BYTES):
+        return []
+    share = "all of it" if kept >= (1 - WORTH_TELLING) * need else f"{size_text(kept)} of it"
+    return [f"{share} kept between calls"]
+
+
+# ---------------------------------------------------------------- growth
+
+
+def _leaks(subject: MemorySubject) -> bool:
+    return subject.growth is not None and subject.growth.kind == "leak"
+
+
+_GROWING = {
+    "leak": "{name} leaks {rate} per call over {calls:,} calls.",
+    "arena": "The arena of {name} grew by {total} over {calls:,} calls, {rate} per call.",
+}
+
+
+def _grows(name: str, growth: Growth) -> str:
+    total = growth.resident_bytes[-1] - growth.resident_bytes[0]
+    rate, calls = size_text(growth.bytes_per_call), growth.calls[-1]
+    return _GROWING[growth.kind].format(name=name, rate=rate, total=size_text(total), calls=calls)

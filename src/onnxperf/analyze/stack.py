@@ -1,0 +1,167 @@
+"""Samples of stacks, sorted into Python, kernels, and the machinery between both."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from math import sqrt
+from typing import Literal
+
+from onnxperf.records.stack import CodeShares, NativeFunction, StackFrame
+
+Sample = tuple[tuple[str, ...], int]
+"""Frames from the outermost to the innermost, and how often they were seen."""
+Kind = Literal["python", "kernels", "dispatch", "unknown"]
+
+LOOP = "call_again"
+"""The function that makes the calls; what lies outside of it is not theirs."""
+BUILT_IN = "<built-in>"
+_FRAME = re.compile(r"(?P<function>.*) \((?P<place>.*)\)", re.DOTALL)
+_PYTHON_PLACE = re.compile(r".*:\d+$", re.DOTALL)
+_NO_PLACE = re.compile(r"\W*$|\[(anon|heap|stack|unknown)\b|//anon")
+_ADDRESS = re.compile(r"0x[0-9a-f]+$")
+_INTERPRETER = re.compile(r"(lib)?python[\d.]*[a-z]*(\.so.*|\.dylib|\.dll|\.exe)?$", re.IGNORECASE)
+_SYSTEM = re.compile(
+    r"(libc|libm|libpthread|libdl|librt|libstdc\+\+|libgcc_s|ld-linux[\w-]*|linux-vdso|\[?vdso\]?)(?!\w)"
+)
+_SUFFIX = re.compile(r"\.(cpython|abi3|so|dylib|dll|pyd).*$")
+
+# numpy names a loop by the type it works on; what has none of these names prepares a loop, or looks for one.
+_TYPED_LOOP = (
+    r"(BOOL|U?(BYTE|SHORT|INT|LONG|LONGLONG)|HALF|C?(FLOAT|DOUBLE|LONGDOUBLE)|DATETIME|TIMEDELTA|OBJECT|STRING|UNICODE"
+    r"|VOID)_(?!getitem|setitem|nonzero|copyswap)"
+)
+_COPY_OR_CAST = r"_(aligned|unaligned|contig|strided|swap|cast)_"
+_LOOPS_OF_THEIR_OWN = r"(PyArray_Where|array_boolean_subscript|mapiter_)"
+_OTHER_LOOP = (
+    r"(?!array_|_?Py|ufunc_|npyiter)"
+    r".*(simd|npyv|svml|sum_of_products|pairwise|arg(max|min)|sort|partition|fast(take|putmask))"
+)
+_NUMPY_LOOP = re.compile("|".join((_TYPED_LOOP, _COPY_OR_CAST, _LOOPS_OF_THEIR_OWN, _OTHER_LOOP)))
+
+
+def read_collapsed(text: str) -> list[Sample]:
+    """The samples that py-spy wrote: frames joined by semicolons, and a count."""
+    samples = []
+    for line in text.splitlines():
+        stack, _, count = line.rpartition(" ")
+        if stack and count.isascii() and count.isdigit():
+            samples.append((tuple(stack.split(";")), int(count)))
+    return samples
+
+
+def inside_calls(samples: Iterable[Sample]) -> list[Sample]:
+    """Only the samples taken within calls, without the frames around these."""
+    inside = []
+    for stack, count in samples:
+        loops = [place for place, frame in enumerate(stack) if parts(frame)[0].rpartition(".")[2] == LOOP]
+        if loops:
+            inside.append((stack[loops[0] :], count))
+    return inside
+
+
+def native_shares(samples: Sequence[Sample]) -> CodeShares | None:
+    """Shares by the innermost frame; the system's library works for whoever called it."""
+    total = sum(count for _, count in samples)
+    if not total:
+        return None
+    kinds: Counter[Kind] = Counter()
+    libraries: Counter[str] = Counter()
+    for stack, count in samples:
+        kind, library = _at_work(stack)
+        kinds[kind] += count
+        libraries[library] += count
+    del libraries[""]
+    share = {kind: kinds[kind] / total for kind in ("python", "kernels", "dispatch", "unknown")}
+    return CodeShares(
+        **share,
+        compiled=share["kernels"] + share["dispatch"],
+        libraries={name: count / total for name, count in libraries.most_common()},
+        samples=total,
+        margin=max(_margin(each, total) for each in share.values()),
+        how="py-spy",
+    )
+
+
+def python_shares(frames: Sequence[StackFrame], samples: int) -> CodeShares | None:
+    """Shares by what pyinstrument sees: built-in functions have frames, operators do not."""
+    total = sum(frame.self_ns for frame in frames)
+    if not total:
+        return None
+    compiled = sum(frame.self_ns for frame in frames if frame.file == BUILT_IN) / total
+    margin = _margin(compiled, max(samples, 1))
+    return CodeShares(python=1 - compiled, compiled=compiled, samples=samples, margin=margin, how="pyinstrument")
+
+
+def native_functions(samples: Sequence[Sample]) -> tuple[NativeFunction, ...]:
+    """Every function with its share of the samples, the busiest first."""
+    total = sum(count for _, count in samples)
+    own: Counter[tuple[str, str]] = Counter()
+    every: Counter[tuple[str, str]] = Counter()
+    kinds: dict[tuple[str, str], Kind | None] = {}
+    for stack, count in samples:
+        named = [(function, re.sub(r":\d+$", "", place)) for function, place in map(parts, stack)]
+        kinds.update(zip(named, map(kind_of, stack), strict=True))
+        own[named[-1]] += count
+        every.update(dict.fromkeys(named, count))
+    return tuple(
+        NativeFunction(
+            function=key[0],
+            place=key[1],
+            kind=kinds[key] or "system",
+            self_share=own[key] / total,
+            total_share=every[key] / total,
+        )
+        for key in sorted(every, key=lambda key: (-own[key], -every[key], key))
+    )
+
+
+def parts(frame: str) -> tuple[str, str]:
+    """Function and place of a frame; the place of a frame of Python ends with a line."""
+    found = _FRAME.fullmatch(frame)
+    return (found["function"], found["place"]) if found else (frame, "")
+
+
+def kind_of(frame: str) -> Kind | None:
+    """What a frame does; None where that depends on who called it."""
+    function, place = parts(frame)
+    base = place.replace("\\", "/").rpartition("/")[2]
+    if _PYTHON_PLACE.match(place) or _INTERPRETER.match(base) or _SUFFIX.sub("", place) in sys.stdlib_module_names:
+        return "python"
+    if _SYSTEM.match(base):
+        return None
+    if _NO_PLACE.match(place):
+        return "unknown"
+    if _library(place) != "numpy":
+        return "kernels"
+    if _ADDRESS.match(function):
+        return None
+    return "kernels" if _NUMPY_LOOP.match(function) else "dispatch"
+
+
+def _at_work(stack: Sequence[str]) -> tuple[Kind, str]:
+    """What goes on in the innermost frame, and in which compiled library."""
+    nameless = False
+    for frame in reversed(stack):
+        kind = kind_of(frame)
+        if kind in ("kernels", "dispatch"):
+            return kind, _library(parts(frame)[1])
+        if kind is not None:
+            return ("dispatch", "numpy") if nameless else (kind, "")
+        nameless = nameless or _library(parts(frame)[1]) == "numpy"
+    return "unknown", ""
+
+
+def _library(place: str) -> str:
+    """A library without its version and its hash; the package where it lies in one."""
+    text = place.replace("\\", "/").partition("/")[0]
+    if "openblas" in place:
+        return "OpenBLAS"
+    return re.sub(r"-[0-9a-f]{8,}$", "", _SUFFIX.sub("", text)) or text
+
+
+def _margin(share: float, samples: int) -> float:
+    """Half the width of a share's interval; one sample more or less is always possible."""
+    return max(1.96 * sqrt(share * (1 - share) / samples), 1 / samples)

@@ -1,0 +1,209 @@
+"""`onnxperf.memory`: what loading a model and calling it cost in memory, and where the bytes go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Unpack, cast
+
+from msgspec.structs import replace
+
+from onnxperf.analyze.growth import judge_growth
+from onnxperf.analyze.memory_answer import memory_answer
+from onnxperf.api import crews as crewing
+from onnxperf.api.bench import Against, combinations, groups, start_of, with_threads
+from onnxperf.api.memory_breakdown import Recorded, breakdown_of, record_arena
+from onnxperf.api.options import (
+    MemoryKeywords,
+    check_keywords,
+    input_options,
+    names_in,
+    race_options,
+    require,
+    session_options,
+)
+from onnxperf.api.sources import source_callables
+from onnxperf.errors import BadInput, SubjectError
+from onnxperf.measure import machine as machines
+from onnxperf.measure.memory_steps import Weighing, weigh_subject
+from onnxperf.measure.messages import Crew
+from onnxperf.measure.packing import pack_feeds
+from onnxperf.measure.race import Progress
+from onnxperf.model.inputs import Feeds
+from onnxperf.records import Memory, MemoryCase, MemorySubject, RaceOptions, SessionOptions
+from onnxperf.results.memory import MemoryResult
+
+DEFAULT_INTERVAL_S = 0.001
+
+
+def memory(
+    model: crewing.Sources | crewing.Functions,
+    *,
+    call: str | Sequence[str] = "run",
+    runtime: str | Sequence[str] = "ort",
+    feeds: Mapping[str, Any] | None = None,
+    against: Against = None,
+    repeat: int | None = None,
+    interval: float = DEFAULT_INTERVAL_S,
+    progress: Progress = lambda _done, _text: None,
+    **keywords: Unpack[MemoryKeywords],
+) -> MemoryResult:
+    """Weigh models or callables, each alone in a fresh process; Ctrl-C returns what was weighed until then.
+
+    `model` is what `onnxperf.bench` takes, or a function without arguments, or a dict of them by name. The peak of
+    loading, of the first call and of steady calls is the kernel's; the curve is sampled every `interval` seconds.
+    Growth is judged over `repeat` calls, or two seconds of them. Where `dims` has several values for a dimension,
+    there is a case for each, and one more in which one session meets all of them.
+    """
+    check_keywords(keywords, MemoryKeywords)
+    require(repeat is None or repeat >= 2, "repeat", repeat, "at least 2 calls")
+    require(interval > 0, "interval", interval, "more than 0 seconds")
+    how = _How(with_threads(session_options(keywords)), race_options(keywords), repeat, interval)
+    machine = machines.describe_machine()
+    functions = crewing.functions_in(model)
+    if functions:
+        plans = [_plan_of_functions(functions, how)]
+    else:
+        sources = cast("crewing.Sources", model)
+        plans = list(_plans(sources, against, (names_in(call), names_in(runtime), feeds), keywords, how))
+    cases: list[MemoryCase] = []
+    for number, plan in enumerate(plans):
+        cases.append(_weigh(plan, how, partial(_told, progress, number, plans)))
+        if cases[-1].interrupted:
+            break
+    _refuse_if_nothing_ran(cases)
+    after = machines.after_the_race(machine)
+    interval_ns = round(interval * 1e9)
+    return MemoryResult(Memory(machine=after, command="onnxperf.memory", interval_ns=interval_ns, cases=tuple(cases)))
+
+
+@dataclass(frozen=True)
+class _How:
+    """What all cases have in common."""
+
+    session: SessionOptions
+    options: RaceOptions
+    repeat: int | None
+    interval_s: float
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """A case that was not yet weighed."""
+
+    case: MemoryCase
+    crews: list[Crew]
+    entry: crewing.Entry | None = None
+    recorded: Callable[[], Recorded] | None = None
+    """Runs the model once more with onnxruntime's trace, which knows the arena."""
+
+
+def _plan_of_functions(functions: Mapping[str, Callable[[], Any]], how: _How) -> _Plan:
+    crews = crewing.function_crews(functions, Feeds({}, {}), how.session, how.options)
+    notes = ("the data of a callable came with it, before anything was weighed",)
+    return _Plan(MemoryCase(model=", ".join(functions), notes=(*notes, *_notes(how))), crews)
+
+
+def _plans(
+    model: crewing.Sources,
+    against: Against,
+    given: tuple[list[str], list[str], Mapping[str, Any] | None],
+    keywords: Mapping[str, Any],
+    how: _How,
+) -> Iterator[_Plan]:
+    """A case for every combination of sizes; where there are several, one more in which a session meets them all."""
+    calls, runtimes, feeds = given
+    styles = crewing.chosen_calls(runtimes, calls, how.session)
+    sizes = list(combinations(keywords.get("dims") or {}))
+    for own, sources, ranges in groups(model, against):
+        known = {**keywords, "ranges": {**ranges, **(keywords.get("ranges") or {})}}
+        by_size = [crewing.open_entries(own, input_options({**known, "dims": dims}), feeds) for dims in sizes]
+        for entries in zip(*by_size, strict=True):  # one model in all its sizes
+            plans = [[each] for each in entries] + ([list(entries)] if len(entries) > 1 else [])
+            yield from (_plan_of_model(some, styles, sources, how) for some in plans)
+
+
+def _plan_of_model(
+    entries: Sequence[crewing.Entry],
+    styles: Mapping[str, tuple[str, ...]],
+    sources: Mapping[str, Any],
+    how: _How,
+) -> _Plan:
+    """One model, fed with one size or with several in turn."""
+    entry = entries[0]
+    functions = source_callables(sources, list(entry.feeds.arrays), how.options.device)
+    together = [
+        *crewing.model_crews([entry], styles, how.session),
+        *crewing.function_crews(functions, entry.feeds, how.session, how.options),
+    ]
+    more = tuple(pack_feeds(each.feeds.arrays) for each in entries[1:])
+    crews = [replace(crew, subjects=(each,), more_feeds=more) for crew in together for each in crew.subjects]
+    crewing.check_names(crews, None)
+    dims = {name: tuple(dict.fromkeys(each.feeds.dims[name] for each in entries)) for name in entry.feeds.dims}
+    case = MemoryCase(
+        model=entry.model.label,
+        fingerprint=entry.model.fingerprint,
+        dims=dims,
+        shapes={name: array.shape for name, array in entry.feeds.arrays.items()},
+        notes=(*entry.feeds.notes, *_notes(how)),
+    )
+    recorded = partial(record_arena, entry, more, how.session, how.options.timeout) if "ort" in styles else None
+    return _Plan(case, crews, entry, recorded)
+
+
+def _notes(how: _How) -> list[str]:
+    threads = how.session.threads or 1
+    return [f"every subject alone in a fresh process with {threads} thread{'s' if threads > 1 else ''}"]
+
+
+def _told(progress: Progress, number: int, plans: Sequence[_Plan], done: float, text: str) -> None:
+    label = f"case {number + 1} of {len(plans)}: " if len(plans) > 1 else ""
+    progress((number + done) / len(plans), label + text)
+
+
+def _weigh(plan: _Plan, how: _How, progress: Progress) -> MemoryCase:
+    """Weigh all subjects of a case, one after the other."""
+    weighings: list[Weighing] = []
+    notes = list(plan.case.notes)
+    for number, crew in enumerate(plan.crews):
+        name = crew.subjects[0].name
+        tell = partial(_tell, progress, number / (len(plan.crews) + 1), name)
+        weighings.append(weigh_subject(crew, start_of(how.options), how.repeat, how.interval_s, tell))
+        if weighings[-1].interrupted:
+            break
+    interrupted = any(each.interrupted for each in weighings)
+    recorded = None
+    if plan.recorded is not None and not interrupted and any(_is_ort(each.subject) for each in weighings):
+        progress(len(plan.crews) / (len(plan.crews) + 1), "onnxruntime's own account of its arena")
+        try:
+            recorded = plan.recorded()
+        except (SubjectError, BadInput) as error:
+            notes.append(f"onnxruntime gave no account of its arena: {error}")
+    subjects = tuple(_with_causes(each, plan, recorded if _is_ort(each.subject) else None) for each in weighings)
+    status: Any = next((each.status for each in subjects if each.status not in ("ok", "skipped")), "ok")
+    case = replace(plan.case, status=status, interrupted=interrupted, notes=tuple(notes), subjects=subjects)
+    return replace(case, answer=memory_answer(case))
+
+
+def _tell(progress: Progress, done: float, name: str, text: str) -> None:
+    progress(done, f"{name}: {text}")
+
+
+def _is_ort(subject: MemorySubject) -> bool:
+    return subject.runtime == "ort" and subject.status == "ok"
+
+
+def _with_causes(weighing: Weighing, plan: _Plan, recorded: Recorded | None) -> MemorySubject:
+    arena = recorded.arena_bytes if recorded is not None else ()
+    if len(plan.crews[0].more_feeds) == 0:
+        arena = arena[1:]  # the second call of a session replaces what the first took by one planned block
+    breakdown = breakdown_of(plan.entry, weighing, recorded) if plan.entry is not None else None
+    return replace(weighing.subject, growth=judge_growth(weighing.points, arena), breakdown=breakdown)
+
+
+def _refuse_if_nothing_ran(cases: Sequence[MemoryCase]) -> None:
+    """When every subject refused to start, the request is at fault."""
+    subjects = [subject for case in cases for subject in case.subjects]
+    if subjects and all(each.status in ("failed", "skipped") and not each.steps for each in subjects):
+        raise BadInput(subjects[0].reason)

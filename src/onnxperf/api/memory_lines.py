@@ -1,0 +1,137 @@
+"""`onnxperf.memory_lines`: what each line of a function costs in memory."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+from msgspec.structs import replace
+
+from onnxperf.api.crews import pickled
+from onnxperf.api.options import amount, require
+from onnxperf.errors import BadOption, SubjectError
+from onnxperf.measure import machine as machines
+from onnxperf.measure.lines import NamedFunction
+from onnxperf.measure.messages import Crew, FunctionSubject, TracedLines
+from onnxperf.measure.process import ProcessWorker
+from onnxperf.measure.profiling import Progress
+from onnxperf.records.lines import LineMemory, MemoryLines
+from onnxperf.render.units import decimal_size
+from onnxperf.results.lines import LinesResult
+
+TIMEOUT_S = 600.0
+_NO_PEAKS = "this kernel cannot reset its high-water mark, so the peaks of single lines are unknown"
+_NO_TEXT = "the text of the function cannot be read; only the lines that ran are shown"
+
+
+def memory_lines(
+    source: str | Callable[[], Any],
+    *,
+    timeout: float = TIMEOUT_S,
+    memory_limit: int | str | None = None,
+    progress: Progress = lambda _done, _text: None,
+) -> LinesResult:
+    """Call a function once, and tell for each of its lines what memory stays and what it needed while it ran.
+
+    `source` is a function without arguments, or its name as FILE.py:function or module:function; a file is loaded in
+    a process of its own, and what it does at the top is done before the account begins. Peaks are the kernel's, so a
+    line that takes memory and gives it back is seen. Reading memory takes time: do not time the function meanwhile.
+    """
+    require(timeout > 0, "timeout", timeout, "more than 0 seconds")
+    limit = amount(memory_limit) if isinstance(memory_limit, str) else memory_limit
+    require(limit is None or limit > 0, "memory-limit", limit, "more than 0 bytes")
+    crew = Crew(subjects=(_subject(source),), threads=machines.usable_cores(), feeds={})
+    empty = MemoryLines(machine=machines.describe_machine(), command="onnxperf.memory_lines", function=_label(source))
+    progress(0.0, "calling the function")
+    worker = ProcessWorker(crew, timeout, limit)
+    try:
+        worker.wait_until_ready()
+        worker.load()
+        traced = worker.trace_lines(0)
+    except SubjectError as error:  # its process is gone, and with it what was known about its lines
+        answer = f"{_label(source)} could not be measured: {error.reason}."
+        return LinesResult(replace(empty, status=error.status, reason=error.reason, answer=answer))
+    finally:
+        worker.close()
+    return LinesResult(_record(empty, traced, source))
+
+
+def _subject(source: str | Callable[[], Any]) -> FunctionSubject:
+    if not isinstance(source, str):
+        return FunctionSubject(name=_label(source), function=pickled(_label(source), source))
+    place, _, name = source.rpartition(":")
+    if not place or not name.isidentifier():
+        raise BadOption(f"{source!r}: expected FILE.py:function or module:function")
+    if place.endswith(".py") and not Path(place).is_file():
+        raise BadOption(f"no such file: {place!r}")
+    where = str(Path(place).absolute()) if place.endswith(".py") else place
+    return FunctionSubject(name=name, function=cloudpickle.dumps(NamedFunction(where, name)))
+
+
+def _label(source: str | Callable[[], Any]) -> str:
+    if isinstance(source, str):
+        return source.rpartition(":")[2]
+    return getattr(source, "__qualname__", type(source).__name__)
+
+
+def _record(empty: MemoryLines, traced: TracedLines, source: str | Callable[[], Any]) -> MemoryLines:
+    first, texts = (traced.first_line, traced.texts) if traced.texts else _text_here(source)
+    lines = _every_line(traced, first, texts)
+    notes = [note for note, applies in ((_NO_PEAKS, not traced.exact), (_NO_TEXT, not texts)) if applies]
+    return replace(
+        empty,
+        function=traced.function,
+        file=traced.file,
+        status="failed" if traced.error else "ok",
+        reason=traced.error,
+        error_line=traced.error_line,
+        start_bytes=traced.start_bytes,
+        end_bytes=traced.end_bytes,
+        exact=traced.exact,
+        lines=lines,
+        notes=tuple(notes),
+        answer=_answer(lines, traced),
+    )
+
+
+def _text_here(source: str | Callable[[], Any]) -> tuple[int, list[str]]:
+    """First line and text of what was typed into a notebook, which only this process knows."""
+    try:
+        texts, first = inspect.getsourcelines(inspect.unwrap(source))  # type: ignore[arg-type]
+    except (OSError, TypeError, SyntaxError):
+        return 0, []
+    return first, [text.rstrip("\r\n") for text in texts]
+
+
+def _every_line(traced: TracedLines, first: int, texts: Sequence[str]) -> tuple[LineMemory, ...]:
+    """The lines that ran and those that did not; the first one tells what was resident before."""
+    known = {line.number: line for line in traced.lines}
+    written = dict(enumerate(texts, start=first))
+    if written:
+        known.setdefault(first, LineMemory(number=first, resident_bytes=traced.start_bytes))
+    return tuple(
+        replace(known.get(number, LineMemory(number=number)), text=written.get(number, ""))
+        for number in sorted(known.keys() | written.keys())
+    )
+
+
+def _answer(lines: Sequence[LineMemory], traced: TracedLines) -> str:
+    """The line that needs the most, in one sentence; or what went wrong."""
+    if traced.error:
+        place = f" at line {traced.error_line}" if traced.error_line else ""
+        return f"{traced.function} failed{place}: {traced.error}"
+    ran = [line for line in lines if line.occurrences]
+    if not ran:
+        return f"{traced.function} has no line that ran."
+    if not traced.exact:
+        most = max(ran, key=lambda line: line.increment_bytes or 0)
+        return f"Line {most.number} adds the most: {decimal_size(most.increment_bytes)} stay when it has run."
+    most = max(ran, key=lambda line: line.peak_bytes or 0)
+    kept = most.increment_bytes or 0
+    rest = f"{decimal_size(kept)} of it stay" if kept > 0 else "none of it stays"
+    return (
+        f"Line {most.number} needs the most: {decimal_size(most.peak_bytes)} above what was resident before it; {rest}."
+    )

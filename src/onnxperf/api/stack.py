@@ -1,0 +1,217 @@
+"""`onnxperf.stack`: where the time of many calls goes, in Python, in kernels and between both."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Unpack, cast
+
+from onnxperf.analyze import stack as analysis
+from onnxperf.api import crews as crewing
+from onnxperf.api.bench import with_threads
+from onnxperf.api.options import InputKeywords, check_keywords, input_options, require, session_options
+from onnxperf.errors import BadInput, BadOption, SubjectError
+from onnxperf.measure import allocations as tracking
+from onnxperf.measure import machine as machines
+from onnxperf.measure import native_stack
+from onnxperf.measure.lines import NamedFunction
+from onnxperf.measure.messages import Crew
+from onnxperf.measure.process import ProcessWorker
+from onnxperf.measure.profiling import Progress
+from onnxperf.model.inputs import Feeds
+from onnxperf.records import RaceOptions, SessionOptions
+from onnxperf.records.stack import Allocations, CodeShares, Stack, StackFrame
+from onnxperf.render.allocations import flame_page
+from onnxperf.render.stack import session_of, shares_text
+from onnxperf.results.stack import StackResult
+
+DEFAULT_S = 2.0
+LONGEST_S = 10.0
+"""py-spy looks on as long as the calls take, within these bounds."""
+MOST_TRACKED = 1000
+"""Calls that memray watches, unless a number is given: it writes down every allocation."""
+WARM_NS = 200_000_000
+_TURN_NS = 100_000_000
+"""Between two looks at whether py-spy is done."""
+
+
+def stack(  # noqa: PLR0913 - one keyword per option of the command
+    source: crewing.Source | Callable[[], Any],
+    feeds: Mapping[str, Any] | None = None,
+    *,
+    calls: int | None = None,
+    runtime: str = "numpy",
+    call: str = "run",
+    interval: float = 0.0005,
+    native: bool = False,
+    rate: int = 400,
+    allocations: bool = False,
+    timeout: float = 600.0,
+    progress: Progress = lambda _done, _text: None,
+    **keywords: Unpack[InputKeywords],
+) -> StackResult:
+    """Call a model or a callable many times, and show where the time goes.
+
+    `source` is a callable without arguments, its name as FILE.py:function, or a model. The calls run in a process of
+    their own: `calls` of them, or as many as take about 2 s, while pyinstrument takes a sample every `interval`
+    seconds. Where py-spy can look into that process, it then tells Python from kernels at `rate` samples per second;
+    `native` keeps its samples. With `allocations`, memray watches at last what memory the calls take.
+    """
+    check_keywords(keywords, InputKeywords)
+    require(calls is None or calls >= 1, "calls", calls, "at least 1")
+    require(interval > 0, "interval", interval, "more than 0 seconds")
+    require(1 <= rate <= 10_000, "rate", rate, "1 to 10000 samples per second")
+    name, crew, notes = _crew(source, feeds, runtime, call, with_threads(session_options(keywords)), keywords)
+    if native:
+        native_stack.find_py_spy()
+    if allocations:
+        tracking.require_memray()
+    worker = ProcessWorker(crew, timeout)
+    try:
+        progress(0.0, f"loading {name}")
+        worker.wait_until_ready()
+        conditions = worker.load().conditions | worker.prepare(0).conditions
+        call_ns = worker.warm_up(0, WARM_NS)
+        count = calls or max(1, int(DEFAULT_S * 1e9 / max(call_ns, 1.0)))
+        title = f"{name} · {crew.runtime} · {count:,} calls"
+        progress(0.1, f"{count:,} calls, watched by pyinstrument")
+        data = _described(worker.sample_stack(0, count, interval), title)
+        progress(0.45, "more calls, watched by py-spy")
+        watched_s = min(max(count * call_ns / 1e9, DEFAULT_S), LONGEST_S)
+        samples, problem = _watched(worker, native, watched_s, rate)
+        tracked, page = None, None
+        if allocations:
+            progress(0.8, "more calls, watched by memray")
+            tracked, page = _tracked(worker, calls or min(count, MOST_TRACKED), name)
+    finally:
+        worker.close()
+    frames = tree(data)
+    shares = analysis.native_shares(samples) or analysis.python_shares(frames, data["sample_count"])
+    record = Stack(
+        machine=machines.describe_machine(),
+        command="onnxperf.stack",
+        name=name,
+        runtime=crew.runtime,
+        calls=count,
+        call_ns=call_ns,
+        duration_ns=round(data["duration"] * 1e9),
+        cpu_ns=round(data["cpu_time"] * 1e9),
+        samples=data["sample_count"],
+        interval_ns=round(interval * 1e9),
+        shares=shares,
+        frames=frames,
+        native=analysis.native_functions(samples) if native else (),
+        allocations=tracked,
+        conditions=conditions,
+        notes=(*notes, *([problem] if problem else [])),
+        answer=_answer(shares),
+    )
+    return StackResult(record, data, samples if native else (), page)
+
+
+def _crew(
+    source: Any,
+    feeds: Mapping[str, Any] | None,
+    runtime: str,
+    call: str,
+    session: SessionOptions,
+    keywords: Mapping[str, Any],
+) -> tuple[str, Crew, tuple[str, ...]]:
+    """The one who is called, under its name."""
+    if isinstance(source, str) and source.rpartition(":")[0].endswith(".py"):
+        source = _ByName(source)
+    if callable(source):
+        if feeds:
+            raise BadOption(f"--input {next(iter(feeds))}: a function is called without arguments")
+        name = getattr(source, "__name__", type(source).__name__)
+        return name, crewing.function_crews({name: source}, Feeds({}, {}), session, RaceOptions())[0], ()
+    chosen = crewing.chosen_calls([runtime], [call], session)
+    entry = crewing.open_entries(cast("crewing.Source", source), input_options(keywords), feeds)[0]
+    return entry.model.label, crewing.model_crews([entry], chosen, session)[0], entry.feeds.notes
+
+
+class _ByName:
+    """A function of a file, which on its way to the worker becomes the function itself: only there it is loaded."""
+
+    def __init__(self, text: str) -> None:
+        place, _, self.__name__ = text.rpartition(":")
+        if not Path(place).is_file():
+            raise BadOption(f"no such file: {place!r}")
+        if not self.__name__.isidentifier():
+            raise BadOption(f"{text!r}: expected FILE.py:function")
+        self._place = str(Path(place).absolute())
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[NamedFunction]]:
+        return NamedFunction.load, (NamedFunction(self._place, self.__name__),)
+
+    def __call__(self) -> Any:
+        """Call it here."""
+        return NamedFunction(self._place, self.__name__).load()()
+
+
+def _described(session: bytes, description: str) -> dict[str, Any]:
+    """pyinstrument's session; its page puts names into a script, which none of them may end."""
+    data: dict[str, Any] = json.loads(session.replace(b"</", b"< /").replace(b"<!--", b"< !--"))
+    return {**data, "target_description": description.replace("</", "< /").replace("<!--", "< !--")}
+
+
+def _watched(worker: ProcessWorker, native: bool, watched_s: float, rate: int) -> tuple[list[analysis.Sample], str]:
+    """What py-spy saw, or why it saw nothing."""
+    with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
+        raw = Path(folder) / "samples.raw"
+        try:
+            worker.call_for(0, 0)  # lets py-spy in
+            native_stack.record(worker.pid, lambda: worker.call_for(0, _TURN_NS), raw, watched_s, rate)
+        except (BadInput, SubjectError) as error:
+            if native:
+                raise
+            return [], f"compiled frames were not seen: {error}"
+        text = raw.read_text(encoding="utf-8", errors="replace")
+    samples = analysis.inside_calls(analysis.read_collapsed(text))
+    return samples, "" if samples else "compiled frames were not seen: py-spy took no sample of the calls"
+
+
+def _tracked(worker: ProcessWorker, calls: int, name: str) -> tuple[Allocations, str]:
+    """What memray saw, and its page."""
+    with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
+        path = worker.track_allocations(0, calls, Path(folder) / "allocations.bin")
+        return tracking.read(path, calls, _short), flame_page(path, f"{name}, {calls:,} calls", tracking.Inside)
+
+
+def tree(data: dict[str, Any]) -> tuple[StackFrame, ...]:
+    """The frames of a session, every one behind its caller."""
+    root = session_of(data).root_frame()
+    waiting: list[tuple[Any, int | None]] = [(root, None)] if root is not None else []
+    frames: list[StackFrame] = []
+    while waiting:
+        frame, parent = waiting.pop()
+        frames.append(
+            StackFrame(
+                function=frame.function,
+                file=_short(frame.file_path_short or ""),
+                line=frame.line_no or 0,
+                self_ns=max(round(frame.total_self_time * 1e9), 0),
+                total_ns=round(frame.time * 1e9),
+                parent=parent,
+            )
+        )
+        place = len(frames) - 1
+        waiting += [(child, place) for child in reversed(frame.children) if not child.is_synthetic]
+    return tuple(frames)
+
+
+def _short(path: str) -> str:
+    """A path below the folder of modules, or one that names no folder of this machine above the last."""
+    if not path or path.startswith("<"):
+        return path
+    parts = Path(path).parts
+    if "site-packages" in parts:
+        return os.path.join(*parts[parts.index("site-packages") + 1 :])  # noqa: PTH118
+    return os.path.join(*parts[-2:]) if Path(path).is_absolute() or ".." in parts else path  # noqa: PTH118
+
+
+def _answer(shares: CodeShares | None) -> str:
+    return shares_text(shares) if shares else "No samples: the calls were too short; make more of them (--calls)."

@@ -1,0 +1,113 @@
+"""What memory calls take, and where: memray watches in the worker, and its file is read by the parent."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections import Counter
+from collections.abc import Callable, Iterable
+from itertools import repeat
+from pathlib import Path
+from typing import Any
+
+from onnxperf.errors import MissingExtra, SubjectError
+from onnxperf.records.stack import Allocations, Allocator
+
+Place = tuple[str, str, int]
+"""Function, file and line."""
+OUTSIDE: Place = ("(outside of Python)", "", 0)
+"""Threads of a library, and calls of compiled functions by the worker itself."""
+
+_HERE = Path(__file__)
+
+
+def require_memray() -> None:
+    """Refuse before anything is measured."""
+    if importlib.util.find_spec("memray") is None:
+        raise MissingExtra("memray", "stack")
+
+
+def track(work: Callable[[], object], calls: int, path: Path) -> None:
+    """Call `work` so often while memray writes down what memory is taken and given back."""
+    require_memray()
+    import memray
+
+    def call_again() -> None:
+        for _ in repeat(None, calls):
+            work()
+
+    try:
+        tracker = memray.Tracker(path)
+    except (OSError, RuntimeError) as error:
+        raise SubjectError("failed", f"memray cannot watch here: {error}") from error
+    with tracker:
+        call_again()
+
+
+def read(path: Path, calls: int, shorten: Callable[[str], str]) -> Allocations:
+    """What memray wrote, summed by the line of Python at work."""
+    import memray
+
+    giving_back = {memray.AllocatorType[name] for name in ("PYMALLOC_FREE", "FREE", "MUNMAP")}
+    totals: Counter[Place] = Counter()
+    counts: Counter[Place] = Counter()
+    peaks: Counter[Place] = Counter()
+    try:
+        with memray.FileReader(path) as reader:
+            for record in reader.get_allocation_records():
+                if record.allocator not in giving_back:
+                    place = _innermost(record)
+                    totals[place] += record.size
+                    counts[place] += record.n_allocations
+            for record in reader.get_high_watermark_allocation_records(merge_threads=True):
+                peaks[_innermost(record)] += record.size
+            peak_bytes = reader.metadata.peak_memory
+    except (OSError, RuntimeError) as error:
+        raise SubjectError("failed", f"memray's file cannot be read: {error}") from error
+    order = sorted(counts, key=lambda place: (-totals[place], -counts[place], place))
+    allocators = tuple(
+        Allocator(
+            function=place[0],
+            file=shorten(place[1]),
+            line=place[2],
+            total_bytes=totals[place],
+            count=counts[place],
+            peak_bytes=peaks[place],
+        )
+        for place in order
+    )
+    return Allocations(
+        calls=calls,
+        peak_bytes=peak_bytes,
+        total_bytes=totals.total(),
+        count=counts.total(),
+        allocators=allocators,
+    )
+
+
+class Inside:
+    """A record of memray without the frames of the worker around the calls."""
+
+    def __init__(self, record: Any) -> None:
+        self._record = record
+
+    def __getattr__(self, name: str) -> Any:
+        """Everything else is memray's."""
+        return getattr(self._record, name)
+
+    def stack_trace(self) -> list[Place]:
+        """Frames from the innermost to the outermost."""
+        return inside_calls(self._record.stack_trace())
+
+
+def inside_calls(stack: Iterable[Place]) -> list[Place]:
+    """Frames, from the innermost on, until the one that makes the calls."""
+    found: list[Place] = []
+    for place in stack:
+        if Path(place[1]) == _HERE:
+            return found if place[0] == "call_again" else []
+        found.append(place)
+    return found  # a thread of its own
+
+
+def _innermost(record: Any) -> Place:
+    return next(iter(inside_calls(record.stack_trace())), OUTSIDE)

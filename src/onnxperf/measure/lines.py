@@ -1,0 +1,210 @@
+"""The child's side of `memory --lines`: memory is read between any two lines of a function."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import sys
+import traceback
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from types import CodeType, FrameType, ModuleType
+from typing import Any
+
+from onnxperf.errors import BadInput
+from onnxperf.measure import memory
+from onnxperf.measure.messages import TracedLines
+from onnxperf.records.lines import LineMemory
+
+
+@dataclass(frozen=True)
+class NamedFunction:
+    """A function of a file or module, which only the worker loads: its data would be in memory twice."""
+
+    place: str
+    """Path of a .py file, or name of a module."""
+    name: str
+
+    def load(self) -> Callable[..., object]:
+        """The function; what its file does at the top has then been done."""
+        try:
+            module = _load_file(Path(self.place)) if self.place.endswith(".py") else importlib.import_module(self.place)
+        except (Exception, SystemExit) as error:
+            raise BadInput(f"{self.place!r} cannot be loaded: {_one_line(error)}") from error
+        function = getattr(module, self.name, None)
+        if not callable(function):
+            public = (name for name, value in vars(module).items() if inspect.isfunction(value) and name[0] != "_")
+            raise BadInput(f"{self.place!r} has no function {self.name!r}; choose from: {', '.join(sorted(public))}")
+        return function  # type: ignore[no-any-return]
+
+
+def trace_lines(source: NamedFunction | Callable[..., object]) -> TracedLines:
+    """Call a function that takes no arguments, and read memory between its lines; an error ends the account."""
+    function = source.load() if isinstance(source, NamedFunction) else source
+    written = _written(function)
+    file, first, texts = _source(written)
+    tracer = _Tracer(written.__code__)
+    memory.trim()
+    start_bytes = memory.read_resident().total_bytes
+    error, error_line = _run(function, tracer)
+    memory.trim()
+    return TracedLines(
+        function=written.__qualname__,
+        file=file,
+        first_line=first,
+        texts=texts,
+        lines=tracer.lines(),
+        start_bytes=start_bytes,
+        end_bytes=memory.read_resident().total_bytes,
+        exact=tracer.exact,
+        error=error,
+        error_line=error_line,
+    )
+
+
+@dataclass
+class _Line:
+    """What is known about a line after some occurrences."""
+
+    occurrences: int = 0
+    resident_bytes: int = 0
+    increment_bytes: int = 0
+    peak_bytes: int = 0
+
+
+@dataclass
+class _Running:
+    """A line that has begun and not ended."""
+
+    number: int
+    start_bytes: int
+    highest_bytes: int
+
+
+@dataclass
+class _Tracer:
+    """Follows one code object; all that its lines call, comprehensions and other functions, is part of these lines."""
+
+    code: CodeType
+    exact: bool = True
+    _lines: dict[int, _Line] = field(default_factory=dict)
+    _running: list[_Running | None] = field(default_factory=list)
+    """One for every active call of the function, which may call itself, the innermost last."""
+
+    def __call__(self, frame: FrameType, _event: str, _arg: object) -> Callable[..., Any] | None:
+        """A function is called: ours is followed."""
+        if frame.f_code is not self.code:
+            return None
+        self._running.append(None)
+        return self._follow
+
+    def lines(self) -> list[LineMemory]:
+        """All lines that ran."""
+        return [
+            LineMemory(
+                number=number,
+                occurrences=line.occurrences,
+                resident_bytes=line.resident_bytes,
+                increment_bytes=line.increment_bytes,
+                peak_bytes=line.peak_bytes if self.exact else None,
+            )
+            for number, line in sorted(self._lines.items())
+        ]
+
+    def _follow(self, frame: FrameType, event: str, _arg: object) -> Callable[..., Any]:
+        if event == "line":
+            now_bytes = self._end_line()
+            self._running[-1] = _Running(frame.f_lineno, now_bytes, now_bytes)
+            self.exact &= memory.reset_peak()
+        elif event == "return":
+            self._end_line()
+            self._running.pop()
+        return self._follow
+
+    def _end_line(self) -> int:
+        """Account for the innermost line; what its end resets must not be lost to the lines around it."""
+        highest = (memory.peak_bytes() or 0) if self.exact else 0
+        now_bytes = memory.read_resident().total_bytes
+        for running in self._running:
+            if running is not None:
+                running.highest_bytes = max(running.highest_bytes, highest)
+        ended = self._running[-1]
+        if ended is not None:
+            line = self._lines.setdefault(ended.number, _Line())
+            line.occurrences += 1
+            line.resident_bytes = now_bytes
+            line.increment_bytes += now_bytes - ended.start_bytes
+            line.peak_bytes = max(line.peak_bytes, ended.highest_bytes - ended.start_bytes)
+        return now_bytes
+
+
+def _run(function: Callable[..., object], tracer: _Tracer) -> tuple[str, int | None]:
+    """Call it under the tracer; returns what went wrong, and in which of its lines."""
+    before = sys.gettrace()
+    try:
+        sys.settrace(tracer)
+        result = function()
+        if inspect.isgenerator(result):  # has done nothing yet
+            deque(result, maxlen=0)
+    except (Exception, SystemExit) as error:
+        sys.settrace(before)
+        ours = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code is tracer.code]
+        return _one_line(error), (ours[-1] if ours else None)
+    finally:
+        sys.settrace(before)
+    return "", None
+
+
+def _written(function: Any) -> Any:
+    """The function whose lines are meant, below decorators, methods and partial arguments."""
+    written = inspect.unwrap(function)
+    while isinstance(written, partial):
+        written = inspect.unwrap(written.func)
+    written = getattr(written, "__func__", written)
+    if not inspect.isfunction(written):
+        raise BadInput(f"{_name(function)} is no function written in Python; it has no lines")
+    if inspect.iscoroutinefunction(written):
+        raise BadInput(f"{_name(function)} is a coroutine; give a function that runs it")
+    needed = [
+        each.name
+        for each in inspect.signature(function).parameters.values()
+        if each.default is each.empty and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
+    ]
+    if needed:
+        raise BadInput(f"{_name(function)} takes {', '.join(needed)}; give a function that needs no arguments")
+    return written
+
+
+def _name(function: Any) -> str:
+    return repr(getattr(function, "__name__", type(function).__name__))
+
+
+def _source(function: Any) -> tuple[str, int, list[str]]:
+    """File, first line and text of a function; no text where it was typed into a prompt of another process."""
+    file = function.__code__.co_filename
+    try:
+        texts, first = inspect.getsourcelines(function)
+    except (OSError, TypeError, SyntaxError):
+        return file, function.__code__.co_firstlineno, []
+    return file, first, [text.rstrip("\r\n") for text in texts]
+
+
+def _load_file(path: Path) -> ModuleType:
+    # A file may bear the name of a module that is in use, such as statistics.py.
+    name = path.stem if path.stem not in sys.modules else f"{path.stem} (traced)"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise BadInput("it is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.absolute().parent))
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(" ".join(traceback.format_exception_only(error)).split())

@@ -1,0 +1,93 @@
+"""Memory of a process as the kernel tells it: what is resident, its highest mark since a reset, and how to trim it."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from onnxperf.records import Resident
+
+_FORGET_PEAK = "5"
+"""What /proc/self/clear_refs takes for: let the high-water mark begin at what is resident now."""
+
+
+def read_resident(pid: int | None = None) -> Resident:
+    """What is resident of a process, this one unless named; (0, 0) when it has ended."""
+    fields = _status(pid)
+    if "RssAnon" in fields:
+        return Resident(
+            anonymous_bytes=fields["RssAnon"], file_bytes=fields.get("RssFile", 0) + fields.get("RssShmem", 0)
+        )
+    return Resident(anonymous_bytes=_resident_of_psutil(pid), file_bytes=0)
+
+
+def resident_bytes(pid: int) -> int:
+    """What is resident of another process in all; cheap enough to ask a thousand times a second."""
+    try:
+        with open(f"/proc/{pid}/statm", "rb") as file:  # noqa: PTH123 - a Path would take longer than the read
+            return int(file.read().split()[1]) * _page_bytes()
+    except (OSError, IndexError, ValueError):
+        return _resident_of_psutil(pid)
+
+
+def reset_peak() -> bool:
+    """Let the high-water mark of this process begin anew; False where the kernel cannot."""
+    try:
+        Path("/proc/self/clear_refs").write_text(_FORGET_PEAK, encoding="ascii")
+    except OSError:
+        return False
+    return "VmHWM" in _status(None)
+
+
+def peak_bytes(pid: int | None = None) -> int | None:
+    """The most that was resident since the last reset; None where the kernel does not tell."""
+    return _status(pid).get("VmHWM")
+
+
+def trim() -> None:
+    """Collect garbage and give free memory back, so that what was used before does not hide what comes now."""
+    gc.collect()
+    if (give_back := _malloc_trim()) is not None:
+        give_back(0)
+
+
+@cache
+def _malloc_trim() -> Any:
+    """The function of glibc; other C libraries give back by themselves."""
+    if sys.platform != "linux":
+        return None
+    with contextlib.suppress(OSError, AttributeError):
+        return ctypes.CDLL(None).malloc_trim
+    return None
+
+
+@cache
+def _page_bytes() -> int:
+    import resource
+
+    return resource.getpagesize()
+
+
+def _status(pid: int | None) -> dict[str, int]:
+    """The sizes in the kernel's description of a process."""
+    name = "self" if pid is None else str(pid)
+    try:
+        text = Path(f"/proc/{name}/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return {}
+    lines = (line.split() for line in text.splitlines() if line.endswith(" kB"))
+    return {line[0].removesuffix(":"): int(line[1]) * 1024 for line in lines}
+
+
+def _resident_of_psutil(pid: int | None) -> int:
+    try:
+        return int(psutil.Process(pid).memory_info().rss)
+    except psutil.Error:
+        return 0

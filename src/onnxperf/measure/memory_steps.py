@@ -1,0 +1,191 @@
+"""The steps of one subject alone in its process, weighed one after the other and sampled from outside."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from msgspec import Struct
+
+from onnxperf.errors import BadInput, SubjectError, WorkerLost
+from onnxperf.measure.memory import resident_bytes
+from onnxperf.measure.messages import Crew, Grown, Mark, ModelSubject, Weighed
+from onnxperf.measure.timing import Clock, monotonic_ns
+from onnxperf.records import MemoryStep, MemorySubject, Scalar, StepName
+
+STEADY_CALLS = 5
+_POINTS = range(6, 26)
+"""Points of the growth: enough for a line, few enough to be quick."""
+_GROWTH_NS = 2_000_000_000
+"""Time of the calls over which growth is judged, unless their number is given."""
+_MOST_CALLS = 5000
+
+
+class Scale(Protocol):
+    """What is needed of a worker; tests bring a fake."""
+
+    def wait_until_ready(self) -> None:
+        """Return when the process has imported what it needs."""
+
+    def hold(self) -> None:
+        """Take over the inputs, and load nothing yet."""
+
+    def weigh(self, step: StepName, times: int = 1) -> Weighed:
+        """Take a step; returns what memory it needed."""
+
+    def grow(self, calls: int) -> Grown:
+        """Call often; returns what memory is left in use."""
+
+    def watch(self, look: Callable[[int], None], interval_s: float) -> None:
+        """Call `look` with the number of the process again and again while it is at work."""
+
+    def close(self) -> None:
+        """End the process."""
+
+
+class Weighing(Struct, frozen=True, kw_only=True):
+    """What one subject needed, as far as it came."""
+
+    subject: MemorySubject
+    points: tuple[tuple[int, int], ...] = ()
+    """Calls made so far, and the anonymous memory then."""
+    output_bytes: int | None = None
+    interrupted: bool = False
+
+
+class Curve:
+    """Samples of resident memory; of a run of equal ones, the first and the last are kept."""
+
+    def __init__(self, clock: Clock = monotonic_ns, read: Callable[[int], int] = resident_bytes) -> None:
+        self._clock = clock
+        self._read = read
+        self.started_s, self.start_ns = time.time(), clock()
+        self.times_ns: list[int] = []
+        self.sizes: list[int] = []
+
+    def look(self, pid: int) -> None:
+        """Take a sample."""
+        size = self._read(pid)
+        if self.sizes[-2:] == [size, size]:
+            self.times_ns.pop()
+            self.sizes.pop()
+        self.times_ns.append(self._clock() - self.start_ns)
+        self.sizes.append(size)
+
+    def highest(self, mark: Mark) -> int:
+        """The highest sample while a step was taken, its ends included."""
+        begin = mark.start_ns - self.start_ns
+        end = begin + mark.duration_ns
+        within = (size for at, size in zip(self.times_ns, self.sizes, strict=True) if begin <= at <= end)
+        return max(*within, mark.before.total_bytes, mark.after.total_bytes)
+
+
+@dataclass
+class _Log:
+    """What is known so far."""
+
+    curve: Curve
+    steps: list[MemoryStep] = field(default_factory=list)
+    step_ns: list[int] = field(default_factory=list)
+    points: list[tuple[int, int]] = field(default_factory=list)
+    conditions: dict[str, Scalar] = field(default_factory=dict)
+    output_bytes: int | None = None
+    interrupted: bool = False
+    error: SubjectError | BadInput | None = None
+
+    def add(self, name: StepName, weighed: Weighed) -> None:
+        """Keep the marks of a step."""
+        self.conditions.update(weighed.conditions)
+        for mark in weighed.marks:
+            exact = mark.peak_bytes is not None
+            self.step_ns.append(mark.start_ns - self.curve.start_ns)
+            self.steps.append(
+                MemoryStep(
+                    name=name,
+                    before=mark.before,
+                    peak_bytes=mark.peak_bytes if mark.peak_bytes is not None else self.curve.highest(mark),
+                    after=mark.after,
+                    exact=exact,
+                    duration_ns=mark.duration_ns,
+                )
+            )
+
+    def weighing(self, crew: Crew) -> Weighing:
+        """Everything, as far as it came."""
+        subject, error = crew.subjects[0], self.error
+        lost = error if isinstance(error, WorkerLost) else None
+        record = MemorySubject(
+            name=subject.name,
+            model=crew.model_label,
+            runtime=crew.runtime,
+            call=subject.call if isinstance(subject, ModelSubject) else None,
+            status="ok" if error is None else error.status if isinstance(error, SubjectError) else "failed",
+            reason=str(error or ""),
+            signal=lost.signal if lost else None,
+            stderr=lost.stderr if lost else "",
+            steps=tuple(self.steps),
+            started_s=self.curve.started_s,
+            sample_ns=tuple(self.curve.times_ns),
+            sample_bytes=tuple(self.curve.sizes),
+            step_ns=tuple(self.step_ns),
+            conditions=self.conditions,
+        )
+        return Weighing(
+            subject=record, points=tuple(self.points), output_bytes=self.output_bytes, interrupted=self.interrupted
+        )
+
+
+def weigh_subject(
+    crew: Crew, launch: Callable[[Crew], Scale], repeat: int | None, interval_s: float, tell: Callable[[str], None]
+) -> Weighing:
+    """Load, call, and call again and again; whatever ends it, what was weighed is returned."""
+    log = _Log(Curve())
+    with closing(launch(crew)) as worker:
+        try:
+            tell("starting")
+            worker.wait_until_ready()
+            worker.hold()
+            worker.watch(log.curve.look, interval_s)
+            _take_steps(worker, log, 1 + len(crew.more_feeds), tell)
+            _call_often(worker, log, repeat, tell)
+        except KeyboardInterrupt:
+            log.interrupted = True
+        except (SubjectError, BadInput) as error:
+            log.error = error
+    return log.weighing(crew)
+
+
+def _take_steps(worker: Scale, log: _Log, sizes: int, tell: Callable[[str], None]) -> None:
+    tell("loading")
+    log.add("load", worker.weigh("load"))
+    tell("first call")
+    first = worker.weigh("first call")
+    log.add("first call", first)
+    log.output_bytes = first.output_bytes
+    tell("steady calls")
+    steady = worker.weigh("steady call", max(STEADY_CALLS, 2 * sizes))
+    log.add("steady call", steady)
+    if sizes > 1:  # with one size, a session settles within these calls, and that is no growth
+        log.points += [(calls, mark.before.anonymous_bytes) for calls, mark in enumerate(steady.marks, start=1)]
+
+
+def _call_often(worker: Scale, log: _Log, repeat: int | None, tell: Callable[[str], None]) -> None:
+    """Points of resident memory over many calls."""
+    done = sum(step.name != "load" for step in log.steps)
+    calls_per_point, points = _shares(repeat, statistics.median(step.duration_ns for step in log.steps[-STEADY_CALLS:]))
+    for number in range(points):
+        tell(f"growth over {calls_per_point * points} calls, {100 * number // points} %")
+        grown = worker.grow(calls_per_point)
+        done += calls_per_point
+        log.points.append((done, grown.resident.anonymous_bytes))
+
+
+def _shares(repeat: int | None, call_ns: float) -> tuple[int, int]:
+    """Calls per point, and points: as many calls as were asked for, or as take about two seconds."""
+    calls = repeat or min(max(int(_GROWTH_NS / max(call_ns, 1.0)), _POINTS[0]), _MOST_CALLS)
+    points = min(calls, _POINTS[-1])
+    return calls // points, points

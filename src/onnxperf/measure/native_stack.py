@@ -1,0 +1,55 @@
+"""Samples of Python and compiled frames, taken by py-spy from outside while a worker makes calls."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from onnxperf.errors import MissingExtra, SubjectError
+
+_GRACE_S = 60.0
+"""Beyond the time of sampling: py-spy first reads the symbols of all libraries."""
+
+
+def find_py_spy() -> str:
+    """The program, beside this interpreter or on the path."""
+    beside = shutil.which("py-spy", path=str(Path(sys.executable).parent))
+    found = beside or shutil.which("py-spy")
+    if found is None:
+        raise MissingExtra("py-spy", "stack")
+    return found
+
+
+def record(pid: int, keep_busy: Callable[[], object], output: Path, duration_s: float, rate: int) -> None:
+    """Sample a process until py-spy is done, and keep it busy meanwhile."""
+    command = [find_py_spy(), "record", "--native", "--idle", "--format", "raw", "--output", str(output)]
+    command += ["--duration", str(max(1, round(duration_s))), "--rate", str(rate), "--pid", str(pid)]
+    log = output.with_suffix(".log")
+    with log.open("wb") as said:
+        spy = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+        try:
+            end = time.monotonic() + duration_s + _GRACE_S
+            while spy.poll() is None:
+                if time.monotonic() > end:
+                    raise SubjectError("timeout", f"py-spy did not end within {duration_s + _GRACE_S:g} s")
+                keep_busy()
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                spy.kill()
+            spy.wait()
+    if spy.returncode < 0:
+        raise SubjectError("failed", f"py-spy was killed by {signal.Signals(-spy.returncode).name}")
+    if spy.returncode or not output.exists():
+        raise SubjectError("failed", f"py-spy: {_complaint(log.read_text(encoding='utf-8', errors='replace'))}")
+
+
+def _complaint(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip()[:1].isdigit()]
+    told = [line for line in lines if "error" in line.lower() or "denied" in line.lower() or "reason" in line.lower()]
+    return " ".join((told or lines or ["it ended without a word"])[:2])

@@ -1,0 +1,63 @@
+"""Samples of the Python stack while a subject is called again and again, taken by pyinstrument in the worker."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import sys
+from collections.abc import Callable
+from itertools import repeat
+
+from onnxperf.errors import MissingExtra
+
+_PR_SET_PTRACER = 0x59616D61
+_ANYONE = ctypes.c_ulong(-1)
+_CLOCK_NS = 1_000_000
+"""Time between two looks at the clock, at least."""
+
+
+def sample(work: Callable[[], object], calls: int, interval_s: float) -> bytes:
+    """Call `work` so often under pyinstrument; returns its session as JSON."""
+    try:
+        from pyinstrument import Profiler
+    except ImportError as error:
+        raise MissingExtra("pyinstrument", "stack") from error
+
+    profiler = Profiler(interval=interval_s, async_mode="disabled")
+
+    def call_again() -> None:
+        profiler.start()
+        try:
+            for _ in repeat(None, calls):
+                work()
+        finally:
+            profiler.stop()
+
+    call_again()
+    session = profiler.last_session
+    assert session is not None  # noqa: S101 - it was just stopped
+    return json.dumps(session.to_json()).encode()
+
+
+def call_for(work: Callable[[], object], duration_ns: int, clock: Callable[[], int]) -> int:
+    """Let others look at this process, and call `work` for a while; returns the number of calls."""
+    allow_observers()
+
+    def call_again() -> int:
+        calls, batch, now = 0, 1, clock()
+        end = now + duration_ns
+        while now < end:
+            for _ in repeat(None, batch):
+                work()
+            calls, start, now = calls + batch, now, clock()
+            if now - start < _CLOCK_NS:  # the clock must not be seen among the calls
+                batch *= 2
+        return calls
+
+    return call_again()
+
+
+def allow_observers() -> None:
+    """Where the kernel lets only parents look into a process, py-spy, a sibling, needs to be let in."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PTRACER, _ANYONE, 0, 0, 0)

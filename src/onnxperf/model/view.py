@@ -1,0 +1,269 @@
+"""Reads a model into the record that listings and drawings are made from."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import onnx
+
+from onnxperf.model.cost import Shape, multiplications, without_weights
+from onnxperf.model.graph import all_nodes
+from onnxperf.model.load import Model
+from onnxperf.model.outline import with_names
+from onnxperf.model.view_values import attribute_text, bodies, is_graph, view_sparse, view_tensor, view_value
+from onnxperf.records.view import (
+    Dims,
+    GraphView,
+    ViewFunction,
+    ViewGraph,
+    ViewNode,
+    ViewTensor,
+    ViewTotals,
+    ViewValue,
+)
+
+ONNX_DOMAIN = "ai.onnx"
+"""ONNX's own domain, which most files write as nothing."""
+_MULTIPLY = frozenset({"Conv", "ConvTranspose", "MatMul", "Gemm"})
+"""Operators whose multiply-adds are counted."""
+_NEUTRAL = {"pads": 0, "strides": 1, "dilations": 1}
+"""Lists that do nothing while all their numbers are these: what an operator does when they are left out."""
+_NO_TYPES: Mapping[str, Dims] = MappingProxyType({})
+
+
+def view_of(model: Model, values: bool = False, shapes: Mapping[str, Shape] | None = None) -> GraphView:
+    """A model to be shown; `values` adds those of all tensors, `shapes` are those of inputs that are to be settled."""
+    proto = model.proto
+    bare, notes = _inferred(proto, shapes or {})
+    free = tuple(dict.fromkeys(_symbols(bare.graph.input)))
+    named, _ = with_names(bare)
+    reader = _Reader(
+        folder=model.path.parent,
+        values=values,
+        labels=iter([node.name for node in all_nodes(named)]),
+        functions={_function_id(each): f"f{number}" for number, each in enumerate(proto.functions)},
+        opsets={_domain(each.domain): each.version for each in proto.opset_import},
+        free=frozenset(free),
+    )
+    graph = reader.graph(bare.graph, proto.graph)
+    functions = tuple(reader.function(each) for each in bare.functions)
+    return GraphView(
+        model=model.label,
+        fingerprint=model.fingerprint,
+        producer=f"{proto.producer_name} {proto.producer_version}".strip(),
+        ir_version=proto.ir_version,
+        opsets=_opsets(proto.opset_import),
+        metadata={each.key: each.value for each in proto.metadata_props},
+        doc=proto.doc_string or proto.graph.doc_string,
+        graph=graph,
+        functions=functions,
+        totals=_totals([graph, *(each.graph for each in functions)]),
+        free_dims=free,
+        notes=notes,
+    )
+
+
+# ---------------------------------------------------------------- types
+
+
+def _inferred(proto: onnx.ModelProto, shapes: Mapping[str, Shape]) -> tuple[onnx.ModelProto, tuple[str, ...]]:
+    """The model without its weights, and with the types of its tensors as far as ONNX can tell them."""
+    bare = without_weights(proto)
+    if shapes:
+        del bare.graph.value_info[:]  # what an exporter wrote down there still has the free sizes in it
+    for value in bare.graph.input:
+        if value.name in shapes and value.type.HasField("tensor_type"):
+            shape = value.type.tensor_type.shape
+            del shape.dim[:]
+            shape.dim.extend(onnx.TensorShapeProto.Dimension(dim_value=size) for size in shapes[value.name])
+    try:
+        return onnx.shape_inference.infer_shapes(bare, data_prop=True), ()
+    except (onnx.shape_inference.InferenceError, ValueError, RuntimeError, TypeError) as error:
+        reason = " ".join(str(error).split())
+        return bare, (f"shapes inside the graph are not known: shape inference failed ({reason:.200})",)
+
+
+def _symbols(inputs: Iterable[onnx.ValueInfoProto]) -> Iterator[str]:
+    for value in inputs:
+        yield from (size for size in view_value(value).shape or () if isinstance(size, str))
+
+
+def _opsets(imports: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
+    return {each.domain or ONNX_DOMAIN: each.version for each in imports}
+
+
+def _domain(domain: str) -> str:
+    return "" if domain == ONNX_DOMAIN else domain
+
+
+# ---------------------------------------------------------------- graphs
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Walks through graphs in the order in which `with_names` names their nodes."""
+
+    folder: Path
+    values: bool
+    labels: Iterator[str]
+    functions: Mapping[tuple[str, str, str], str]
+    opsets: Mapping[str, int]
+    free: frozenset[str]
+
+    def graph(
+        self, graph: onnx.GraphProto, stored: onnx.GraphProto, prefix: str = "", outer: Mapping[str, Dims] = _NO_TYPES
+    ) -> ViewGraph:
+        """A graph; `stored` is the same one with its weights."""
+        types = {value.name: value for value in _known(graph, {each.name for each in stored.initializer})}
+        initializers = tuple(self._initializers(stored))
+        shapes = {name: value.shape for name, value in types.items() if value.shape is not None}
+        known = {**outer, **shapes, **{each.name: each.shape for each in initializers}}
+        settled = {value.name: value for value in map(view_value, graph.input)}  # with the shapes that were given
+        return ViewGraph(
+            name=stored.name,
+            inputs=tuple(settled[value.name] for value in stored.input),
+            outputs=tuple(types.get(value.name) or view_value(value) for value in graph.output),
+            initializers=initializers,
+            nodes=tuple(self._nodes(graph.node, prefix, known)),
+            types=types,
+        )
+
+    def function(self, function: onnx.FunctionProto) -> ViewFunction:
+        """A local function."""
+        key = self.functions[_function_id(function)]
+        defaults = tuple((each.name, attribute_text(each, self.folder)) for each in function.attribute_proto)
+        return ViewFunction(
+            key=key,
+            name=function.name,
+            domain=_domain(function.domain),
+            overload=function.overload,
+            opsets=_opsets(function.opset_import),
+            attributes=(*((name, "") for name in function.attribute), *defaults),
+            graph=ViewGraph(
+                name=function.name,
+                inputs=tuple(ViewValue(name=name) for name in function.input),
+                outputs=tuple(ViewValue(name=name) for name in function.output),
+                nodes=tuple(self._nodes(function.node, f"{key}/", _NO_TYPES)),
+            ),
+        )
+
+    def _initializers(self, graph: onnx.GraphProto) -> Iterator[ViewTensor]:
+        yield from (view_tensor(each, self.folder, self.values) for each in graph.initializer)
+        yield from (view_sparse(each, self.folder, self.values) for each in graph.sparse_initializer)
+
+    def _nodes(self, nodes: Sequence[onnx.NodeProto], prefix: str, known: Mapping[str, Dims]) -> Iterator[ViewNode]:
+        depths: dict[str, int] = {}
+        for index, node in enumerate(nodes):
+            depth = max((depths.get(name, 0) for name in _reads(node)), default=0)
+            depths.update((name, depth + 1) for name in node.output if name)
+            yield self._node(node, index, prefix, depth, known)
+
+    def _node(self, node: onnx.NodeProto, index: int, prefix: str, depth: int, known: Mapping[str, Dims]) -> ViewNode:
+        key, label = f"{prefix}{index}", next(self.labels)
+        domain = _domain(node.domain)
+        plain = [each for each in node.attribute if not is_graph(each)]
+        defaults = _defaults(node.op_type, domain, self.opsets.get(domain, 0))
+        return ViewNode(
+            index=index,
+            key=key,
+            label=label,
+            name=node.name,
+            op_type=node.op_type,
+            domain=domain,
+            inputs=tuple(node.input),
+            outputs=tuple(node.output),
+            attributes=tuple((each.name, attribute_text(each, self.folder, self.values)) for each in plain),
+            defaults=tuple(each.name for each in plain if defaults.get(each.name) == each or _does_nothing(each)),
+            subgraphs={name: self.graph(body, body, f"{key}/{name}/", known) for name, body in bodies(node.attribute)},
+            function=self.functions.get((node.domain, node.op_type, node.overload), ""),
+            depth=depth,
+            macs=self._macs(node, known),
+            doc=node.doc_string,
+        )
+
+    def _macs(self, node: onnx.NodeProto, known: Mapping[str, Dims]) -> int | None:
+        if node.domain not in ("", ONNX_DOMAIN) or node.op_type not in _MULTIPLY:
+            return None
+        shapes = {name: self._settled(known[name]) for name in (*node.input, *node.output) if name in known}
+        whole = {name: shape for name, shape in shapes.items() if shape is not None}
+        with suppress(KeyError, IndexError):  # a shape that nobody knows
+            return int(multiplications(node, whole))
+        return None
+
+    def _settled(self, shape: Dims) -> Shape | None:
+        """The shape with free sizes of the inputs taken as 1; None if another size is not known."""
+        sizes = tuple(1 if size in self.free else size for size in shape)
+        whole = tuple(size for size in sizes if isinstance(size, int))
+        return whole if len(whole) == len(sizes) else None
+
+
+def _known(graph: onnx.GraphProto, stored: set[str]) -> Iterator[ViewValue]:
+    """What shape inference knows, the declared types last: they hold where both are there."""
+    for value in (*graph.value_info, *graph.output, *graph.input):
+        if value.name not in stored and value.type.WhichOneof("value") is not None:
+            yield view_value(value)
+
+
+def _reads(node: onnx.NodeProto) -> Iterator[str]:
+    """Tensors that a node needs, those that its bodies take from outside included."""
+    yield from filter(None, node.input)
+    for _, body in bodies(node.attribute):
+        own = {each.name for each in body.input} | {each.name for each in body.initializer}
+        for inner in body.node:
+            yield from (name for name in _reads(inner) if name not in own)
+            own.update(inner.output)
+        yield from (each.name for each in body.output if each.name not in own)
+
+
+def _function_id(function: onnx.FunctionProto) -> tuple[str, str, str]:
+    return function.domain, function.name, function.overload
+
+
+def _does_nothing(attribute: onnx.AttributeProto) -> bool:
+    neutral = _NEUTRAL.get(attribute.name)
+    return neutral is not None and len(attribute.ints) > 0 and all(number == neutral for number in attribute.ints)
+
+
+@lru_cache(maxsize=1024)
+def _defaults(op_type: str, domain: str, version: int) -> dict[str, Any]:
+    """Attributes that an operator has when nobody sets them."""
+    try:
+        schema = onnx.defs.get_schema(op_type, version, domain)
+    except onnx.defs.SchemaError:
+        return {}
+    return {name: each.default_value for name, each in schema.attributes.items() if each.default_value.name}
+
+
+# ---------------------------------------------------------------- sums
+
+
+def _totals(graphs: Sequence[ViewGraph]) -> ViewTotals:
+    every = [graph for each in graphs for graph in _with_bodies(each)]
+    nodes = [node for graph in every for node in graph.nodes]
+    tensors = [tensor for graph in every for tensor in graph.initializers]
+    multiplying = [node for node in nodes if node.op_type in _MULTIPLY and not node.domain]
+    counted = [node.macs for node in multiplying if node.macs is not None]
+    operators = Counter(f"{node.domain}::{node.op_type}" if node.domain else node.op_type for node in nodes)
+    return ViewTotals(
+        nodes=len(nodes),
+        parameters=sum(math.prod(tensor.shape) for tensor in tensors),
+        weight_bytes=sum(tensor.size_bytes for tensor in tensors),
+        macs=sum(counted) if counted else None,
+        macs_unknown=len(multiplying) - len(counted),
+        operators=dict(operators.most_common()),
+    )
+
+
+def _with_bodies(graph: ViewGraph) -> Iterator[ViewGraph]:
+    yield graph
+    for node in graph.nodes:
+        for body in node.subgraphs.values():
+            yield from _with_bodies(body)

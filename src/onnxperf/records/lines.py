@@ -1,0 +1,57 @@
+"""What each line of a function costs in memory."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from onnxperf.records.race import FORMAT_VERSION, Machine, Status
+
+
+class LineMemory(Struct, frozen=True, kw_only=True):
+    """A line of the function; what was not measured is None."""
+
+    number: int
+    """Its number in the file."""
+    text: str = ""
+    """The line as it is written."""
+    occurrences: int = 0
+    """How often it ran."""
+    resident_bytes: int | None = None
+    """Resident memory when it had run for the last time; in the function's first line, before any line ran."""
+    increment_bytes: int | None = None
+    """By how much resident memory grew while it ran, summed over its occurrences; below 0: memory was given back."""
+    peak_bytes: int | None = None
+    """The most that was resident while it ran, above what was resident when it began: of its worst occurrence."""
+
+
+class MemoryLines(Struct, frozen=True, kw_only=True):
+    """What `onnxperf memory FILE.py:function --lines` found: the document that --json writes."""
+
+    version: int = FORMAT_VERSION
+    """Version of this format."""
+    machine: Machine
+    """Where it was measured."""
+    command: str = ""
+    """The command line, or the call in Python."""
+    function: str
+    """Name of the function."""
+    file: str = ""
+    """Where it is written."""
+    status: Status = "ok"
+    """How the call ended."""
+    reason: str = ""
+    """Why the status is not ok."""
+    error_line: int | None = None
+    """Number of the line at which the function failed."""
+    start_bytes: int | None = None
+    """Resident before the call, the data of the file included."""
+    end_bytes: int | None = None
+    """Resident after the call, its result dropped."""
+    exact: bool = True
+    """Whether the kernel told the peaks; where it cannot, they are unknown."""
+    lines: tuple[LineMemory, ...] = ()
+    """Every line of the function, in the order of the file."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know."""
+    answer: str = ""
+    """The result in one plain sentence."""

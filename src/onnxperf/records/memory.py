@@ -1,0 +1,214 @@
+"""What a subject costs in memory: peaks of each step, what stays, how it grows, and where the bytes are."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from onnxperf.records.race import FORMAT_VERSION, Machine, Scalar, Status
+
+StepName = Literal["load", "first call", "steady call"]
+GrowthKind = Literal["none", "leak", "arena", "settling"]
+CopyReason = Literal["cast", "layout"]
+TensorRole = Literal["input", "weight", "intermediate", "output"]
+
+
+class Resident(Struct, frozen=True, kw_only=True):
+    """The pages of a process that are in memory at one moment."""
+
+    anonymous_bytes: int
+    """What the process wrote itself: heap, arrays, arenas."""
+    file_bytes: int
+    """Pages of files: libraries, a model that is mapped; the kernel can drop and read them again."""
+
+    @property
+    def total_bytes(self) -> int:
+        """Both kinds together."""
+        return self.anonymous_bytes + self.file_bytes
+
+
+class MemoryStep(Struct, frozen=True, kw_only=True):
+    """Loading, the first call, or a steady call; the high-water mark was reset just before it."""
+
+    name: StepName
+    """Which step."""
+    before: Resident
+    """Resident before it began."""
+    peak_bytes: int
+    """The most that was resident while it ran."""
+    after: Resident
+    """Resident when it was done, its result dropped; what stays is after - before."""
+    exact: bool
+    """True: the kernel's high-water mark; False: the highest sample, which misses short spikes."""
+    duration_ns: int
+    """How long it took."""
+
+    @property
+    def increment_bytes(self) -> int:
+        """Peak above what was resident before."""
+        return max(self.peak_bytes - self.before.total_bytes, 0)
+
+    @property
+    def kept_bytes(self) -> int:
+        """What stayed resident; below 0 when memory was given back."""
+        return self.after.total_bytes - self.before.total_bytes
+
+
+class Growth(Struct, frozen=True, kw_only=True):
+    """Resident memory over many calls."""
+
+    kind: GrowthKind
+    """none; leak: grows with every call; arena: onnxruntime's arena grows; settling: grew at first, and stopped."""
+    bytes_per_call: float
+    """Slope of a line through the points."""
+    calls: tuple[int, ...]
+    """Calls made before each point."""
+    resident_bytes: tuple[int, ...]
+    """Anonymous memory at each point."""
+
+
+class InputCopy(Struct, frozen=True, kw_only=True):
+    """An input that is copied on its way in, in every call."""
+
+    name: str
+    """Input of the model."""
+    reason: CopyReason
+    """cast: it has another type; layout: it is not contiguous."""
+    from_type: str
+    """Type as given."""
+    to_type: str
+    """Type that the model needs."""
+    copied_bytes: int
+    """Size of the copy."""
+
+
+class LiveTensor(Struct, frozen=True, kw_only=True):
+    """A tensor that is needed while a node runs."""
+
+    name: str
+    """Its name in the graph that is executed."""
+    size_bytes: int
+    """Its size."""
+    role: TensorRole
+    """input, weight, intermediate or output."""
+
+
+class Breakdown(Struct, frozen=True, kw_only=True):
+    """Where the bytes of a model go."""
+
+    weights_on_disk_bytes: int
+    """Initialisers in the file and its external data."""
+    weights_in_memory_bytes: int | None = None
+    """Initialisers of the graph that is executed, after constants were folded."""
+    input_bytes: int
+    """Arrays that one call reads."""
+    output_bytes: int | None = None
+    """Arrays that one call returns."""
+    copies: tuple[InputCopy, ...] = ()
+    """Copies made of inputs in every call."""
+    arena_held_bytes: int | None = None
+    """What onnxruntime's arena took from the system, at its largest."""
+    arena_used_bytes: int | None = None
+    """What of it was in use, at its largest; weights that a kernel packed are in it."""
+    planned_bytes: int | None = None
+    """The least that intermediate results and outputs need: the largest live set over the nodes."""
+    peak_node: str = ""
+    """Node at which the most is alive."""
+    peak_op: str = ""
+    """Its operator type."""
+    alive: tuple[LiveTensor, ...] = ()
+    """Tensors that are alive there, the largest first."""
+
+
+class MemorySubject(Struct, frozen=True, kw_only=True):
+    """One row: who, and what it needed."""
+
+    name: str
+    """Unique within its case."""
+    model: str | None = None
+    """Label of its model; None for a plain callable."""
+    runtime: str = "callable"
+    """ort, numpy, reference… or callable."""
+    call: str | None = None
+    """Call style, where the runtime has several."""
+    status: Status = "pending"
+    """How it ended."""
+    reason: str = ""
+    """Why the status is not ok."""
+    signal: int | None = None
+    """Number of the signal that ended its process."""
+    stderr: str = ""
+    """The last that a process said which was lost."""
+    steps: tuple[MemoryStep, ...] = ()
+    """Loading (not for a plain callable), the first call, and every steady call."""
+    growth: Growth | None = None
+    """Resident memory over many calls."""
+    started_s: float = 0.0
+    """Unix time of the first sample."""
+    sample_ns: tuple[int, ...] = ()
+    """Times of the samples after `started_s`."""
+    sample_bytes: tuple[int, ...] = ()
+    """Resident memory at those times."""
+    step_ns: tuple[int, ...] = ()
+    """When each of `steps` began, on the clock of the samples."""
+    breakdown: Breakdown | None = None
+    """Where the bytes of a model go."""
+    conditions: dict[str, Scalar] = {}
+    """What was really used: providers, threads, versions…"""
+
+    def step(self, name: StepName) -> MemoryStep | None:
+        """A step by its name; of the steady calls, the one in the middle by its peak."""
+        found = sorted((step for step in self.steps if step.name == name), key=lambda step: step.increment_bytes)
+        return found[len(found) // 2] if found else None
+
+    @property
+    def needed_bytes(self) -> int | None:
+        """The peak of a steady call above what was resident before the first call, when model and inputs were there."""
+        first, steady = self.step("first call"), self.step("steady call")
+        if first is None or steady is None:
+            return None
+        return max(steady.peak_bytes - first.before.total_bytes, 0)
+
+    @property
+    def peak_bytes(self) -> int | None:
+        """The most that was resident in any step."""
+        return max((step.peak_bytes for step in self.steps), default=None)
+
+
+class MemoryCase(Struct, frozen=True, kw_only=True):
+    """Subjects on the same inputs, each alone in a process of its own."""
+
+    model: str
+    """Label of the model, or of the callables joined by a comma."""
+    fingerprint: str = ""
+    """Hash of the model's file and its external data, if there is a model."""
+    dims: dict[str, tuple[int, ...]] = {}
+    """Sizes of every dimension that was free in the model; several where one session met several."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    """Shape of every input; of the first size where there are several."""
+    status: Status = "ok"
+    """The first status of its subjects that is neither ok nor skipped."""
+    interrupted: bool = False
+    """Stopped by the user before its end."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know."""
+    answer: str = ""
+    """The result in one plain sentence."""
+    subjects: tuple[MemorySubject, ...] = ()
+    """In the order in which they were measured."""
+
+
+class Memory(Struct, frozen=True, kw_only=True):
+    """What `onnxperf memory` found: the document that --json writes."""
+
+    version: int = FORMAT_VERSION
+    """Version of this format."""
+    machine: Machine
+    """Where it was measured."""
+    command: str = ""
+    """The command line, or the call in Python."""
+    interval_ns: int
+    """Time between two samples of the curve."""
+    cases: tuple[MemoryCase, ...] = ()
+    """One per combination of sizes; where there are several, one more in which a session meets them all."""

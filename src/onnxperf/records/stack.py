@@ -1,0 +1,137 @@
+"""Where the time of many calls goes: a tree of frames, the share of kernels, and the memory that is taken."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from onnxperf.records.race import FORMAT_VERSION, Machine, Scalar
+
+
+class StackFrame(Struct, frozen=True, kw_only=True):
+    """A function in one place of the tree."""
+
+    function: str
+    """Its name."""
+    file: str
+    """Its file, shortened to what lies below a folder of modules."""
+    line: int
+    """Where the function begins; 0 where there is none."""
+    self_ns: int
+    """Time in the function itself, and in operators that it applies."""
+    total_ns: int
+    """Time until it returns, what it calls included."""
+    parent: int | None
+    """Place of its caller in the list of frames; None for the root."""
+
+
+class CodeShares(Struct, frozen=True, kw_only=True):
+    """How the time divides into Python and compiled code; the parts are shares from 0 to 1."""
+
+    python: float
+    """In the interpreter."""
+    compiled: float
+    """In compiled libraries: kernels, and what libraries do around them."""
+    kernels: float | None = None
+    """In what computes: inner loops of numpy, and all of any other compiled library; None where nobody can tell."""
+    dispatch: float | None = None
+    """In the rest of numpy: parsing arguments, resolving types, making arrays; None where nobody can tell."""
+    unknown: float = 0.0
+    """In code that belongs to no library that py-spy knows."""
+    libraries: dict[str, float] = {}
+    """Of each compiled library, the largest first."""
+    samples: int
+    """How many samples this rests on."""
+    margin: float = 0.0
+    """How far sampling alone can move the least certain share, with 95 % confidence."""
+    how: Literal["py-spy", "pyinstrument"]
+    """py-spy sees compiled frames; pyinstrument counts operators such as a @ b as Python: an upper bound."""
+
+
+class NativeFunction(Struct, frozen=True, kw_only=True):
+    """A function, compiled or not, as py-spy sees it."""
+
+    function: str
+    """Its name; an address where the library has no symbols."""
+    place: str
+    """Its library, or its file."""
+    kind: Literal["python", "kernels", "dispatch", "system", "unknown"]
+    """What it does itself; the system works for whoever called it."""
+    self_share: float
+    """Part of the samples in which it was at work itself."""
+    total_share: float
+    """Part of the samples in which it was on the stack."""
+
+
+class Allocator(Struct, frozen=True, kw_only=True):
+    """A line of Python below which memory was taken."""
+
+    function: str
+    """Name of its function."""
+    file: str
+    """Its file, shortened to what lies below a folder of modules."""
+    line: int
+    """Number of the line; 0 where there is none."""
+    total_bytes: int
+    """All that was taken here, given back or not."""
+    count: int
+    """How often."""
+    peak_bytes: int
+    """What was held here when most was held altogether."""
+
+
+class Allocations(Struct, frozen=True, kw_only=True):
+    """What memory the calls took, as memray saw it."""
+
+    calls: int
+    """Calls made meanwhile."""
+    peak_bytes: int
+    """Most that was held at once of what was taken since the calls began."""
+    total_bytes: int
+    """All that was taken, given back or not."""
+    count: int
+    """How often memory was taken."""
+    allocators: tuple[Allocator, ...] = ()
+    """Lines that took memory, by bytes."""
+
+
+class Stack(Struct, frozen=True, kw_only=True):
+    """What `onnxperf stack` found: the document that --json writes."""
+
+    version: int = FORMAT_VERSION
+    """Version of this format."""
+    machine: Machine
+    """Where it was measured."""
+    command: str = ""
+    """The command line, or the call in Python."""
+    name: str
+    """Label of the model, or name of the callable."""
+    runtime: str
+    """ort, numpy, reference… or callable."""
+    calls: int
+    """Calls made while pyinstrument took samples."""
+    call_ns: float
+    """Time of a call when nobody watches."""
+    duration_ns: int
+    """Time of all calls while pyinstrument took samples."""
+    cpu_ns: int
+    """Processor time of all threads meanwhile."""
+    samples: int
+    """Samples that pyinstrument took."""
+    interval_ns: int
+    """Time between two of them."""
+    shares: CodeShares | None = None
+    """Python, kernels and what lies between; None where there are no samples."""
+    frames: tuple[StackFrame, ...] = ()
+    """The tree, every frame behind its caller."""
+    native: tuple[NativeFunction, ...] = ()
+    """Functions by their own share, where native frames were asked for."""
+    allocations: Allocations | None = None
+    """Memory taken by the calls, where it was asked for."""
+    conditions: dict[str, Scalar] = {}
+    """What was really used: threads, versions…"""
+    notes: tuple[str, ...] = ()
+    """What a reader must know."""
+    answer: str = ""
+    """The result in one plain sentence."""

@@ -1,0 +1,140 @@
+"""A graph in Graphviz' language: boxes for nodes and stored tensors, shapes on edges, clusters for bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from onnxperf.records.view import Dims, GraphView, Metrics, ViewGraph, ViewNode, ViewTensor, ViewValue
+from onnxperf.render.text import visible
+from onnxperf.render.units import percent
+
+_LONGEST = 40
+_COLOURS = {"input": "#cfe8d5", "output": "#cfe8d5", "initializer": "#eeeeee", "node": "#ffffff"}
+_HOTTEST, _COOLEST = (227, 74, 51), (255, 255, 255)
+
+
+class _Maker(NamedTuple):
+    """Who makes a tensor, and what is written on the edges that leave it."""
+
+    place: str
+    text: str = ""
+
+
+def graph_dot(view: GraphView, metrics: Metrics | None = None) -> str:
+    """A digraph that every version of Graphviz reads; names of tensors and nodes are only ever labels."""
+    lines = [
+        f"digraph {quoted(view.model or 'model')} {{",
+        "  rankdir=TB;",
+        '  node [shape=box, style="rounded,filled", fontname="Helvetica", fontsize=10];',
+        '  edge [fontname="Helvetica", fontsize=8];',
+    ]
+    if metrics is not None:
+        lines.append(f"  label={quoted(metrics.title)};")
+    lines += _graph(view.graph, "g", "  ", {}, metrics)
+    for function in view.functions:
+        title = f"{function.domain}::{function.name}" if function.domain else function.name
+        lines += _cluster(function.graph, function.key, f"function {title}", "  ", {}, metrics)
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def quoted(text: str) -> str:
+    """A text as Graphviz' quoted string: on one line, and with nothing left that Graphviz would interpret."""
+    # Graphviz reads entities in labels, as HTML does.
+    escaped = visible(text).replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
+    return f'"{escaped}"'
+
+
+def _label(*lines: str) -> str:
+    return '"' + "\\n".join(quoted(_cut(line))[1:-1] for line in lines if line) + '"'
+
+
+def _graph(
+    graph: ViewGraph, prefix: str, indent: str, outer: Mapping[str, _Maker], metrics: Metrics | None
+) -> Iterator[str]:
+    makers = dict(outer)
+    for number, tensor in enumerate(graph.initializers):
+        makers[tensor.name] = _Maker(f"{prefix}_w{number}")
+        yield f"{indent}{prefix}_w{number} [{_box('initializer', *_tensor_lines(tensor))}];"
+    stored = {tensor.name for tensor in graph.initializers}
+    for number, value in enumerate(graph.inputs):
+        if value.name not in stored:
+            makers[value.name] = _Maker(f"{prefix}_i{number}", _type(value))
+            yield f"{indent}{prefix}_i{number} [{_box('input', value.name or '-', _type(value))}];"
+    for node in graph.nodes:
+        place = f"{prefix}_n{node.index}"
+        makers.update((name, _Maker(place, _known(graph, name))) for name in node.outputs if name)
+    for node in graph.nodes:
+        yield from _node(node, f"{prefix}_n{node.index}", indent, makers, metrics)
+    for number, value in enumerate(graph.outputs):
+        place = f"{prefix}_o{number}"
+        yield f"{indent}{place} [{_box('output', value.name or '-', _type(value))}];"
+        if value.name in makers:
+            yield _edge(makers[value.name], place, indent)
+
+
+def _node(
+    node: ViewNode, place: str, indent: str, makers: Mapping[str, _Maker], metrics: Metrics | None
+) -> Iterator[str]:
+    metric = metrics.nodes.get(node.key) if metrics is not None else None
+    operator = f"{node.domain}::{node.op_type}" if node.domain else node.op_type
+    share = percent(metric.share) if metric is not None else ""
+    attributes = [f"{name}={text}" for name, text in node.attributes if name not in node.defaults]
+    colour = _heat(metric.share) if metric is not None else _COLOURS["node"]
+    tooltip = " | ".join((node.label, *(metric.lines if metric is not None else ())))
+    look = f"label={_label(operator, share, *attributes)}, fillcolor={quoted(colour)}, tooltip={quoted(tooltip)}"
+    yield f"{indent}{place} [{look}];"
+    for name in node.inputs:
+        if name in makers:
+            yield _edge(makers[name], place, indent)
+    for number, (name, body) in enumerate(node.subgraphs.items()):
+        yield from _cluster(body, f"{place}_b{number}", f"{node.label}: {name}", indent, makers, metrics)
+
+
+def _cluster(
+    graph: ViewGraph,
+    prefix: str,
+    title: str,
+    indent: str,
+    outer: Mapping[str, _Maker],
+    metrics: Metrics | None,
+) -> Iterator[str]:
+    yield f"{indent}subgraph cluster_{prefix} {{"
+    yield f"{indent}  label={quoted(title)};"
+    yield from _graph(graph, prefix, f"{indent}  ", outer, metrics)
+    yield f"{indent}}}"
+
+
+def _edge(maker: _Maker, place: str, indent: str) -> str:
+    text = f" [label={_label(maker.text)}]" if maker.text else ""
+    return f"{indent}{maker.place} -> {place}{text};"
+
+
+def _box(kind: str, *lines: str) -> str:
+    return f"label={_label(*lines)}, fillcolor={quoted(_COLOURS[kind])}"
+
+
+def _tensor_lines(tensor: ViewTensor) -> tuple[str, ...]:
+    return tensor.name or "-", f"{tensor.dtype}{_shape(tensor.shape)}", tensor.preview
+
+
+def _known(graph: ViewGraph, name: str) -> str:
+    return _type(graph.types[name]) if name in graph.types else ""
+
+
+def _type(value: ViewValue) -> str:
+    return f"{value.type}{_shape(value.shape)}"
+
+
+def _shape(shape: Dims | None) -> str:
+    return "" if shape is None else f"[{', '.join('?' if size is None else str(size) for size in shape)}]"
+
+
+def _heat(share: float) -> str:
+    part = min(max(share, 0.0), 1.0) ** 0.5  # small shares would all look white otherwise
+    mixed = (round(cool + part * (hot - cool)) for hot, cool in zip(_HOTTEST, _COOLEST, strict=True))
+    return "#" + "".join(f"{channel:02x}" for channel in mixed)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -1,0 +1,51 @@
+"""A drawing as PNG, through a library that ships in a wheel, with a font that ships in one too."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from onnxperf.errors import BadOption, MissingExtra
+
+MOST_PIXELS = 16_000
+"""Longest side of a picture; a larger drawing is scaled down to it."""
+MOST_AREA = 120_000_000
+"""Pixels of a picture: half a gigabyte while it is drawn."""
+_FONT = "DejaVu Sans"
+_SIZE = re.compile(r'<svg\b[^>]*?\swidth="([\d.]+)"[^>]*?\sheight="([\d.]+)"')
+
+
+def graph_png(svg: str, scale: float = 1.0) -> bytes:
+    """The picture of an SVG of ours, at this scale or the largest one that is sensible."""
+    if not scale > 0:
+        raise BadOption(f"the scale of a picture must be above 0, not {scale}")
+    try:
+        import resvg_py
+    except ImportError:
+        raise MissingExtra("resvg-py", "view") from None
+    width, height = _natural_size(svg)
+    scale = min(scale, MOST_PIXELS / max(width, height), (MOST_AREA / (width * height)) ** 0.5)
+    picture: bytes = resvg_py.svg_to_bytes(
+        svg_string=svg,
+        background="#ffffff",
+        width=max(1, int(width * scale)),
+        font_files=[str(path) for path in _fonts()],
+        font_family=_FONT,
+        sans_serif_family=_FONT,
+    )
+    return bytes(picture)
+
+
+def _natural_size(svg: str) -> tuple[float, float]:
+    found = _SIZE.search(svg)
+    if found is None:
+        raise BadOption("this is no drawing of a graph: it has no width and height; draw it with graph_svg")
+    return float(found[1]), float(found[2])
+
+
+def _fonts() -> list[Path]:
+    """Matplotlib brings a font, so that a machine without any draws text too."""
+    import matplotlib
+
+    folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+    return [folder / "DejaVuSans.ttf", folder / "DejaVuSans-Bold.ttf", folder / "DejaVuSans-Oblique.ttf"]

@@ -1,0 +1,77 @@
+"""Time that was measured, on the nodes of a view."""
+
+from __future__ import annotations
+
+from onnxperf.analyze.view_metrics import memory_metrics, time_metrics
+from onnxperf.records import GroupKind, NodeTime, Profile, SourceGroup, SourceTime
+from onnxperf.records.node_memory import NodeMemory
+from tests.render.view_examples import linear_view
+
+
+def node_time(name: str, usual_us: float) -> NodeTime:
+    return NodeTime(name=name, op_name="Op", calls=1, self_us=(1,), total_us=(1,), usual_us=usual_us, usual_total_us=1)
+
+
+def source(kind: GroupKind, names: tuple[str, ...], usual_us: float, executed: tuple[str, ...] = ()) -> SourceTime:
+    group = SourceGroup(kind=kind, sources=names, executed=executed, executed_ops=executed)
+    return SourceTime(group=group, calls=1, self_us=(1,), usual_us=usual_us)
+
+
+def profile(nodes: tuple[NodeTime, ...], sources: tuple[SourceTime, ...] = ()) -> Profile:
+    return Profile(model="m", events=1, iterations=1, nodes=nodes, sources=sources)
+
+
+def test_nodes_that_were_fused_share_the_time_of_their_group() -> None:
+    measured = profile(
+        (node_time("gemm", 8), node_time("rs", 2)),
+        (source("fused", ("mm", "add"), 8, ("Gemm",)), source("kept", ("rs",), 2, ("Reshape",))),
+    )
+    metrics = time_metrics(measured, linear_view())
+    assert {key: metric.share for key, metric in metrics.nodes.items()} == {"0": 0.8, "1": 0.8, "2": 0.2}
+    assert metrics.nodes["0"].lines == ("8.0 µs per inference", "executed as Gemm together with add")
+    assert metrics.nodes["2"].lines == ("2.0 µs per inference",)
+
+
+def test_a_node_that_was_computed_in_advance_says_so() -> None:
+    metrics = time_metrics(profile((node_time("rs", 2),), (source("folded", ("mm",), 0),)), linear_view())
+    assert metrics.nodes["0"].share == 0
+    assert metrics.nodes["0"].lines == ("computed once, when the model is loaded",)
+
+
+def test_time_of_nodes_that_onnxruntime_added_is_in_a_note() -> None:
+    measured = profile(
+        (node_time("mm", 9), node_time("reorder", 1)),
+        (source("kept", ("mm",), 9), source("inserted", (), 1, ("Reorder",))),
+    )
+    assert time_metrics(measured, linear_view()).notes == ("10.0 % of the time is in nodes that onnxruntime added",)
+
+
+def test_a_trace_alone_is_matched_by_name_and_says_what_is_missing() -> None:
+    metrics = time_metrics(profile((node_time("mm", 6), node_time("fused", 4))), linear_view())
+    assert set(metrics.nodes) == {"0"}
+    assert metrics.notes[0].startswith("40.0 % of the time is in nodes whose names are not in this model")
+
+
+def test_a_profile_without_time_has_no_shares() -> None:
+    assert time_metrics(profile((node_time("mm", 0),)), linear_view()).nodes["0"].share == 0
+
+
+def test_memory_is_the_size_of_the_results_against_the_peak() -> None:
+    measured = profile((), (source("fused", ("mm", "add"), 8, ("gemm",)),))
+    memories = (
+        NodeMemory(name="gemm", op_name="Gemm", in_use_bytes=400, output_bytes=100, is_peak=True),
+        NodeMemory(name="rs", op_name="Reshape", in_use_bytes=200, output_bytes=40, live_bytes=90),
+    )
+    metrics = memory_metrics(memories, measured, linear_view())
+    assert {key: (metric.value, metric.share) for key, metric in metrics.nodes.items()} == {
+        "0": (100, 0.25),
+        "1": (100, 0.25),
+        "2": (40, 0.1),
+    }
+    assert metrics.nodes["0"].lines == ("results: 100 bytes", "in use when it ended: 400 bytes (the peak)")
+
+
+def test_a_trace_without_memory_says_so() -> None:
+    metrics = memory_metrics((NodeMemory(name="mm", op_name="MatMul"),), profile(()), linear_view())
+    assert metrics.nodes == {}
+    assert metrics.notes == ("the trace does not tell the memory of these nodes",)

@@ -1,0 +1,68 @@
+"""Two graphs in one drawing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import onnxperf
+
+
+def chain(path: Path, *operators: str) -> Path:
+    """A model whose operators follow each other, the nodes without names."""
+    weights = numpy_helper.from_array(np.ones((4, 4), np.float32), "W")
+    nodes = [
+        helper.make_node(op, [f"t{n}", "W"] if op == "MatMul" else [f"t{n}"], [f"t{n + 1}"])
+        for n, op in enumerate(operators)
+    ]
+    inputs = [helper.make_tensor_value_info("t0", TensorProto.FLOAT, ["n", 4])]
+    outputs = [helper.make_tensor_value_info(f"t{len(operators)}", TensorProto.FLOAT, ["n", 4])]
+    graph = helper.make_graph(nodes, "g", inputs, outputs, [weights])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), path)
+    return path
+
+
+def texts(svg: object) -> list[str]:
+    return ["".join(element.itertext()) for element in ET.fromstring(str(svg)).iter()]
+
+
+def test_two_models_are_drawn_with_what_is_only_in_one_of_them(tmp_path: Path) -> None:
+    old, new = chain(tmp_path / "old.onnx", "Abs", "MatMul", "Relu"), chain(tmp_path / "new.onnx", "Abs", "MatMul")
+    drawing = onnxperf.diff_view(old, new)
+    told = " ".join(texts(drawing))
+    assert "old" in told
+    assert "new" in told
+    assert "Relu" in told
+
+
+def test_one_model_is_drawn_as_onnxruntime_executes_it_at_two_levels(tmp_path: Path) -> None:
+    drawing = onnxperf.diff_view(chain(tmp_path / "m.onnx", "Identity", "MatMul", "Relu"))
+    told = " ".join(texts(drawing))
+    assert "m · disable" in told
+    assert "m · all" in told
+
+
+def test_a_png_is_a_png(tmp_path: Path) -> None:
+    drawing = onnxperf.diff_view(chain(tmp_path / "m.onnx", "Abs", "Relu"), as_="png")
+    assert isinstance(drawing.content, bytes)
+    assert drawing.content.startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"opt_level": "all"}, "a diff has two sides"),
+        ({"opt_level": "basic,most"}, "unknown optimisation level 'most'"),
+        ({"as_": "dot"}, "unknown form 'dot'"),
+        ({"opti": "trace.json"}, "a trace has no graph to draw"),
+        ({"opti": "none.onnx"}, "none.onnx"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_in_one_line(tmp_path: Path, options: dict[str, str], told: str) -> None:
+    with pytest.raises(onnxperf.BadInput, match=told):
+        onnxperf.diff_view(chain(tmp_path / "m.onnx", "Abs"), **options)  # type: ignore[arg-type]

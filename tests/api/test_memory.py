@@ -1,0 +1,156 @@
+"""`onnxperf.memory` on real sessions and callables, each in its own process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import onnxperf
+from onnxperf.records import MemorySubject, StepName
+
+MB = 1_000_000
+COLUMNS = 100
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Relu(X @ W): 100 columns become 50."""
+    weights = numpy_helper.from_array(np.ones((COLUMNS, 50), np.float32), "W")
+    nodes = [helper.make_node("MatMul", ["X", "W"], ["M"], name="mm"), helper.make_node("Relu", ["M"], ["Y"], name="r")]
+    inputs = [helper.make_tensor_value_info("X", TensorProto.FLOAT, ["n", COLUMNS])]
+    outputs = [helper.make_tensor_value_info("Y", TensorProto.FLOAT, ["n", 50])]
+    graph = helper.make_graph(nodes, "g", inputs, outputs, [weights])
+    path = tmp_path_factory.mktemp("memory") / "m.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), path)
+    return path
+
+
+def increment(subject: MemorySubject, name: StepName) -> float:
+    step = subject.step(name)
+    assert step is not None
+    return step.increment_bytes
+
+
+def only(result: onnxperf.MemoryResult, name: str) -> MemorySubject:
+    return next(subject for case in result.record.cases for subject in case.subjects if subject.name == name)
+
+
+def test_a_cast_inside_the_call_is_measured_and_named(model: Path) -> None:
+    rows = 200_000
+    given = np.ones((rows, COLUMNS))
+    result = onnxperf.memory(model, feeds={"X": given}, cast=True, runtime="numpy", repeat=2)
+    subject = only(result, "numpy")
+    assert subject.breakdown is not None
+    (copy,) = subject.breakdown.copies
+    assert (copy.reason, copy.from_type, copy.to_type) == ("cast", "float64", "float32")
+    assert copy.copied_bytes == rows * COLUMNS * 4
+    assert increment(subject, "steady call") >= copy.copied_bytes
+    assert "casting X from float64 to float32" in result.answer
+
+
+def test_onnxruntimes_arena_and_the_peak_node_are_in_the_breakdown(model: Path) -> None:
+    rows = 100_000
+    subject = only(onnxperf.memory(model, dims={"n": rows}, repeat=2), "ort")
+    breakdown = subject.breakdown
+    assert breakdown is not None
+    assert breakdown.weights_on_disk_bytes == breakdown.weights_in_memory_bytes == COLUMNS * 50 * 4
+    assert breakdown.input_bytes == rows * COLUMNS * 4
+    assert breakdown.output_bytes == rows * 50 * 4
+    assert breakdown.planned_bytes is not None
+    assert breakdown.arena_held_bytes is not None
+    assert breakdown.arena_held_bytes >= rows * 50 * 4
+    assert breakdown.peak_node
+    assert {tensor.role for tensor in breakdown.alive} >= {"input", "output"}
+    assert [step.name for step in subject.steps] == ["load", "first call", *["steady call"] * 5]
+    assert len(subject.sample_ns) == len(subject.sample_bytes) > 0
+
+
+@pytest.mark.slow
+def test_a_session_that_meets_larger_and_larger_inputs_has_an_arena_that_grows(model: Path) -> None:
+    result = onnxperf.memory(model, dims={"n": [1000, 50_000, 200_000]}, repeat=2)
+    *single, mixed = result.record.cases
+    assert [case.dims["n"] for case in single] == [(1000,), (50_000,), (200_000,)]
+    assert mixed.dims["n"] == (1000, 50_000, 200_000)
+    growth = mixed.subjects[0].growth
+    assert growth is not None
+    assert growth.kind == "arena"
+    assert all(case.subjects[0].growth.kind in ("none", "settling") for case in single if case.subjects[0].growth)
+
+
+def keep_a_megabyte(kept: list[Any] = []) -> None:  # noqa: B006 - its memory between calls
+    kept.append(np.ones(MB, np.uint8))
+
+
+def touch(size: int) -> Callable[[], Any]:
+    return lambda: np.ones(size, np.uint8)
+
+
+def test_callables_are_weighed_by_name() -> None:
+    result = onnxperf.memory({"small": touch(50 * MB), "large": touch(200 * MB), "leak": keep_a_megabyte}, repeat=50)
+    assert increment(only(result, "small"), "steady call") == pytest.approx(50 * MB, rel=0.02)
+    assert increment(only(result, "large"), "first call") == pytest.approx(200 * MB, rel=0.02)
+    growth = only(result, "leak").growth
+    assert growth is not None
+    assert growth.kind == "leak"
+    assert growth.bytes_per_call == pytest.approx(MB, rel=0.05)
+    assert "leak leaks" in result.answer
+    assert only(result, "small").growth is not None
+    assert only(result, "small").growth.kind == "none"  # type: ignore[union-attr]
+
+
+def test_the_data_of_a_callable_came_before_the_mark_was_reset() -> None:
+    data = np.ones(100 * MB, np.uint8)
+    result = onnxperf.memory(lambda: int(data[::4096].sum()), repeat=2)
+    (subject,) = result.record.cases[0].subjects
+    assert subject.step("load") is None
+    assert increment(subject, "first call") < 10 * MB
+    assert subject.peak_bytes is not None
+    assert subject.peak_bytes > 100 * MB
+
+
+def test_a_subject_that_dies_does_not_end_the_others() -> None:
+    result = onnxperf.memory({"dies": lambda: os._exit(3), "lives": touch(MB)}, repeat=2)
+    assert not result.ok
+    assert only(result, "dies").status == "crashed"
+    assert only(result, "lives").status == "ok"
+
+
+def test_a_subject_past_its_limit_is_out_of_memory() -> None:
+    result = onnxperf.memory({"large": touch(800 * MB), "small": touch(MB)}, repeat=2, memory_limit="400MB")
+    assert only(result, "large").status == "oom"
+    assert only(result, "small").status == "ok"
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"repeat": 1}, "--repeat 1: expected at least 2 calls"),
+        ({"interval": 0}, "--interval 0: expected more than 0 seconds"),
+        ({"runtime": "tvm"}, "unknown runtime 'tvm'"),
+        ({"dims": {"n": []}}, "--dim n: no value given"),
+        ({"tempo": 3}, "unknown option 'tempo'"),
+    ],
+)
+def test_wrong_options_are_refused_in_one_line(model: Path, options: dict[str, Any], told: str) -> None:
+    with pytest.raises(onnxperf.BadOption, match=told):
+        onnxperf.memory(model, **options)
+
+
+def test_models_and_functions_do_not_mix(model: Path) -> None:
+    with pytest.raises(onnxperf.BadOption, match="'m' is no function, the others are"):
+        onnxperf.memory({"m": model, "f": touch(1)})  # type: ignore[arg-type]
+
+
+def test_what_cannot_run_at_all_is_refused(tmp_path: Path) -> None:
+    def fail() -> None:
+        raise ValueError("no such luck")
+
+    with pytest.raises(onnxperf.BadInput, match="no such luck"):
+        onnxperf.memory(fail)

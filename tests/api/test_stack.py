@@ -1,0 +1,155 @@
+"""`onnxperf.stack` with real workers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from onnxperf.api import stack as module
+from onnxperf.api.stack import stack
+from onnxperf.errors import BadModel, BadOption, MissingExtra, SubjectError
+from onnxperf.measure import allocations, native_stack
+
+pytest.importorskip("pyinstrument")
+
+
+def busy() -> int:
+    return sum(number * number for number in range(20_000))
+
+
+@pytest.fixture
+def without_py_spy(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> str:
+        raise MissingExtra("py-spy", "stack")
+
+    monkeypatch.setattr(native_stack, "find_py_spy", missing)
+
+
+@pytest.mark.usefixtures("without_py_spy")
+def test_without_py_spy_the_tree_is_there_and_the_share_is_called_a_bound(tmp_path: Path) -> None:
+    result = stack(busy, calls=50)
+    record = result.record
+    assert (record.name, record.runtime, record.calls) == ("busy", "callable", 50)
+    assert record.shares is not None
+    assert record.shares.how == "pyinstrument"
+    assert "at most" in result.answer
+    assert "py-spy is not installed" in record.notes[-1]
+    assert "busy" in result.text()
+    assert {"function", "file", "self_ns", "total_ns", "parent"} <= set(result.to_df().columns)
+    assert sum(frame.self_ns for frame in record.frames) == pytest.approx(record.frames[0].total_ns, rel=1e-6)
+    for name in ("s.txt", "s.html", "s.json", "s.png", "s.csv"):
+        result.save(tmp_path / name)
+        assert (tmp_path / name).stat().st_size
+    assert "fonts.googleapis" not in (tmp_path / "s.html").read_text(encoding="utf-8")
+    assert "speedscope" in json.loads((tmp_path / "s.json").read_bytes())["$schema"]
+    with pytest.raises(BadOption, match="--native"):
+        result.save(tmp_path / "s.svg")
+
+
+@pytest.mark.slow
+def test_a_model_is_watched_with_its_compiled_frames(linear_path: Path, tmp_path: Path) -> None:
+    steps: list[str] = []
+    try:
+        result = stack(linear_path, calls=5000, native=True, threads=1, progress=lambda _done, text: steps.append(text))
+    except SubjectError as error:
+        pytest.skip(f"py-spy may not look into processes here: {error}")
+    shares = result.record.shares
+    assert shares is not None
+    assert shares.how == "py-spy"
+    assert shares.python + shares.compiled + shares.unknown == pytest.approx(1)
+    assert {"python", "dispatch"} <= {each.kind for each in result.record.native}
+    assert any("py-spy" in step for step in steps)
+    result.save(tmp_path / "flame.svg")
+    assert b"<svg" in (tmp_path / "flame.svg").read_bytes()
+
+
+@pytest.mark.usefixtures("without_py_spy")
+def test_a_function_is_found_by_name_and_its_memory_is_told_by_line(tmp_path: Path) -> None:
+    pytest.importorskip("memray")
+    file = tmp_path / "taking.py"
+    file.write_text("SIZE = 3_000_000\n\ndef take():\n    return bytearray(SIZE)\n")
+    result = stack(f"{file}:take", calls=4, allocations=True)
+    assert (result.record.name, result.record.runtime) == ("take", "callable")
+    found = result.record.allocations
+    assert found is not None
+    assert (found.calls, found.allocators[0].function, found.allocators[0].line) == (4, "take", 4)
+    assert found.allocators[0].total_bytes >= 12_000_000
+    result.save(tmp_path / "memory.html")
+    page = (tmp_path / "memory.html").read_text(encoding="utf-8")
+    assert "memray" in page
+    assert "cdn.jsdelivr" not in page
+    assert "allocations.py" not in page
+
+
+@pytest.mark.parametrize(
+    ("source", "error", "message"),
+    [
+        ("no.py:f", BadOption, "no such file: 'no.py'"),
+        ("taking.py:", BadOption, "expected FILE.py:function"),
+        ("taking.py:give", BadModel, "has no function 'give'; choose from: take"),
+    ],
+)
+def test_a_function_that_cannot_be_found_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, error: type[Exception], message: str
+) -> None:
+    (tmp_path / "taking.py").write_text("def take():\n    return 1\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(error, match=message):
+        stack(source, calls=1)
+
+
+def test_a_function_takes_no_inputs() -> None:
+    with pytest.raises(BadOption, match="--input X: a function is called without arguments"):
+        stack(busy, {"X": [1.0]})
+
+
+def test_allocations_need_memray(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> None:
+        raise MissingExtra("memray", "stack")
+
+    monkeypatch.setattr(allocations, "require_memray", missing)
+    with pytest.raises(MissingExtra, match=r"memray.*onnxperf\[stack\]"):
+        stack(busy, allocations=True)
+
+
+def test_a_py_spy_that_is_not_permitted_costs_only_its_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_args: object) -> None:
+        raise SubjectError("failed", "py-spy: Permission Denied")
+
+    monkeypatch.setattr(native_stack, "record", refuse)
+    assert stack(busy, calls=5).record.notes == ("compiled frames were not seen: py-spy: Permission Denied",)
+    with pytest.raises(SubjectError, match="Permission Denied"):
+        stack(busy, calls=5, native=True)
+
+
+@pytest.mark.usefixtures("without_py_spy")
+def test_native_frames_need_py_spy() -> None:
+    with pytest.raises(MissingExtra, match=r"onnxperf\[stack\]"):
+        stack(busy, native=True)
+
+
+@pytest.mark.parametrize(("keyword", "value"), [("calls", 0), ("interval", 0.0), ("rate", 0)])
+def test_values_that_make_no_sense_are_refused(keyword: str, value: float) -> None:
+    with pytest.raises(BadOption, match=f"--{keyword}"):
+        stack(busy, **{keyword: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("path", "short"),
+    [
+        ("/home/me/lib/python3.11/site-packages/onnx/reference/op.py", "onnx/reference/op.py"),
+        ("/home/me/work/predict.py", "work/predict.py"),
+        ("onnxperf/measure/worker.py", "onnxperf/measure/worker.py"),
+        ("<onnxperf numpy runtime>", "<onnxperf numpy runtime>"),
+        ("", ""),
+    ],
+)
+def test_no_folder_of_the_machine_is_told(path: str, short: str) -> None:
+    assert module._short(path) == short
+
+
+def test_no_name_can_end_the_script_of_the_page() -> None:
+    data = module._described(b'{"frame_records": [["</script>"]]}', "</script>")
+    assert "</" not in json.dumps(data)

@@ -1,0 +1,98 @@
+"""`onnxperf.view`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import parser
+
+from onnxperf.api.profile import profile
+from onnxperf.api.view import view
+from onnxperf.errors import BadOption
+
+NASTY = """<ir_version: 8, opset_import: ["" : 18]>
+g (float[N] x) => (float[N] y) { h = Relu(x) y = Exp(h) }"""
+
+
+@pytest.fixture(scope="module")
+def nasty() -> onnx.ModelProto:
+    """Names that would break out of what they are written into."""
+    model = parser.parse_model(NASTY)
+    model.graph.node[0].name = '</script>"\n'
+    model.graph.node[0].output[0] = model.graph.node[1].input[0] = "<b>&"
+    return model
+
+
+def test_text_is_the_default_and_shows_itself(linear_proto: onnx.ModelProto) -> None:
+    result = view(linear_proto)
+    assert "  MatMul(X, W) -> Y: float32[batch, 4]\n" in str(result)
+    assert repr(result) == str(result).rstrip("\n")
+
+
+@pytest.mark.parametrize(
+    ("form", "part"), [("json", '"op_type": "MatMul"'), ("dot", "digraph"), ("code", "def run("), ("text", "inputs\n")]
+)
+def test_every_form_is_a_text_and_a_file(linear_proto: onnx.ModelProto, tmp_path: Path, form: str, part: str) -> None:
+    result = view(linear_proto, as_=form)  # type: ignore[arg-type]
+    result.save(tmp_path / "out")
+    assert part in str(result)
+    assert (tmp_path / "out").read_text(encoding="utf-8") == str(result)
+
+
+@pytest.mark.parametrize("form", ["text", "json", "dot"])
+def test_a_notebook_gets_escaped_names(nasty: onnx.ModelProto, form: str) -> None:
+    html = view(nasty, as_=form)._repr_html_()  # type: ignore[arg-type]
+    assert "<b>" not in html
+    assert "</script>" not in html
+    assert "&lt;" in html
+
+
+def test_sizes_that_are_given_settle_the_shapes(linear_proto: onnx.ModelProto) -> None:
+    result = view(linear_proto, dims={"batch": 8})
+    assert "-> Y: float32[8, 4]" in str(result)
+    assert result.record.totals.macs == 8 * 10 * 4
+
+
+def test_values_are_in_the_json_if_asked_for(linear_proto: onnx.ModelProto) -> None:
+    document = json.loads(str(view(linear_proto, as_="json", values=True)))
+    assert len(document["graph"]["initializers"][0]["values"]) == 40
+
+
+def test_a_profile_puts_time_on_the_nodes(linear_proto: onnx.ModelProto, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    measured = profile(linear_proto, repeat=2, keep_trace=trace)
+    result = view(linear_proto, profile=measured)
+    assert result.metrics is not None
+    assert result.metrics.nodes["0"].share == pytest.approx(1)
+    assert " 100 %  MatMul(X, W)" in str(result)
+    assert view(linear_proto, profile=trace).metrics is not None
+    memory = view(linear_proto, profile=measured, by="memory").metrics
+    assert memory is not None
+    assert memory.nodes["0"].value == 4 * 4
+    assert result.save_netron(tmp_path / "metrics.json") == 1
+    assert json.loads((tmp_path / "metrics.json").read_text(encoding="utf-8"))["signature"] == "netron:attachment"
+
+
+@pytest.mark.parametrize(
+    ("keywords", "reason"),
+    [
+        ({"as_": "jpeg"}, "unknown form 'jpeg'; choose from: text"),
+        ({"op": "Conv"}, "unknown operator 'Conv'; choose from: MatMul"),
+        ({"by": "weight"}, "unknown measure 'weight'; choose from: time, memory"),
+        ({"depth": -1}, "expected 0 or more"),
+        ({"around": "nobody"}, "no node or tensor is named 'nobody'"),
+        ({"profile": "model.onnx"}, "'model.onnx' is no trace"),
+        ({"colour": "red"}, "colour"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(linear_proto: onnx.ModelProto, keywords: dict[str, str], reason: str) -> None:
+    with pytest.raises((BadOption, TypeError), match=reason):
+        view(linear_proto, **keywords)  # type: ignore[arg-type]
+
+
+def test_without_a_profile_there_is_nothing_for_netron(linear_proto: onnx.ModelProto, tmp_path: Path) -> None:
+    with pytest.raises(BadOption, match="give profile=True"):
+        view(linear_proto).save_netron(tmp_path / "m.json")

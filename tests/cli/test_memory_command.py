@@ -1,0 +1,163 @@
+"""The command `memory`, with a measurement that is already done."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from cyclopts import App
+
+from onnxperf.api.runs import keep, runs
+from onnxperf.cli.main import run as command
+from onnxperf.cli.memory import memory
+from onnxperf.records import Memory
+from onnxperf.results.memory import MemoryResult
+from tests.render import memory_examples as made
+
+OK = made.memory(made.case(made.subject()))
+
+
+def run(monkeypatch: pytest.MonkeyPatch, record: Memory, *arguments: str) -> tuple[Any, dict[str, Any]]:
+    """The exit code, and the keywords that the measurement was given."""
+    given: dict[str, Any] = {}
+
+    def measure(_model: str, **keywords: Any) -> MemoryResult:
+        given.update(keywords)
+        return MemoryResult(record)
+
+    module = ModuleType("onnxperf.api.memory")
+    module.memory = measure  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "onnxperf.api.memory", module)
+    app = App()
+    app.command(memory)
+    return app(["memory", "m.onnx", "--no-store", *arguments], result_action="return_value"), given
+
+
+@pytest.mark.parametrize(
+    ("record", "code"),
+    [(OK, 0), (made.memory(), 1), (made.memory(made.case(made.subject(), interrupted=True)), 130)],
+)
+def test_the_exit_code_tells_whether_all_was_measured(
+    monkeypatch: pytest.MonkeyPatch, record: Memory, code: int
+) -> None:
+    assert run(monkeypatch, record)[0] == code
+
+
+def test_options_reach_the_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, given = run(monkeypatch, OK, "--runtime", "ort,numpy", "--repeat", "9", "--dim", "batch=8")
+    assert (given["runtime"], given["repeat"], given["dims"]) == ("ort,numpy", 9, {"batch": 8})
+
+
+def test_json_on_standard_output_stands_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(monkeypatch, OK, "--json", "-")
+    assert json.loads(capsys.readouterr().out)["cases"][0]["model"] == "linear"
+
+
+def test_quiet_prints_only_the_answer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    run(monkeypatch, OK, "--quiet")
+    assert capsys.readouterr().out == "ort needs 300 MB.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "given"),
+    [
+        (["--json", "-", "--markdown", "-"], "only one of --json and --markdown"),
+        (["--markdown", "no/m.md"], "its folder does not exist"),
+        (["--csv", "m.txt"], "ends with .csv"),
+    ],
+)
+def test_files_that_cannot_be_written_are_refused_first(
+    arguments: list[str], given: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(["memory", "missing.onnx", "--no-store", *arguments]) == 2
+    assert given in capsys.readouterr().err
+
+
+def test_markdown_on_standard_output_stands_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(monkeypatch, OK, "--markdown", "-")
+    assert capsys.readouterr().out == MemoryResult(OK).to_markdown()
+
+
+def test_a_run_is_kept_listed_and_shown_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ONNXPERF_STORE", str(tmp_path / "runs.sqlite"))
+    monkeypatch.setenv("COLUMNS", "120")
+    keep(made.memory(), "memory")
+    assert command(["runs", "--kind", "memory"]) == 0
+    assert "ort needs 300 MB." in capsys.readouterr().out
+    assert command(["runs", "show", "last"]) == 0
+    assert "Where the bytes of ort are" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("record", "status"),
+    [
+        (OK, "ok"),
+        (made.memory(made.case(made.subject(), made.failed())), "oom"),
+        (made.memory(made.case(made.subject(), interrupted=True)), "interrupted"),
+    ],
+)
+def test_the_store_knows_how_a_run_ended(record: Memory, status: str, tmp_path: Path) -> None:
+    keep(record, "memory", store=tmp_path / "runs.sqlite")
+    assert [run.status for run in runs(store=tmp_path / "runs.sqlite")] == [status]
+
+
+# ---------------------------------------------------------------- line by line
+
+SOURCE = """\
+DATA = bytearray(1 << 20)
+
+def predict():
+    return bytes(DATA)
+
+def fails():
+    raise ValueError("[red]no")
+"""
+
+
+@pytest.fixture
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "script.py").write_text(SOURCE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ONNXPERF_STORE", str(tmp_path / "runs.sqlite"))
+    return "script.py"
+
+
+def test_lines_are_printed_written_and_kept(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(["memory", f"{source}:predict", "--lines", "--csv", "l.csv", "--plot", "l.png"]) == 0
+    assert "return bytes(DATA)" in capsys.readouterr().out
+    assert "return bytes(DATA)" in Path("l.csv").read_text(encoding="utf-8")
+    assert Path("l.png").stat().st_size
+    assert command(["runs", "show", "last"]) == 0
+    assert "predict, line by line" in capsys.readouterr().out
+
+
+def test_a_function_that_fails_is_a_partial_result(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(["memory", f"{source}:fails", "--lines", "--quiet", "--json", "l.json"]) == 1
+    assert capsys.readouterr().out == "fails failed at line 7: ValueError: [red]no\n"
+    assert json.loads(Path("l.json").read_bytes())["status"] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("option", "values"),
+    [("dim", ["n=3"]), ("runtime", ["numpy"]), ("threads", ["1"]), ("cast", []), ("xlsx", ["a.xlsx"])],
+)
+def test_options_of_models_do_not_go_with_lines(
+    option: str, values: list[str], source: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(["memory", f"{source}:predict", "--lines", f"--{option}", *values]) == 2
+    assert f"--{option} does not go with --lines" in capsys.readouterr().err
+
+
+def test_a_function_without_lines_is_refused_with_a_hint(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(["memory", f"{source}:predict"]) == 2
+    assert "add --lines" in capsys.readouterr().err

@@ -1,0 +1,55 @@
+"""The command `stack`, as a user calls it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from onnxperf.api.runs import load_record, runs
+from onnxperf.cli.output import JsonKeep
+from onnxperf.cli.stack import StackFlags, stack
+from onnxperf.errors import BadOption
+from onnxperf.records.stack import Stack
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (StackFlags(output="out.pdf"), "ends with"),
+        (StackFlags(output="flame.svg"), "needs --native"),
+        (StackFlags(output="no/such/folder/out.txt"), "folder does not exist"),
+        (StackFlags(calls=0), "--calls 0"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_before_anything_runs(
+    linear_path: Path, options: StackFlags, message: str
+) -> None:
+    with pytest.raises(BadOption, match=message):
+        stack(str(linear_path), options=options)
+
+
+@pytest.mark.slow
+def test_the_tree_and_the_share_are_printed_and_the_run_is_kept(
+    linear_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pyinstrument")
+    keep = JsonKeep(store=str(tmp_path / "runs.sqlite"), json=str(tmp_path / "stack.json"))
+    assert stack(str(linear_path), options=StackFlags(calls=5000), keep=keep) == 0
+    printed = capsys.readouterr().out
+    assert "call_again" in printed
+    assert "Of the time of a call" in printed
+    assert [run.kind for run in runs(store=tmp_path / "runs.sqlite")] == ["stack"]
+    _, kept = load_record("last", store=tmp_path / "runs.sqlite")
+    assert kept == msgspec.json.decode((tmp_path / "stack.json").read_bytes(), type=Stack)
+
+
+def test_only_the_answer_is_printed_when_quiet(
+    linear_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pyinstrument")
+    monkeypatch.setattr("shutil.which", lambda *_args, **_keywords: None)
+    keep = JsonKeep(quiet=True, no_store=True)
+    assert stack(str(linear_path), options=StackFlags(calls=5000), keep=keep) == 0
+    assert capsys.readouterr().out.startswith("Of the time of a call")

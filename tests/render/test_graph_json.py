@@ -1,0 +1,50 @@
+"""JSON that can be read back, and the file for Netron."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from onnxperf.records.view import GraphView, Metrics, NodeMetric
+from onnxperf.render.graph_json import graph_json
+from onnxperf.render.graph_netron import graph_netron, nameless
+from tests.render.view_examples import linear_metrics, linear_view, long_view, nasty_view, nested_view
+
+VIEWS = [linear_view(), nested_view(), long_view(), nasty_view()]
+
+
+@pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.model)
+def test_json_is_read_back_as_the_same_view(view: GraphView) -> None:
+    assert msgspec.json.decode(graph_json(view), type=GraphView) == view
+
+
+def test_json_holds_what_the_nodes_cost() -> None:
+    assert json.loads(graph_json(linear_view(), linear_metrics()))["metrics"]["nodes"]["0"]["share"] == 0.9
+
+
+def test_netron_finds_the_figures_by_the_name_of_the_node() -> None:
+    document = json.loads(graph_netron(linear_view(), linear_metrics()))
+    assert document["signature"] == "netron:attachment"
+    assert document["metrics"][:2] == [
+        {"kind": "node", "target": "mm", "name": "time_us", "value": 9.0},
+        {"kind": "node", "target": "mm", "name": "share_percent", "value": 90.0},
+    ]
+
+
+def test_nodes_without_a_name_are_counted_and_left_out() -> None:
+    view = linear_view()
+    nodes = tuple(replace(node, name="") for node in view.graph.nodes)
+    silent = replace(view, graph=replace(view.graph, nodes=nodes))
+    assert nameless(silent, linear_metrics()) == 3
+    assert json.loads(graph_netron(silent, linear_metrics()))["metrics"] == []
+
+
+def test_netron_gets_only_the_first_line_of_a_name() -> None:
+    view = nasty_view()
+    cost = {node.key: NodeMetric(key=node.key, share=0.1, value=1, unit="us") for node in view.graph.nodes}
+    rows = json.loads(graph_netron(view, Metrics(by="time", title="t", nodes=cost)))["metrics"]
+    assert "two" in {row["target"] for row in rows}
+    assert not any("\n" in row["target"] for row in rows)

@@ -1,0 +1,131 @@
+"""Listings."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from onnxperf.errors import BadOption
+from onnxperf.render.graph_text import graph_rich, graph_text
+from tests.render.view_examples import NASTY_NAMES, linear_metrics, linear_view, long_view, nasty_view, nested_view
+
+LINEAR = """\
+linear   3 nodes · 13 parameters, 60 B · 10 MACs with N=1
+opsets: ai.onnx 13
+IR version: 7
+producer: skl2onnx 1.20.0
+author: me
+
+inputs
+  X  float32[N, 10]
+
+initialisers
+  coef          float32[10, 1]       40 B
+  intercept     float32[1]            4 B  [0.5]
+  shape_tensor  int64[2]             16 B  [-1, 1]
+
+nodes
+  MatMul(X, coef) -> multiplied: float32[N, 1]
+    Add(multiplied, intercept) -> resh
+      Reshape(resh, shape_tensor) -> variable: float32[N, 1]
+
+outputs
+  variable  float32[N, 1]
+"""
+
+
+def test_a_small_model_is_listed_whole() -> None:
+    assert graph_text(linear_view()) == LINEAR
+
+
+def test_colours_do_not_change_the_words() -> None:
+    for view in (linear_view(), nested_view(), nasty_view()):
+        shown = "\n".join(line.rstrip() for line in graph_rich(view).plain.split("\n"))
+        assert shown + "\n" == graph_text(view)
+
+
+def test_shares_stand_before_the_nodes() -> None:
+    text = graph_text(linear_view(), metrics=linear_metrics())
+    assert "share of 10 µs\n  90.0 %  MatMul(X, coef)" in text
+    assert "\n  8.00 %    Add(" in text
+
+
+def test_bodies_and_functions_are_nested() -> None:
+    text = graph_text(nested_view())
+    assert "  If(cond) -> chosen\n    then_branch() -> then_branch_out\n" in text
+    assert "      Mul(x, then_branch_two) -> then_branch_out\n" in text
+    assert "own::Twice(chosen, -, alpha=3.0) -> y" in text
+    assert "function own::Twice(a, alpha=1.0, beta) -> b\n  Add(a, a) -> b\n" in text
+
+
+def test_depth_zero_leaves_bodies_closed() -> None:
+    text = graph_text(nested_view(), depth=0)
+    assert "Mul(" not in text
+    assert text.count("… 1 node\n") == 3
+
+
+def test_one_operator_is_found_in_bodies_too() -> None:
+    text = graph_text(nested_view(), op="Mul")
+    assert "Mul(x, then_branch_two)" in text
+    assert "Add(" not in text
+    assert "Twice(" not in text
+
+
+def test_repeated_blocks_are_folded() -> None:
+    text = graph_text(long_view())
+    assert "  … 99 more times the 3 operators above: 297 nodes (--all shows them)\n  Softmax(t301)" in text
+    assert "… 88 more, 88.0 KiB (--all shows them)" in text
+    assert len(text.splitlines()) < 40
+
+
+def test_long_models_without_repeats_keep_their_ends() -> None:
+    view = long_view(blocks=50)
+    nodes = tuple(replace(node, op_type=f"Op{node.index}") for node in view.graph.nodes)
+    text = graph_text(replace(view, graph=replace(view.graph, nodes=nodes)))
+    assert "Op0(" in text
+    assert f"Op{len(nodes) - 1}(" in text
+    assert f"… {len(nodes) - 55} nodes (--all shows them)" in text
+
+
+def test_all_shows_everything() -> None:
+    text = graph_text(long_view(), all=True)
+    assert "…" not in text
+    assert text.count("Conv(") == 100
+
+
+@pytest.mark.parametrize("name", ["n5", "5", "t6"])
+def test_around_a_node_are_its_neighbours_within_two_steps(name: str) -> None:
+    lines = graph_text(long_view(), around=name).splitlines()
+    assert lines[0] == "around n5   5 of 306 nodes"
+    assert [line.strip("> ").split("(")[0] for line in lines[1:]] == ["Add", "Conv", "Relu", "Add", "Conv"]
+    assert lines[3].startswith("> ")
+
+
+def test_around_an_unknown_node_names_similar_ones() -> None:
+    with pytest.raises(BadOption, match="no node or tensor is named 'n555'; similar: n55"):
+        graph_text(long_view(), around="n555")
+
+
+def test_defaults_are_left_out() -> None:
+    view = nested_view()
+    node = replace(view.graph.nodes[1], defaults=("alpha",))
+    shown = graph_text(replace(view, graph=replace(view.graph, nodes=(node,))))
+    assert "own::Twice(chosen, -) -> y" in shown
+
+
+def test_nasty_names_stay_on_their_line_and_steer_no_terminal() -> None:
+    view = nasty_view()
+    text = graph_text(view)
+    assert all(character == "\n" or character.isprintable() for character in text)
+    nodes = text.split("\nnodes\n")[1].split("\n\n")[0].splitlines()
+    assert len(nodes) == len(NASTY_NAMES)
+    for shown in (
+        'say "hi"',
+        "two\\nlines",
+        "</script>",
+        "größe→∞ 模型 🐍",
+        "\\x1b[31mred",
+        "\\u202eright",
+        "[bold]markup",
+    ):
+        assert shown in text

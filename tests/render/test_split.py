@@ -1,0 +1,136 @@
+"""What a call is made of, on the terminal and in files."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from onnxperf.records import SPLIT_COLUMNS, SUBJECT_COLUMNS, Bench, Split, Subject
+from onnxperf.render.console import print_bench
+from onnxperf.render.export import from_json, to_csv, to_json, to_markdown
+from onnxperf.render.html import bench_html
+from onnxperf.render.split import HEADING, split_notes, split_sheet
+from onnxperf.results.bench import BenchResult
+from tests.render import examples
+
+MADE_ONCE = "its 3.00 µs are on tensors made once; a caller with arrays pays for preparing and fetching on top"
+
+
+def divided(name: str = "run", parts: tuple[float, float, float] = (4000.0, 3000.0, 1000.0), **changes: Any) -> Subject:
+    prepare, compute, fetch = parts
+    split = Split(prepare_ns=prepare, compute_ns=compute, fetch_ns=fetch, calls=250)
+    return examples.subject(name, **{"mean_ns": 8000.0, "split": split, **changes})
+
+
+def bench(*subjects: Subject) -> Bench:
+    return examples.bench(examples.case(*subjects))
+
+
+def printed(record: Bench, width: int = 100, encoding: str = "utf-8") -> str:
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding=encoding, write_through=True)
+    print_bench(record, Console(file=stream, width=width, color_system=None))
+    return raw.getvalue().decode(encoding)
+
+
+def test_every_part_has_its_time_and_its_share_and_the_bar_shows_all_three() -> None:
+    row = split_sheet(examples.case(divided())).rows[0]
+    assert row.cells == ["run", "4.00 µs  50 %", "3.00 µs  38 %", "1.00 µs  12 %", "░" * 10 + "█" * 8 + "▒" * 2]
+
+
+@pytest.mark.parametrize("parts", [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 5.0), (1.0, 1.0, 1.0), (1.0, 1e9, 1.0)])
+def test_a_bar_is_always_full(parts: tuple[float, float, float]) -> None:
+    assert len(split_sheet(examples.case(divided(parts=parts))).rows[0].cells[-1]) == 20
+
+
+def test_without_divided_calls_nothing_is_shown_anywhere() -> None:
+    record = bench(examples.subject(), examples.subject("skl", 41200.0, "slower", call=None))
+    assert split_sheet(record.cases[0]).rows == []
+    assert split_notes(record.cases[0]) == []
+    assert not any(HEADING in text for text in (printed(record), to_markdown(record), bench_html(record)))
+    assert "prepare_ns" not in to_csv(record)
+    assert "prepare_ns" not in BenchResult(record).to_df().columns
+
+
+def test_the_terminal_markdown_and_html_show_the_same_table() -> None:
+    record = bench(divided())
+    for text in (printed(record), to_markdown(record), bench_html(record)):
+        assert HEADING in text
+        for cell in split_sheet(record.cases[0]).rows[0].cells:
+            assert cell in text
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    text = printed(bench(divided("bert-base-uncased-quantized · io-binding-inplace")), width)
+    assert max(map(cell_len, text.splitlines())) <= width
+    assert "4.00 µs  50 %" in text
+
+
+def test_the_bar_goes_first_where_there_is_no_room() -> None:
+    assert "░░" in printed(bench(divided("io-binding")), 80)
+    assert "░░" not in printed(bench(divided("io-binding")), 60)
+
+
+@pytest.mark.parametrize(("encoding", "bar"), [("utf-8", " ░░█"), ("cp1252", " ..#"), ("ascii", " ..#")])
+def test_the_bar_has_signs_that_the_terminal_knows(encoding: str, bar: str) -> None:
+    assert bar in printed(bench(divided(parts=(1000.0, 6000.0, 1000.0))), encoding=encoding)
+
+
+@pytest.mark.parametrize(
+    ("subject", "note"),
+    [
+        (divided(), None),
+        (divided(median_ns=6700.0), None),
+        (
+            divided(median_ns=6600.0),
+            "run: its parts add up to 8.00 µs, and a call takes 6.60 µs: they are no shares of it",
+        ),
+        (
+            divided("ort-values", median_ns=3000.0),
+            f"ort-values: {MADE_ONCE}",
+        ),
+        (
+            divided("torch", median_ns=3000.0, call=None, conditions={"framework": "torch"}),
+            f"torch: {MADE_ONCE}",
+        ),
+        (
+            divided("ort-values", median_ns=20_000.0),
+            "ort-values: its parts add up to 8.00 µs, and a call takes 20.0 µs: they are no shares of it",
+        ),
+        (examples.subject("skl", call=None), "skl: a callable is only timed as a whole"),
+        (examples.failed("broken"), None),
+    ],
+)
+def test_parts_that_are_not_the_time_above_them_are_explained(subject: Subject, note: str | None) -> None:
+    case = examples.case(divided("whole"), subject)
+    assert split_notes(case) == ([note] if note else [])
+    assert (note or "") in printed(examples.bench(case), 200)
+
+
+def test_csv_and_tables_have_a_column_per_part_where_calls_were_divided() -> None:
+    record = bench(divided(), examples.subject("skl"))
+    first, second = csv.DictReader(io.StringIO(to_csv(record)))
+    assert list(first) == ["model", "dims", *SUBJECT_COLUMNS, *SPLIT_COLUMNS]
+    assert [first[column] for column in SPLIT_COLUMNS] == ["4000.0", "3000.0", "1000.0"]
+    assert [second[column] for column in SPLIT_COLUMNS] == ["", "", ""]
+    rows = BenchResult(record).to_df()[list(SPLIT_COLUMNS)].to_numpy()
+    assert rows[0].tolist() == [4000.0, 3000.0, 1000.0]
+    assert np.isnan(rows[1]).all()
+
+
+def test_json_keeps_the_parts() -> None:
+    assert from_json(to_json(bench(divided()))) == bench(divided())
+
+
+@pytest.mark.parametrize("name", examples.NASTY_NAMES)
+def test_no_name_breaks_out_of_its_cell(name: str) -> None:
+    record = bench(divided(name, median_ns=1.0))
+    assert "<b>" not in to_markdown(record) + bench_html(record)
+    assert "\x1b" not in printed(record)

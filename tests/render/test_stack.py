@@ -1,0 +1,105 @@
+"""Stacks on the terminal, as a flame graph and for speedscope."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from msgspec.structs import replace
+from rich.cells import cell_len
+from rich.console import Console
+
+from onnxperf.analyze.stack import kind_of
+from onnxperf.records.stack import Stack
+from onnxperf.render import flame
+from onnxperf.render.stack import print_stack, shares_text, whole
+from tests.render import stack_examples as made
+
+
+def printed(record: Stack, tree: str = "", width: int = 100) -> str:
+    text = io.StringIO()
+    print_stack(record, Console(file=text, width=width, color_system=None), tree)
+    return text.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("changes", "parts"),
+    [
+        (
+            {},
+            ["9 % is spent in kernels", "34 % in Python and 57 % in numpy's own call machinery", "1,560 samples, ± 2)"],
+        ),
+        ({"libraries": {"onnxruntime": 0.6, "numpy": 0.06}}, ["9 % is spent in onnxruntime, kernels and what it does"]),
+        ({"unknown": 0.03}, ["57 % in numpy's own call machinery and 3 % in code that nobody can name"]),
+        ({"kernels": None, "dispatch": None, "how": "pyinstrument"}, ["at most 34 % is Python", "operators such as"]),
+    ],
+)
+def test_python_against_kernels_is_one_sentence(changes: dict[str, Any], parts: list[str]) -> None:
+    text = shares_text(replace(made.SHARES, **changes))
+    assert all(part in text for part in parts), text
+    assert text.endswith(").")
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.0, "0 %"), (0.004, "less than 1 %"), (0.345, "34 %"), (0.997, "more than 99 %"), (1.0, "100 %")],
+)
+def test_a_share_has_no_more_digits_than_samples_allow(share: float, text: str) -> None:
+    assert whole(share) == text
+
+
+def test_the_tree_stands_above_functions_memory_and_answer() -> None:
+    text = printed(made.stack(allocations=made.ALLOCATIONS, notes=("a note",)), tree="0.1 run\n└─ 0.05 \x1b]take")
+    parts = ["0.1 run", "\\x1b]take", "FLOAT_add", "most memory", "[red]g", "a.py:7", "Most of it", "a note"]
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+    assert "memory at its peak 2.00 KiB" in text
+    assert "(2.00 KiB per call)" in text
+    assert "120 allocations (12 per call)" in text
+
+
+def test_a_record_from_a_store_shows_its_functions_in_place_of_the_tree() -> None:
+    text = printed(made.stack())
+    assert text.splitlines()[0].startswith("sgd")
+    assert "6.00 µs" in text
+    assert "<built-in>" in text
+
+
+def test_those_who_take_memory_most_often_have_a_table_where_they_are_others() -> None:
+    assert "most often" not in printed(made.stack(allocations=made.ALLOCATIONS))
+    text = io.StringIO()
+    print_stack(made.stack(allocations=made.ALLOCATIONS), Console(file=text, width=100), "tree", top=1)
+    assert "most often" in text.getvalue()
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_tables_fit(width: int) -> None:
+    text = printed(made.stack(allocations=made.ALLOCATIONS), width=width)
+    assert max(map(cell_len, text.splitlines())) <= width
+
+
+def test_the_flame_graph_is_well_formed_and_coloured_by_what_frames_do() -> None:
+    picture = ElementTree.fromstring(flame.flame_svg(made.SAMPLES, "a & b", kind_of))
+    titles = [element.text or "" for element in picture.iter("{http://www.w3.org/2000/svg}title")]
+    assert f"FLOAT_add ({made.UMATH}): 60.0 %, 30 samples" in titles
+    assert "<script>&\\x1b (a.py:3): 20.0 %, 10 samples" in titles
+    colours = {element.get("fill") for element in picture.iter("{http://www.w3.org/2000/svg}rect")}
+    assert {flame.COLOURS["python"], flame.COLOURS["kernels"], flame.COLOURS[None]} <= colours
+
+
+def test_speedscope_gets_every_stack_with_its_weight() -> None:
+    written = json.loads(flame.speedscope(made.SAMPLES, "sgd"))
+    names, profile = [frame["name"] for frame in written["shared"]["frames"]], written["profiles"][0]
+    stacks = [
+        (tuple(names[place] for place in stack), weight)
+        for stack, weight in zip(profile["samples"], profile["weights"], strict=True)
+    ]
+    assert stacks == made.SAMPLES
+    assert profile["endValue"] == 50
+
+
+def test_an_empty_flame_graph_is_still_a_picture() -> None:
+    assert ElementTree.fromstring(flame.flame_svg([], "nothing", kind_of)) is not None

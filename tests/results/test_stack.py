@@ -1,0 +1,61 @@
+"""Views on a stack."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from onnxperf.errors import BadOption
+from onnxperf.measure import python_stack
+from onnxperf.records.stack import Stack
+from onnxperf.results.stack import StackResult
+from tests.render import stack_examples as made
+
+pytest.importorskip("pyinstrument")
+
+
+@pytest.fixture(scope="module")
+def session() -> dict[str, object]:
+    found: dict[str, object] = json.loads(python_stack.sample(lambda: sum(range(20_000)), 50, 0.0001))
+    return found
+
+
+@pytest.fixture
+def native(session: dict[str, object]) -> StackResult:
+    return StackResult(made.stack(), session, made.SAMPLES, "<html>memray</html>")
+
+
+def test_every_kind_of_file_is_written(native: StackResult, tmp_path: Path) -> None:
+    for name in ("s.txt", "s.html", "s.json", "s.svg", "s.png", "s.csv"):
+        native.save(tmp_path / name)
+        assert (tmp_path / name).stat().st_size
+    assert (tmp_path / "s.html").read_text() == "<html>memray</html>"
+    assert json.loads((tmp_path / "s.json").read_text())["exporter"] == "onnxperf"
+    assert (tmp_path / "s.svg").read_text().startswith("<svg")
+
+
+def test_without_native_frames_speedscope_gets_the_tree_and_there_is_no_flame_graph(session: dict[str, object]) -> None:
+    result = StackResult(made.stack(), session)
+    assert "pyinstrument" in json.loads(result.speedscope())["exporter"]
+    assert "<html" in result.html()
+    with pytest.raises(BadOption, match="--native"):
+        result.flame()
+
+
+def test_an_unknown_kind_of_file_is_refused(native: StackResult, tmp_path: Path) -> None:
+    with pytest.raises(BadOption, match=r"\.pdf"):
+        native.save(tmp_path / "s.pdf")
+
+
+def test_a_row_per_frame_and_the_record_comes_back_from_json(native: StackResult) -> None:
+    assert list(native.to_df()["function"]) == ["run", "take"]
+    assert msgspec.json.decode(native.to_json(), type=Stack) == native.record
+
+
+def test_it_shows_itself_in_a_notebook(native: StackResult) -> None:
+    assert "call_again" in repr(native)
+    assert native._repr_html_().startswith("<pre>")
+    assert native.answer in repr(native)

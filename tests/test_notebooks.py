@@ -1,0 +1,266 @@
+"""The magics in a real kernel, and the notebooks among the examples."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from jupyter_client.blocking.client import BlockingKernelClient
+from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_client.manager import KernelManager
+
+from onnxperf.records.view import GraphView
+from onnxperf.render.graph_dot import graph_dot
+from onnxperf.render.graph_json import graph_json
+from onnxperf.render.graph_svg import graph_svg
+from onnxperf.render.graph_text import graph_text
+from onnxperf.results.view import Form, ViewResult
+from tests.render.views import HOSTILE_NAMES, named_view
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
+PATIENCE_S = 120
+DRAWN: dict[Form, Callable[[GraphView], str]] = {
+    "svg": graph_svg,
+    "dot": graph_dot,
+    "json": graph_json,
+    "text": graph_text,
+}
+
+
+# In a process of its own: nbclient leaves sockets open, which pytest takes for an error of the next test.
+EXECUTE = """
+import sys
+import nbformat
+from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
+
+source, target, patience_s = sys.argv[1:]
+notebook = nbformat.read(source, as_version=4)
+manager = AsyncKernelManager(kernel_name="python3", kernel_spec_manager=KernelSpecManager(kernel_dirs=[]))
+NotebookClient(notebook, km=manager, timeout=int(patience_s)).execute()
+nbformat.write(notebook, target)
+"""
+
+
+def this_python() -> KernelSpecManager:
+    """Kernels of the interpreter that runs the tests, whatever is installed on the machine."""
+    return KernelSpecManager(kernel_dirs=[], ensure_native_kernel=True)
+
+
+@dataclass
+class Shown:
+    """What a cell shows."""
+
+    html: str = ""
+    plain: str = ""
+    printed: str = ""
+    errors: list[str] = field(default_factory=list)
+    """Tracebacks."""
+
+
+Run = Callable[[str], Shown]
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory: pytest.TempPathFactory, linear_bytes: bytes) -> Iterator[BlockingKernelClient]:
+    folder = tmp_path_factory.mktemp("kernel")
+    (folder / "linear.onnx").write_bytes(linear_bytes)
+    manager = KernelManager(kernel_name="python3", kernel_spec_manager=this_python())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("IPYTHONDIR", str(folder))
+        patch.setenv("XDG_CACHE_HOME", str(folder))
+        manager.start_kernel(cwd=str(folder))
+    client = manager.client()
+    try:
+        client.start_channels()
+        client.wait_for_ready(PATIENCE_S)
+        run_in(client, "%load_ext onnxperf\nimport onnx, numpy as np\nmodel = onnx.load('linear.onnx')")
+        yield client
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+        manager.cleanup_resources()
+
+
+@pytest.fixture
+def run(kernel: BlockingKernelClient) -> Run:
+    return lambda code: run_in(kernel, code)
+
+
+def run_in(kernel: BlockingKernelClient, code: str) -> Shown:
+    shown = Shown()
+
+    def collect(message: dict[str, Any]) -> None:
+        kind, content = message["msg_type"], message["content"]
+        if kind in ("execute_result", "display_data"):
+            shown.html += content["data"].get("text/html", "")
+            shown.plain += content["data"]["text/plain"]
+        elif kind == "stream":
+            shown.printed += content["text"]
+        elif kind == "error":
+            shown.errors.append("\n".join(content["traceback"]))
+
+    kernel.execute_interactive(code, store_history=False, output_hook=collect, timeout=PATIENCE_S)
+    return shown
+
+
+@pytest.mark.parametrize("model", ["model", "linear.onnx", "'linear.onnx'"])
+def test_a_model_in_a_variable_or_a_file_is_drawn(run: Run, model: str) -> None:
+    shown = run(f"%onnxview {model}")
+    assert not shown.errors
+    assert "<svg" in shown.html
+    assert ">MatMul</text>" in shown.html
+    assert shown.plain.startswith("SVG of linear")  # a notebook keeps the drawing once
+
+
+@pytest.mark.parametrize("options", ["--as text", "--op MatMul", "--all"])
+def test_a_listing_is_text(run: Run, options: str) -> None:
+    shown = run(f"%onnxview model {options}")
+    assert "MatMul(X, W) -> Y: float32[batch, 4]" in shown.plain
+    assert "<pre>" in shown.html
+
+
+def test_sizes_settle_the_shapes(run: Run) -> None:
+    assert "-> Y: float32[8, 4]" in run("%onnxview model --as text --dim batch=8").plain
+
+
+def test_a_profile_puts_the_time_into_the_drawing(run: Run) -> None:
+    assert "MatMul  100 %</text>" in run("%onnxview model --profile").html
+
+
+def test_memory_is_profiled_without_being_asked_twice(run: Run) -> None:
+    assert "in use at the peak" in run("%onnxview model --by memory --as text").plain
+
+
+@pytest.mark.slow
+def test_a_model_races_against_the_lines_of_a_cell(run: Run) -> None:
+    run(
+        "feeds = {'X': np.ones((2, 10), np.float32)}\nX, W = feeds['X'], np.arange(40, dtype=np.float32).reshape(10, 4)"
+    )
+    shown = run("%%onnxbench model --feeds feeds --time 0.2 --baseline numpy\nnumpy = X @ W / 40\n(X @ W / 40)[:, ::1]")
+    assert not shown.errors
+    assert "batch=2" in shown.plain
+    assert all(name in shown.html for name in ("ort", "numpy", "(X @ W / 40)[:, ::1]"))
+    assert all(text not in shown.plain for text in ("failed", "differs", "something else"))
+
+
+@pytest.mark.slow
+def test_a_cell_races_without_a_model(run: Run) -> None:
+    shown = run("%%onnxbench --time 0.2\none = sum(range(10))\n'<b>'.lower()")
+    assert not shown.errors
+    assert "&lt;b&gt;" in shown.html
+    assert "<b>" not in shown.html
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("%onnxview", "arguments are required: model"),
+        ("%onnxview nowhere.onnx", "no such file: 'nowhere.onnx'"),
+        ("%onnxview model --as picture", "invalid choice: 'picture'"),
+        ("%onnxview 'model", "No closing quotation"),
+        ("%onnxview model --op Conv", "unknown operator 'Conv'; choose from: MatMul"),
+        ("%onnxview model --dim batch", "--dim batch: expected NAME=SIZE"),
+        ("%onnxview model --dim rows=3", "unknown dimension 'rows'"),
+        ("%%onnxbench model\n1 +", "line 1 of the cell: invalid syntax"),
+        ("%%onnxbench model\n# nothing", "the cell is empty"),
+        ("%%onnxbench model\na = 1\nfor i in []: pass", "line 2 of the cell: expected `name = expression`"),
+        ("%%onnxbench model\na = 1\na = 2", "line 2 of the cell: 'a' is there already"),
+        ("%%onnxbench model --feeds model\na = 1", "--feeds model: expected a variable that holds a dict"),
+        ("%%onnxbench model --baseline b\na = 1", "unknown baseline 'b'; choose from: ort, a"),
+    ],
+)
+def test_what_is_wrong_is_one_line_without_a_traceback(run: Run, code: str, words: str) -> None:
+    shown = run(code)
+    (line,) = shown.printed.strip().splitlines()
+    assert line.startswith("UsageError: ")
+    assert words in line
+    assert not shown.errors
+
+
+def test_names_in_a_drawing_are_only_names(run: Run) -> None:
+    run("nasty = onnx.load('linear.onnx')\nnasty.graph.node[0].name = nasty.graph.name = '</title><b onload=alert(1)>'")
+    for options in ("", "--as text"):
+        html = run(f"%onnxview nasty {options}").html
+        assert "&lt;b onload" in html or "&lt;/title" in html
+        assert "<b " not in html
+
+
+class Elements(HTMLParser):
+    """All elements of a page, with their attributes."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: set[str] = set()
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Remember it."""
+        self.tags.append(tag)
+        self.attributes.update(name for name, _ in attrs)
+
+
+@pytest.mark.parametrize("form", DRAWN)
+@pytest.mark.parametrize("name", HOSTILE_NAMES, ids=ascii)
+def test_a_hostile_name_brings_nothing_onto_the_page(name: str, form: Form) -> None:
+    view = named_view(name)
+    page = Elements(ViewResult(view, form, DRAWN[form](view))._repr_html_())
+    assert set(page.tags) <= {"div", "pre", "svg", "title", "rect", "text", "g", "path", "script"}
+    assert page.tags.count("script") == (form == "svg")
+    assert not [each for each in page.attributes if each.startswith("on") or each in ("href", "src", "xlink:href")]
+
+
+def test_the_extension_comes_without_the_libraries_of_a_measurement() -> None:
+    code = "import sys, onnxperf.notebook; print([m for m in ('onnxruntime', 'matplotlib') if m in sys.modules])"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+# ---------------------------------------------------------------- examples
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
+def test_a_notebook_is_kept_without_outputs(path: Path) -> None:
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    nbformat.validate(notebook)
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "drawings", "words"),
+    [
+        ("view_model", 4, ["MatMul(X, coef)", "ZipMap", "before: ", "fused"]),
+        ("bench_model", 0, ["sklearn", "io-binding", "verdict"]),
+    ],
+)
+def test_a_notebook_runs_and_shows_its_drawings(
+    name: str, drawings: int, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    executed = tmp_path / "executed.ipynb"
+    arguments = [str(EXAMPLES / f"{name}.ipynb"), str(executed), str(PATIENCE_S)]
+    subprocess.run([sys.executable, "-c", EXECUTE, *arguments], cwd=tmp_path, check=True, timeout=2 * PATIENCE_S)
+    cells = json.loads(executed.read_text(encoding="utf-8"))["cells"]
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    assert {output["output_type"] for output in outputs} <= {"execute_result", "display_data"}
+    html = ["".join(output["data"].get("text/html", "")) for output in outputs]
+    assert sum("<svg" in each for each in html) == drawings
+    assert not [word for word in words if not any(word in each for each in html)]
+    assert any("image/png" in output["data"] for output in outputs) == (not drawings)
+
+
+def test_the_kernel_is_the_python_of_the_tests(run: Run) -> None:
+    assert run("import sys; print(sys.executable)").printed.strip() == sys.executable
