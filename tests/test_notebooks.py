@@ -154,6 +154,13 @@ def test_a_model_races_against_the_lines_of_a_cell(run: Run) -> None:
     assert all(text not in shown.plain for text in ("failed", "differs", "something else"))
 
 
+def test_a_table_is_shown_once(run: Run) -> None:
+    shown = run("import onnxperf\nonnxperf.bench({'one': lambda: 1}, time=0.1)")
+    assert shown.html.count("<table") == 1
+    assert "<pre" not in shown.html  # the text is for those who have no HTML
+    assert shown.plain.count("speedup") == 1
+
+
 @pytest.mark.slow
 def test_a_cell_races_without_a_model(run: Run) -> None:
     shown = run("%%onnxbench --time 0.2\none = sum(range(10))\n'<b>'.lower()")

@@ -374,3 +374,16 @@ def test_the_table_has_the_columns_of_the_notebooks(linear_bytes: bytes) -> None
     assert list(table.columns)[: len(classic)] == classic
     assert table["name"].tolist() == ["run", "run-c"]
     assert table["number"].tolist() == [3, 3]
+
+
+def test_functions_race_without_a_model() -> None:
+    result = onnxperf.bench({"one": lambda: sum(range(10)), "many": lambda: sum(range(2000))}, time=0.3, threads=1)
+    (case,) = result.record.cases
+    assert case.model == "one, many"
+    assert [subject.status for subject in case.subjects] == ["ok", "ok"]
+    assert result["many"].verdict in ("slower", "undecided")
+
+
+def test_models_and_functions_are_not_raced_from_one_dict(linear_path: Path) -> None:
+    with pytest.raises(onnxperf.BadOption, match="'m' is no function"):
+        onnxperf.bench({"m": linear_path, "f": len})  # type: ignore[arg-type]

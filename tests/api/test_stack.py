@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import onnx
 import pytest
 
 from onnxperf.api import stack as module
@@ -98,6 +99,11 @@ def test_a_function_that_cannot_be_found_is_refused(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(error, match=message):
         stack(source, calls=1)
+
+
+@pytest.mark.usefixtures("without_py_spy")
+def test_a_model_in_memory_is_watched_as_a_file_is(linear_proto: onnx.ModelProto) -> None:
+    assert stack(linear_proto, calls=20).record.calls == 20
 
 
 def test_a_function_takes_no_inputs() -> None:

@@ -250,3 +250,10 @@ def test_a_worker_whose_parent_is_gone_ends_itself(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("ctypes.CDLL", lambda _name: NoKernel())
     with pytest.raises(SystemExit, match="the parent is gone"):
         die_with(parent=-1)
+
+
+def test_what_came_packed_is_not_held_a_second_time() -> None:
+    host = host_of(len, X=np.ones(3))
+    assert host._crew is not None
+    assert host._crew.feeds == {}
+    assert [each.function for each in host._crew.subjects if isinstance(each, ms.FunctionSubject)] == [b""]

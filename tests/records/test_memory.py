@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.render import memory_examples as made
 
@@ -32,3 +33,9 @@ def test_of_the_steady_calls_the_one_in_the_middle_is_shown() -> None:
     steady = tuple(made.step("steady call", 700, peak, 700) for peak in peaks)
     step = made.subject(steps=steady).step("steady call")
     assert step is steady[2]
+
+
+def test_of_several_sizes_in_turn_the_largest_call_is_shown() -> None:
+    steady = tuple(made.step("steady call", 700, peak, 700) for peak in (701, 940, 702))
+    assert replace(made.subject(steps=steady), sizes=2).step("steady call") is steady[1]
+    assert replace(made.subject(steps=()), sizes=2).step("steady call") is None

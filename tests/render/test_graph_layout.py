@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onnxperf.render import graph_layers
+from onnxperf.render.graph_columns import columns_of
 from onnxperf.render.graph_layers import Net, layers_of
 from onnxperf.render.graph_layout import Box, Layout, Wire, lay_out
 
@@ -118,8 +119,25 @@ def test_beyond_the_budget_the_longest_wires_go_straight(monkeypatch: pytest.Mon
     assert len(layers.bends[-1] or []) == 2
 
 
+def test_a_trunk_is_drawn_once_up_to_where_a_wire_turns_off() -> None:
+    layout = lay_out([Box(50, 20)] * 4, [Wire(0, (1, 3)), Wire(1, (2,)), Wire(2, (3,))])
+    whole, branch = (route.runs for route in layout.routes if route.wire == 0)
+    assert len(whole) > len(branch)
+    assert branch[0].top == branch[0].bottom
+
+
 def test_boxes_in_a_row_of_single_wires_stand_below_each_other() -> None:
     boxes = [Box(width, 20) for width in (30, 200, 80)]
     layout = lay_out(boxes, [Wire(0, (1,), 60), Wire(1, (2,), 60)])
     middles = {spot.x + box.width / 2 for box, spot in zip(boxes, layout.spots, strict=True)}
     assert len(middles) == 1
+
+
+def test_lines_that_push_each_other_aside_from_row_to_row_are_cut() -> None:
+    # Stairs: every line begins right of the one before, two of them in a row, and forty in all.
+    steps = 40
+    rows = [[0], *([2 * i + 1, 2 * i + 2] for i in range(steps))]
+    above = [[] if vertex % 2 == 0 else [vertex - 1] for vertex in range(2 * steps + 1)]
+    columns = columns_of(rows, above, bends_from=2 * steps + 1, widths=[50.0] * len(above), gap=10.0)
+    assert max(columns) + 25 <= 2 * 1.3 * (2 * 60)
+    assert all(columns[right] - columns[left] >= 60 - 1e-6 for left, right in rows[1:])

@@ -152,5 +152,12 @@ def test_a_drawing_is_an_image_without_its_script() -> None:
     assert (width, height) == (float(root.attrib["width"]), float(root.attrib["height"]))
 
 
+def test_a_page_that_is_too_narrow_starts_where_the_model_is_fed() -> None:
+    nodes = tuple(node(i, "Exp", ["x"] if i == 2 else [], [f"y{i}"]) for i in range(3))
+    root = parsed(graph_svg(GraphView(model="m", graph=ViewGraph(inputs=(float_value("x"),), nodes=nodes))))
+    assert 0 < float(root.attrib["data-start"]) < float(root.attrib["width"])
+    assert [each for each in root.iter(f"{SVG}g") if "data-header" in each.attrib]
+
+
 def test_the_same_model_gives_the_same_drawing() -> None:
     assert graph_svg(chain_view("Conv", "Relu")) == graph_svg(chain_view("Conv", "Relu"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from onnxperf.analyze.advice import time_text
 from onnxperf.records import NodeTime, Profile, SourceTime
 from onnxperf.records.node_memory import NodeMemory
 from onnxperf.records.view import GraphView, Metrics, NodeMetric, ViewGraph, ViewNode
@@ -43,7 +44,7 @@ def _source_lines(each: SourceTime, name: str) -> Iterator[str]:
     if group.kind in _WHY:
         yield _WHY[group.kind]
         return
-    yield f"{each.usual_us:.1f} µs per inference"
+    yield f"{time_text(each.usual_us * 1000)} per inference"
     others = [other for other in group.sources if other != name]
     if others:
         more = f" and {len(others) - 4} more" if len(others) > 4 else ""
@@ -55,11 +56,12 @@ def _source_lines(each: SourceTime, name: str) -> Iterator[str]:
 def _of_names(nodes: tuple[NodeTime, ...], keys: dict[str, str]) -> Iterator[tuple[str, float, tuple[str, ...]]]:
     for each in nodes:
         if each.name in keys:
-            yield keys[each.name], each.usual_us, (f"{each.usual_us:.1f} µs per inference",)
+            yield keys[each.name], each.usual_us, (f"{time_text(each.usual_us * 1000)} per inference",)
 
 
 def _title(profile: Profile, total_us: float) -> str:
-    return f"nodes, with their share of {total_us:,.0f} µs per inference ({profile.model}); fused nodes share one time"
+    whole = f"{time_text(total_us * 1000)} per inference ({profile.model})"
+    return f"nodes, with their share of {whole}; fused nodes share one time"
 
 
 def _notes(profile: Profile, nodes: dict[str, NodeMetric], total_us: float) -> Iterator[str]:

@@ -18,7 +18,7 @@ from onnxperf.api import recordings
 from onnxperf.measure.memory_steps import Weighing
 from onnxperf.measure.packing import Tensor
 from onnxperf.model.cost import infer_types
-from onnxperf.model.graph import all_tensors
+from onnxperf.model.graph import all_nodes, all_tensors
 from onnxperf.model.outline import outline
 from onnxperf.records import Breakdown, InputCopy, SessionOptions
 from onnxperf.results.profile import ProfileResult
@@ -53,7 +53,7 @@ def record_arena(
     return Recorded(
         arena_bytes=_per_iteration(result, "mem_arena_held"),
         used_bytes=max(_per_iteration(result, "mem_bytes_in_use"), default=0),
-        weights_bytes=_size_of_all(all_tensors(executed)),
+        weights_bytes=_weights_bytes(executed),
         live_set=live_sets(outline(executed), _traced_sizes(result) | _fed_sizes(entry)).peak,
     )
 
@@ -64,10 +64,10 @@ def breakdown_of(entry: crewing.Entry, weighing: Weighing, recorded: Recorded | 
     shapes = {name: array.shape for name, array in entry.feeds.arrays.items()}
     is_model = weighing.subject.model is not None
     live = recorded.live_set if recorded else live_sets(outline(proto), _inferred_sizes(proto, shapes)).peak
-    if not is_model:
-        live = None  # a framework has a graph of its own
+    if not is_model or not live or not live.live_bytes:
+        live = None  # a framework has a graph of its own; or no size is known
     return Breakdown(
-        weights_on_disk_bytes=_size_of_all(all_tensors(proto)),
+        weights_on_disk_bytes=_weights_bytes(proto),
         weights_in_memory_bytes=recorded.weights_bytes if recorded else None,
         input_bytes=entry.feeds.nbytes,
         output_bytes=weighing.output_bytes,
@@ -135,8 +135,11 @@ def _inferred_sizes(proto: onnx.ModelProto, shapes: Mapping[str, Sequence[int]])
     }
 
 
-def _size_of_all(tensors: Iterable[onnx.TensorProto]) -> int:
-    return sum(_size(tensor.data_type, tensor.dims) for tensor in tensors)
+def _weights_bytes(proto: onnx.ModelProto) -> int:
+    """Bytes of all tensors, and of the numbers that operators such as LinearRegressor have in their attributes."""
+    listed = (attribute for node in all_nodes(proto) for attribute in node.attribute)
+    numbers = sum(4 * len(each.floats) + 8 * len(each.ints) for each in listed)
+    return numbers + sum(_size(tensor.data_type, tensor.dims) for tensor in all_tensors(proto))
 
 
 def _size(data_type: int, dims: Iterable[int]) -> int:

@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import Any, NamedTuple, Unpack, cast
 
 from onnxperf.analyze import stack as analysis
 from onnxperf.api import crews as crewing
@@ -22,7 +22,7 @@ from onnxperf.measure.messages import Crew
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.measure.profiling import Progress
 from onnxperf.model.inputs import Feeds
-from onnxperf.records import RaceOptions, SessionOptions
+from onnxperf.records import RaceOptions, Scalar, SessionOptions
 from onnxperf.records.stack import Allocations, CodeShares, Stack, StackFrame
 from onnxperf.render.allocations import flame_page
 from onnxperf.render.stack import session_of, shares_text
@@ -64,73 +64,123 @@ def stack(  # noqa: PLR0913 - one keyword per option of the command
     require(calls is None or calls >= 1, "calls", calls, "at least 1")
     require(interval > 0, "interval", interval, "more than 0 seconds")
     require(1 <= rate <= 10_000, "rate", rate, "1 to 10000 samples per second")
-    name, crew, notes = _crew(source, feeds, runtime, call, with_threads(session_options(keywords)), keywords)
+    asked = _Asked(calls, interval, native, rate, allocations)
+    subject = _subject(source, feeds, (runtime, call), with_threads(session_options(keywords)), keywords)
     if native:
         native_stack.find_py_spy()
     if allocations:
         tracking.require_memray()
-    worker = ProcessWorker(crew, timeout)
+    worker = ProcessWorker(subject.crew, timeout)
     try:
-        progress(0.0, f"loading {name}")
-        worker.wait_until_ready()
-        conditions = worker.load().conditions | worker.prepare(0).conditions
-        call_ns = worker.warm_up(0, WARM_NS)
-        count = calls or max(1, int(DEFAULT_S * 1e9 / max(call_ns, 1.0)))
-        title = f"{name} · {crew.runtime} · {count:,} calls"
-        progress(0.1, f"{count:,} calls, watched by pyinstrument")
-        data = _described(worker.sample_stack(0, count, interval), title)
-        progress(0.45, "more calls, watched by py-spy")
-        watched_s = min(max(count * call_ns / 1e9, DEFAULT_S), LONGEST_S)
-        samples, problem = _watched(worker, native, watched_s, rate)
-        tracked, page = None, None
-        if allocations:
-            progress(0.8, "more calls, watched by memray")
-            tracked, page = _tracked(worker, calls or min(count, MOST_TRACKED), name)
+        return _result(subject, _seen(worker, subject, asked, progress), asked)
     finally:
         worker.close()
-    frames = tree(data)
-    shares = analysis.native_shares(samples) or analysis.python_shares(frames, data["sample_count"])
+
+
+class _Asked(NamedTuple):
+    """How it is watched."""
+
+    calls: int | None
+    interval_s: float
+    native: bool
+    rate: int
+    allocations: bool
+
+
+class _Subject(NamedTuple):
+    """The one who is called."""
+
+    name: str
+    crew: Crew
+    notes: tuple[str, ...] = ()
+    entry: crewing.Entry | None = None
+    """The model, whose file lives as long as it does."""
+
+
+class _Seen(NamedTuple):
+    """What those who watched have seen."""
+
+    conditions: dict[str, Scalar]
+    calls: int
+    call_ns: float
+    session: dict[str, Any]
+    """Of pyinstrument."""
+    samples: list[analysis.Sample]
+    """Of py-spy."""
+    problem: str
+    """Why there are none."""
+    allocations: Allocations | None = None
+    page: str | None = None
+    """Of memray."""
+
+
+def _seen(worker: ProcessWorker, subject: _Subject, asked: _Asked, progress: Progress) -> _Seen:
+    """Let them watch one after the other: each slows down what it watches."""
+    progress(0.0, f"loading {subject.name}")
+    worker.wait_until_ready()
+    conditions = worker.load().conditions | worker.prepare(0).conditions
+    call_ns = worker.warm_up(0, WARM_NS)
+    calls = asked.calls or max(1, int(DEFAULT_S * 1e9 / max(call_ns, 1.0)))
+    progress(0.1, f"{calls:,} calls, watched by pyinstrument")
+    title = f"{subject.name} · {subject.crew.runtime} · {calls:,} calls"
+    session = _described(worker.sample_stack(0, calls, asked.interval_s), title)
+    progress(0.45, "more calls, watched by py-spy")
+    watched_s = min(max(calls * call_ns / 1e9, DEFAULT_S), LONGEST_S)
+    samples, problem = _watched(worker, asked.native, watched_s, asked.rate)
+    seen = _Seen(conditions, calls, call_ns, session, samples, problem)
+    if not asked.allocations:
+        return seen
+    progress(0.8, "more calls, watched by memray")
+    allocations, page = _tracked(worker, asked.calls or min(calls, MOST_TRACKED), subject.name)
+    return seen._replace(allocations=allocations, page=page)
+
+
+def _result(subject: _Subject, seen: _Seen, asked: _Asked) -> StackResult:
+    frames = tree(seen.session)
+    shares = analysis.native_shares(seen.samples) or analysis.python_shares(frames, seen.session["sample_count"])
     record = Stack(
         machine=machines.describe_machine(),
         command="onnxperf.stack",
-        name=name,
-        runtime=crew.runtime,
-        calls=count,
-        call_ns=call_ns,
-        duration_ns=round(data["duration"] * 1e9),
-        cpu_ns=round(data["cpu_time"] * 1e9),
-        samples=data["sample_count"],
-        interval_ns=round(interval * 1e9),
+        name=subject.name,
+        runtime=subject.crew.runtime,
+        calls=seen.calls,
+        call_ns=seen.call_ns,
+        duration_ns=round(seen.session["duration"] * 1e9),
+        cpu_ns=round(seen.session["cpu_time"] * 1e9),
+        samples=seen.session["sample_count"],
+        interval_ns=round(asked.interval_s * 1e9),
         shares=shares,
         frames=frames,
-        native=analysis.native_functions(samples) if native else (),
-        allocations=tracked,
-        conditions=conditions,
-        notes=(*notes, *([problem] if problem else [])),
+        native=analysis.native_functions(seen.samples) if asked.native else (),
+        allocations=seen.allocations,
+        conditions=seen.conditions,
+        notes=(*subject.notes, *([seen.problem] if seen.problem else [])),
         answer=_answer(shares),
     )
-    return StackResult(record, data, samples if native else (), page)
+    return StackResult(record, seen.session, seen.samples if asked.native else (), seen.page)
 
 
-def _crew(
+def _subject(
     source: Any,
     feeds: Mapping[str, Any] | None,
-    runtime: str,
-    call: str,
+    how: tuple[str, str],
     session: SessionOptions,
     keywords: Mapping[str, Any],
-) -> tuple[str, Crew, tuple[str, ...]]:
-    """The one who is called, under its name."""
+) -> _Subject:
+    """The one who is called, under its name; `how` is runtime and call style of a model."""
     if isinstance(source, str) and source.rpartition(":")[0].endswith(".py"):
         source = _ByName(source)
     if callable(source):
         if feeds:
             raise BadOption(f"--input {next(iter(feeds))}: a function is called without arguments")
         name = getattr(source, "__name__", type(source).__name__)
-        return name, crewing.function_crews({name: source}, Feeds({}, {}), session, RaceOptions())[0], ()
+        return _Subject(name, crewing.function_crews({name: source}, Feeds({}, {}), session, RaceOptions())[0])
+    runtime, call = how
     chosen = crewing.chosen_calls([runtime], [call], session)
     entry = crewing.open_entries(cast("crewing.Source", source), input_options(keywords), feeds)[0]
-    return entry.model.label, crewing.model_crews([entry], chosen, session)[0], entry.feeds.notes
+    return _Subject(
+        entry.model.label, crewing.model_crews([entry], chosen, session)[0], tuple(entry.feeds.notes), entry
+    )
 
 
 class _ByName:

@@ -127,6 +127,7 @@ class _Log:
             reason=str(error or ""),
             signal=lost.signal if lost else None,
             stderr=lost.stderr if lost else "",
+            sizes=1 + len(crew.more_feeds),
             steps=tuple(self.steps),
             started_s=self.curve.started_s,
             sample_ns=tuple(self.curve.times_ns),

@@ -86,7 +86,9 @@ class Host:
         self._more_feeds = [packing.unpack_feeds(feeds) for feeds in crew.more_feeds]
         functions = {index: each for index, each in enumerate(crew.subjects) if isinstance(each, FunctionSubject)}
         self._functions = {index: _revive(subject) for index, subject in functions.items()}
-        self._crew = replace(crew, feeds={}, more_feeds=())
+        # What came packed is not held a second time: it would count as memory of the subject.
+        bare = (replace(each, function=b"") if isinstance(each, FunctionSubject) else each for each in crew.subjects)
+        self._crew = replace(crew, subjects=tuple(bare), feeds={}, more_feeds=())
 
     def _hold(self, crew: Crew) -> messages.Held:
         self._take(crew)

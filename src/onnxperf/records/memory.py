@@ -140,6 +140,8 @@ class MemorySubject(Struct, frozen=True, kw_only=True):
     """Number of the signal that ended its process."""
     stderr: str = ""
     """The last that a process said which was lost."""
+    sizes: int = 1
+    """How many sizes of inputs its calls met in turn."""
     steps: tuple[MemoryStep, ...] = ()
     """Loading (not for a plain callable), the first call, and every steady call."""
     growth: Growth | None = None
@@ -158,8 +160,11 @@ class MemorySubject(Struct, frozen=True, kw_only=True):
     """What was really used: providers, threads, versions…"""
 
     def step(self, name: StepName) -> MemoryStep | None:
-        """A step by its name; of the steady calls, the one in the middle by its peak."""
-        found = sorted((step for step in self.steps if step.name == name), key=lambda step: step.increment_bytes)
+        """A step by its name; of the steady calls the one in the middle, or with several sizes the largest."""
+        found = [step for step in self.steps if step.name == name]
+        if self.sizes > 1:
+            return max(found, key=lambda step: step.peak_bytes, default=None)
+        found.sort(key=lambda step: step.increment_bytes)
         return found[len(found) // 2] if found else None
 
     @property

@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from statistics import median
+from statistics import fmean, median
+from typing import NamedTuple
 
 Segments = set[tuple[int, int]]
-_PULLS = 6
+Middle = Callable[[Iterable[float]], float]
+_PULLS: tuple[Middle, ...] = (*[fmean] * 8, *[median] * 4)
+"""First everything comes closer together, then what is nearly straight becomes straight."""
 _SAME = 0.5
 """Columns that differ by less are one."""
+_ROOM = 1.3
+"""A drawing may be so much wider than its widest row."""
+_WORK = 200_000
+"""Vertices that are looked at for places to cut lines."""
+
+
+class _Space(NamedTuple):
+    """What two lines need between them."""
+
+    distance: float
+    left: int
+    """The vertices that are side by side."""
+    right: int
+
+
+Spaces = dict[int, dict[int, _Space]]
+"""By the roots of the left line and the right one."""
 
 
 def columns_of(
@@ -18,7 +38,8 @@ def columns_of(
     """The middle of each vertex, the leftmost edge being 0; vertices from `bends_from` on are bends of lines.
 
     Vertices are aligned with a median neighbour from above or below, leaning left or right; each of the four ways
-    keeps all distances, and so does the mean of the middle two. Lines that were left far away by that are drawn in.
+    keeps all distances, and so does the mean of the middle two. Lines that push each other far to the side are cut,
+    and those that were left far away are drawn in.
     """
     below: list[list[int]] = [[] for _ in above]
     for vertex, neighbours in enumerate(above):
@@ -34,10 +55,11 @@ def columns_of(
         for sign in (1, -1):
             turned = [row[::sign] for row in ordered]
             root = _blocks(turned, near, [sign * i for i in place], crossed)
+            _cut(turned, root, bends_from, widths, gap)
             ways.append([sign * x for x in _compact(turned, root, widths, gap)])
     x = _balanced(ways, widths)
-    for _ in range(_PULLS):
-        _pull(x, rows, (above, below), widths, gap)
+    for middle in _PULLS:
+        _pull(x, rows, (above, below), (widths, gap), middle)
     left, _ = _edges(x, widths)
     return [each - left for each in x]
 
@@ -84,28 +106,78 @@ def _blocks(
     return root
 
 
-def _compact(rows: Sequence[Sequence[int]], root: Sequence[int], widths: Sequence[float], gap: float) -> list[float]:
-    """Lines as far left as they can be, then as close to their right neighbours as possible."""
-    distances: dict[int, dict[int, float]] = {}
-    waiting = dict.fromkeys(root, 0)
+def _cut(rows: Sequence[Sequence[int]], root: list[int], bends_from: int, widths: Sequence[float], gap: float) -> None:
+    """Cut lines that carry a push to the side from one row to another, until the drawing is hardly wider than a row."""
+    limit = _ROOM * max((sum(widths[vertex] + gap for vertex in row) for row in rows), default=0.0)
+    rank = {vertex: number for number, row in enumerate(rows) for vertex in row}
+    members: dict[int, list[int]] = {}
+    for vertex in rank:
+        members.setdefault(root[vertex], []).append(vertex)
+    for _ in range(_WORK // max(len(rank), 1)):
+        x, pushes, _order = _leftmost(root, _spaces(rows, root, widths, gap))
+        last = max(x, key=x.__getitem__, default=None)
+        if last is None or x[last] <= limit:
+            return
+        ends = [(push.right, after.left) for after, push in pairwise(_chain(last, root, pushes))]
+        first, second = max(ends, key=lambda ends: abs(rank[ends[0]] - rank[ends[1]]), default=(last, last))
+        if rank[first] == rank[second]:
+            return
+        line = members[root[first]]
+        upper, lower = sorted((line.index(first), line.index(second)))
+        seams = range(upper + 1, lower + 1)
+        # A bend more is seen less at a box than in the middle of a wire.
+        at_boxes = [seam for seam in seams if min(line[seam - 1 : seam + 1]) < bends_from] or seams
+        seam = at_boxes[len(at_boxes) // 2]
+        members[root[first]], members[line[seam]] = line[:seam], line[seam:]
+        for vertex in line[seam:]:
+            root[vertex] = line[seam]
+
+
+def _chain(last: int, root: Sequence[int], pushes: Mapping[int, _Space]) -> Iterator[_Space]:
+    """From a line to the left, what keeps each where it is."""
+    while last in pushes:
+        yield pushes[last]
+        last = root[pushes[last].left]
+
+
+def _spaces(rows: Sequence[Sequence[int]], root: Sequence[int], widths: Sequence[float], gap: float) -> Spaces:
+    """Between lines that are side by side in a row, the largest distance that they need."""
+    found: Spaces = {}
     for row in rows:
-        for one, other in pairwise(row):
-            after = distances.setdefault(root[one], {})
-            if root[other] not in after:
-                waiting[root[other]] += 1
-            distance = (widths[one] + widths[other]) / 2 + gap
-            after[root[other]] = max(after.get(root[other], 0.0), distance)
+        for left, right in pairwise(row):
+            after = found.setdefault(root[left], {})
+            needed = _Space((widths[left] + widths[right]) / 2 + gap, left, right)
+            if root[right] not in after or after[root[right]].distance < needed.distance:
+                after[root[right]] = needed
+    return found
+
+
+def _leftmost(root: Sequence[int], spaces: Spaces) -> tuple[dict[int, float], dict[int, _Space], list[int]]:
+    """Lines as far left as they can be, what keeps each from going further, and an order from left to right."""
+    waiting = dict.fromkeys(root, 0)
+    for after in spaces.values():
+        for right in after:
+            waiting[right] += 1
     order = [each for each, count in waiting.items() if not count]
     x = dict.fromkeys(waiting, 0.0)
+    pushes: dict[int, _Space] = {}
     for each in order:  # grows meanwhile
-        for right, distance in distances.get(each, {}).items():
-            x[right] = max(x[right], x[each] + distance)
+        for right, space in spaces.get(each, {}).items():
+            if x[each] + space.distance > x[right]:
+                x[right], pushes[right] = x[each] + space.distance, space
             waiting[right] -= 1
             if not waiting[right]:
                 order.append(right)
+    return x, pushes, order
+
+
+def _compact(rows: Sequence[Sequence[int]], root: Sequence[int], widths: Sequence[float], gap: float) -> list[float]:
+    """Lines as far left as they can be, then as close to their right neighbours as possible."""
+    spaces = _spaces(rows, root, widths, gap)
+    x, _, order = _leftmost(root, spaces)
     for each in reversed(order):
-        if each in distances:
-            x[each] = max(x[each], min(x[right] - distance for right, distance in distances[each].items()))
+        if each in spaces:
+            x[each] = max(x[each], min(x[right] - space.distance for right, space in spaces[each].items()))
     return [x[each] for each in root]
 
 
@@ -124,11 +196,12 @@ def _pull(
     x: list[float],
     rows: Sequence[Sequence[int]],
     neighbours: tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]],
-    widths: Sequence[float],
-    gap: float,
+    room: tuple[Sequence[float], float],
+    middle: Middle,
 ) -> None:
-    """Move each straight line, as a whole, towards what it is connected to, as far as there is room."""
+    """Move each straight line, as a whole, to the middle of what it is connected to, as far as there is room."""
     above, below = neighbours
+    widths, gap = room
     line = list(range(len(x)))
     members: dict[int, list[int]] = {}
     for row in rows:
@@ -144,7 +217,7 @@ def _pull(
         ends = [each for vertex in vertices for each in (*above[vertex], *below[vertex]) if line[each] != number]
         if not ends:
             continue
-        wanted = median([x[each] for each in ends]) - x[number]
+        wanted = middle([x[each] for each in ends]) - x[number]
         for vertex in vertices:
             left, right = beside[vertex]
             if wanted < 0 and left is not None:

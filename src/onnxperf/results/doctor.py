@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 
 import msgspec
 
 from onnxperf.records import FORMAT_VERSION, Machine
-
-_REPR_WIDTH = 100
+from onnxperf.results.showing import as_printed
 
 
 class DoctorResult:
@@ -53,14 +51,10 @@ class DoctorResult:
 
     def __repr__(self) -> str:
         """The two-column report, without colours."""
-        from rich.console import Console
-
         from onnxperf.render.console import doctor_report
 
-        text = io.StringIO()
-        console = Console(file=text, width=_REPR_WIDTH, color_system=None, force_terminal=False)
-        console.print(doctor_report(self.machine, self.facts, self.sentence))
-        return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+        report = doctor_report(self.machine, self.facts, self.sentence)
+        return as_printed(lambda shown, console: console.print(shown), report)
 
     def _repr_html_(self) -> str:
         from onnxperf.render.html import doctor_html

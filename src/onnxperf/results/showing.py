@@ -19,5 +19,7 @@ def as_printed(show: Callable[[R, Console], None], record: R) -> str:
     from rich.console import Console
 
     text = io.StringIO()
-    show(record, Console(file=text, width=_WIDTH, color_system=None, force_terminal=False))
+    # In a notebook rich would show the table itself, beside the HTML that the notebook asks for.
+    console = Console(file=text, width=_WIDTH, color_system=None, force_terminal=False, force_jupyter=False)
+    show(record, console)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
