@@ -131,3 +131,8 @@ def test_all_is_sorted_complete_and_what_dir_shows() -> None:
 def test_an_unknown_public_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'benhc'"):
         _ = onnxperf.benhc
+
+
+@pytest.mark.parametrize("name", [name for name in onnxperf.__all__ if name.endswith("Result")])
+def test_every_result_shows_itself_in_a_notebook(name: str) -> None:
+    assert callable(getattr(getattr(onnxperf, name), "_repr_html_", None))

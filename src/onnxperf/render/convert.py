@@ -15,14 +15,14 @@ from onnxperf.render.page import print_end, print_heading
 from onnxperf.render.text import name_of, visible
 from onnxperf.render.units import size
 
+COLUMNS = ("", "name", "type", "shape")
+
 
 def print_conversion(record: Conversion, console: Console) -> None:
     """Framework and versions, inputs and outputs, the check, and where the model is; differences in full."""
     print_heading(record.model, facts(record), console)
     console.print()
-    console.print(
-        _table([*(("input", each) for each in record.inputs), *(("output", each) for each in record.outputs)])
-    )
+    console.print(_table(interface(record)))
     for check in record.checks:
         if not check.equal:
             console.print()
@@ -52,13 +52,22 @@ def sentence(record: Conversion) -> str:
     return f"The model agrees with its source on {told}. {where}".rstrip()
 
 
-def _table(rows: Sequence[tuple[str, Signature]]) -> Table:
+def interface(record: Conversion) -> list[tuple[str, ...]]:
+    """A row of COLUMNS for every input and output."""
+    sides = [*(("input", each) for each in record.inputs), *(("output", each) for each in record.outputs)]
+    return [(role, name_of(each.name), _kind(each), visible(shape_text(each))) for role, each in sides]
+
+
+def _kind(signature: Signature) -> str:
+    return signature.dtype if signature.kind == "tensor" else f"{signature.kind} of {signature.dtype}"
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for column in ("", "name", "type", "shape"):
+    for column in COLUMNS:
         table.add_column(column, overflow="fold")
-    for role, signature in rows:
-        kind = signature.dtype if signature.kind == "tensor" else f"{signature.kind} of {signature.dtype}"
-        table.add_row(role, Text(name_of(signature.name)), Text(kind), Text(visible(shape_text(signature))))
+    for row in rows:
+        table.add_row(*map(Text, row))
     return table
 
 

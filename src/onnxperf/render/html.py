@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from onnxperf.records import Bench, Case, Check, Diff, EinsumPlan, Machine, Optimization, Profile, Rewrite, Subject
+from onnxperf.records.convert import Conversion
+from onnxperf.render import convert
 from onnxperf.render.changes import counts_sheet, diff_sheet, group_lines, race_line, sides_sheet
 from onnxperf.render.check import COLUMNS, cells
 from onnxperf.render.check import sentence as answer
@@ -63,11 +65,15 @@ def doctor_html(machine: Machine, extra: Sequence[tuple[str, str]], sentence: st
 
 def check_html(check: Check) -> str:
     """Every output with its differences, and the answer."""
-    head = _row(_cell("th", column, "left") for column in COLUMNS)
-    body = "".join(_row(_cell("td", cell, "left") for cell in cells(output)) for output in check.outputs)
-    return page_html(
-        f"{_table(f'<thead>{head}</thead><tbody>{body}</tbody>')}{paragraph_html(answer(check), 'font-weight:600')}"
-    )
+    rows = [cells(output) for output in check.outputs]
+    return page_html(f"{_plain_table(COLUMNS, rows)}{paragraph_html(answer(check), _STRONG)}")
+
+
+def conversion_html(record: Conversion) -> str:
+    """Where the model came from, its inputs and outputs, and whether it agrees with its source."""
+    heading = paragraph_html(" · ".join([name_of(record.model), *convert.facts(record)]), _STRONG)
+    table = _plain_table(convert.COLUMNS, convert.interface(record))
+    return page_html(f"{heading}{table}{end_html(convert.sentence(record), record.notes)}")
 
 
 def profile_html(profile: Profile, top: int = 10) -> str:
@@ -215,6 +221,12 @@ def _subject_cells(subject: Subject) -> Iterable[str]:
 
 def _side(key: str) -> str:
     return "left" if key in _LEFT else "right"
+
+
+def _plain_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    head = _row(_cell("th", column, "left") for column in columns)
+    body = "".join(_row(_cell("td", cell, "left") for cell in row) for row in rows)
+    return _table(f"<thead>{head}</thead><tbody>{body}</tbody>")
 
 
 def _table(rows: str) -> str:

@@ -82,6 +82,11 @@ class ConvertResult:
 
         return as_printed(print_conversion, self.record)
 
+    def _repr_html_(self) -> str:
+        from onnxperf.render.html import conversion_html
+
+        return conversion_html(self.record)
+
 
 def check_path(output: Path) -> None:
     """Refuse a file that cannot be written, before a model is converted."""
