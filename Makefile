@@ -28,7 +28,8 @@ benchmarks: $(VENV)/dev.ok
 	$(BIN)/python -m benchmarks.trace
 	$(BIN)/python -m benchmarks.einsum
 	$(BIN)/python -m benchmarks.sweep
-	$(BIN)/python -m benchmarks.memory --keep
+	$(BIN)/python -m benchmarks.memory
+	$(BIN)/python -m benchmarks.views
 
 examples: $(VENV)/dev.ok
 	$(BIN)/python examples/call_styles.py

@@ -1,7 +1,7 @@
 """How right is onnxperf.memory? Known amounts, short spikes and leaks, beside memory_profiler that looks every 10 ms.
 
-usage: python -m benchmarks.memory [--keep]
-       --keep also puts the figures into RESULTS.md
+usage: python -m benchmarks.memory [--print]
+       --print leaves RESULTS.md as it is
 
 Linux only. The other is no dependency: pip install memory_profiler
 """
@@ -185,12 +185,12 @@ def met(reached: bool) -> str:
 
 
 def main() -> None:
-    """Print the figures, and keep them if asked to."""
+    """Print the figures and keep them."""
     lines = [*touched_lines(), "", *spike_lines(), "", *growth_lines()]
-    if "--keep" in sys.argv[1:]:
-        keep("memory", lines)
-    else:
+    if "--print" in sys.argv[1:]:
         print("\n".join(lines))
+    else:
+        keep("memory", lines)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,10 @@ settings.register_profile("steady", deadline=None, derandomize=True, suppress_he
 # Now and then, look further: pytest --hypothesis-profile=explore
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile("steady")
+
+# Whatever a shell starts in the background ignores Ctrl-C, and so would all that the tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _LINEAR = """
 <ir_version: 8, opset_import: ["" : 17]>
