@@ -117,7 +117,7 @@ def row(*cells: str) -> str:
 
 def touched_lines() -> Iterator[str]:
     """Amounts that a call writes to and drops."""
-    subjects = memory({f"{size // MB} MB": partial(touch, size) for size in TOUCHED}, repeat=2).record.cases[0].subjects
+    subjects = memory({f"{size // MB} MB": partial(touch, size) for size in TOUCHED}, repeat=5).record.cases[0].subjects
     yield row("touched", "onnxperf", "worst error", f"{PEER} at 10 ms", "worst error")
     yield row(*["---"] * 5)
     errors = []
@@ -134,7 +134,7 @@ def spike_lines() -> Iterator[str]:
     """Spikes too short for a clock of 10 ms."""
     ours: list[float] = []
     while len(ours) < SPIKES:
-        ours += calls_of(memory(Spike(), repeat=2).record.cases[0].subjects[0])
+        ours += calls_of(memory(Spike(), repeat=5).record.cases[0].subjects[0])
     warm = Spike()
     warm()
     yield f"- {SPIKES} calls with a spike of {SPIKE // MB} MB over a warm buffer of {POOL // MB} MB, at any moment;"

@@ -57,7 +57,7 @@ def fields(record: ast.ClassDef) -> Iterator[tuple[str, str, str]]:
     for node, following in pairwise([*record.body, ast.Pass()]):
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             text = following.value if isinstance(following, ast.Expr) else None
-            meaning = str(text.value) if isinstance(text, ast.Constant) else ""
+            meaning = " ".join(str(text.value).split()) if isinstance(text, ast.Constant) else ""
             yield node.target.id, _type(ast.unparse(node.annotation)), meaning
 
 

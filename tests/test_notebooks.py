@@ -184,6 +184,12 @@ def test_a_cell_races_without_a_model(run: Run) -> None:
         ("%%onnxbench model\na = 1\nfor i in []: pass", "line 2 of the cell: expected `name = expression`"),
         ("%%onnxbench model\na = 1\na = 2", "line 2 of the cell: 'a' is there already"),
         ("%%onnxbench model --feeds model\na = 1", "--feeds model: expected a variable that holds a dict"),
+        ("%%onnxbench model\na = 1\nb = await a", "line 2 of the cell: 'await' outside"),
+        ("%%onnxbench --dim batch=8\na = 1", "--dim: there is no model"),
+        ("%%onnxbench --feeds model\na = 1", "--feeds: there is no model"),
+        ("%%onnxbench --call run\na = 1", "--call: there is no model"),
+        ("%%onnxbench --runtime ort\na = 1", "--runtime: there is no model"),
+        ("%onnxview model --op MatMul --as svg", "--op chooses what a listing shows"),
         ("%%onnxbench model --baseline b\na = 1", "unknown baseline 'b'; choose from: ort, a"),
     ],
 )

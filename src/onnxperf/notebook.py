@@ -49,11 +49,12 @@ def onnxbench(shell: Any, line: str, cell: str) -> BenchResult:
     subjects = _subjects(cell, shell.user_ns)
     with _one_line():
         if asked.model is None:
+            _refuse_what_needs_a_model(asked)
             return bench(subjects, time=asked.time, baseline=asked.baseline, threads=asked.threads)
         return bench(
             _value(shell, asked.model),
-            call=asked.call,
-            runtime=asked.runtime,
+            call=asked.call or "run",
+            runtime=asked.runtime or "ort",
             feeds=_feeds(shell, asked.feeds),
             against={name: _without_arguments(each) for name, each in subjects.items()},
             dims=_sizes(asked.dim),
@@ -90,8 +91,8 @@ _VIEW.add_argument("--dim", action="append", default=[], help="size of a free di
 _BENCH = _Options("%%onnxbench", add_help=False)
 _BENCH.add_argument("model", nargs="?", help="a variable that holds a model, or the path of one")
 _BENCH.add_argument("--feeds", help="a variable that holds the model's inputs, arrays by name; else they are random")
-_BENCH.add_argument("--call", default="run", help="ways of calling onnxruntime, separated by commas, or all")
-_BENCH.add_argument("--runtime", default="ort", help="what executes the model: ort, numpy, reference")
+_BENCH.add_argument("--call", help="ways of calling onnxruntime, separated by commas, or all; run unless given")
+_BENCH.add_argument("--runtime", help="what executes the model: ort (unless given), numpy, reference")
 _BENCH.add_argument("--time", type=float, help="seconds of measuring")
 _BENCH.add_argument("--baseline", help="name of the subject that the others are compared with")
 _BENCH.add_argument("--threads", type=int, help="threads of every subject")
@@ -110,6 +111,12 @@ def _feeds(shell: Any, name: str | None) -> Mapping[str, Any] | None:
     if not isinstance(found, Mapping):
         raise UsageError(f"--feeds {name}: expected a variable that holds a dict of arrays by the names of the inputs")
     return found
+
+
+def _refuse_what_needs_a_model(asked: Namespace) -> None:
+    given = [option for option in ("feeds", "call", "runtime", "dim") if getattr(asked, option)]
+    if given:
+        raise UsageError(f"--{given[0]}: there is no model to which it could apply; name one in the first line")
 
 
 @contextmanager
@@ -146,7 +153,10 @@ def _subjects(cell: str, namespace: Mapping[str, Any]) -> dict[str, Callable[[],
                 raise UsageError(f"line {each.lineno} of the cell: expected `name = expression`, a line per subject")
         if name in found:
             raise UsageError(f"line {each.lineno} of the cell: {name!r} is there already; give it another name")
-        found[name] = _function(value, namespace)
+        try:
+            found[name] = _function(value, namespace)
+        except SyntaxError as error:  # what is only wrong in this place, such as await
+            raise UsageError(f"line {each.lineno} of the cell: {error.msg}") from None
     if not found:
         raise UsageError("the cell is empty: write a line `name = expression` for every subject")
     return found

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from onnxperf.analyze.events import lay_out
-from onnxperf.analyze.node_memory import node_memories
+from onnxperf.analyze.node_memory import node_memories, tensor_sizes
 from onnxperf.errors import BadOption
 from onnxperf.measure.trace import trace_of_events
 from onnxperf.records import Graph, GraphNode
@@ -101,6 +101,21 @@ def test_nodes_of_bodies_come_before_their_owner_with_its_name_as_path() -> None
 def test_a_trace_without_memory_columns_is_refused_in_one_line() -> None:
     with pytest.raises(BadOption, match="does not tell memory"):
         memories(events_of([NODES]))
+
+
+def test_a_trace_in_which_no_node_ran_is_refused_in_one_line() -> None:
+    with pytest.raises(BadOption, match="no node ran in this trace"):
+        memories(events_of([]))
+
+
+def test_types_belong_to_the_outputs_that_have_a_name() -> None:
+    made = events_of([[Ran("drop", "Dropout")]])
+    for event in made:
+        if event["name"].endswith("_kernel_time"):
+            event["args"] |= {"output_type_shape": [{"bool": [200]}]}
+    graph = Graph(nodes=(GraphNode(name="drop", op_type="Dropout", inputs=("X",), outputs=("", "mask")),))
+    trace = trace_of_events(made)
+    assert tensor_sizes(trace, lay_out(trace), graph, 0) == {"mask": 200}
 
 
 @pytest.mark.parametrize("iteration", [-1, 2, 100])

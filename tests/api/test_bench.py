@@ -15,7 +15,7 @@ import onnx.parser
 import pytest
 
 import onnxperf
-from onnxperf.api.crews import open_entries
+from onnxperf.api.crews import open_entries, refuse_options_of_models
 from onnxperf.api.options import BenchKeywords, LoadKeywords
 from onnxperf.errors import BadFeed, BadInput, BadModel, BadOption
 from onnxperf.measure import noise
@@ -387,3 +387,27 @@ def test_functions_race_without_a_model() -> None:
 def test_models_and_functions_are_not_raced_from_one_dict(linear_path: Path) -> None:
     with pytest.raises(onnxperf.BadOption, match="'m' is no function"):
         onnxperf.bench({"m": linear_path, "f": len})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("keywords", "option"),
+    [
+        ({"feeds": {"X": np.ones(2)}}, "--input X"),
+        ({"dims": {"batch": [1, 2]}}, "--dim batch"),
+        ({"shapes": {"X": (2, 2)}}, "--shape X"),
+        ({"ranges": {"X": (0, 1)}}, "--range X"),
+        ({"cast": True}, "--cast"),
+        ({"against": {"double": double}}, "--against double"),
+        ({"against": "torch"}, "--against torch"),
+        ({"runtime": ["numpy"]}, "--runtime numpy"),
+        ({"call": "all"}, "--call all"),
+    ],
+)
+def test_functions_have_no_options_of_models(keywords: dict[str, Any], option: str) -> None:
+    with pytest.raises(BadOption, match=f"^{option}: a function is called without arguments; leave it out$"):
+        bench({"f": lambda: 1}, **keywords)
+
+
+def test_values_that_stand_for_no_wish_are_no_options_of_models() -> None:
+    given: dict[str, Any] = {"feeds": None, "dims": {}, "cast": False, "runtime": ["ort"], "call": "run", "threads": 1}
+    refuse_options_of_models(given, {"call": "run", "runtime": "ort"})

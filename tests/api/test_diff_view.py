@@ -47,6 +47,25 @@ def test_one_model_is_drawn_as_onnxruntime_executes_it_at_two_levels(tmp_path: P
     assert "m · all" in told
 
 
+def test_a_model_without_names_may_keep_its_weights_in_another_file(tmp_path: Path) -> None:
+    old, new = chain(tmp_path / "old.onnx", "Abs", "MatMul", "Relu"), chain(tmp_path / "new.onnx", "Abs", "MatMul")
+    onnx.save_model(onnx.load(old), old, save_as_external_data=True, location="old.data", size_threshold=0)
+    told = " ".join(texts(onnxperf.diff_view(old, new)))
+    assert "2 kept" in told
+    assert "1 removed" in told
+    assert "before: old, 3 nodes" in told
+
+
+def test_a_model_of_the_zoo_is_called_by_the_name_that_was_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = chain(tmp_path / "long-name.onnx", "Abs", "Relu")
+    monkeypatch.setattr("onnxperf.api.view.located", lambda source: model if source == "zoo:abs" else source)
+    told = " ".join(texts(onnxperf.diff_view("zoo:abs", model)))
+    assert "before: zoo:abs, 2 nodes" in told
+    assert "after: long-name, 2 nodes" in told
+
+
 def test_a_png_is_a_png(tmp_path: Path) -> None:
     drawing = onnxperf.diff_view(chain(tmp_path / "m.onnx", "Abs", "Relu"), as_="png")
     assert isinstance(drawing.content, bytes)
@@ -61,6 +80,7 @@ def test_a_png_is_a_png(tmp_path: Path) -> None:
         ({"as_": "dot"}, "unknown form 'dot'"),
         ({"opti": "trace.json"}, "a trace has no graph to draw"),
         ({"opti": "none.onnx"}, "none.onnx"),
+        ({"opti": "new.onnx", "opt_level": "disable,all"}, "two models are drawn as they are"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_in_one_line(tmp_path: Path, options: dict[str, str], told: str) -> None:

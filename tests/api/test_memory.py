@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import onnx
@@ -13,7 +15,13 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import onnxperf
-from onnxperf.records import MemorySubject, StepName
+from onnxperf.api import memory_breakdown
+from onnxperf.api.crews import Entry
+from onnxperf.measure.profiling import TurnsEnd
+from onnxperf.model.inputs import Feeds
+from onnxperf.records import MISSING, MemorySubject, StepName
+
+memory_api = importlib.import_module("onnxperf.api.memory")  # the package has a function of that name
 
 MB = 1_000_000
 COLUMNS = 100
@@ -45,7 +53,7 @@ def only(result: onnxperf.MemoryResult, name: str) -> MemorySubject:
 def test_a_cast_inside_the_call_is_measured_and_named(model: Path) -> None:
     rows = 200_000
     given = np.ones((rows, COLUMNS))
-    result = onnxperf.memory(model, feeds={"X": given}, cast=True, runtime="numpy", repeat=2)
+    result = onnxperf.memory(model, feeds={"X": given}, cast=True, runtime="numpy", repeat=5)
     subject = only(result, "numpy")
     assert subject.breakdown is not None
     (copy,) = subject.breakdown.copies
@@ -57,7 +65,7 @@ def test_a_cast_inside_the_call_is_measured_and_named(model: Path) -> None:
 
 def test_onnxruntimes_arena_and_the_peak_node_are_in_the_breakdown(model: Path) -> None:
     rows = 100_000
-    subject = only(onnxperf.memory(model, dims={"n": rows}, repeat=2), "ort")
+    subject = only(onnxperf.memory(model, dims={"n": rows}, repeat=5), "ort")
     breakdown = subject.breakdown
     assert breakdown is not None
     assert breakdown.weights_on_disk_bytes == breakdown.weights_in_memory_bytes == COLUMNS * 50 * 4
@@ -74,7 +82,7 @@ def test_onnxruntimes_arena_and_the_peak_node_are_in_the_breakdown(model: Path) 
 
 @pytest.mark.slow
 def test_a_session_that_meets_larger_and_larger_inputs_has_an_arena_that_grows(model: Path) -> None:
-    result = onnxperf.memory(model, dims={"n": [1000, 50_000, 200_000]}, repeat=2)
+    result = onnxperf.memory(model, dims={"n": [1000, 50_000, 200_000]}, repeat=5)
     *single, mixed = result.record.cases
     assert [case.dims["n"] for case in single] == [(1000,), (50_000,), (200_000,)]
     assert mixed.dims["n"] == (1000, 50_000, 200_000)
@@ -107,7 +115,7 @@ def test_callables_are_weighed_by_name() -> None:
 
 def test_the_data_of_a_callable_came_before_the_mark_was_reset() -> None:
     data = np.ones(100 * MB, np.uint8)
-    result = onnxperf.memory(lambda: int(data[::4096].sum()), repeat=2)
+    result = onnxperf.memory(lambda: int(data[::4096].sum()), repeat=5)
     (subject,) = result.record.cases[0].subjects
     assert subject.step("load") is None
     assert increment(subject, "first call") < 10 * MB
@@ -116,23 +124,97 @@ def test_the_data_of_a_callable_came_before_the_mark_was_reset() -> None:
 
 
 def test_a_subject_that_dies_does_not_end_the_others() -> None:
-    result = onnxperf.memory({"dies": lambda: os._exit(3), "lives": touch(MB)}, repeat=2)
+    result = onnxperf.memory({"dies": lambda: os._exit(3), "lives": touch(MB)}, repeat=5)
     assert not result.ok
     assert only(result, "dies").status == "crashed"
     assert only(result, "lives").status == "ok"
 
 
 def test_a_subject_past_its_limit_is_out_of_memory() -> None:
-    result = onnxperf.memory({"large": touch(800 * MB), "small": touch(MB)}, repeat=2, memory_limit="400MB")
+    result = onnxperf.memory({"large": touch(800 * MB), "small": touch(MB)}, repeat=5, memory_limit="400MB")
     assert only(result, "large").status == "oom"
     assert only(result, "small").status == "ok"
+
+
+def test_the_outputs_of_ort_values_have_a_size(model: Path) -> None:
+    subject = only(onnxperf.memory(model, dims={"n": 1000}, call="ort-values", repeat=5), "ort")
+    assert subject.breakdown is not None
+    assert subject.breakdown.output_bytes == 1000 * 50 * 4
+
+
+@pytest.mark.parametrize(
+    ("runtime", "call", "casts", "copies"),
+    [
+        ("ort", "run", {}, [("layout", "float64", 4000)]),
+        ("ort", "run-c", {}, [("layout", "float64", 4000)]),
+        ("ort", "run", {"X": "float32"}, [("cast", "float32", 2000), ("layout", "float32", 2000)]),
+        ("ort", "ort-values", {}, []),
+        ("numpy", "run", {}, []),
+        ("numpy", "run", {"X": "float32"}, [("cast", "float32", 2000)]),
+    ],
+)
+def test_only_onnxruntime_copies_inputs_that_are_not_contiguous(
+    runtime: str, call: str, casts: dict[str, str], copies: list[tuple[str, str, int]]
+) -> None:
+    feeds = Feeds({"X": np.ones((COLUMNS, 5)).T}, {})
+    entry = Entry(model=cast(Any, None), feeds=feeds, casts=casts)
+    found = memory_breakdown._copies(entry, MemorySubject(name="s", runtime=runtime, call=call))
+    assert [(each.reason, each.to_type, each.copied_bytes) for each in found] == copies
+
+
+def without_an_account(error: BaseException) -> Callable[..., Any]:
+    def record_arena(*_arguments: object) -> None:
+        raise error
+
+    return record_arena
+
+
+def test_ctrl_c_during_the_account_of_the_arena_keeps_what_was_weighed(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory_api, "record_arena", without_an_account(KeyboardInterrupt()))
+    result = onnxperf.memory(model, dims={"n": [10, 20]}, repeat=5)
+    assert result.interrupted
+    (case,) = result.record.cases  # the others were not begun
+    assert case.interrupted
+    assert case.subjects[0].status == "ok"
+    assert case.subjects[0].needed_bytes is not None
+
+
+def test_a_trace_that_was_interrupted_is_no_account(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = TurnsEnd(turns=(), interrupted=True)
+    monkeypatch.setattr(memory_breakdown, "take_turns", lambda *_arguments: ended)
+    result = onnxperf.memory(model, dims={"n": 10}, repeat=5)
+    assert result.interrupted
+    assert only(result, "ort").breakdown is not None
+    assert only(result, "ort").breakdown.arena_held_bytes is None  # type: ignore[union-attr]
+
+
+def test_a_trace_without_memory_leaves_the_arena_unknown_and_says_so(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory_breakdown, "_per_iteration", lambda *_arguments: ())
+    result = onnxperf.memory(model, dims={"n": 10}, repeat=5)
+    breakdown = only(result, "ort").breakdown
+    assert breakdown is not None
+    assert breakdown.arena_held_bytes is breakdown.arena_used_bytes is None
+    assert breakdown.planned_bytes
+    assert any("does not tell memory" in note for note in result.record.cases[0].notes)
+
+
+@pytest.mark.parametrize("numbers", [{}, {"mem_arena_held": np.array([MISSING, MISSING])}])
+def test_columns_without_values_say_nothing_about_any_call(numbers: dict[str, Any]) -> None:
+    layout = SimpleNamespace(is_kernel=np.array([True, True]), iteration=np.array([0, 1]), iterations=2)
+    result = SimpleNamespace(trace=SimpleNamespace(numbers=numbers), layout=layout)
+    assert memory_breakdown._per_iteration(cast(Any, result), "mem_arena_held") == ()
 
 
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"repeat": 1}, "--repeat 1: expected at least 2 calls"),
-        ({"interval": 0}, "--interval 0: expected more than 0 seconds"),
+        ({"repeat": 4}, "--repeat 4: expected at least 5 calls"),
+        ({"interval": 0}, "--interval 0: expected a finite number of seconds, above 0"),
+        ({"interval": float("inf")}, "--interval inf: expected a finite number of seconds, above 0"),
         ({"runtime": "tvm"}, "unknown runtime 'tvm'"),
         ({"dims": {"n": []}}, "--dim n: no value given"),
         ({"tempo": 3}, "unknown option 'tempo'"),
@@ -141,6 +223,12 @@ def test_a_subject_past_its_limit_is_out_of_memory() -> None:
 def test_wrong_options_are_refused_in_one_line(model: Path, options: dict[str, Any], told: str) -> None:
     with pytest.raises(onnxperf.BadOption, match=told):
         onnxperf.memory(model, **options)
+
+
+@pytest.mark.parametrize("options", [{"feeds": {"X": 1}}, {"dims": {"n": 3}}, {"runtime": "numpy"}, {"cast": True}])
+def test_a_function_has_no_inputs_of_a_model(options: dict[str, Any]) -> None:
+    with pytest.raises(onnxperf.BadOption, match="a function is called without arguments"):
+        onnxperf.memory(touch(1), **options)
 
 
 def test_models_and_functions_do_not_mix(model: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -112,3 +114,23 @@ def test_a_keras_model_with_a_layer_of_ones_own_is_checked_in_a_worker() -> None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Keras' way of writing is not yet that of numpy 2
         assert onnxperf.check(parser.parse_model(DOUBLED), runtime="ort", against=against, dims={"n": 4})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("here", "--against here: expected FILE.py:function"),
+        ("nowhere.py:make", "--against: no such file: 'nowhere.py'"),
+        ("unusable_source.py:make", "'unusable_source.py' cannot be loaded: ZeroDivisionError"),
+        ("usable_source.py:take", "unknown function of usable_source.py 'take'; choose from: make"),
+    ],
+)
+def test_a_source_that_cannot_be_loaded_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "unusable_source.py").write_text("1 / 0\n")
+    (tmp_path / "usable_source.py").write_text("def make():\n    return len\n")
+    with pytest.raises(BadOption, match=re.escape(message)):
+        load_source(text)

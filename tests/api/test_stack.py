@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import onnx
 import pytest
 
 from onnxperf.api import stack as module
 from onnxperf.api.stack import stack
-from onnxperf.errors import BadModel, BadOption, MissingExtra, SubjectError
+from onnxperf.errors import BadModel, BadOption, MissingExtra, SubjectError, WorkerLost
 from onnxperf.measure import allocations, native_stack
+from onnxperf.render.stack import tree_text
 
 pytest.importorskip("pyinstrument")
 
@@ -106,9 +108,18 @@ def test_a_model_in_memory_is_watched_as_a_file_is(linear_proto: onnx.ModelProto
     assert stack(linear_proto, calls=20).record.calls == 20
 
 
-def test_a_function_takes_no_inputs() -> None:
-    with pytest.raises(BadOption, match="--input X: a function is called without arguments"):
-        stack(busy, {"X": [1.0]})
+@pytest.mark.parametrize(
+    ("keywords", "option"),
+    [
+        ({"feeds": {"X": [1.0]}}, "--input X"),
+        ({"dims": {"batch": 2}}, "--dim batch"),
+        ({"cast": True}, "--cast"),
+        ({"runtime": "ort"}, "--runtime ort"),
+    ],
+)
+def test_a_function_has_no_options_of_a_model(keywords: dict[str, Any], option: str) -> None:
+    with pytest.raises(BadOption, match=f"^{option}: a function is called without arguments; leave it out$"):
+        stack(busy, **keywords)
 
 
 def test_allocations_need_memray(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,13 +141,32 @@ def test_a_py_spy_that_is_not_permitted_costs_only_its_samples(monkeypatch: pyte
         stack(busy, calls=5, native=True)
 
 
+def test_a_process_that_is_lost_while_py_spy_looks_on_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lose(*_args: object) -> None:
+        raise WorkerLost("crashed", "killed by SIGSEGV")
+
+    monkeypatch.setattr(native_stack, "record", lose)
+    with pytest.raises(WorkerLost, match="SIGSEGV"):
+        stack(busy, calls=5)
+
+
 @pytest.mark.usefixtures("without_py_spy")
 def test_native_frames_need_py_spy() -> None:
     with pytest.raises(MissingExtra, match=r"onnxperf\[stack\]"):
         stack(busy, native=True)
 
 
-@pytest.mark.parametrize(("keyword", "value"), [("calls", 0), ("interval", 0.0), ("rate", 0)])
+@pytest.mark.parametrize(
+    ("keyword", "value"),
+    [
+        ("calls", 0),
+        ("interval", 0.0),
+        ("interval", float("inf")),
+        ("interval", float("nan")),
+        ("rate", 0),
+        ("timeout", 0),
+    ],
+)
 def test_values_that_make_no_sense_are_refused(keyword: str, value: float) -> None:
     with pytest.raises(BadOption, match=f"--{keyword}"):
         stack(busy, **{keyword: value})  # type: ignore[arg-type]
@@ -159,3 +189,24 @@ def test_no_folder_of_the_machine_is_told(path: str, short: str) -> None:
 def test_no_name_can_end_the_script_of_the_page() -> None:
     data = module._described(b'{"frame_records": [["</script>"]]}', "</script>")
     assert "</" not in json.dumps(data)
+
+
+def test_escapes_in_names_are_shown_and_only_the_separators_of_pyinstrument_stay() -> None:
+    frame = "f\x1b[31m\n\u202e\0/a\x9b.py\x001\x01cModel\x07"
+    data = module._described(json.dumps({"frame_records": [[[frame], 0.5]]}).encode(), "m\x1b]8;;\0")
+    assert data == {
+        "frame_records": [[["f\\x1b[31m\\n\\u202e\0/a\\x9b.py\x001\x01cModel\\x07"], 0.5]],
+        "target_description": "m\\x1b]8;;\\x00",
+    }
+
+
+@pytest.mark.usefixtures("without_py_spy")
+def test_the_name_of_a_function_cannot_colour_the_tree() -> None:
+    space: dict[str, Any] = {}
+    exec(compile("def red():\n    return sum(range(20_000))\n", "\x1b[41mfile.py", "exec"), space)
+    space["red"].__name__ = "\x1b[41mred"
+    result = stack(space["red"], calls=200)
+    tree = tree_text(result.session, everything=True, color=True)
+    assert "\x1b[41m" not in tree
+    assert "\\x1b[41mred" in tree
+    assert "\\x1b[41mfile.py" in tree

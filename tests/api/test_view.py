@@ -7,11 +7,13 @@ from pathlib import Path
 
 import onnx
 import pytest
+from msgspec.structs import replace
 from onnx import parser
 
 from onnxperf.api.profile import profile
 from onnxperf.api.view import view
 from onnxperf.errors import BadOption
+from onnxperf.records.view import Measure
 
 NASTY = """<ir_version: 8, opset_import: ["" : 18]>
 g (float[N] x) => (float[N] y) { h = Relu(x) y = Exp(h) }"""
@@ -56,6 +58,19 @@ def test_sizes_that_are_given_settle_the_shapes(linear_proto: onnx.ModelProto) -
     assert result.record.totals.macs == 8 * 10 * 4
 
 
+def test_only_the_sizes_that_are_given_are_settled() -> None:
+    model = parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 18]>'
+        "g (float[batch, length, 4] x, float[?] b, float[] z) => (float[batch, length, 4] y) { y = Relu(x) }"
+    )
+    model.graph.input[2].type.tensor_type.ClearField("shape")
+    record = view(model, dims={"batch": 8}).record
+    assert [value.shape for value in record.graph.inputs] == [(8, "length", 4), (None,), None]
+    assert record.graph.types["y"].shape == (8, "length", 4)
+    assert record.free_dims == ("length",)
+    assert view(model, dims={"b.0": 3}, shapes={"z": (2, 5)}).record.graph.inputs[2].shape == (2, 5)
+
+
 def test_values_are_in_the_json_if_asked_for(linear_proto: onnx.ModelProto) -> None:
     document = json.loads(str(view(linear_proto, as_="json", values=True)))
     assert len(document["graph"]["initializers"][0]["values"]) == 40
@@ -83,6 +98,12 @@ def test_a_profile_puts_time_on_the_nodes(linear_proto: onnx.ModelProto, tmp_pat
         ({"op": "Conv"}, "unknown operator 'Conv'; choose from: MatMul"),
         ({"by": "weight"}, "unknown measure 'weight'; choose from: time, memory"),
         ({"depth": -1}, "expected 0 or more"),
+        ({"as_": "svg", "all": True}, "--all chooses what a listing shows"),
+        ({"as_": "json", "around": "Y"}, "--around chooses what a listing shows"),
+        ({"as_": "dot", "op": "MatMul"}, "--op chooses what a listing shows"),
+        ({"as_": "code", "depth": 0}, "--depth chooses what a listing shows"),
+        ({"values": True}, "add --as json"),
+        ({"by": "memory"}, "--by memory is what a profile shows; add --profile"),
         ({"around": "nobody"}, "no node or tensor is named 'nobody'"),
         ({"profile": "model.onnx"}, "'model.onnx' is no trace"),
         ({"colour": "red"}, "colour"),
@@ -96,3 +117,21 @@ def test_what_cannot_be_shown_is_refused(linear_proto: onnx.ModelProto, keywords
 def test_without_a_profile_there_is_nothing_for_netron(linear_proto: onnx.ModelProto, tmp_path: Path) -> None:
     with pytest.raises(BadOption, match="give profile=True"):
         view(linear_proto).save_netron(tmp_path / "m.json")
+
+
+def test_operators_that_are_offered_steer_no_terminal(linear_proto: onnx.ModelProto) -> None:
+    model = onnx.ModelProto()
+    model.CopyFrom(linear_proto)
+    model.graph.node[0].op_type = "\x1b[31m"
+    with pytest.raises(BadOption) as refused:
+        view(model, op="Conv")
+    assert str(refused.value).endswith(r"choose from: \x1b[31m")
+
+
+@pytest.mark.parametrize("by", ["time", "memory"])
+def test_an_interrupted_profile_says_so(linear_proto: onnx.ModelProto, by: Measure) -> None:
+    measured = profile(linear_proto, repeat=2)
+    measured.record = replace(measured.record, interrupted=True)
+    result = view(linear_proto, profile=measured, by=by)
+    assert result.interrupted
+    assert "note: interrupted: the figures are from what ran until then" in str(result)

@@ -138,6 +138,13 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert expected in printed.err
 
 
+def test_control_characters_of_a_model_are_shown_not_obeyed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = _one_node("Bar")
+    model.graph.node[0].op_type = "Bar\x1b[2J\u202e"
+    assert run(["bench", str(_written(tmp_path / "x.onnx", model.SerializeToString()))]) == 2
+    assert "Bar\\x1b[2J\\u202e" in capsys.readouterr().err
+
+
 def test_debug_shows_the_traceback(model: Path) -> None:
     with pytest.raises(Exception, match="jump"):
         run(["bench", str(model), "--call", "jump", "--debug"])

@@ -21,6 +21,7 @@ from onnxperf.records.stack import Stack
         (StackFlags(output="flame.svg"), "needs --native"),
         (StackFlags(output="no/such/folder/out.txt"), "folder does not exist"),
         (StackFlags(calls=0), "--calls 0"),
+        (StackFlags(top=0), "--top 0: expected at least 1"),
     ],
 )
 def test_what_cannot_be_done_is_refused_before_anything_runs(

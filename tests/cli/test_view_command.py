@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from onnxperf.api.profile import profile
 from onnxperf.cli.main import run
@@ -45,6 +46,16 @@ def test_profile_alone_runs_the_model(linear_path: Path, capsys: pytest.CaptureF
     assert " 100 %  MatMul(X, W) -> Y: float32[2, 4]" in capsys.readouterr().out
 
 
+def test_an_interrupted_profile_exits_with_130(
+    linear_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured = profile(linear_path, repeat=2)
+    measured.record = replace(measured.record, interrupted=True)
+    monkeypatch.setattr("onnxperf.api.view.measure", lambda *_, **__: measured)
+    assert run(["view", str(linear_path), "--profile"]) == 130
+    assert "note: interrupted" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
@@ -52,10 +63,21 @@ def test_profile_alone_runs_the_model(linear_path: Path, capsys: pytest.CaptureF
         (["--netron", "m.json"], "add --profile"),
         (["--around", "nobody"], "no node or tensor is named 'nobody'"),
         (["--op", "Conv"], "unknown operator 'Conv'"),
+        (["--op", "MatMul", "--as", "svg"], "--op chooses what a listing shows"),
+        (["--values"], "add --as json"),
+        (["--by", "memory"], "add --profile"),
+        (["--profile", "--netron", "m.txt"], "a file that ends with .json"),
+        (["--profile", "--netron", "nowhere/m.json"], "its folder does not exist"),
+        (["--profile", "--as", "svg", "-o", "nowhere/m.svg"], "its folder does not exist"),
     ],
 )
 def test_bad_options_exit_with_two(
-    linear_path: Path, arguments: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+    linear_path: Path,
+    arguments: list[str],
+    reason: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("onnxperf.api.view.measure", lambda *_, **__: pytest.fail("refused too late"))
     assert run(["view", str(linear_path), *arguments]) == 2
     assert reason in capsys.readouterr().err

@@ -89,6 +89,20 @@ def test_what_was_needed_only_for_a_moment_counts_as_well(start: Start) -> None:
         worker.warm_up(0, 1)
 
 
+@pytest.mark.parametrize(("limit", "look_s"), [(LIMIT, 0.1), (None, 30.0)])
+def test_whoever_watches_rarely_does_not_make_the_limit_lax(start: Start, limit: int | None, look_s: float) -> None:
+    worker = start(touching(1), limit)
+    worker.watch(lambda _pid: None, 30.0)
+    assert worker._look_s == look_s
+
+
+def test_a_step_that_needs_too_much_only_for_a_moment_is_over_the_limit(start: Start) -> None:
+    worker = start(touching(410))
+    worker.watch(lambda _pid: None, 30.0)
+    with pytest.raises(WorkerLost, match="of --memory-limit"):
+        worker.weigh("first call")
+
+
 def test_a_worker_that_is_over_its_limit_is_gone_afterwards(start: Start) -> None:
     worker = start(touching_for_ever(600))
     process = psutil.Process(worker._process.pid)

@@ -207,10 +207,10 @@ class Framework(FrameworkModel):
     loaded = 0
     bound = 0
 
-    def _opened(self, arrays: tuple[Any, ...]) -> Any:
+    def _opened(self) -> Any:
         Framework.loaded += 1
 
-        def bind() -> Any:
+        def bind(arrays: tuple[Any, ...]) -> Any:
             Framework.bound += 1
             return lambda: [arrays[0] * 2]
 
@@ -230,6 +230,16 @@ def test_a_model_of_a_framework_is_loaded_once_for_its_calls_and_their_parts() -
     assert len(timed.fetch_ns) == 2
     assert Framework.loaded == 1
     assert Framework.bound > 2  # its tensors are made in every divided call
+
+
+def test_a_model_of_a_framework_is_loaded_once_for_all_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Framework, "loaded", 0)
+    host = host_of(len, X=np.ones(3))
+    host._functions[0] = Framework(lambda: None)
+    host._more_feeds = [{"X": np.ones(5)}, {"X": np.ones(7)}]
+    call, _ = host._bind(0)
+    assert [len(call()[0]) for _ in range(4)] == [3, 5, 7, 3]  # type: ignore[index]
+    assert Framework.loaded == 1
 
 
 def test_loading_again_forgets_the_parts_and_the_session_that_they_hold(linear_path: Path) -> None:

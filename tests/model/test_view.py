@@ -9,6 +9,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper, parser
 
+from onnxperf.errors import BadModel
+from onnxperf.model.cost import infer_shapes
 from onnxperf.model.load import open_model
 from onnxperf.model.view import view_of
 from onnxperf.records.view import GraphView
@@ -33,6 +35,33 @@ def test_shapes_that_are_given_settle_those_inside() -> None:
     view = viewed("g (float[N, 4] x) => (float[N, 4] y) { h = Relu(x) y = Relu(h) }", shapes={"x": (8, 4)})
     assert view.graph.inputs[0].shape == (8, 4)
     assert view.graph.types["h"].shape == (8, 4)
+
+
+def test_sizes_that_nobody_gave_stay_as_they_are() -> None:
+    view = viewed("g (float[N, M, ?] x) => (float[N, M, ?] y) { y = Relu(x) }", shapes={"x": (8, "M", None)})
+    assert view.graph.inputs[0].shape == (8, "M", None)
+    assert view.free_dims == ("M",)
+
+
+def test_a_size_that_is_given_counts_wherever_it_is_named() -> None:
+    view = viewed(
+        "g (int64 n, bool c, float[N, 2] x) => (float[N, 2] y) { y = Loop(n, c, x)"
+        "<body = b (int64 i, bool c1, float[N, 2] v) => (bool c2, float[N, 2] w)"
+        "{ c2 = Identity(c1) t = Transpose(v) q = MatMul(v, t) w = Identity(v) }> }",
+        shapes={"x": (8, 2)},
+    )
+    assert view.graph.outputs[0].shape == (8, 2)
+    assert view.totals.macs == 8 * 2 * 8
+
+
+def test_multiply_adds_in_a_body_that_repeats_are_only_the_least() -> None:
+    view = viewed(
+        "g (int64 n, bool c, float[2, 2] x) => (float[2, 2] y) { y = Loop(n, c, x)"
+        "<body = b (int64 i, bool c1, float[2, 2] v) => (bool c2, float[2, 2] w)"
+        "{ c2 = Identity(c1) w = MatMul(v, v) }> }"
+    )
+    assert view.totals.macs == 8
+    assert view.totals.macs_unknown == 1
 
 
 def test_multiply_adds_are_counted_with_free_sizes_of_one() -> None:
@@ -93,6 +122,7 @@ def test_nodes_without_names_and_with_the_same_name_get_labels_of_their_own() ->
         (np.array(["a", 'b"\n'], dtype=object), "string", 4, "['a', 'b\"\\n']"),
         (np.zeros(11, np.float16), "float16", 22, ""),
         (np.zeros(0, np.float32), "float32", 0, "[]"),
+        (np.zeros((20_000, 0), np.float32), "float32", 0, "[]"),
     ],
 )
 def test_small_tensors_show_their_values(array: object, dtype: str, size_bytes: int, preview: str) -> None:
@@ -100,6 +130,34 @@ def test_small_tensors_show_their_values(array: object, dtype: str, size_bytes: 
     model.graph.initializer.append(numpy_helper.from_array(np.asarray(array), "w"))
     tensor = view_of(open_model(model)).graph.initializers[0]
     assert (tensor.dtype, tensor.size_bytes, tensor.preview, tensor.values) == (dtype, size_bytes, preview, None)
+
+
+@pytest.mark.parametrize("values", [False, True])
+@pytest.mark.parametrize(
+    "tensor",
+    [
+        TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[2], raw_data=b"123"),
+        TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[3], float_data=[1.0]),
+        TensorProto(name="w", data_type=TensorProto.UNDEFINED, dims=[1], raw_data=b"1234"),
+        TensorProto(name="w", data_type=99, dims=[1], raw_data=b"1234"),
+        TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[1] * 100, raw_data=b"1234"),
+    ],
+    ids=["short bytes", "few numbers", "no type", "no such type", "too many axes"],
+)
+def test_a_tensor_that_cannot_be_read_is_called_damaged(tensor: TensorProto, values: bool) -> None:
+    model = parser.parse_model(HEAD + "g (float[1] x) => (float[1] y) { y = Relu(x) }")
+    model.graph.initializer.append(tensor)
+    model.graph.node[0].attribute.append(onnx.AttributeProto(name="a", type=onnx.AttributeProto.TENSOR, t=tensor))
+    graph = view_of(open_model(model), values=values).graph
+    assert (graph.initializers[0].preview, graph.initializers[0].values) == ("damaged", None)
+    assert graph.nodes[0].attributes[0][1].endswith(" damaged")
+
+
+def test_a_tensor_with_a_negative_size_is_refused_in_one_line() -> None:
+    model = parser.parse_model(HEAD + "g (float[1] x) => (float[1] y) { y = Relu(x) }")
+    model.graph.initializer.append(TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[-1], raw_data=b"1234"))
+    with pytest.raises(BadModel, match=r"tensor 'w' has the shape \[-1\]"):
+        view_of(open_model(model))
 
 
 def test_values_that_are_asked_for_come_whole_and_fit_into_json() -> None:
@@ -141,6 +199,29 @@ def test_attributes_read_as_they_were_written(value: object, text: str) -> None:
     assert view_of(open_model(model)).graph.nodes[0].attributes == (("a", text),)
 
 
+def test_long_texts_are_cut_unless_everything_is_wanted() -> None:
+    model = parser.parse_model(HEAD + "g (float[1] x) => (float[1] y) { y = Relu(x) }")
+    attributes = [helper.make_attribute("one", "x" * 5000), helper.make_attribute("two", ["y" * 5000])]
+    model.graph.node[0].attribute.extend(attributes)
+    model.graph.initializer.append(numpy_helper.from_array(np.array(["z" * 5000], dtype=object), "w"))
+    short, whole = (view_of(open_model(model), values=values).graph for values in (False, True))
+    assert [text[-20:] for _, text in short.nodes[0].attributes] == ["xx… 5,002 characters", "y… 5,002 characters]"]
+    assert len(short.initializers[0].preview) < 1100
+    assert [len(text) for _, text in whole.nodes[0].attributes] == [5002, 5004]
+
+
+@pytest.mark.parametrize("value", [3, 0.5, "s", [1, 2], [0.5], ["a"], helper.make_tensor("t", 7, [1], [3])])
+def test_an_attribute_of_an_old_model_does_not_say_its_type(value: object) -> None:
+    texts = []
+    for field in ("doc_string", "type"):
+        model = parser.parse_model(HEAD + "g (float[1] x) => (float[1] y) { y = Relu(x) }")
+        attribute = helper.make_attribute("a", value)
+        attribute.ClearField(field)
+        model.graph.node[0].attribute.append(attribute)
+        texts.append(view_of(open_model(model)).graph.nodes[0].attributes)
+    assert texts[0] == texts[1]
+
+
 def test_a_cast_names_its_type_and_defaults_are_marked() -> None:
     view = viewed("g (float[1, 2] x) => (int64[1, 1] y) { h = ArgMax<axis = 1, keepdims = 1>(x) y = Cast<to = 7>(h) }")
     first, second = view.graph.nodes
@@ -173,3 +254,14 @@ def test_metadata_opsets_and_other_types_are_kept() -> None:
     assert view.opsets == {"ai.onnx": 18}
     assert view.metadata == {"author": "</script>"}
     assert view.graph.inputs[0].type == "sequence(float32[N])"
+
+
+def test_a_function_that_calls_itself_is_shown_without_shapes() -> None:
+    model = parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 18, "own" : 1]> g (float[1] x) => (float[1] y) { y = own.F(x) }'
+        '<domain: "own", opset_import: ["" : 18, "own" : 1]> F (a) => (b) { b = own.F(a) }'
+    )
+    view = view_of(open_model(model))
+    assert view.totals.nodes == 2
+    assert "must not be recursive" in view.notes[0]
+    assert infer_shapes(model, {})["x"] == (1,)

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from onnxperf.records import SourceGroup
-from onnxperf.records.view import GraphView, ViewGraph
+from onnxperf.records.view import GraphView, ViewFunction, ViewGraph
 from onnxperf.render.diff_svg import diff_svg
 from tests.render.views import HOSTILE_NAMES, chain_view, float_value, named_view, node
 
@@ -73,6 +73,19 @@ def test_nodes_in_bodies_are_found_by_the_node_around_them() -> None:
 
     group = SourceGroup(kind="fused", path=("If_0",), sources=("Neg_0",), executed=("Sin_0",))
     assert {"Neg  #1", "Sin  #1"} <= set(boxes(diff_svg(view("Neg"), view("Sin"), [group])))
+
+
+def test_functions_are_the_same_by_name_wherever_they_stand() -> None:
+    def view(*names: str) -> GraphView:
+        functions = (
+            ViewFunction(
+                key=f"f{place}", name=name, graph=ViewGraph(nodes=(node(0, name, [], ["y"], key=f"f{place}/0"),))
+            )
+            for place, name in enumerate(names)
+        )
+        return GraphView(model="m", graph=ViewGraph(), functions=tuple(functions))
+
+    assert "2 kept" in texts(diff_svg(view("Relu", "Neg"), view("Neg", "Relu")))
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES, ids=ascii)

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from onnxperf.records.view import GraphView
-from onnxperf.render.graph_dot import graph_dot, quoted
+from onnxperf.records.view import GraphView, ViewGraph
+from onnxperf.render.graph_dot import graph_dot
 from tests.render.view_examples import linear_metrics, linear_view, long_view, nasty_view, nested_view
 
 TOKEN = re.compile(r'\s+|"(?:[^"\\\n]|\\.)*"|->|[A-Za-z_][A-Za-z_0-9]*|[0-9]+|[{}\[\]=;,]')
-WORDS = {"digraph", "subgraph", "node", "edge", "rankdir", "label"}
+WORDS = {"digraph", "graph", "subgraph", "node", "edge", "rankdir", "label"}
 
 
 def tokens(text: str) -> list[str]:
@@ -65,6 +65,19 @@ def test_bodies_and_functions_are_clusters_and_see_what_is_outside() -> None:
     assert ("g_i1", "g_n0_b0_n0") in edges
 
 
+def test_what_a_body_takes_from_outside_stays_outside_of_its_cluster() -> None:
+    text = graph_dot(nested_view())
+    cluster = text[text.index("subgraph cluster_g_n0_b0") : text.index("subgraph cluster_g_n0_b1")]
+    assert "g_n0_b0_n0 [" in cluster
+    assert "->" not in cluster
+
+
+def test_notes_are_below_the_title() -> None:
+    view, metrics = replace(linear_view(), notes=("of the view",)), replace(linear_metrics(), notes=("of the costs",))
+    assert '  label="share of 10 µs\\nof the costs\\nof the view";' in graph_dot(view, metrics)
+    assert '  label="of the view";' in graph_dot(view)
+
+
 def test_the_hottest_node_is_the_reddest_and_says_its_share() -> None:
     text = graph_dot(linear_view(), linear_metrics())
     assert 'label="MatMul\\n90.0 %", fillcolor="#e4' in text
@@ -85,10 +98,9 @@ def read(literal: str) -> str:
 
 @given(st.text())
 def test_any_name_is_one_string_and_only_printable(name: str) -> None:
-    literal = quoted(name)
-    assert tokens(literal) == [literal]
+    literal = tokens(graph_dot(GraphView(model=name, graph=ViewGraph())))[1]
     assert "\n" not in literal
-    if name.isprintable():
+    if name and name.isprintable():
         assert read(literal) == name
 
 

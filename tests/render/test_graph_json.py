@@ -42,6 +42,16 @@ def test_nodes_without_a_name_are_counted_and_left_out() -> None:
     assert json.loads(graph_netron(silent, linear_metrics()))["metrics"] == []
 
 
+def test_nodes_that_share_a_name_are_counted_and_left_out() -> None:
+    view = linear_view()
+    first, *others = view.graph.nodes
+    nodes = (first, *(replace(node, name="twice") for node in others))
+    repeated = replace(view, graph=replace(view.graph, nodes=nodes))
+    assert nameless(repeated, linear_metrics()) == 2
+    rows = json.loads(graph_netron(repeated, linear_metrics()))["metrics"]
+    assert {row["target"] for row in rows} == {"mm"}
+
+
 def test_netron_gets_only_the_first_line_of_a_name() -> None:
     view = nasty_view()
     cost = {node.key: NodeMetric(key=node.key, share=0.1, value=1, unit="us") for node in view.graph.nodes}

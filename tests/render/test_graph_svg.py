@@ -6,6 +6,7 @@ import re
 from xml.etree import ElementTree as ET
 
 import pytest
+from msgspec.structs import replace
 
 from onnxperf.records.view import GraphView, ViewFunction, ViewGraph, ViewTensor, ViewValue
 from onnxperf.render.graph_svg import graph_svg
@@ -49,6 +50,12 @@ def test_a_constant_node_is_shown_where_it_is_used() -> None:
     assert "[8]" in shown
 
 
+@pytest.mark.parametrize("name", HOSTILE_NAMES, ids=ascii)
+def test_a_constant_with_a_hostile_value_is_only_a_text(name: str) -> None:
+    nodes = (node(0, "Constant", [], ["c"], attributes=(("value_string", name),)), node(1, "Add", ["c"], ["y"]))
+    assert "Add" in texts(graph_svg(GraphView(model="m", graph=ViewGraph(nodes=nodes))))
+
+
 def test_a_constant_that_is_returned_keeps_its_box() -> None:
     graph = ViewGraph(nodes=(node(0, "Constant", [], ["c"]),), outputs=(float_value("c"),))
     assert "Constant" in texts(graph_svg(GraphView(model="m", graph=graph)))
@@ -80,6 +87,32 @@ def test_local_functions_stand_beside_the_graph() -> None:
     function = ViewFunction(key="f0", name="Swish", domain="my", graph=ViewGraph(nodes=(node(0, "Mul", [], ["y"]),)))
     svg = graph_svg(GraphView(model="m", graph=ViewGraph(), functions=(function,)))
     assert {"function my:Swish", "Mul"} <= set(texts(svg))
+
+
+def test_a_frame_is_as_wide_as_its_title() -> None:
+    body = ViewGraph(nodes=(node(0, "Neg", [], ["z"], key="0/a/0"),))
+    graph = ViewGraph(nodes=(node(0, "If", [], ["y"], subgraphs={"a_branch_with_quite_a_long_name_of_its_own": body}),))
+    rects = [each.attrib for each in parsed(graph_svg(GraphView(model="m", graph=graph))).iter(f"{SVG}rect")]
+    frame = next(each for each in rects if each.get("fill-opacity") == "0.92")
+    around = next(each for each in rects if each.get("stroke-width") == "1.2")
+    assert 42 * 5 < float(frame["width"]) < float(around["width"])
+
+
+def test_a_very_long_name_does_not_make_the_drawing_wide() -> None:
+    name = "very_long_" * 200
+    body = ViewGraph(nodes=(node(0, "Neg", [], ["z"], key="0/a/0"),))
+    graph = ViewGraph(nodes=(node(0, "If", [], ["y"], subgraphs={name: body}),))
+    view = GraphView(model=name, graph=graph, notes=(name,))
+    costs = shares(0.5)
+    for svg in (graph_svg(view), graph_svg(view, replace(costs, title=name, notes=(name,)))):
+        assert max(map(len, texts(svg))) <= 120
+        assert float(parsed(svg).attrib["width"]) < 1200
+
+
+def test_notes_are_lines_of_the_legend() -> None:
+    view = replace(chain_view("Conv"), notes=("of <the> view",))
+    assert "of <the> view" in texts(graph_svg(view))
+    assert {"of <the> view", "a note"} <= set(texts(graph_svg(view, shares(0.5))))
 
 
 def test_a_graph_without_anything_is_a_drawing_too() -> None:
@@ -133,6 +166,13 @@ def test_a_costly_node_is_larger_than_a_cheap_one() -> None:
 def test_tooltips_tell_shapes_and_costs() -> None:
     tips = texts(graph_svg(chain_view("Conv"), shares(0.9, line="12 µs")), "title")
     assert any("in: t0 float32 batch×4" in tip and "12 µs" in tip for tip in tips)  # noqa: RUF001
+
+
+def test_tooltips_tell_the_types_of_stored_tensors() -> None:
+    weights = ViewTensor(name="w", dtype="float16", shape=(64, 3), size_bytes=1)
+    graph = ViewGraph(initializers=(weights,), nodes=(node(0, "Conv", ["w"], ["y"]),))
+    tips = texts(graph_svg(GraphView(model="m", graph=graph)), "title")
+    assert any("in: w float16 64×3\nout: y" in tip for tip in tips)  # noqa: RUF001
 
 
 def test_a_measure_that_found_nothing_draws_everything() -> None:

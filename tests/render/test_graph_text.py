@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from onnxperf.errors import BadOption
+from onnxperf.records.view import ViewNode, ViewValue
 from onnxperf.render.graph_text import graph_rich, graph_text
 from tests.render.view_examples import NASTY_NAMES, linear_metrics, linear_view, long_view, nasty_view, nested_view
 
@@ -129,3 +130,23 @@ def test_nasty_names_stay_on_their_line_and_steer_no_terminal() -> None:
         "[bold]markup",
     ):
         assert shown in text
+
+
+def test_around_a_node_are_those_that_its_bodies_read_from() -> None:
+    view = nested_view()
+    first = ViewNode(index=0, key="0", label="maker", op_type="Abs", inputs=("rows",), outputs=("x",))
+    rest = [replace(node, index=node.index + 1) for node in view.graph.nodes]
+    view = replace(view, graph=replace(view.graph, nodes=(first, *rest)))
+    assert "Abs(rows) -> x" in graph_text(view, around="chosen")
+    assert "If(cond) -> chosen" in graph_text(view, around="maker")
+
+
+def test_types_and_suggestions_steer_no_terminal() -> None:
+    view = nested_view()
+    rows = ViewValue(name="rows", type="sequence(float32[\x1b[31mN])")
+    node = replace(view.graph.nodes[0], label="choice\x1b[31m")
+    view = replace(view, graph=replace(view.graph, inputs=(rows,), nodes=(node,)))
+    assert "sequence(float32[\\x1b[31mN])" in graph_text(view)
+    with pytest.raises(BadOption) as refused:
+        graph_text(view, around="choice[31m")
+    assert str(refused.value).endswith("similar: choice\\x1b[31m")

@@ -61,6 +61,13 @@ def test_the_tree_stands_above_functions_memory_and_answer() -> None:
     assert "120 allocations (12 per call)" in text
 
 
+def test_what_a_terminal_cannot_encode_is_shown_as_an_escape() -> None:
+    terminal = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    print_stack(made.stack(), Console(file=terminal, width=100, force_terminal=True), "\x1b[31m0.1\x1b[0m größe")
+    terminal.seek(0)
+    assert "0.1\x1b[0m gr\\xf6\\xdfe" in terminal.read()
+
+
 def test_a_record_from_a_store_shows_its_functions_in_place_of_the_tree() -> None:
     text = printed(made.stack())
     assert text.splitlines()[0].startswith("sgd")

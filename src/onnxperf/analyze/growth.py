@@ -11,6 +11,8 @@ from onnxperf.records import Growth, GrowthKind
 _NOTICEABLE_BYTES = 1 << 20
 """Growth in all that is not worth a word: pages come and go, and Python takes its memory in pieces of this size."""
 _QUARTERS = 4
+LEAST_POINTS = _QUARTERS + 1
+"""Fewer cannot tell a leak from what settles."""
 _FAIR_SHARE = 0.5
 """What grows with every call grows in every quarter by at least this part of an even share."""
 _ARENA_SHARE = 0.5
@@ -19,7 +21,7 @@ _ARENA_SHARE = 0.5
 
 def judge_growth(points: Sequence[tuple[int, int]], arena_bytes: Sequence[int] = ()) -> Growth | None:
     """What points of (calls, bytes) say; `arena_bytes` is what onnxruntime's arena held after the same calls."""
-    if len(points) < 2:
+    if len(points) < LEAST_POINTS:
         return None
     calls, sizes = zip(*points, strict=True)
     grown = sizes[-1] - sizes[0]

@@ -19,7 +19,7 @@ class LiveSet:
     path: Path
     """Nodes in whose bodies it is, the outermost first."""
     live_bytes: int
-    """Intermediate results and outputs; of a node with bodies, with what the largest of these needs."""
+    """Intermediate results and outputs; of a node with bodies, what the largest of these needs, if that is more."""
     alive: tuple[LiveTensor, ...]
     """The largest first; the graph's inputs are there too, though they are the caller's and not counted."""
 
@@ -37,26 +37,19 @@ class LiveSets:
         """The first node at which the most is alive; a body's node before its owner."""
         return max(self.sets, key=lambda each: each.live_bytes, default=None)
 
-    @property
-    def planned_bytes(self) -> int:
-        """The least memory with which the graph can be run."""
-        return self.peak.live_bytes if self.peak is not None else 0
 
-
-def live_sets(graph: Graph, sizes: Mapping[str, int], constants_count: bool = False) -> LiveSets:
+def live_sets(graph: Graph, sizes: Mapping[str, int]) -> LiveSets:
     """Walk the nodes of an executed graph in their order, with the size of each tensor in bytes.
 
     A tensor is alive from the node that makes it to the last one that reads it, or to the end if it is an output. A
     node's inputs and outputs are alive together: whether a kernel may write over its input is the runtime's choice,
     so this minimum is one without reuse in place, and a runtime that does it may need less. What a body reads from
-    outside stays alive while its node runs. Weights are counted only with `constants_count`; then they are alive all
-    the time. The inputs of a body are its node's business, and not counted.
+    outside stays alive while its node runs, and what it returns becomes the node's outputs. Weights are not counted;
+    the inputs of a body are its node's business, and not counted either.
     """
     unknown: set[str] = set()
-    held = sorted(_constants(graph)) if constants_count else []
-    weights = [_tensor(name, "weight", sizes, unknown) for name in held]
     inputs = [_tensor(name, "input", sizes, set()) for name in graph.inputs]
-    sets = tuple(_walk(graph, sizes, (), [*weights, *inputs], unknown))
+    sets = tuple(_walk(graph, sizes, (), inputs, unknown))
     return LiveSets(sets=sets, unknown=frozenset(unknown))
 
 
@@ -69,17 +62,17 @@ def _walk(
     results = frozenset(graph.outputs) if not path else frozenset()
     alive: dict[str, LiveTensor] = {}
     for at, node in enumerate(graph.nodes):
-        for name in filter(None, node.outputs):
-            alive[name] = _tensor(name, "output" if name in results else "intermediate", sizes, unknown)
-        everything = [*around, *alive.values()]
+        before = [*around, *alive.values()]  # a body makes the outputs of its node: they are not there meanwhile
         bodies = [
-            list(_walk(body, sizes, (*path, node.name), everything, unknown)) for _, body in node.subgraphs
+            list(_walk(body, sizes, (*path, node.name), before, unknown)) for _, body in node.subgraphs
         ]  # only one of them runs at a time
         inner = max((each for body in bodies for each in body), key=lambda each: each.live_bytes, default=None)
         for body in bodies:
             yield from body
-        own = _live_set(node, path, everything)
-        yield own if inner is None else _with_body(own, inner)
+        for name in filter(None, node.outputs):
+            alive[name] = _tensor(name, "output" if name in results else "intermediate", sizes, unknown)
+        own = _live_set(node, path, [*around, *alive.values()])
+        yield own if inner is None or own.live_bytes > inner.live_bytes else _with_body(own, inner)
         alive = {name: tensor for name, tensor in alive.items() if last_read.get(name, -1) > at}
 
 
@@ -108,10 +101,6 @@ def _captured(body: Graph) -> set[str]:
     made = {name for node in body.nodes for name in node.outputs}
     read = set(body.outputs).union(*(_read_by(node) for node in body.nodes))
     return read - made - set(body.inputs) - body.constants
-
-
-def _constants(graph: Graph) -> frozenset[str]:
-    return graph.constants.union(*(_constants(body) for node in graph.nodes for _, body in node.subgraphs))
 
 
 def _tensor(name: str, role: TensorRole, sizes: Mapping[str, int], unknown: set[str]) -> LiveTensor:

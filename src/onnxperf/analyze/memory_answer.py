@@ -92,8 +92,9 @@ def _copied(subject: MemorySubject, added: int, need: int) -> list[str]:
 
 
 def _copying(copies: Sequence[InputCopy]) -> str:
+    names = {copy.name for copy in copies}
     if len(copies) > 1:
-        return f"copies of {len(copies)} inputs"
+        return f"copies of {len(names)} inputs" if len(names) > 1 else f"copies of {copies[0].name}"
     copy = copies[0]
     if copy.reason == "cast":
         return f"casting {copy.name} from {copy.from_type} to {copy.to_type}"

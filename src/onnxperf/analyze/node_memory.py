@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 
 import numpy as np
 from msgspec.structs import replace
@@ -36,6 +35,8 @@ def node_memories(
     trace: Trace, layout: Layout, label: str, iteration: int | None = None, executed: Graph | None = None
 ) -> NodeMemories:
     """One iteration, the last complete one unless named; with the graph that was executed, its live sets too."""
+    if not layout.is_kernel.any():
+        raise BadOption("no node ran in this trace, so there is no memory to show; profile the model again")
     last = max(layout.iterations, 1) - 1
     chosen = last if iteration is None else iteration
     rows = _rows(trace, layout, chosen)
@@ -43,12 +44,10 @@ def node_memories(
         raise BadOption(f"unknown iteration {chosen}; choose from: 0 to {last}")
     if all(value is None for value in _values(trace, _IN_USE, rows)):
         raise BadOption("this trace does not tell memory; profile the model again with a newer onnxruntime")
-    places = _places(layout)
-    nodes = _nodes(trace, layout, rows, places)
+    nodes = _nodes(trace, layout, rows)
     unsized = False
     if executed is not None:
-        sizes = _tensor_sizes(trace, layout, rows, places, _outputs(executed))
-        found = live_sets(executed, sizes)
+        found = live_sets(executed, tensor_sizes(trace, layout, executed, chosen))
         live = {(each.path, each.name): each.live_bytes for each in found.sets}
         nodes = [replace(node, live_bytes=live.get((node.path, node.name))) for node in nodes]
         unsized = bool(found.unknown)
@@ -64,6 +63,22 @@ def node_memories(
         nodes=tuple(nodes),
     )
     return replace(record, notes=tuple(_notes(record, last, unsized)))
+
+
+def tensor_sizes(trace: Trace, layout: Layout, executed: Graph, iteration: int) -> dict[str, int]:
+    """Sizes of the tensors that nodes made in an iteration; the largest, where a node of a loop made several."""
+    rows, places, outputs = _rows(trace, layout, iteration), _places(layout), _outputs(executed)
+    sizes: dict[str, int] = {}
+    for row, node in zip(rows.tolist(), layout.node[rows].tolist(), strict=True):
+        names, code = outputs.get(places[node], ()), int(trace.outputs.codes[row])
+        types = trace.outputs.values[code] if code >= 0 else ()
+        if len(names) != len(types):
+            continue  # which type is whose cannot be told
+        for name, tensor in zip(names, types, strict=True):
+            size = _size_bytes(tensor)
+            if size is not None:
+                sizes[name] = max(size, sizes.get(name, 0))
+    return sizes
 
 
 def _rows(trace: Trace, layout: Layout, iteration: int) -> Integers:
@@ -88,7 +103,8 @@ def _before(trace: Trace, rows: Integers) -> int | None:
     return None
 
 
-def _nodes(trace: Trace, layout: Layout, rows: Integers, places: Sequence[Place]) -> list[NodeMemory]:
+def _nodes(trace: Trace, layout: Layout, rows: Integers) -> list[NodeMemory]:
+    places = _places(layout)
     columns = (_values(trace, column, rows) for column in _COLUMNS)
     return [
         NodeMemory(
@@ -128,23 +144,6 @@ def _outputs(graph: Graph, path: Path = ()) -> dict[Place, tuple[str, ...]]:
         for _, body in node.subgraphs:
             found |= _outputs(body, (*path, node.name))
     return found
-
-
-def _tensor_sizes(
-    trace: Trace, layout: Layout, rows: Integers, places: Sequence[Place], outputs: Mapping[Place, tuple[str, ...]]
-) -> dict[str, int]:
-    """Sizes of the tensors that the nodes made; the largest, where a node of a loop made several."""
-    sizes: dict[str, int] = {}
-    for row, node in zip(rows.tolist(), layout.node[rows].tolist(), strict=True):
-        names, code = outputs.get(places[node], ()), int(trace.outputs.codes[row])
-        types = trace.outputs.values[code] if code >= 0 else ()
-        if len(names) != len(types):
-            continue  # which type is whose cannot be told
-        for name, tensor in zip(names, types, strict=True):
-            size = _size_bytes(tensor)
-            if size is not None:
-                sizes[name] = max(size, sizes.get(name, 0))
-    return sizes
 
 
 def _size_bytes(tensor: TensorType) -> int | None:

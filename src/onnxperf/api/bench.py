@@ -69,6 +69,8 @@ def bench(
     """
     functions = crewing.functions_in(model)
     if functions:
+        asked = {**keywords, "call": call, "runtime": runtime, "feeds": feeds, "against": against}
+        crewing.refuse_options_of_models(asked, {"call": "run", "runtime": "ort"})
         return BenchResult(run_cells([_cell_of_functions(functions, keywords)], progress))
     cells = cells_of(cast("crewing.Sources", model), against, (call, runtime, feeds), keywords)
     return BenchResult(run_cells(cells, progress))

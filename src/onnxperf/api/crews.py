@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -11,6 +11,7 @@ from typing import Any, cast
 import cloudpickle
 import onnx
 
+from onnxperf.api.options import names_in
 from onnxperf.errors import BadOption
 from onnxperf.measure.messages import Crew, FunctionSubject, ModelSubject
 from onnxperf.measure.packing import pack_feeds
@@ -24,6 +25,17 @@ Sources = Source | Sequence[Source] | Mapping[str, Source]
 Functions = Callable[[], Any] | Mapping[str, Callable[[], Any]]
 
 ZOO_PREFIX = "zoo:"
+_OF_MODELS = {
+    "feeds": "--input",
+    "dims": "--dim",
+    "shapes": "--shape",
+    "ranges": "--range",
+    "cast": "--cast",
+    "against": "--against",
+    "runtime": "--runtime",
+    "call": "--call",
+}
+"""Keywords that say how a model is fed and run, and their options."""
 _INTERPRETER_BYTES = 150 << 20
 _MODEL_COPIES = 3
 """A session may hold the file, its weights and a prepacked copy of them."""
@@ -92,6 +104,16 @@ def functions_in(model: object) -> dict[str, Callable[[], Any]]:
         other = next(name for name in model if name not in functions)
         raise BadOption(f"{other!r} is no function, the others are; give models or functions, or use against=")
     return functions
+
+
+def refuse_options_of_models(given: Mapping[str, Any], usual: Mapping[str, str]) -> None:
+    """Where functions are called: refuse what would change nothing; `usual` are values that stand for no wish."""
+    for name, option in _OF_MODELS.items():
+        value = given.get(name)
+        if not value or (name in usual and names_in(value) == [usual[name]]):
+            continue
+        words = names_in(cast("Sequence[str]", value)) if isinstance(value, Iterable) else []
+        raise BadOption(f"{' '.join([option, *words[:1]])}: a function is called without arguments; leave it out")
 
 
 def chosen_calls(runtimes: Sequence[str], calls: Sequence[str], session: SessionOptions) -> dict[str, tuple[str, ...]]:

@@ -12,6 +12,7 @@ from onnxperf.api.crews import Source, located
 from onnxperf.api.optimize import optimize
 from onnxperf.api.options import RuntimeKeywords, check_keywords, names_in
 from onnxperf.api.profile import is_trace
+from onnxperf.api.view import opened_source
 from onnxperf.errors import BadOption
 from onnxperf.model.load import Model, open_model
 from onnxperf.model.outline import outline, with_names
@@ -26,13 +27,14 @@ def diff_view(
     base: Source,
     opti: Source | None = None,
     *,
-    opt_level: str | Sequence[str] = "disable,all",
+    opt_level: str | Sequence[str] | None = None,
     as_: Picture = "svg",
     **keywords: Unpack[RuntimeKeywords],
 ) -> ViewResult:
     """Draw two models with what was kept, fused, removed and added; nothing is run.
 
-    Without `opti`, one model as onnxruntime executes it at each of two levels; two models are drawn as they are.
+    Without `opti`, one model as onnxruntime executes it at each of two levels (`disable,all` unless given); two models
+    are drawn as they are.
     """
     check_keywords(keywords, RuntimeKeywords)
     if as_ not in get_args(Picture):
@@ -40,31 +42,28 @@ def diff_view(
     if any(is_trace(side) for side in (base, opti)):
         raise BadOption("a trace has no graph to draw; give models")
     if opti is not None:
-        return _drawn(_named(base), _named(opti), as_)
-    levels = names_in(opt_level)
+        if opt_level is not None:
+            raise BadOption("two models are drawn as they are; leave out --opt-level, or give one model")
+        return _drawn(opened_source(base), opened_source(opti), as_)
+    levels = names_in(opt_level or "disable,all")
     if len(levels) != 2:
         raise BadOption("a diff has two sides: give two models, or one model and two --opt-level")
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
         sides = [Path(folder, f"{level}.onnx") for level in levels]
         for path, level in zip(sides, levels, strict=True):
             optimize(located(base), path, **keywords, opt_level=cast("OptLevel", level))
-        name = open_model(located(base)).label
-        before, after = (_named(path, f"{name} · {path.stem}") for path in sides)
+        name = opened_source(base).label
+        before, after = (open_model(path, f"{name} · {path.stem}") for path in sides)
         return _drawn(before, after, as_)
-
-
-def _named(source: Source, label: str | None = None) -> Model:
-    """A model in which every node has a name, by which a group finds it."""
-    model = open_model(located(source), label)
-    proto, changed = with_names(model.proto)
-    return open_model(proto, model.label) if changed else model
 
 
 def _drawn(base: Model, opti: Model, form: Picture) -> ViewResult:
     from onnxperf.render.diff_svg import diff_svg
     from onnxperf.render.graph_png import graph_png
 
-    groups = attribute(outline(base.proto), outline(opti.proto))
+    # A group calls nodes by the names that a view labels them with.
+    outlines = [outline(with_names(model.proto)[0]) for model in (base, opti)]
+    groups = attribute(*outlines)
     before = view_of(base)
     drawing = diff_svg(before, view_of(opti), groups)
     return ViewResult(before, form, drawing if form == "svg" else graph_png(drawing))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -9,7 +10,7 @@ from typing import Any, Unpack, cast
 
 from msgspec.structs import replace
 
-from onnxperf.analyze.growth import judge_growth
+from onnxperf.analyze.growth import LEAST_POINTS, judge_growth
 from onnxperf.analyze.memory_answer import memory_answer
 from onnxperf.api import crews as crewing
 from onnxperf.api.bench import Against, combinations, groups, start_of, with_threads
@@ -57,12 +58,14 @@ def memory(
     there is a case for each, and one more in which one session meets all of them.
     """
     check_keywords(keywords, MemoryKeywords)
-    require(repeat is None or repeat >= 2, "repeat", repeat, "at least 2 calls")
-    require(interval > 0, "interval", interval, "more than 0 seconds")
+    require(repeat is None or repeat >= LEAST_POINTS, "repeat", repeat, f"at least {LEAST_POINTS} calls")
+    require(interval > 0 and math.isfinite(interval), "interval", interval, "a finite number of seconds, above 0")
     how = _How(with_threads(session_options(keywords)), race_options(keywords), repeat, interval)
     machine = machines.describe_machine()
     functions = crewing.functions_in(model)
     if functions:
+        asked = {**keywords, "call": call, "runtime": runtime, "feeds": feeds, "against": against}
+        crewing.refuse_options_of_models(asked, {"call": "run", "runtime": "ort"})
         plans = [_plan_of_functions(functions, how)]
     else:
         sources = cast("crewing.Sources", model)
@@ -93,14 +96,15 @@ class _Plan:
     """A case that was not yet weighed."""
 
     case: MemoryCase
-    crews: list[Crew]
+    crews: Callable[[], list[Crew]]
+    """Packs inputs and models, which takes memory: only when the turn of the case has come."""
     entry: crewing.Entry | None = None
     recorded: Callable[[], Recorded] | None = None
     """Runs the model once more with onnxruntime's trace, which knows the arena."""
 
 
 def _plan_of_functions(functions: Mapping[str, Callable[[], Any]], how: _How) -> _Plan:
-    crews = crewing.function_crews(functions, Feeds({}, {}), how.session, how.options)
+    crews = partial(crewing.function_crews, functions, Feeds({}, {}), how.session, how.options)
     notes = ("the data of a callable came with it, before anything was weighed",)
     return _Plan(MemoryCase(model=", ".join(functions), notes=(*notes, *_notes(how))), crews)
 
@@ -133,13 +137,16 @@ def _plan_of_model(
     """One model, fed with one size or with several in turn."""
     entry = entries[0]
     functions = source_callables(sources, list(entry.feeds.arrays), how.options.device)
-    together = [
-        *crewing.model_crews([entry], styles, how.session),
-        *crewing.function_crews(functions, entry.feeds, how.session, how.options),
-    ]
-    more = tuple(pack_feeds(each.feeds.arrays) for each in entries[1:])
-    crews = [replace(crew, subjects=(each,), more_feeds=more) for crew in together for each in crew.subjects]
-    crewing.check_names(crews, None)
+
+    def crews() -> list[Crew]:
+        together = [
+            *crewing.model_crews([entry], styles, how.session),
+            *crewing.function_crews(functions, entry.feeds, how.session, how.options),
+        ]
+        more = tuple(pack_feeds(each.feeds.arrays) for each in entries[1:])
+        crewing.check_names(together, None)
+        return [replace(crew, subjects=(each,), more_feeds=more) for crew in together for each in crew.subjects]
+
     dims = {name: tuple(dict.fromkeys(each.feeds.dims[name] for each in entries)) for name in entry.feeds.dims}
     case = MemoryCase(
         model=entry.model.label,
@@ -148,7 +155,7 @@ def _plan_of_model(
         shapes={name: array.shape for name, array in entry.feeds.arrays.items()},
         notes=(*entry.feeds.notes, *_notes(how)),
     )
-    recorded = partial(record_arena, entry, more, how.session, how.options.timeout) if "ort" in styles else None
+    recorded = partial(record_arena, entries, how.session, start_of(how.options)) if "ort" in styles else None
     return _Plan(case, crews, entry, recorded)
 
 
@@ -166,24 +173,37 @@ def _weigh(plan: _Plan, how: _How, progress: Progress) -> MemoryCase:
     """Weigh all subjects of a case, one after the other."""
     weighings: list[Weighing] = []
     notes = list(plan.case.notes)
-    for number, crew in enumerate(plan.crews):
+    crews = plan.crews()
+    for number, crew in enumerate(crews):
         name = crew.subjects[0].name
-        tell = partial(_tell, progress, number / (len(plan.crews) + 1), name)
+        tell = partial(_tell, progress, number / (len(crews) + 1), name)
         weighings.append(weigh_subject(crew, start_of(how.options), how.repeat, how.interval_s, tell))
         if weighings[-1].interrupted:
             break
     interrupted = any(each.interrupted for each in weighings)
     recorded = None
     if plan.recorded is not None and not interrupted and any(_is_ort(each.subject) for each in weighings):
-        progress(len(plan.crews) / (len(plan.crews) + 1), "onnxruntime's own account of its arena")
+        progress(len(crews) / (len(crews) + 1), "onnxruntime's own account of its arena")
         try:
-            recorded = plan.recorded()
-        except (SubjectError, BadInput) as error:
-            notes.append(f"onnxruntime gave no account of its arena: {error}")
+            recorded = _account(plan.recorded, notes)
+        except KeyboardInterrupt:
+            interrupted = True
     subjects = tuple(_with_causes(each, plan, recorded if _is_ort(each.subject) else None) for each in weighings)
     status: Any = next((each.status for each in subjects if each.status not in ("ok", "skipped")), "ok")
     case = replace(plan.case, status=status, interrupted=interrupted, notes=tuple(notes), subjects=subjects)
     return replace(case, answer=memory_answer(case))
+
+
+def _account(recorded: Callable[[], Recorded], notes: list[str]) -> Recorded | None:
+    """What onnxruntime says about its arena; where it says nothing, a note tells so."""
+    try:
+        account = recorded()
+    except (SubjectError, BadInput) as error:
+        notes.append(f"onnxruntime gave no account of its arena: {error}")
+        return None
+    if not account.arena_bytes:
+        notes.append("the trace of this onnxruntime does not tell memory, so nothing is known about its arena")
+    return account
 
 
 def _tell(progress: Progress, done: float, name: str, text: str) -> None:
@@ -196,7 +216,7 @@ def _is_ort(subject: MemorySubject) -> bool:
 
 def _with_causes(weighing: Weighing, plan: _Plan, recorded: Recorded | None) -> MemorySubject:
     arena = recorded.arena_bytes if recorded is not None else ()
-    if len(plan.crews[0].more_feeds) == 0:
+    if weighing.subject.sizes == 1:
         arena = arena[1:]  # the second call of a session replaces what the first took by one planned block
     breakdown = breakdown_of(plan.entry, weighing, recorded) if plan.entry is not None else None
     return replace(weighing.subject, growth=judge_growth(weighing.points, arena), breakdown=breakdown)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,18 +13,25 @@ import onnx
 from msgspec.structs import replace
 
 from onnxperf.analyze.live_set import LiveSet, live_sets
+from onnxperf.analyze.node_memory import tensor_sizes
 from onnxperf.api import crews as crewing
 from onnxperf.api import recordings
+from onnxperf.measure import machine as machines
 from onnxperf.measure.memory_steps import Weighing
-from onnxperf.measure.packing import Tensor
+from onnxperf.measure.messages import Crew
+from onnxperf.measure.packing import pack_feeds
+from onnxperf.measure.process import ProcessWorker
+from onnxperf.measure.profiling import take_turns
 from onnxperf.model.cost import infer_types
 from onnxperf.model.graph import all_nodes, all_tensors
 from onnxperf.model.outline import outline
-from onnxperf.records import Breakdown, InputCopy, SessionOptions
+from onnxperf.records import MISSING, Breakdown, InputCopy, MemorySubject, SessionOptions
 from onnxperf.results.profile import ProfileResult
 
 _CALLS = 3
 """Calls in the trace for each size: the first takes memory, the second builds the plan, the third is steady."""
+_CONTIGUOUS_CALLS = ("run", "run-c")
+"""Call styles in which onnxruntime itself makes its inputs contiguous; others take them as they are, or refuse."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +39,8 @@ class Recorded:
     """What onnxruntime says about its own memory."""
 
     arena_bytes: tuple[int, ...]
-    """What the arena held at the end of each call."""
-    used_bytes: int
+    """What the arena held at the end of each call; nothing where the trace does not tell memory."""
+    used_bytes: int | None
     """The most that was in use at the end of a node."""
     weights_bytes: int
     """Initialisers of the graph that is executed."""
@@ -41,20 +48,25 @@ class Recorded:
 
 
 def record_arena(
-    entry: crewing.Entry, more: tuple[Mapping[str, Tensor], ...], session: SessionOptions, timeout_s: float
+    entries: Sequence[crewing.Entry], session: SessionOptions, launch: Callable[[Crew], ProcessWorker]
 ) -> Recorded:
-    """Run a model a few times with a trace, in a process of its own: what was weighed is not disturbed by it."""
+    """Run a model a few times in each size with a trace, in a process of its own: what was weighed is not disturbed."""
+    entry = entries[0]
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
         each = recordings.recorded(entry, session, Path(folder), "memory")
-        crew = replace(each.crew, more_feeds=tuple(map(dict, more)))
-        end = recordings.play([crew], _CALLS * (1 + len(more)), None, timeout_s, lambda _done, _text: None)
+        crew = replace(each.crew, more_feeds=tuple(pack_feeds(other.feeds.arrays) for other in entries[1:]))
+        end = take_turns([crew], _CALLS * len(entries), launch, machines.processors())
+        if end.interrupted:
+            raise KeyboardInterrupt  # a trace of fewer calls would say something else about the growth
         result = recordings.recorded_result(each.original, end.turns[0].trace, {}, ())
         executed = onnx.load(each.original.executed_path, load_external_data=False)
+    graph = outline(executed)
+    sizes = tensor_sizes(result.trace, result.layout, graph, iteration=0)  # which has the inputs of `entry`
     return Recorded(
         arena_bytes=_per_iteration(result, "mem_arena_held"),
-        used_bytes=max(_per_iteration(result, "mem_bytes_in_use"), default=0),
+        used_bytes=max(_per_iteration(result, "mem_bytes_in_use"), default=None),
         weights_bytes=_weights_bytes(executed),
-        live_set=live_sets(outline(executed), _traced_sizes(result) | _fed_sizes(entry)).peak,
+        live_set=live_sets(graph, sizes | _fed_sizes(entry)).peak,
     )
 
 
@@ -71,8 +83,8 @@ def breakdown_of(entry: crewing.Entry, weighing: Weighing, recorded: Recorded | 
         weights_in_memory_bytes=recorded.weights_bytes if recorded else None,
         input_bytes=entry.feeds.nbytes,
         output_bytes=weighing.output_bytes,
-        copies=tuple(_copies(entry)) if is_model else (),
-        arena_held_bytes=max(recorded.arena_bytes, default=0) if recorded else None,
+        copies=tuple(_copies(entry, weighing.subject)) if is_model else (),
+        arena_held_bytes=max(recorded.arena_bytes, default=None) if recorded else None,
         arena_used_bytes=recorded.used_bytes if recorded else None,
         planned_bytes=live.live_bytes if live else None,
         peak_node=live.name if live else "",
@@ -81,48 +93,35 @@ def breakdown_of(entry: crewing.Entry, weighing: Weighing, recorded: Recorded | 
     )
 
 
-def _copies(entry: crewing.Entry) -> Iterable[InputCopy]:
-    """Inputs of another type, or spread in memory, are copied in every call."""
+def _copies(entry: crewing.Entry, subject: MemorySubject) -> Iterable[InputCopy]:
+    """Inputs of another type are copied in every call; so are those spread in memory, where onnxruntime runs them."""
+    needs_contiguous = subject.runtime == "ort" and subject.call in _CONTIGUOUS_CALLS
     for name, array in entry.feeds.arrays.items():
+        kind, arrives = array.dtype.name, array
         if name in entry.casts:
-            to = entry.casts[name]
-            size = array.size * np.dtype(to).itemsize
-            yield InputCopy(name=name, reason="cast", from_type=array.dtype.name, to_type=to, copied_bytes=size)
-        elif not array.flags.c_contiguous:
-            kind = array.dtype.name
-            yield InputCopy(name=name, reason="layout", from_type=kind, to_type=kind, copied_bytes=array.nbytes)
+            given, kind = kind, entry.casts[name]
+            arrives = np.empty_like(array, dtype=kind)  # touches no memory, and has the layout that a cast leaves
+            yield InputCopy(name=name, reason="cast", from_type=given, to_type=kind, copied_bytes=arrives.nbytes)
+        if needs_contiguous and not arrives.flags.c_contiguous:
+            yield InputCopy(name=name, reason="layout", from_type=kind, to_type=kind, copied_bytes=arrives.nbytes)
 
 
 def _per_iteration(result: ProfileResult, column: str) -> tuple[int, ...]:
-    """The highest value of a column in each call."""
+    """The highest value of a column in each call; nothing where the trace has no such values."""
     values = result.trace.numbers.get(column)
     if values is None:
         return ()
-    kernels = result.layout.is_kernel
+    told = result.layout.is_kernel & (values != MISSING)
+    if not told.any():
+        return ()
     calls = range(result.layout.iterations)
-    return tuple(int(values[kernels & (result.layout.iteration == call)].max(initial=0)) for call in calls)
+    return tuple(int(values[told & (result.layout.iteration == call)].max(initial=0)) for call in calls)
 
 
 def _fed_sizes(entry: crewing.Entry) -> dict[str, int]:
     """Sizes of the inputs as the model reads them."""
     casts = {name: np.dtype(kind) for name, kind in entry.casts.items()}
     return {name: each.size * casts.get(name, each.dtype).itemsize for name, each in entry.feeds.arrays.items()}
-
-
-def _traced_sizes(result: ProfileResult) -> dict[str, int]:
-    """Sizes of all tensors that the trace knows, by name."""
-    sizes: dict[str, int] = {}
-    for node in result.record.nodes:
-        for name, kind in zip(node.tensors, node.outputs, strict=False):
-            sizes[name] = math.prod(kind.shape) * _ITEM_BYTES.get(kind.dtype, 0)
-    return sizes
-
-
-_ITEM_BYTES = {
-    **{"float": 4, "double": 8, "float16": 2, "bfloat16": 2, "bool": 1, "complex64": 8, "complex128": 16},
-    **{f"{sign}int{bits}": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)},
-}
-"""Bytes of an element, by onnxruntime's names."""
 
 
 def _inferred_sizes(proto: onnx.ModelProto, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:

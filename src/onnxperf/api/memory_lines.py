@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import cloudpickle
@@ -12,7 +11,7 @@ from msgspec.structs import replace
 
 from onnxperf.api.crews import pickled
 from onnxperf.api.options import amount, require
-from onnxperf.errors import BadOption, SubjectError
+from onnxperf.errors import SubjectError
 from onnxperf.measure import machine as machines
 from onnxperf.measure.lines import NamedFunction
 from onnxperf.measure.messages import Crew, FunctionSubject, TracedLines
@@ -62,13 +61,8 @@ def memory_lines(
 def _subject(source: str | Callable[[], Any]) -> FunctionSubject:
     if not isinstance(source, str):
         return FunctionSubject(name=_label(source), function=pickled(_label(source), source))
-    place, _, name = source.rpartition(":")
-    if not place or not name.isidentifier():
-        raise BadOption(f"{source!r}: expected FILE.py:function or module:function")
-    if place.endswith(".py") and not Path(place).is_file():
-        raise BadOption(f"no such file: {place!r}")
-    where = str(Path(place).absolute()) if place.endswith(".py") else place
-    return FunctionSubject(name=name, function=cloudpickle.dumps(NamedFunction(where, name)))
+    named = NamedFunction.parse(source)
+    return FunctionSubject(name=named.name, function=cloudpickle.dumps(named))
 
 
 def _label(source: str | Callable[[], Any]) -> str:
@@ -128,10 +122,15 @@ def _answer(lines: Sequence[LineMemory], traced: TracedLines) -> str:
         return f"{traced.function} has no line that ran."
     if not traced.exact:
         most = max(ran, key=lambda line: line.increment_bytes or 0)
-        return f"Line {most.number} adds the most: {decimal_size(most.increment_bytes)} stay when it has run."
+        return f"Line {most.number} adds the most: {_kept(most)} stay when it has run."
     most = max(ran, key=lambda line: line.peak_bytes or 0)
-    kept = most.increment_bytes or 0
-    rest = f"{decimal_size(kept)} of it stay" if kept > 0 else "none of it stays"
+    rest = f"{_kept(most, ' of it')} stay" if (most.increment_bytes or 0) > 0 else "none of it stays"
     return (
         f"Line {most.number} needs the most: {decimal_size(most.peak_bytes)} above what was resident before it; {rest}."
     )
+
+
+def _kept(line: LineMemory, single: str = "") -> str:
+    """What stays of a line; it is a sum where the line ran more than once, unlike the peak of its worst occurrence."""
+    over = single if line.occurrences == 1 else f" over {line.occurrences:,} occurrences"
+    return f"{decimal_size(line.increment_bytes)}{over}"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from onnxperf.errors import BadOption
+from onnxperf.measure.lines import load_file
 from onnxperf.runtimes.frameworks.base import FrameworkModel, Live, framework_of
 from onnxperf.runtimes.frameworks.sklearn import estimator_call
 from onnxperf.runtimes.frameworks.tensorflow import KerasModel, tensorflow_model
@@ -92,17 +91,10 @@ def load_source(text: str) -> Any:
 def _load_file(path: Path) -> Any:
     if not path.is_file():
         raise BadOption(f"--against: no such file: {str(path)!r}")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise BadOption(f"--against: {str(path)!r} is no Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(path.absolute().parent))  # workers find what the file imports, and the file itself
-    sys.modules[path.stem] = module
     try:
-        spec.loader.exec_module(module)
+        return load_file(path, path.stem)  # workers find it under that name
     except Exception as error:
         raise BadOption(f"--against: {str(path)!r} cannot be loaded: {type(error).__name__}: {error}") from error
-    return module
 
 
 def _load_module(name: str) -> Any:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 import tempfile
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack, cast
 
@@ -13,7 +16,7 @@ from onnxperf.analyze import stack as analysis
 from onnxperf.api import crews as crewing
 from onnxperf.api.bench import with_threads
 from onnxperf.api.options import InputKeywords, check_keywords, input_options, require, session_options
-from onnxperf.errors import BadInput, BadOption, SubjectError
+from onnxperf.errors import BadInput, SubjectError, WorkerLost
 from onnxperf.measure import allocations as tracking
 from onnxperf.measure import machine as machines
 from onnxperf.measure import native_stack
@@ -26,6 +29,7 @@ from onnxperf.records import RaceOptions, Scalar, SessionOptions
 from onnxperf.records.stack import Allocations, CodeShares, Stack, StackFrame
 from onnxperf.render.allocations import flame_page
 from onnxperf.render.stack import session_of, shares_text
+from onnxperf.render.text import visible
 from onnxperf.results.stack import StackResult
 
 DEFAULT_S = 2.0
@@ -36,6 +40,8 @@ MOST_TRACKED = 1000
 WARM_NS = 200_000_000
 _TURN_NS = 100_000_000
 """Between two looks at whether py-spy is done."""
+_SEPARATORS = re.compile("([\0\1])")
+"""Between the parts of a name in pyinstrument's session."""
 
 
 def stack(  # noqa: PLR0913 - one keyword per option of the command
@@ -62,8 +68,9 @@ def stack(  # noqa: PLR0913 - one keyword per option of the command
     """
     check_keywords(keywords, InputKeywords)
     require(calls is None or calls >= 1, "calls", calls, "at least 1")
-    require(interval > 0, "interval", interval, "more than 0 seconds")
+    require(0 < interval < math.inf, "interval", interval, "a finite number of seconds above 0")
     require(1 <= rate <= 10_000, "rate", rate, "1 to 10000 samples per second")
+    require(timeout > 0, "timeout", timeout, "more than 0 seconds")
     asked = _Asked(calls, interval, native, rate, allocations)
     subject = _subject(source, feeds, (runtime, call), with_threads(session_options(keywords)), keywords)
     if native:
@@ -168,14 +175,14 @@ def _subject(
     keywords: Mapping[str, Any],
 ) -> _Subject:
     """The one who is called, under its name; `how` is runtime and call style of a model."""
+    runtime, call = how
     if isinstance(source, str) and source.rpartition(":")[0].endswith(".py"):
-        source = _ByName(source)
+        source = _ByName(NamedFunction.parse(source))
     if callable(source):
-        if feeds:
-            raise BadOption(f"--input {next(iter(feeds))}: a function is called without arguments")
+        asked = {**keywords, "feeds": feeds, "runtime": runtime, "call": call}
+        crewing.refuse_options_of_models(asked, {"runtime": "numpy", "call": "run"})
         name = getattr(source, "__name__", type(source).__name__)
         return _Subject(name, crewing.function_crews({name: source}, Feeds({}, {}), session, RaceOptions())[0])
-    runtime, call = how
     chosen = crewing.chosen_calls([runtime], [call], session)
     entry = crewing.open_entries(cast("crewing.Source", source), input_options(keywords), feeds)[0]
     return _Subject(
@@ -186,26 +193,37 @@ def _subject(
 class _ByName:
     """A function of a file, which on its way to the worker becomes the function itself: only there it is loaded."""
 
-    def __init__(self, text: str) -> None:
-        place, _, self.__name__ = text.rpartition(":")
-        if not Path(place).is_file():
-            raise BadOption(f"no such file: {place!r}")
-        if not self.__name__.isidentifier():
-            raise BadOption(f"{text!r}: expected FILE.py:function")
-        self._place = str(Path(place).absolute())
+    def __init__(self, function: NamedFunction) -> None:
+        self.__name__ = function.name
+        self._function = function
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[NamedFunction]]:
-        return NamedFunction.load, (NamedFunction(self._place, self.__name__),)
+        return NamedFunction.load, (self._function,)
 
     def __call__(self) -> Any:
         """Call it here."""
-        return NamedFunction(self._place, self.__name__).load()()
+        return self._function.load()()
 
 
 def _described(session: bytes, description: str) -> dict[str, Any]:
-    """pyinstrument's session; its page puts names into a script, which none of them may end."""
-    data: dict[str, Any] = json.loads(session.replace(b"</", b"< /").replace(b"<!--", b"< !--"))
-    return {**data, "target_description": description.replace("</", "< /").replace("<!--", "< !--")}
+    """pyinstrument's session, with names that can be shown anywhere."""
+    return {**_tamed(json.loads(session)), "target_description": _shown(visible(description))}
+
+
+def _tamed(data: Any) -> Any:
+    """The same data with all text in it made safe."""
+    if isinstance(data, dict):
+        return {key: _tamed(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [_tamed(each) for each in data]
+    return _shown(data) if isinstance(data, str) else data
+
+
+@lru_cache(4096)
+def _shown(text: str) -> str:
+    """Text that steers no terminal, and ends no script: pyinstrument's page puts names into one."""
+    parts = (part if _SEPARATORS.fullmatch(part) else visible(part) for part in _SEPARATORS.split(text))
+    return "".join(parts).replace("</", "< /").replace("<!--", "< !--")
 
 
 def _watched(worker: ProcessWorker, native: bool, watched_s: float, rate: int) -> tuple[list[analysis.Sample], str]:
@@ -216,7 +234,7 @@ def _watched(worker: ProcessWorker, native: bool, watched_s: float, rate: int) -
             worker.call_for(0, 0)  # lets py-spy in
             native_stack.record(worker.pid, lambda: worker.call_for(0, _TURN_NS), raw, watched_s, rate)
         except (BadInput, SubjectError) as error:
-            if native:
+            if native or isinstance(error, WorkerLost):  # nobody is left to be asked
                 raise
             return [], f"compiled frames were not seen: {error}"
         text = raw.read_text(encoding="utf-8", errors="replace")

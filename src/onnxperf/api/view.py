@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Unpack, get_args
+
+from msgspec.structs import replace
 
 from onnxperf.analyze.view_metrics import memory_metrics, time_metrics
 from onnxperf.api.crews import Source, located
@@ -14,13 +16,17 @@ from onnxperf.api.profile import profile as measure
 from onnxperf.errors import BadOption
 from onnxperf.measure.profiling import Progress
 from onnxperf.model.load import Model, open_model
-from onnxperf.model.shapes import settle
+from onnxperf.model.shapes import Settled, settle
 from onnxperf.model.view import view_of
-from onnxperf.records.view import GraphView, Measure, Metrics
+from onnxperf.records import Signature
+from onnxperf.records.view import Dims, GraphView, Measure, Metrics
+from onnxperf.render.text import visible
 from onnxperf.results.profile import ProfileResult
 from onnxperf.results.view import Form, ViewResult
 
 Profiled = bool | str | Path | Events | ProfileResult | None
+
+_INTERRUPTED = "interrupted: the figures are from what ran until then"
 
 
 def view(  # noqa: PLR0913 - one keyword per option of the command
@@ -42,35 +48,65 @@ def view(  # noqa: PLR0913 - one keyword per option of the command
 
     `as_` is text, json, dot, svg, png or code (what the numpy runtime runs). A listing folds long models; `all` shows
     everything, `around` the neighbours of a node, `op` the nodes of one type, `depth` limits how far bodies are shown.
-    `values` adds the values of all tensors. `profile=True` profiles the model now and puts the time on its nodes; a
-    result of `onnxperf.profile` or a trace does the same without running it; `by="memory"` shows memory instead.
-    `dims` and `shapes` settle free sizes.
+    `values` adds the values of all tensors to the JSON. `profile=True` profiles the model now and puts the time on its
+    nodes; a result of `onnxperf.profile` or a trace does the same without running it; `by="memory"` shows memory
+    instead. `dims` and `shapes` settle free sizes. Multiply-adds count every body once, however often it runs.
     """
     check_keywords(keywords, InputKeywords)
-    if as_ not in get_args(Form):
-        raise BadOption.unknown("form", as_, get_args(Form))
-    if by not in get_args(Measure):
-        raise BadOption.unknown("measure", by, get_args(Measure))
-    if depth is not None and depth < 0:
-        raise BadOption(f"--depth {depth}: expected 0 or more")
-    place = located(model)
-    opened = open_model(place, model if place is not model and isinstance(model, str) else None)
+    listing = {"all": all, "around": around, "op": op, "depth": depth}
+    _check(as_, listing, values, by, profile)
+    opened = opened_source(model)
     record = view_of(opened, values, _settled(opened, keywords))
     if op is not None and op not in (names := {name.rpartition("::")[2] for name in record.totals.operators}):
-        raise BadOption.unknown("operator", op, sorted(names))
+        raise BadOption.unknown("operator", op, map(visible, sorted(names)))
     profiled = _profiled(model, feeds, profile, progress, keywords)
-    metrics = _metrics(profiled, record, by) if profiled is not None else None
-    listing = {"all": all, "around": around, "op": op, "depth": depth}
-    content = _FORMS[as_](record, metrics, opened, listing)
-    return ViewResult(record, as_, content, metrics)
+    if profiled is None:
+        return ViewResult(record, as_, _FORMS[as_](record, None, opened, listing))
+    metrics = _metrics(profiled, record, by)
+    return ViewResult(
+        record, as_, _FORMS[as_](record, metrics, opened, listing), metrics, interrupted=profiled.record.interrupted
+    )
 
 
-def _settled(model: Model, keywords: InputKeywords) -> dict[str, tuple[int, ...]] | None:
-    """Shapes of the inputs, if somebody gave sizes."""
+def opened_source(source: Source) -> Model:
+    """The model itself; one of the zoo is called by the name that was asked for."""
+    place = located(source)
+    return open_model(place, source if place is not source and isinstance(source, str) else None)
+
+
+def _check(form: Form, listing: Mapping[str, Any], values: bool, by: Measure, profile: Profiled) -> None:
+    """Refuse what does not exist, and what would do nothing."""
+    if form not in get_args(Form):
+        raise BadOption.unknown("form", form, get_args(Form))
+    if by not in get_args(Measure):
+        raise BadOption.unknown("measure", by, get_args(Measure))
+    if listing["depth"] is not None and listing["depth"] < 0:
+        raise BadOption(f"--depth {listing['depth']}: expected 0 or more")
+    given = [name for name, value in listing.items() if value is not None and value is not False]
+    if given and form != "text":
+        raise BadOption(f"--{given[0]} chooses what a listing shows; leave it out, or show the model as text")
+    if values and form != "json":
+        raise BadOption("--values go into the JSON; add --as json")
+    if by != "time" and (profile is None or profile is False):
+        raise BadOption(f"--by {by} is what a profile shows; add --profile")
+
+
+def _settled(model: Model, keywords: InputKeywords) -> dict[str, Dims] | None:
+    """Shapes of the inputs, if somebody gave sizes; those that nobody gave stay as they are."""
     if not keywords.get("dims") and not keywords.get("shapes"):
         return None
-    tensors = [each for each in model.inputs if each.kind == "tensor"]
-    return dict(settle(tensors, input_options(keywords), {}).shapes)
+    options = input_options(keywords)
+    ranked = [each for each in model.inputs if each.shape is not None or each.name in options.shapes]
+    tensors = [each for each in ranked if each.kind == "tensor"]
+    settled = settle(tensors, options, {})
+    return {each.name: tuple(_sizes(each, settled)) for each in tensors}
+
+
+def _sizes(signature: Signature, settled: Settled) -> Iterator[int | str | None]:
+    sizes = settled.shapes[signature.name]
+    for axis, (declared, size) in enumerate(zip(signature.shape or sizes, sizes, strict=True)):
+        is_free = declared in settled.unset or (declared is None and f"{signature.name}.{axis}" in settled.unset)
+        yield declared if is_free else size
 
 
 def _profiled(
@@ -89,8 +125,10 @@ def _profiled(
 
 def _metrics(profiled: ProfileResult, record: GraphView, by: Measure) -> Metrics:
     if by == "time":
-        return time_metrics(profiled.record, record)
-    return memory_metrics(profiled.memory().record.nodes, profiled.record, record)
+        metrics = time_metrics(profiled.record, record)
+    else:
+        metrics = memory_metrics(profiled.memory().record.nodes, profiled.record, record)
+    return replace(metrics, notes=(*metrics.notes, _INTERRUPTED)) if profiled.record.interrupted else metrics
 
 
 # ---------------------------------------------------------------- forms

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
-
 from msgspec.structs import replace
 
 from onnxperf.cli.options import AgainstFlags, InputFlags, RaceFlags, SessionFlags
-from onnxperf.cli.output import OutputFlags, exit_code, make_console, make_progress, shown_in
+from onnxperf.cli.output import OutputFlags, command_line, exit_code, make_console, make_progress, shown_in
 from onnxperf.cli.sweep import ResumeFlags
 
 
@@ -58,7 +55,7 @@ def bench(
     from onnxperf.results.bench import BenchResult
 
     output.check()
-    command = shlex.join(["onnxperf", *sys.argv[1:]])
+    command = command_line()
     keywords = {**inputs.keywords(), **session.keywords(), **race.keywords(), **against.keywords()}
     cells = cells_of(list(models), against.sources(), (call, runtime, inputs.feeds()), keywords)
     several = len(cells) > 1 or again.resume is not None

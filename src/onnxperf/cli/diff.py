@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Group, Parameter
 
 from onnxperf.cli.options import InputFlags, RuntimeFlags, Switch, part
-from onnxperf.cli.output import INTERRUPTED, PARTIAL, make_console, make_progress, write_text
+from onnxperf.cli.output import INTERRUPTED, PARTIAL, command_line, make_console, make_progress, write_text
 from onnxperf.cli.tables import TableFlags
 from onnxperf.errors import BadOption
 
 if TYPE_CHECKING:
     from onnxperf.results.diff import DiffResult
+
+_GO_WITH_DRAWINGS = frozenset({"opt_level", "quiet", "debug", "no_store"})
 
 
 @Parameter(name="*", group=Group("Comparison", sort_key=0))
@@ -82,19 +82,23 @@ def diff(
     opti
         An ONNX file or a trace: the second side; without it, two levels of the first are compared.
     """
-    from msgspec.structs import replace
-
-    from onnxperf.render.profile import print_diff
-
     if drawing.as_ != "table":
+        _refuse_all_but_the_drawing(options, inputs, output)
         return _draw(base, opti, options.opt_level, drawing.as_, drawing.output, session)
     if drawing.output is not None:
         raise BadOption(
             f"--output {drawing.output}: a drawing goes there (--as svg); tables go to --csv, --xlsx or --json"
         )
     output.check()
-    result = _compare(base, opti, options, inputs, session, output)
-    result.record = replace(result.record, command=shlex.join(["onnxperf", *sys.argv[1:]]))
+    return _report(_compare(base, opti, options, inputs, session, output), options, output)
+
+
+def _report(result: DiffResult, options: DiffFlags, output: TableFlags) -> int:
+    from msgspec.structs import replace
+
+    from onnxperf.render.profile import print_diff
+
+    result.record = replace(result.record, command=command_line())
     console = make_console(stderr=output.json == "-")
     if output.quiet:
         console.print(result.answer, markup=False, soft_wrap=True)
@@ -131,6 +135,19 @@ def _compare(
         )
 
 
+def _refuse_all_but_the_drawing(*given: DiffFlags | InputFlags | TableFlags) -> None:
+    """A drawing measures nothing: what chooses a measurement, its inputs or its tables would do nothing."""
+    changed = [
+        field.name
+        for flags in given
+        for field in fields(flags)
+        if field.name not in _GO_WITH_DRAWINGS and getattr(flags, field.name) != getattr(type(flags)(), field.name)
+    ]
+    if changed:
+        option = changed[0].replace("_", "-")
+        raise BadOption(f"--{option} does nothing for a drawing, which runs nothing; leave it out, or leave out --as")
+
+
 def _draw(
     base: str,
     opti: str | None,
@@ -143,6 +160,6 @@ def _draw(
 
     if form == "png" and output is None:
         raise BadOption("a PNG is no text; name a file with -o diff.png")
-    levels = "disable,all" if opti is None and opt_level == "all" else opt_level
+    levels = None if opt_level == "all" else opt_level
     write_text(output or "-", diff_view(base, opti, opt_level=levels, as_=form, **session.keywords()).content)
     return 0

@@ -1,8 +1,6 @@
 """`onnxperf einsum`."""
 
 # No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
-import shlex
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +8,7 @@ from typing import Annotated, Any
 from cyclopts import Group, Parameter
 
 from onnxperf.cli.options import INPUTS, OUTPUT, InputFlags, KeepFlags, Several, Switch, whole
-from onnxperf.cli.output import make_console, make_progress, write_text
+from onnxperf.cli.output import command_line, make_console, make_progress, write_text
 from onnxperf.errors import BadOption
 
 
@@ -130,7 +128,7 @@ def _plan(equation: str, search: SearchFlags, inputs: OperandFlags, output: Eins
             time=RACE_S if search.time is None else search.time,
             again=search.again,
         )
-    result.record = replace(result.record, command=_command())
+    result.record = replace(result.record, command=command_line())
     _show(result, print_plan, output)
     for path in (output.output, output.csv, output.plot):
         if path is not None:
@@ -164,7 +162,7 @@ def _rewrite(model: str, search: SearchFlags, inputs: OperandFlags, output: Eins
             threads=search.threads,
             **inputs.keywords(),
         )
-    result.record = replace(result.record, command=_command())
+    result.record = replace(result.record, command=command_line())
     _show(result, print_rewrite, output)
     return 0
 
@@ -178,10 +176,6 @@ def _show(result: Any, show: Any, output: EinsumOutput) -> None:
     output.keep(result.record, "einsum")
     if output.json is not None:
         write_text(output.json, result.to_json())
-
-
-def _command() -> str:
-    return shlex.join(["onnxperf", *sys.argv[1:]])
 
 
 def _sizes(text: str) -> tuple[int, ...]:

@@ -25,6 +25,7 @@ from onnxperf.cli.stack import stack
 from onnxperf.cli.sweep import sweep
 from onnxperf.cli.view import view
 from onnxperf.errors import OnnxperfError
+from onnxperf.render.text import visible
 
 app = App(
     name="onnxperf",
@@ -68,7 +69,8 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _complain(message: object, code: int) -> int:
-    print(f"onnxperf: {' '.join(str(message).split())}", file=sys.stderr)
+    # Names of a model are in it, which must not steer the terminal.
+    print(f"onnxperf: {visible(' '.join(str(message).split()))}", file=sys.stderr)
     return code
 
 

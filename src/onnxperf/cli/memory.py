@@ -1,8 +1,6 @@
 """`onnxperf memory`."""
 
 # No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
-import shlex
-import sys
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Literal
 
@@ -10,7 +8,7 @@ from cyclopts import Group, Parameter
 from msgspec.structs import replace
 
 from onnxperf.cli.options import OUTPUT, AgainstFlags, InputFlags, SessionFlags, Several, Switch
-from onnxperf.cli.output import INTERRUPTED, PARTIAL, make_console, make_progress, write_text
+from onnxperf.cli.output import INTERRUPTED, PARTIAL, command_line, make_console, make_progress, write_text
 from onnxperf.cli.tables import TableFlags
 from onnxperf.errors import BadOption
 
@@ -35,7 +33,7 @@ class MemoryFlags:
     device: str = "cpu"
     """Where torch and TensorFlow run: cpu, cuda."""
     repeat: int | None = None
-    """Calls over which growth is judged."""
+    """Calls over which growth is judged, at least 5."""
     interval: float = 0.001
     """Seconds between two samples of the curve."""
     timeout: float = 120.0
@@ -100,11 +98,24 @@ def memory(
         return _lines(model, options, output)
     if model.rpartition(":")[0].endswith(".py"):
         raise BadOption(f"{model} is a function; add --lines to see its memory line by line")
-    from onnxperf.api.memory import memory as measure
     from onnxperf.render.memory import print_memory
 
-    with make_progress(output.quiet) as progress:
-        result = measure(
+    result = _measured(model, options, inputs, session, output.quiet)
+    result.record = replace(result.record, command=command_line())
+    _show(result, print_memory, output)
+    output.write(result, options.table)
+    if output.markdown is not None:
+        write_text(output.markdown, result.to_markdown())
+    if result.interrupted:
+        return INTERRUPTED
+    return 0 if result.ok else PARTIAL
+
+
+def _measured(model: str, options: MemoryFlags, inputs: InputFlags, session: SessionFlags, quiet: bool) -> Any:
+    from onnxperf.api.memory import memory as measure
+
+    with make_progress(quiet) as progress:
+        return measure(
             model,
             call=options.call,
             runtime=options.runtime,
@@ -119,14 +130,6 @@ def memory(
             **inputs.keywords(),
             **session.keywords(),
         )
-    result.record = replace(result.record, command=_command())
-    _show(result, print_memory, output)
-    output.write(result, options.table)
-    if output.markdown is not None:
-        write_text(output.markdown, result.to_markdown())
-    if result.interrupted:
-        return INTERRUPTED
-    return 0 if result.ok else PARTIAL
 
 
 def _lines(source: str, options: MemoryFlags, output: MemoryFiles) -> int:
@@ -135,7 +138,7 @@ def _lines(source: str, options: MemoryFlags, output: MemoryFiles) -> int:
 
     with make_progress(output.quiet) as progress:
         result = memory_lines(source, timeout=options.timeout, memory_limit=options.memory_limit, progress=progress)
-    result.record = replace(result.record, command=_command())
+    result.record = replace(result.record, command=command_line())
     _show(result, print_lines, output)
     for path in (output.csv, output.plot):
         if path is not None:
@@ -165,7 +168,3 @@ def _show(result: Any, printer: Any, output: MemoryFiles) -> None:
     else:
         printer(result.record, console)
     output.keep(result.record, "memory")
-
-
-def _command() -> str:
-    return shlex.join(["onnxperf", *sys.argv[1:]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -86,6 +87,11 @@ class JsonKeep(KeepFlags):
 
     json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None
     """Write the record as JSON; - is standard output, and then nothing else is printed there."""
+
+
+def command_line() -> str:
+    """What the user typed, for the record."""
+    return shlex.join(["onnxperf", *sys.argv[1:]])
 
 
 def make_console(stderr: bool = False) -> Console:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from dataclasses import dataclass
 from typing import Literal
 
 from cyclopts import Group, Parameter
 
 from onnxperf.cli.options import InputFlags, SessionFlags
-from onnxperf.cli.output import INTERRUPTED, make_console, make_progress
+from onnxperf.cli.output import INTERRUPTED, command_line, make_console, make_progress
 from onnxperf.cli.tables import TableFlags
 
 PROFILE = Group("Profile", sort_key=0)
@@ -78,7 +76,7 @@ def profile(
             **inputs.keywords(),
             **session.keywords(),
         )
-    result.record = replace(result.record, command=shlex.join(["onnxperf", *sys.argv[1:]]))
+    result.record = replace(result.record, command=command_line())
     console = make_console(stderr=output.json == "-")
     if output.quiet:
         console.print(result.answer, markup=False, soft_wrap=True)

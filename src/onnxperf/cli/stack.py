@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
 from onnxperf.cli.options import InputFlags, SessionFlags, Switch
-from onnxperf.cli.output import JsonKeep, make_console, make_progress, write_text
+from onnxperf.cli.output import JsonKeep, command_line, make_console, make_progress, write_text
+
+if TYPE_CHECKING:
+    from onnxperf.results.stack import StackResult
 
 STACK = Group("Stack", sort_key=0)
 
@@ -45,6 +46,11 @@ class StackFlags:
     """File to write: .txt, .html (with --allocations memray's flame graph), .json (for speedscope.app), .csv,
     .png (chart), .svg (flame graph, with --native)."""
 
+    def keywords(self) -> dict[str, Any]:
+        """The keywords of the Python function."""
+        names = ("runtime", "call", "calls", "interval", "native", "rate", "allocations", "timeout")
+        return {name: getattr(self, name) for name in names}
+
 
 def stack(
     source: str,
@@ -73,32 +79,13 @@ def stack(
     from msgspec.structs import replace
 
     from onnxperf.api.stack import stack as measure
-    from onnxperf.render.stack import print_stack, tree_text
 
     _check(options, keep)
     with make_progress(keep.quiet) as progress:
-        result = measure(
-            source,
-            inputs.feeds(),
-            calls=options.calls,
-            runtime=options.runtime,
-            call=options.call,
-            interval=options.interval,
-            native=options.native,
-            rate=options.rate,
-            allocations=options.allocations,
-            timeout=options.timeout,
-            progress=progress,
-            **inputs.keywords(),
-            **session.keywords(),
-        )
-    result.record = replace(result.record, command=shlex.join(["onnxperf", *sys.argv[1:]]))
-    console = make_console(stderr=keep.json == "-")
-    if keep.quiet:
-        console.print(result.answer, markup=False, soft_wrap=True)
-    else:
-        tree = tree_text(result.session, options.all, console.encoding.startswith("utf"), console.is_terminal)
-        print_stack(result.record, console, tree, options.top)
+        keywords = {**options.keywords(), **inputs.keywords(), **session.keywords()}
+        result = measure(source, inputs.feeds(), progress=progress, **keywords)
+    result.record = replace(result.record, command=command_line())
+    _show(result, options, keep)
     keep.keep(result.record, "stack")
     if options.output is not None:
         result.save(options.output)
@@ -107,11 +94,24 @@ def stack(
     return 0
 
 
+def _show(result: StackResult, options: StackFlags, keep: JsonKeep) -> None:
+    from onnxperf.render.stack import print_stack, tree_text
+
+    console = make_console(stderr=keep.json == "-")
+    if keep.quiet:
+        console.print(result.answer, markup=False, soft_wrap=True)
+        return
+    tree = tree_text(result.session, options.all, console.encoding.startswith("utf"), console.is_terminal)
+    print_stack(result.record, console, tree, options.top)
+
+
 def _check(options: StackFlags, keep: JsonKeep) -> None:
-    """Refuse what could not be written, before anything is measured."""
+    """Refuse what could not be shown or written, before anything is measured."""
     from onnxperf.errors import BadOption
     from onnxperf.results.stack import SUFFIXES
 
+    if options.top < 1:
+        raise BadOption(f"--top {options.top}: expected at least 1")
     suffix = Path(options.output).suffix.lower() if options.output else ""
     if options.output and suffix not in SUFFIXES:
         raise BadOption(f"--output {options.output}: expected a name that ends with {', '.join(SUFFIXES)}")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from dataclasses import dataclass
 
 from cyclopts import Group, Parameter
 
 from onnxperf.cli.options import Switch
-from onnxperf.cli.output import OutputFlags, exit_code, make_console, make_progress, shown_in
+from onnxperf.cli.output import OutputFlags, command_line, exit_code, make_console, make_progress, shown_in
 
 SWEEP = Group("Sweep", sort_key=0)
 
@@ -59,7 +57,7 @@ def sweep(
     if dry_run:
         print_cells([cell.key for cell in cells], estimate_s(cells), console)
         return 0
-    command = shlex.join(["onnxperf", *sys.argv[1:]])
+    command = command_line()
     retry = [status for status in again.retry.split(",") if status]
     with make_progress(output.quiet) as progress:
         result = run_sweep(cells, progress, output.where, command, again.resume, retry, shown_in(progress))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Group, Parameter
 
 from onnxperf.cli.options import OUTPUT, CommonFlags, InputFlags, SessionFlags, Switch
-from onnxperf.cli.output import make_console, make_progress, write_text
+from onnxperf.cli.output import INTERRUPTED, make_console, make_progress, write_text
 from onnxperf.errors import BadOption
 
 if TYPE_CHECKING:
@@ -48,6 +49,16 @@ class ViewOutput(CommonFlags):
     netron: str | None = None
     """Write the profile as a metrics file (.json) to drop onto the model in Netron."""
 
+    def check(self) -> None:
+        """Refuse what could not be written, before anything is measured."""
+        from onnxperf.results.view import check_netron_path
+
+        if self.netron is not None:
+            check_netron_path(self.netron)
+        for path in (self.output, self.netron):
+            if path not in (None, "-") and not Path(str(path)).absolute().parent.is_dir():
+                raise BadOption(f"cannot write {path}: its folder does not exist")
+
 
 def view(
     model: str,
@@ -78,14 +89,29 @@ def view(
     trace
         A trace of this model that onnxruntime wrote (.json); without it, --profile runs the model.
     """
-    from onnxperf.api.view import view as show
-
     if options.as_ == "png" and output.output is None:
         raise BadOption("a PNG is no text; name a file with -o model.png")
     if output.netron is not None and not options.profile and trace is None:
         raise BadOption("--netron writes what was profiled; add --profile")
-    with make_progress(output.quiet or not options.profile) as progress:
-        result = show(
+    output.check()
+    result = _read(model, trace, options, inputs, session, output.quiet)
+    _show(result, options, output)
+    if output.netron is not None:
+        nameless = result.save_netron(output.netron)
+        if nameless:
+            make_console(stderr=True).print(
+                f"{nameless} nodes have no name of their own: Netron cannot show their figures"
+            )
+    return INTERRUPTED if result.interrupted else 0
+
+
+def _read(
+    model: str, trace: str | None, options: ViewFlags, inputs: InputFlags, session: SessionFlags, quiet: bool
+) -> ViewResult:
+    from onnxperf.api.view import view as show
+
+    with make_progress(quiet or not options.profile) as progress:
+        return show(
             model,
             inputs.feeds(),
             as_=options.as_,
@@ -100,12 +126,6 @@ def view(
             **inputs.keywords(),
             **session.keywords(),
         )
-    _show(result, options, output)
-    if output.netron is not None:
-        nameless = result.save_netron(output.netron)
-        if nameless:
-            make_console(stderr=True).print(f"{nameless} nodes have no name, and Netron cannot show their figures")
-    return 0
 
 
 def _show(result: ViewResult, options: ViewFlags, output: ViewOutput) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
-from onnxperf.errors import BadInput
+from onnxperf.errors import BadInput, BadOption
 from onnxperf.measure import memory
 from onnxperf.measure.messages import TracedLines
 from onnxperf.records.lines import LineMemory
@@ -29,10 +29,22 @@ class NamedFunction:
     """Path of a .py file, or name of a module."""
     name: str
 
+    @classmethod
+    def parse(cls, text: str) -> NamedFunction:
+        """From FILE.py:function or module:function; the file must be there."""
+        place, _, name = text.rpartition(":")
+        if not place or not name.isidentifier():
+            raise BadOption(f"{text!r}: expected FILE.py:function or module:function")
+        if not place.endswith(".py"):
+            return cls(place, name)
+        if not Path(place).is_file():
+            raise BadOption(f"no such file: {place!r}")
+        return cls(str(Path(place).absolute()), name)
+
     def load(self) -> Callable[..., object]:
         """The function; what its file does at the top has then been done."""
         try:
-            module = _load_file(Path(self.place)) if self.place.endswith(".py") else importlib.import_module(self.place)
+            module = self._load_file() if self.place.endswith(".py") else importlib.import_module(self.place)
         except (Exception, SystemExit) as error:
             raise BadInput(f"{self.place!r} cannot be loaded: {_one_line(error)}") from error
         function = getattr(module, self.name, None)
@@ -40,6 +52,11 @@ class NamedFunction:
             public = (name for name, value in vars(module).items() if inspect.isfunction(value) and name[0] != "_")
             raise BadInput(f"{self.place!r} has no function {self.name!r}; choose from: {', '.join(sorted(public))}")
         return function  # type: ignore[no-any-return]
+
+    def _load_file(self) -> ModuleType:
+        path = Path(self.place)
+        # A file may bear the name of a module that is in use, such as statistics.py.
+        return load_file(path, path.stem if path.stem not in sys.modules else f"{path.stem} (traced)")
 
 
 def trace_lines(source: NamedFunction | Callable[..., object]) -> TracedLines:
@@ -87,7 +104,11 @@ class _Running:
 
 @dataclass
 class _Tracer:
-    """Follows one code object; all that its lines call, comprehensions and other functions, is part of these lines."""
+    """Follows one code object; all that its lines call, comprehensions and other functions, is part of these lines.
+
+    From Python 3.12 on, comprehensions of lists, sets and dicts are no calls (PEP 709): their lines occur once per
+    item, and the peak is that of one item. Generator expressions are calls still.
+    """
 
     code: CodeType
     exact: bool = True
@@ -193,9 +214,8 @@ def _source(function: Any) -> tuple[str, int, list[str]]:
     return file, first, [text.rstrip("\r\n") for text in texts]
 
 
-def _load_file(path: Path) -> ModuleType:
-    # A file may bear the name of a module that is in use, such as statistics.py.
-    name = path.stem if path.stem not in sys.modules else f"{path.stem} (traced)"
+def load_file(path: Path, name: str) -> ModuleType:
+    """The module that a file makes, under this name; it finds what lies beside it."""
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise BadInput("it is no Python file")

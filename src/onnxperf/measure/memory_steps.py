@@ -14,8 +14,9 @@ from msgspec import Struct
 from onnxperf.errors import BadInput, SubjectError, WorkerLost
 from onnxperf.measure.memory import resident_bytes
 from onnxperf.measure.messages import Crew, Grown, Mark, ModelSubject, Weighed
+from onnxperf.measure.profiling import shares
 from onnxperf.measure.timing import Clock, monotonic_ns
-from onnxperf.records import MemoryStep, MemorySubject, Scalar, StepName
+from onnxperf.records import MemoryStep, MemorySubject, Scalar, Status, StepName
 
 STEADY_CALLS = 5
 _POINTS = range(6, 26)
@@ -34,7 +35,7 @@ class Scale(Protocol):
     def hold(self) -> None:
         """Take over the inputs, and load nothing yet."""
 
-    def weigh(self, step: StepName, times: int = 1) -> Weighed:
+    def weigh(self, step: StepName) -> Weighed:
         """Take a step; returns what memory it needed."""
 
     def grow(self, calls: int) -> Grown:
@@ -98,21 +99,28 @@ class _Log:
     error: SubjectError | BadInput | None = None
 
     def add(self, name: StepName, weighed: Weighed) -> None:
-        """Keep the marks of a step."""
+        """Keep the mark of a step."""
         self.conditions.update(weighed.conditions)
-        for mark in weighed.marks:
-            exact = mark.peak_bytes is not None
-            self.step_ns.append(mark.start_ns - self.curve.start_ns)
-            self.steps.append(
-                MemoryStep(
-                    name=name,
-                    before=mark.before,
-                    peak_bytes=mark.peak_bytes if mark.peak_bytes is not None else self.curve.highest(mark),
-                    after=mark.after,
-                    exact=exact,
-                    duration_ns=mark.duration_ns,
-                )
+        if (mark := weighed.mark) is None:
+            return
+        self.step_ns.append(mark.start_ns - self.curve.start_ns)
+        self.steps.append(
+            MemoryStep(
+                name=name,
+                before=mark.before,
+                peak_bytes=mark.peak_bytes if mark.peak_bytes is not None else self.curve.highest(mark),
+                after=mark.after,
+                exact=mark.peak_bytes is not None,
+                duration_ns=mark.duration_ns,
             )
+        )
+
+    def _status(self) -> Status:
+        if isinstance(self.error, SubjectError):
+            return self.error.status
+        if self.error is not None:
+            return "failed"
+        return "pending" if self.interrupted else "ok"
 
     def weighing(self, crew: Crew) -> Weighing:
         """Everything, as far as it came."""
@@ -123,7 +131,7 @@ class _Log:
             model=crew.model_label,
             runtime=crew.runtime,
             call=subject.call if isinstance(subject, ModelSubject) else None,
-            status="ok" if error is None else error.status if isinstance(error, SubjectError) else "failed",
+            status=self._status(),
             reason=str(error or ""),
             signal=lost.signal if lost else None,
             stderr=lost.stderr if lost else "",
@@ -168,25 +176,20 @@ def _take_steps(worker: Scale, log: _Log, sizes: int, tell: Callable[[str], None
     log.add("first call", first)
     log.output_bytes = first.output_bytes
     tell("steady calls")
-    steady = worker.weigh("steady call", max(STEADY_CALLS, 2 * sizes))
-    log.add("steady call", steady)
-    if sizes > 1:  # with one size, a session settles within these calls, and that is no growth
-        log.points += [(calls, mark.before.anonymous_bytes) for calls, mark in enumerate(steady.marks, start=1)]
+    for calls in range(1, 1 + max(STEADY_CALLS, 2 * sizes)):
+        log.add("steady call", worker.weigh("steady call"))
+        if sizes > 1:  # with one size, a session settles within these calls, and that is no growth
+            log.points.append((calls, log.steps[-1].before.anonymous_bytes))
 
 
 def _call_often(worker: Scale, log: _Log, repeat: int | None, tell: Callable[[str], None]) -> None:
     """Points of resident memory over many calls."""
     done = sum(step.name != "load" for step in log.steps)
-    calls_per_point, points = _shares(repeat, statistics.median(step.duration_ns for step in log.steps[-STEADY_CALLS:]))
-    for number in range(points):
-        tell(f"growth over {calls_per_point * points} calls, {100 * number // points} %")
-        grown = worker.grow(calls_per_point)
-        done += calls_per_point
+    call_ns = statistics.median(step.duration_ns for step in log.steps[-STEADY_CALLS:])
+    total = repeat or min(max(int(_GROWTH_NS / max(call_ns, 1.0)), _POINTS[0]), _MOST_CALLS)
+    parts = shares(total, min(total, _POINTS[-1]))
+    for number, calls in enumerate(parts):
+        tell(f"growth over {total} calls, {100 * number // len(parts)} %")
+        grown = worker.grow(calls)
+        done += calls
         log.points.append((done, grown.resident.anonymous_bytes))
-
-
-def _shares(repeat: int | None, call_ns: float) -> tuple[int, int]:
-    """Calls per point, and points: as many calls as were asked for, or as take about two seconds."""
-    calls = repeat or min(max(int(_GROWTH_NS / max(call_ns, 1.0)), _POINTS[0]), _MOST_CALLS)
-    points = min(calls, _POINTS[-1])
-    return calls // points, points

@@ -129,10 +129,9 @@ class Hold(Struct, frozen=True, tag="hold"):
 
 
 class Weigh(Struct, frozen=True, tag="weigh"):
-    """Take a step of the first subject, and tell what memory it needed; only calls can be taken several times."""
+    """Take a step of the first subject, and tell what memory it needed."""
 
     step: StepName
-    times: int = 1
 
 
 class Grow(Struct, frozen=True, tag="grow"):
@@ -246,19 +245,18 @@ class Mark(Struct, frozen=True, tag="mark"):
 
 
 class Weighed(Struct, frozen=True, tag="weighed"):
-    """A step was taken; no marks mean that there is no such step, as with loading a plain callable."""
+    """A step was taken; no mark means that there is no such step, as with loading a plain callable."""
 
-    marks: list[Mark]
+    mark: Mark | None
     conditions: dict[str, Scalar] = {}
-    output_bytes: int = 0
-    """Size of what a call returned."""
+    output_bytes: int | None = None
+    """Size of what a call returned, where it can be told."""
 
 
 class Grown(Struct, frozen=True, tag="grown"):
     """Many calls were made."""
 
     resident: Resident
-    duration_ns: int
 
 
 class TracedLines(Struct, frozen=True, kw_only=True, tag="traced-lines"):

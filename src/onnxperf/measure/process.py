@@ -187,9 +187,9 @@ class ProcessWorker:
         """Take over the inputs, and load nothing yet."""
         self._ask(messages.Hold(self._crew), messages.Held)
 
-    def weigh(self, step: StepName, times: int = 1) -> messages.Weighed:
+    def weigh(self, step: StepName) -> messages.Weighed:
         """Take a step of the first subject; returns what memory it needed."""
-        return self._ask(messages.Weigh(step, times), messages.Weighed)
+        return self._ask(messages.Weigh(step), messages.Weighed)
 
     def grow(self, calls: int) -> messages.Grown:
         """Call the first subject often; returns what memory is left in use."""
@@ -197,7 +197,8 @@ class ProcessWorker:
 
     def watch(self, look: Callable[[int], None], interval_s: float) -> None:
         """From now on, while the worker is at work, call `look` with the number of its process again and again."""
-        self._watch, self._look_s = look, interval_s
+        limited = self._memory_limit_bytes is not None
+        self._watch, self._look_s = look, min(interval_s, _LOOK_S) if limited else interval_s
 
     def trace_lines(self, subject: int) -> messages.TracedLines:
         """Call a function once, and read memory between its lines."""

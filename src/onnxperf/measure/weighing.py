@@ -2,44 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from onnxperf.measure.memory import peak_bytes, read_resident, reset_peak, trim
 from onnxperf.measure.messages import Grown, Mark
 from onnxperf.measure.timing import monotonic_ns
 
 
-def weigh(work: Callable[[], object], times: int) -> tuple[list[Mark], int]:
-    """Do something several times, each from a trimmed heap and a mark that was reset; also the size of its result."""
-    marks, size_bytes = [], 0
-    for _ in range(times):
-        trim()
-        before, exact = read_resident(), reset_peak()
-        start_ns = monotonic_ns()
-        result = work()
-        duration_ns = monotonic_ns() - start_ns
-        peak = peak_bytes() if exact else None
-        size_bytes = size_of(result)
-        del result  # what is resident afterwards must not count what was only returned
-        marks.append(Mark(before, read_resident(), peak, start_ns, duration_ns))
-    return marks, size_bytes
+def weigh(work: Callable[[], object]) -> tuple[Mark, int | None]:
+    """Do something once, from a trimmed heap and a mark that was reset; also the size of its result."""
+    trim()
+    before, exact = read_resident(), reset_peak()
+    start_ns = monotonic_ns()
+    result = work()
+    duration_ns = monotonic_ns() - start_ns
+    peak = peak_bytes() if exact else None
+    size_bytes = size_of(result)
+    del result  # what is resident afterwards must not count what was only returned
+    return Mark(before, read_resident(), peak, start_ns, duration_ns), size_bytes
 
 
 def grow(work: Callable[[], object], calls: int) -> Grown:
     """Call something often; what is resident then, free memory given back."""
-    start_ns = monotonic_ns()
     for _ in range(calls):
         work()
-    duration_ns = monotonic_ns() - start_ns
     trim()
-    return Grown(read_resident(), duration_ns)
+    return Grown(read_resident())
 
 
-def size_of(value: object) -> int:
-    """Bytes of the arrays in a result, however they are nested."""
+def size_of(value: Any) -> int | None:
+    """Bytes of the arrays in a result, however they are nested; None where one has a size that it does not tell."""
+    if value is None:
+        return 0
     if isinstance(value, dict):
-        return sum(map(size_of, value.values()))
-    if isinstance(value, list | tuple):
-        return sum(map(size_of, value))
-    size = getattr(value, "nbytes", 0)
-    return int(size) if isinstance(size, int) else 0
+        return _sum(map(size_of, value.values()))
+    if isinstance(value, list | tuple) or type(value).__name__ == "OrtValueVector":
+        return _sum(map(size_of, value))
+    if hasattr(value, "tensor_size_in_bytes"):  # a value of onnxruntime
+        return int(value.tensor_size_in_bytes()) if _is_of_numbers(value) else None
+    size = getattr(value, "nbytes", None)
+    return size if isinstance(size, int) else None
+
+
+def _sum(sizes: Iterable[int | None]) -> int | None:
+    total = 0
+    for size in sizes:
+        if size is None:
+            return None
+        total += size
+    return total
+
+
+def _is_of_numbers(value: Any) -> bool:
+    return bool(value.is_tensor()) and value.data_type() != "tensor(string)"

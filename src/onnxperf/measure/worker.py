@@ -162,7 +162,8 @@ class Host:
         if isinstance(subject, FunctionSubject):
             function = self._functions[index]
             if isinstance(function, FrameworkModel):
-                parts = [function.parts(*each.values()) for each in feeds]
+                parts_on = function.opened()  # once for all sizes
+                parts = [parts_on(*each.values()) for each in feeds]
                 self._parts[index] = lambda: parts[0]  # made again, they would load the model again
                 return _in_turn([each.prepare() for each in parts]), _conditions_of(function, subject)
             return _in_turn([_on(function, each) for each in feeds]), _conditions_of(function, subject)
@@ -176,7 +177,7 @@ class Host:
             return messages.TimedSplit([], [], [])
         return messages.TimedSplit(*timing.time_split(*self._parts[index](), calls, warm_ns))
 
-    def _weigh(self, step: StepName, times: int) -> messages.Weighed:
+    def _weigh(self, step: StepName) -> messages.Weighed:
         assert self._crew is not None  # noqa: S101 - the parent sends a crew first
         conditions: dict[str, Scalar] = {"threads": self._crew.threads}
 
@@ -193,10 +194,10 @@ class Host:
             return self._calls[0]()
 
         if step == "load" and 0 in self._functions and not isinstance(self._functions[0], FrameworkModel):
-            return messages.Weighed([])  # a plain callable has nothing to load: it came with its data
+            return messages.Weighed(None)  # a plain callable has nothing to load: it came with its data
         work = {"load": load, "first call": first_call}.get(step) or self._calls[0]
-        marks, output_bytes = weighing.weigh(work, times)
-        return messages.Weighed(marks, conditions, output_bytes)
+        mark, output_bytes = weighing.weigh(work)
+        return messages.Weighed(mark, conditions, output_bytes)
 
 
 _STEPS: dict[type[Request], Callable[[Host, Any], Reply]] = {
@@ -213,7 +214,7 @@ _STEPS: dict[type[Request], Callable[[Host, Any], Reply]] = {
         request.subject, request.calls, request.path
     ),
     messages.Hold: lambda host, request: host._hold(request.crew),
-    messages.Weigh: lambda host, request: host._weigh(request.step, request.times),
+    messages.Weigh: lambda host, request: host._weigh(request.step),
     messages.Grow: lambda host, request: weighing.grow(host._calls[0], request.calls),
     messages.TraceLines: lambda host, request: lines.trace_lines(host._functions[request.subject]),
 }

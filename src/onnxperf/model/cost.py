@@ -11,6 +11,15 @@ import onnx
 
 Shape = tuple[int, ...]
 
+INFERENCE_ERRORS = (
+    onnx.shape_inference.InferenceError,
+    onnx.checker.ValidationError,  # a function that calls itself
+    ValueError,
+    RuntimeError,
+    TypeError,
+)
+"""What shape inference raises at a model that it cannot follow."""
+
 _MULTIPLICATIONS_PER_MOVE = 8
 """A processor multiplies about this many numbers in the time that it takes to move one through memory."""
 _MOST_NUMBERS_OF_A_SHAPE = 1024
@@ -67,7 +76,7 @@ def infer_types(proto: onnx.ModelProto, fed: Mapping[str, Shape]) -> dict[str, T
             shape = value.type.tensor_type.shape
             del shape.dim[:]
             shape.dim.extend(onnx.TensorShapeProto.Dimension(dim_value=size) for size in fed[value.name])
-    with suppress(onnx.shape_inference.InferenceError, ValueError, RuntimeError):  # a part is better than nothing
+    with suppress(*INFERENCE_ERRORS):  # a part is better than nothing
         bare = onnx.shape_inference.infer_shapes(bare, data_prop=True)
     known = {each.name: TensorType(each.data_type, tuple(each.dims)) for each in bare.graph.initializer}
     known |= {each.values.name: _sparse(each) for each in bare.graph.sparse_initializer}

@@ -285,7 +285,7 @@ def _signature(value: onnx.ValueInfoProto, role: str, what: str) -> Signature:
     kind = _KINDS[which]
     tensor = _innermost(value.type)
     shape = _shape(tensor) if kind in ("tensor", "sparse", "optional") else None
-    dtype = _dtype_name(tensor.elem_type)
+    dtype = dtype_name(tensor.elem_type)
     if dtype == UNKNOWN_TYPE and role == "input" and kind == "tensor":
         raise BadModel(f"{what}: input {value.name!r} has the unknown element type {tensor.elem_type}")
     return Signature(name=value.name, kind=kind, dtype=dtype, shape=shape)
@@ -306,7 +306,8 @@ def _innermost(type_proto: onnx.TypeProto) -> onnx.TypeProto.Tensor | onnx.TypeP
             return type_proto.tensor_type
 
 
-def _dtype_name(elem_type: int) -> str:
+def dtype_name(elem_type: int) -> str:
+    """An element type in numpy's words."""
     if elem_type == onnx.TensorProto.STRING:
         return "string"
     try:

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from onnxperf.records import Graph, GraphNode
 
-_DEFAULT_DOMAIN = "ai.onnx"
-"""ONNX's own domain, which is also written as nothing."""
+ONNX_DOMAIN = "ai.onnx"
+"""ONNX's own domain, which most files write as nothing."""
 _OVERRIDABLE_SINCE = 4
 """Before this IR version every initialiser had to be an input, and onnxruntime takes them for constants."""
 
@@ -22,7 +22,7 @@ _OVERRIDABLE_SINCE = 4
 
 def outline(proto: onnx.ModelProto) -> Graph:
     """Names, operators and connections of a model, its subgraphs included."""
-    opsets = {_domain(each.domain): each.version for each in proto.opset_import}
+    opsets = {short_domain(each.domain): each.version for each in proto.opset_import}
     graph = _graph(proto.graph, opsets)
     if proto.ir_version >= _OVERRIDABLE_SINCE:
         return graph
@@ -48,7 +48,7 @@ def _initialisers(graph: onnx.GraphProto) -> set[str]:
 
 
 def _node(node: onnx.NodeProto, opsets: Mapping[str, int]) -> GraphNode:
-    domain = _domain(node.domain)
+    domain = short_domain(node.domain)
     return GraphNode(
         name=node.name,
         op_type=node.op_type,
@@ -57,12 +57,13 @@ def _node(node: onnx.NodeProto, opsets: Mapping[str, int]) -> GraphNode:
         outputs=tuple(node.output),
         attributes=_digest(node, domain, opsets.get(domain, 0)),
         activation=_activation(node),
-        subgraphs=tuple((name, _graph(body, opsets)) for name, body in _bodies(node)),
+        subgraphs=tuple((name, _graph(body, opsets)) for name, body in bodies(node)),
     )
 
 
-def _domain(domain: str) -> str:
-    return "" if domain == _DEFAULT_DOMAIN else domain
+def short_domain(domain: str) -> str:
+    """A domain, ONNX's own as nothing."""
+    return "" if domain == ONNX_DOMAIN else domain
 
 
 def _activation(node: onnx.NodeProto) -> str:
@@ -70,7 +71,8 @@ def _activation(node: onnx.NodeProto) -> str:
     return found.s.decode(errors="replace") if found is not None else ""
 
 
-def _bodies(node: onnx.NodeProto) -> Iterator[tuple[str, onnx.GraphProto]]:
+def bodies(node: onnx.NodeProto) -> Iterator[tuple[str, onnx.GraphProto]]:
+    """Bodies of a node by the name of their attribute; those of a list are numbered."""
     for attribute in node.attribute:
         if attribute.HasField("g"):
             yield attribute.name, attribute.g
@@ -154,5 +156,5 @@ def _numbered_nodes(proto: onnx.ModelProto) -> Iterator[tuple[int, onnx.NodeProt
 def _nested(nodes: Iterable[onnx.NodeProto]) -> Iterator[tuple[int, onnx.NodeProto]]:
     for position, node in enumerate(nodes):
         yield position, node
-        for _, body in _bodies(node):
+        for _, body in bodies(node):
             yield from _nested(body.node)

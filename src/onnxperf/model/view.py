@@ -14,11 +14,11 @@ from typing import Any
 
 import onnx
 
-from onnxperf.model.cost import Shape, multiplications, without_weights
+from onnxperf.model.cost import INFERENCE_ERRORS, Shape, multiplications, without_weights
 from onnxperf.model.graph import all_nodes
 from onnxperf.model.load import Model
-from onnxperf.model.outline import with_names
-from onnxperf.model.view_values import attribute_text, bodies, is_graph, view_sparse, view_tensor, view_value
+from onnxperf.model.outline import ONNX_DOMAIN, bodies, short_domain, with_names
+from onnxperf.model.view_values import attribute_text, is_graph, view_sparse, view_tensor, view_value
 from onnxperf.records.view import (
     Dims,
     GraphView,
@@ -30,19 +30,20 @@ from onnxperf.records.view import (
     ViewValue,
 )
 
-ONNX_DOMAIN = "ai.onnx"
-"""ONNX's own domain, which most files write as nothing."""
 _MULTIPLY = frozenset({"Conv", "ConvTranspose", "MatMul", "Gemm"})
 """Operators whose multiply-adds are counted."""
+_REPEATING = frozenset({"Loop", "Scan", "SequenceMap"})
+"""Operators whose body runs as often as nobody knows in advance."""
 _NEUTRAL = {"pads": 0, "strides": 1, "dilations": 1}
 """Lists that do nothing while all their numbers are these: what an operator does when they are left out."""
 _NO_TYPES: Mapping[str, Dims] = MappingProxyType({})
 
 
-def view_of(model: Model, values: bool = False, shapes: Mapping[str, Shape] | None = None) -> GraphView:
-    """A model to be shown; `values` adds those of all tensors, `shapes` are those of inputs that are to be settled."""
+def view_of(model: Model, values: bool = False, shapes: Mapping[str, Dims] | None = None) -> GraphView:
+    """A model to be shown; `values` adds those of all tensors, `shapes` replace those of inputs."""
     proto = model.proto
-    bare, notes = _inferred(proto, shapes or {})
+    settled = dict(_settled_symbols(proto.graph.input, shapes or {}))
+    bare, notes = _inferred(proto, shapes or {}, settled)
     free = tuple(dict.fromkeys(_symbols(bare.graph.input)))
     named, _ = with_names(bare)
     reader = _Reader(
@@ -50,8 +51,8 @@ def view_of(model: Model, values: bool = False, shapes: Mapping[str, Shape] | No
         values=values,
         labels=iter([node.name for node in all_nodes(named)]),
         functions={_function_id(each): f"f{number}" for number, each in enumerate(proto.functions)},
-        opsets={_domain(each.domain): each.version for each in proto.opset_import},
-        free=frozenset(free),
+        opsets={short_domain(each.domain): each.version for each in proto.opset_import},
+        sizes={**dict.fromkeys(free, 1), **settled},
     )
     graph = reader.graph(bare.graph, proto.graph)
     functions = tuple(reader.function(each) for each in bare.functions)
@@ -74,7 +75,9 @@ def view_of(model: Model, values: bool = False, shapes: Mapping[str, Shape] | No
 # ---------------------------------------------------------------- types
 
 
-def _inferred(proto: onnx.ModelProto, shapes: Mapping[str, Shape]) -> tuple[onnx.ModelProto, tuple[str, ...]]:
+def _inferred(
+    proto: onnx.ModelProto, shapes: Mapping[str, Dims], settled: Mapping[str, int]
+) -> tuple[onnx.ModelProto, tuple[str, ...]]:
     """The model without its weights, and with the types of its tensors as far as ONNX can tell them."""
     bare = without_weights(proto)
     if shapes:
@@ -83,12 +86,29 @@ def _inferred(proto: onnx.ModelProto, shapes: Mapping[str, Shape]) -> tuple[onnx
         if value.name in shapes and value.type.HasField("tensor_type"):
             shape = value.type.tensor_type.shape
             del shape.dim[:]
-            shape.dim.extend(onnx.TensorShapeProto.Dimension(dim_value=size) for size in shapes[value.name])
+            shape.dim.extend(map(_dimension, shapes[value.name]))
+    for dim in (dim for value in bare.graph.output for dim in value.type.tensor_type.shape.dim):
+        if dim.dim_param in settled:
+            dim.dim_value = settled[dim.dim_param]
     try:
         return onnx.shape_inference.infer_shapes(bare, data_prop=True), ()
-    except (onnx.shape_inference.InferenceError, ValueError, RuntimeError, TypeError) as error:
+    except INFERENCE_ERRORS as error:
         reason = " ".join(str(error).split())
         return bare, (f"shapes inside the graph are not known: shape inference failed ({reason:.200})",)
+
+
+def _dimension(size: int | str | None) -> onnx.TensorShapeProto.Dimension:
+    if isinstance(size, int):
+        return onnx.TensorShapeProto.Dimension(dim_value=size)
+    return onnx.TensorShapeProto.Dimension(dim_param=size)
+
+
+def _settled_symbols(inputs: Iterable[onnx.ValueInfoProto], shapes: Mapping[str, Dims]) -> Iterator[tuple[str, int]]:
+    """Symbolic sizes that were given, by name: other tensors may have them too."""
+    for value in map(view_value, inputs):
+        for declared, size in zip(value.shape or (), shapes.get(value.name, ()), strict=False):
+            if isinstance(declared, str) and isinstance(size, int):
+                yield declared, size
 
 
 def _symbols(inputs: Iterable[onnx.ValueInfoProto]) -> Iterator[str]:
@@ -98,10 +118,6 @@ def _symbols(inputs: Iterable[onnx.ValueInfoProto]) -> Iterator[str]:
 
 def _opsets(imports: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
     return {each.domain or ONNX_DOMAIN: each.version for each in imports}
-
-
-def _domain(domain: str) -> str:
-    return "" if domain == ONNX_DOMAIN else domain
 
 
 # ---------------------------------------------------------------- graphs
@@ -116,7 +132,8 @@ class _Reader:
     labels: Iterator[str]
     functions: Mapping[tuple[str, str, str], str]
     opsets: Mapping[str, int]
-    free: frozenset[str]
+    sizes: Mapping[str, int]
+    """What multiply-adds are counted with, by the names of symbolic sizes."""
 
     def graph(
         self, graph: onnx.GraphProto, stored: onnx.GraphProto, prefix: str = "", outer: Mapping[str, Dims] = _NO_TYPES
@@ -143,7 +160,7 @@ class _Reader:
         return ViewFunction(
             key=key,
             name=function.name,
-            domain=_domain(function.domain),
+            domain=short_domain(function.domain),
             overload=function.overload,
             opsets=_opsets(function.opset_import),
             attributes=(*((name, "") for name in function.attribute), *defaults),
@@ -168,7 +185,7 @@ class _Reader:
 
     def _node(self, node: onnx.NodeProto, index: int, prefix: str, depth: int, known: Mapping[str, Dims]) -> ViewNode:
         key, label = f"{prefix}{index}", next(self.labels)
-        domain = _domain(node.domain)
+        domain = short_domain(node.domain)
         plain = [each for each in node.attribute if not is_graph(each)]
         defaults = _defaults(node.op_type, domain, self.opsets.get(domain, 0))
         return ViewNode(
@@ -182,7 +199,7 @@ class _Reader:
             outputs=tuple(node.output),
             attributes=tuple((each.name, attribute_text(each, self.folder, self.values)) for each in plain),
             defaults=tuple(each.name for each in plain if defaults.get(each.name) == each or _does_nothing(each)),
-            subgraphs={name: self.graph(body, body, f"{key}/{name}/", known) for name, body in bodies(node.attribute)},
+            subgraphs={name: self.graph(body, body, f"{key}/{name}/", known) for name, body in bodies(node)},
             function=self.functions.get((node.domain, node.op_type, node.overload), ""),
             depth=depth,
             macs=self._macs(node, known),
@@ -200,7 +217,7 @@ class _Reader:
 
     def _settled(self, shape: Dims) -> Shape | None:
         """The shape with free sizes of the inputs taken as 1; None if another size is not known."""
-        sizes = tuple(1 if size in self.free else size for size in shape)
+        sizes = tuple(self.sizes.get(size) if isinstance(size, str) else size for size in shape)
         whole = tuple(size for size in sizes if isinstance(size, int))
         return whole if len(whole) == len(sizes) else None
 
@@ -215,7 +232,7 @@ def _known(graph: onnx.GraphProto, stored: set[str]) -> Iterator[ViewValue]:
 def _reads(node: onnx.NodeProto) -> Iterator[str]:
     """Tensors that a node needs, those that its bodies take from outside included."""
     yield from filter(None, node.input)
-    for _, body in bodies(node.attribute):
+    for _, body in bodies(node):
         own = {each.name for each in body.input} | {each.name for each in body.initializer}
         for inner in body.node:
             yield from (name for name in _reads(inner) if name not in own)
@@ -251,13 +268,14 @@ def _totals(graphs: Sequence[ViewGraph]) -> ViewTotals:
     tensors = [tensor for graph in every for tensor in graph.initializers]
     multiplying = [node for node in nodes if node.op_type in _MULTIPLY and not node.domain]
     counted = [node.macs for node in multiplying if node.macs is not None]
+    repeated = {node.key for graph in graphs for node in _repeated_nodes(graph)}
     operators = Counter(f"{node.domain}::{node.op_type}" if node.domain else node.op_type for node in nodes)
     return ViewTotals(
         nodes=len(nodes),
         parameters=sum(math.prod(tensor.shape) for tensor in tensors),
         weight_bytes=sum(tensor.size_bytes for tensor in tensors),
         macs=sum(counted) if counted else None,
-        macs_unknown=len(multiplying) - len(counted),
+        macs_unknown=sum(node.macs is None or node.key in repeated for node in multiplying),
         operators=dict(operators.most_common()),
     )
 
@@ -267,3 +285,9 @@ def _with_bodies(graph: ViewGraph) -> Iterator[ViewGraph]:
     for node in graph.nodes:
         for body in node.subgraphs.values():
             yield from _with_bodies(body)
+
+
+def _repeated_nodes(graph: ViewGraph) -> Iterator[ViewNode]:
+    for node in (node for each in _with_bodies(graph) for node in each.nodes if node.op_type in _REPEATING):
+        for body in node.subgraphs.values():
+            yield from (inner for each in _with_bodies(body) for inner in each.nodes)

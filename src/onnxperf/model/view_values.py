@@ -10,10 +10,16 @@ from typing import Any
 import numpy as np
 import onnx
 
+from onnxperf.errors import BadModel
+from onnxperf.model.load import UNKNOWN_TYPE, dtype_name
 from onnxperf.records.view import Dims, Element, ViewTensor, ViewValue
 
 SMALL = 10
 """Tensors with at most this many elements are shown with their values."""
+DAMAGED = "damaged"
+"""What stands in place of values that cannot be read."""
+_LONGEST_TEXT = 1000
+"""Characters of a text that are shown; some models hold whole documents."""
 _LONGEST_LIST = 32
 """Elements of a list attribute that are written out; those of tree ensembles have a hundred thousand."""
 _ELEMENT_TYPES = frozenset({"to", "dtype", "output_dtype"})
@@ -35,16 +41,6 @@ _BITS: dict[int, int] = {
 def view_value(value: onnx.ValueInfoProto) -> ViewValue:
     """Name, type and shape of a tensor, or of whatever else it is."""
     return ViewValue(name=value.name, type=_outer_type(value.type), shape=_outer_shape(value.type))
-
-
-def dtype_name(element: int) -> str:
-    """An element type in numpy's words."""
-    if element == onnx.TensorProto.STRING:
-        return "string"
-    try:
-        return str(onnx.helper.tensor_dtype_to_np_dtype(element).name)
-    except KeyError:
-        return "unknown"
 
 
 def _outer_type(type_proto: onnx.TypeProto) -> str:
@@ -74,7 +70,7 @@ def type_text(type_proto: onnx.TypeProto) -> str:
             pair = type_proto.map_type
             return f"map({dtype_name(pair.key_type)}, {type_text(pair.value_type)})"
         case _:
-            return "unknown"
+            return UNKNOWN_TYPE
 
 
 def _dims(tensor: Any) -> Dims | None:
@@ -97,16 +93,16 @@ def shape_text(shape: Dims | None) -> str:
 
 def view_tensor(tensor: onnx.TensorProto, folder: Path, values: bool = False) -> ViewTensor:
     """A stored tensor; only a small one is decoded, unless all values are wanted."""
-    shape = tuple(tensor.dims)
+    shape = _sizes(tensor.name, tensor.dims)
     external = tensor.data_location == onnx.TensorProto.EXTERNAL
-    is_small = math.prod(shape) <= SMALL and not external
-    array = onnx.numpy_helper.to_array(tensor, str(folder)) if values or is_small else None
+    is_wanted = values or (math.prod(shape) <= SMALL and not external)
+    array = _decoded(tensor, folder) if is_wanted else None
     return ViewTensor(
         name=tensor.name,
         dtype=dtype_name(tensor.data_type),
         shape=shape,
         size_bytes=_stored_bytes(tensor),
-        preview=_nested(array) if array is not None and array.size <= SMALL else "",
+        preview=_preview(array) if array is not None else DAMAGED if is_wanted else "",
         values=tuple(map(_element, array.ravel())) if values and array is not None else None,
         external=external,
     )
@@ -118,12 +114,34 @@ def view_sparse(sparse: onnx.SparseTensorProto, folder: Path, values: bool = Fal
     return ViewTensor(
         name=stored.name,
         dtype=stored.dtype,
-        shape=tuple(sparse.dims),
+        shape=_sizes(stored.name, sparse.dims),
         size_bytes=stored.size_bytes + _stored_bytes(sparse.indices),
+        preview=DAMAGED if stored.preview == DAMAGED else "",
         values=stored.values,
         external=stored.external,
         sparse=True,
     )
+
+
+def _sizes(name: str, dims: Iterable[int]) -> tuple[int, ...]:
+    sizes = tuple(dims)
+    if any(size < 0 for size in sizes):
+        raise BadModel(f"the model is damaged: tensor {name!r} has the shape {list(sizes)}; fetch or export it again")
+    return sizes
+
+
+def _decoded(tensor: onnx.TensorProto, folder: Path) -> np.ndarray[Any, Any] | None:
+    """The values; None if the bytes do not fit type and shape, or there is no such type."""
+    try:
+        return onnx.numpy_helper.to_array(tensor, str(folder))
+    except (ValueError, TypeError, KeyError, IndexError, OverflowError, OSError, onnx.checker.ValidationError):
+        return None
+
+
+def _preview(array: np.ndarray[Any, Any]) -> str:
+    if array.size == 0:
+        return "[]"
+    return _nested(array) if array.size <= SMALL else ""
 
 
 def _stored_bytes(tensor: onnx.TensorProto) -> int:
@@ -157,7 +175,11 @@ def _nested(array: np.ndarray[Any, Any]) -> str:
 def _word(value: Any) -> str:
     if isinstance(value, bytes):
         value = value.decode(errors="replace")
-    return repr(value) if isinstance(value, str) and not isinstance(value, np.number) else str(value)
+    return _shortened(repr(value)) if isinstance(value, str) and not isinstance(value, np.number) else str(value)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}… {len(text):,} characters"
 
 
 # ---------------------------------------------------------------- attributes
@@ -167,18 +189,26 @@ def attribute_text(attribute: onnx.AttributeProto, folder: Path, values: bool = 
     """The value of an attribute; what is long is summarised, unless all values are wanted."""
     if attribute.ref_attr_name:
         return f"@{attribute.ref_attr_name}"  # set by whoever calls the function
-    if attribute.type == onnx.AttributeProto.TENSOR:
+    kind = _kind(attribute)
+    if kind == onnx.AttributeProto.TENSOR:
         return _tensor_text(view_tensor(attribute.t, folder, values))
-    if attribute.type == onnx.AttributeProto.SPARSE_TENSOR:
+    if kind == onnx.AttributeProto.SPARSE_TENSOR:
         return _tensor_text(view_sparse(attribute.sparse_tensor, folder, values))
-    if attribute.name in _ELEMENT_TYPES and attribute.type == onnx.AttributeProto.INT:
+    if attribute.name in _ELEMENT_TYPES and kind == onnx.AttributeProto.INT:
         name = dtype_name(attribute.i)
-        return name if name != "unknown" else str(attribute.i)
-    if attribute.type in _SINGLE:
-        return _SINGLE[attribute.type](attribute)
-    if attribute.type in _LISTS:
-        return _list_text(*_LISTS[attribute.type](attribute), None if values else _LONGEST_LIST)
+        return name if name != UNKNOWN_TYPE else str(attribute.i)
+    if kind in _SINGLE:
+        text = _SINGLE[kind](attribute)
+        return text if values else _shortened(text)
+    if kind in _LISTS:
+        return _list_text(*_LISTS[kind](attribute), values)
     return f"{len(attribute.tensors) or len(attribute.sparse_tensors)} tensors"
+
+
+def _kind(attribute: onnx.AttributeProto) -> int:
+    """Its type; before IR version 2 only the field that is set told it."""
+    fields = (_TYPES_BY_FIELD.get(descriptor.name, 0) for descriptor, _ in attribute.ListFields())
+    return attribute.type or max(fields, default=0)
 
 
 def _tensor_text(tensor: ViewTensor) -> str:
@@ -187,9 +217,11 @@ def _tensor_text(tensor: ViewTensor) -> str:
     return f"{kind}{tensor.dtype}{shape_text(tensor.shape)}{' ' if values else ''}{values}"
 
 
-def _list_text(elements: Sequence[Any], word: Callable[[Any], str], most: int | None) -> str:
-    shown = ", ".join(map(word, elements[:most]))
-    return f"[{shown}]" if most is None or len(elements) <= most else f"[{shown}, … {len(elements):,} values]"
+def _list_text(elements: Sequence[Any], word: Callable[[Any], str], whole: bool) -> str:
+    if whole:
+        return f"[{', '.join(map(word, elements))}]"
+    shown = ", ".join(_shortened(word(element)) for element in elements[:_LONGEST_LIST])
+    return f"[{shown}]" if len(elements) <= _LONGEST_LIST else f"[{shown}, … {len(elements):,} values]"
 
 
 def _text(content: bytes) -> str:
@@ -212,16 +244,20 @@ _LISTS: dict[int, Callable[[onnx.AttributeProto], tuple[Sequence[Any], Callable[
     onnx.AttributeProto.STRINGS: lambda attribute: (attribute.strings, _text),
     onnx.AttributeProto.TYPE_PROTOS: lambda attribute: (attribute.type_protos, type_text),
 }
+_TYPES_BY_FIELD: dict[str, int] = {
+    "f": onnx.AttributeProto.FLOAT,
+    "i": onnx.AttributeProto.INT,
+    "s": onnx.AttributeProto.STRING,
+    "t": onnx.AttributeProto.TENSOR,
+    "g": onnx.AttributeProto.GRAPH,
+    "floats": onnx.AttributeProto.FLOATS,
+    "ints": onnx.AttributeProto.INTS,
+    "strings": onnx.AttributeProto.STRINGS,
+    "tensors": onnx.AttributeProto.TENSORS,
+    "graphs": onnx.AttributeProto.GRAPHS,
+}
 
 
 def is_graph(attribute: onnx.AttributeProto) -> bool:
     """Whether an attribute is a body, or several of them."""
-    return attribute.type in (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
-
-
-def bodies(attributes: Iterable[onnx.AttributeProto]) -> Iterable[tuple[str, onnx.GraphProto]]:
-    """Bodies by the name of their attribute; those of a list are numbered."""
-    for attribute in attributes:
-        if attribute.HasField("g"):
-            yield attribute.name, attribute.g
-        yield from ((f"{attribute.name}[{number}]", body) for number, body in enumerate(attribute.graphs))
+    return _kind(attribute) in (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)

@@ -11,7 +11,7 @@ from onnxperf.records.race import FORMAT_VERSION, Machine, Scalar, Status
 StepName = Literal["load", "first call", "steady call"]
 GrowthKind = Literal["none", "leak", "arena", "settling"]
 CopyReason = Literal["cast", "layout"]
-TensorRole = Literal["input", "weight", "intermediate", "output"]
+TensorRole = Literal["input", "intermediate", "output"]
 
 
 class Resident(Struct, frozen=True, kw_only=True):
@@ -61,7 +61,7 @@ class Growth(Struct, frozen=True, kw_only=True):
     kind: GrowthKind
     """none; leak: grows with every call; arena: onnxruntime's arena grows; settling: grew at first, and stopped."""
     bytes_per_call: float
-    """Slope of a line through the points."""
+    """Median slope between the points; of an arena or of what settled, the growth divided by the calls."""
     calls: tuple[int, ...]
     """Calls made before each point."""
     resident_bytes: tuple[int, ...]
@@ -91,7 +91,7 @@ class LiveTensor(Struct, frozen=True, kw_only=True):
     size_bytes: int
     """Its size."""
     role: TensorRole
-    """input, weight, intermediate or output."""
+    """input, intermediate or output."""
 
 
 class Breakdown(Struct, frozen=True, kw_only=True):

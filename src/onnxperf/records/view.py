@@ -9,7 +9,7 @@ from msgspec import Struct
 from onnxperf.records.race import FORMAT_VERSION
 
 Dims = tuple[int | str | None, ...]
-Element = int | float | str
+Element = bool | int | float | str
 Measure = Literal["time", "memory"]
 
 
@@ -36,9 +36,9 @@ class ViewTensor(Struct, frozen=True, kw_only=True):
     size_bytes: int
     """Bytes of its numbers as they are stored; of a string tensor, of its texts."""
     preview: str = ""
-    """The values of a small tensor as text; empty for a larger one, or if they are in another file."""
+    """Values of a small tensor as text, `damaged` if they cannot be read; empty if it is large or in another file."""
     values: tuple[Element, ...] | None = None
-    """All values in C order, if they were asked for; what JSON has no number for (nan, inf, complex) is text."""
+    """All values in C order, if asked for: numbers, booleans, texts; what JSON has no number for (nan, inf) is text."""
     external: bool = False
     """Its numbers are in another file."""
     sparse: bool = False
@@ -127,9 +127,9 @@ class ViewTotals(Struct, frozen=True, kw_only=True):
     weight_bytes: int = 0
     """Their bytes."""
     macs: int | None = None
-    """Multiply-adds of one inference as far as they are known; null if no node is known to have any."""
+    """Multiply-adds of one inference as far as they are known, each body once; null if no node is known to have any."""
     macs_unknown: int = 0
-    """Nodes that multiply and add, and whose shapes are not known."""
+    """Nodes that multiply and add whose shapes are not known, or that Loop, Scan or SequenceMap repeat."""
     operators: dict[str, int] = {}
     """Nodes per operator type, the most frequent first; with the domain where it is not ONNX's own."""
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from onnxperf.records.profile import GroupKind, SourceGroup
 from onnxperf.records.view import GraphView, ViewGraph, ViewNode
-from onnxperf.render.graph_boxes import Paint, Painter, sheets_of
+from onnxperf.render.graph_boxes import LONGEST_TITLE, Paint, Painter, sheets_of, shortened
 from onnxperf.render.graph_svg import document, swatches
 from onnxperf.render.text import name_of, visible
 
@@ -60,7 +60,7 @@ class _Fate(NamedTuple):
 
 
 _Place = tuple[tuple[str, ...], str]
-"""Labels of the nodes around a node, and its own."""
+"""Labels of the nodes around a node, or in a function what identifies that, and its own label."""
 
 
 def diff_svg(base: GraphView, opti: GraphView, groups: Sequence[SourceGroup] = ()) -> str:
@@ -80,7 +80,7 @@ def diff_svg(base: GraphView, opti: GraphView, groups: Sequence[SourceGroup] = (
         title = (
             f"{('before', 'after')[side]}: {name_of(view.model)}, {len(fates)} {'node' if len(fates) == 1 else 'nodes'}"
         )
-        sheets += [main._replace(title=title), *functions]
+        sheets += [main._replace(title=shortened(title, LONGEST_TITLE)), *functions]
     title = f"{name_of(base.model)} and {name_of(opti.model)}"
     return document(title, _legend(counts, groups), sheets)
 
@@ -88,7 +88,7 @@ def diff_svg(base: GraphView, opti: GraphView, groups: Sequence[SourceGroup] = (
 def _nodes(view: GraphView) -> Iterator[tuple[_Place, ViewNode]]:
     yield from _nodes_in(view.graph, ())
     for function in view.functions:
-        yield from _nodes_in(function.graph, (function.key,))
+        yield from _nodes_in(function.graph, (function.domain, function.name, function.overload))
 
 
 def _nodes_in(graph: ViewGraph, path: tuple[str, ...]) -> Iterator[tuple[_Place, ViewNode]]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from onnxperf.records.view import Dims, GraphView, ViewGraph, ViewNode, ViewTensor, ViewValue
 from onnxperf.render.graph_layout import Box, Layout, Wire, lay_out
+from onnxperf.render.graph_walk import all_inputs
 from onnxperf.render.text import name_of, visible
 
 TITLE_SIZE, SMALL_SIZE = 13.0, 10.0
@@ -18,9 +19,11 @@ TITLE_SIZE, SMALL_SIZE = 13.0, 10.0
 PAD = 9.0
 TITLE_LINE, SMALL_LINE = 18.0, 13.0
 FRAME_PAD = 12.0
-FRAME_TITLE = 18.0
+FRAME_TITLE, FRAME_TITLE_SIZE = 18.0, 11.0
 _LONGEST = 30
 """Characters of a line in a box; tooltips have the rest."""
+LONGEST_TITLE = 80
+"""Characters of the name of a model, a function or a body: the drawing must not be wide for a name only."""
 _MOST_LINES = 6
 _MOST_VALUES = 4
 """A tensor with at most so many values shows them."""
@@ -104,12 +107,14 @@ def _sheet(title: str, graph: ViewGraph, painter: Painter, outer: Constants) -> 
     made = {name for node in graph.nodes for name in node.outputs} | {value.name for value in graph.inputs}
     stored = {tensor.name: _tensor_text(tensor) for tensor in graph.initializers}
     constants = {name: text for name, text in outer.items() if name not in made} | stored | _folded(graph)
+    types = {name: _value_text(value) for name, value in graph.types.items()}
+    types |= {tensor.name: f"{visible(tensor.dtype)} {_dims_text(tensor.shape)}" for tensor in graph.initializers}
     entries = [_Entry(_value_plate("value", each), (), [each.name]) for each in graph.inputs if each.name not in stored]
     for node in graph.nodes:
         outputs = [name for name in node.outputs if name]
         if not outputs or not constants.keys() >= set(outputs):
-            inputs = [name for name in dict.fromkeys(_all_inputs(node)) if name and name not in constants]
-            entries.append(_Entry(_node_plate(node, graph, painter, constants), inputs, outputs))
+            inputs = [name for name in dict.fromkeys(all_inputs(node)) if name and name not in constants]
+            entries.append(_Entry(_node_plate(node, painter, constants, graph, types), inputs, outputs))
     for value in graph.outputs:
         known = constants.get(value.name, "")
         entries.append(_Entry(_value_plate("value", value, known), () if known else [value.name], ()))
@@ -122,16 +127,16 @@ def _laid_out(title: str, graph: ViewGraph, entries: Sequence[_Entry]) -> Sheet:
     wires, labels, names = [], [], []
     for (maker, name), targets in users.items():
         value = graph.types.get(name)
-        label = edge_text(value) if plates[maker].kind == "node" else ""
+        label = _edge_text(value) if plates[maker].kind == "node" else ""
         width = text_width(label, SMALL_SIZE) + 8 if label else 0.0
         alone = leaving[maker] == 1
         if not alone and width > plates[maker].width / leaving[maker]:
             label = ""
         wires.append(Wire(maker, tuple(targets), width if alone else 0.0))
         labels.append(label)
-        names.append(f"{name_of(name)} {value_text(value)}".rstrip())
+        names.append(f"{name_of(name)} {_value_text(value)}".rstrip())
     layout = lay_out([Box(plate.width, plate.height) for plate in plates], wires)
-    return Sheet(title, layout.width, layout.height, plates, layout, labels, names)
+    return Sheet(shortened(title, LONGEST_TITLE), layout.width, layout.height, plates, layout, labels, names)
 
 
 def _connected(entries: Sequence[_Entry]) -> tuple[list[Plate], dict[tuple[int, str], list[int]]]:
@@ -164,23 +169,8 @@ def _folded(graph: ViewGraph) -> dict[str, str]:
             and len(node.outputs) == 1
             and node.outputs[0] not in returned
         ):
-            found[node.outputs[0]] = shortened(" ".join(value for _, value in node.attributes))
+            found[node.outputs[0]] = shortened(visible(" ".join(value for _, value in node.attributes)))
     return found
-
-
-def _all_inputs(node: ViewNode) -> Iterable[str]:
-    """What a node takes, and what its bodies take from around it."""
-    yield from node.inputs
-    for body in node.subgraphs.values():
-        yield from _free_names(body)
-
-
-def _free_names(graph: ViewGraph) -> Iterable[str]:
-    own = {value.name for value in graph.inputs} | {tensor.name for tensor in graph.initializers}
-    own.update(name for node in graph.nodes for name in node.outputs)
-    for node in graph.nodes:
-        yield from (name for name in _all_inputs(node) if name not in own)
-    yield from (value.name for value in graph.outputs if value.name not in own)
 
 
 # ---------------------------------------------------------------- boxes
@@ -188,15 +178,17 @@ def _free_names(graph: ViewGraph) -> Iterable[str]:
 
 def _value_plate(kind: str, value: ViewValue, known: str = "") -> Plate:
     title = shortened(name_of(value.name))
-    line = known or shortened(value_text(value))
+    line = known or shortened(_value_text(value))
     lines = (line,) if line else ()
     width = max(text_width(title, TITLE_SIZE), text_width(line, SMALL_SIZE)) + 2 * PAD + 8
     height = TITLE_LINE + SMALL_LINE * len(lines) + PAD
-    tips = (name_of(value.name), value_text(value))
+    tips = (name_of(value.name), _value_text(value))
     return Plate(kind, title, lines, None, tips, width, height, height)
 
 
-def _node_plate(node: ViewNode, graph: ViewGraph, painter: Painter, constants: Constants) -> Plate:
+def _node_plate(
+    node: ViewNode, painter: Painter, constants: Constants, graph: ViewGraph, types: Mapping[str, str]
+) -> Plate:
     paint = painter(node)
     lines = tuple(_node_lines(node, constants))
     bodies = tuple(_sheet(visible(name), body, painter, constants) for name, body in node.subgraphs.items())
@@ -204,13 +196,20 @@ def _node_plate(node: ViewNode, graph: ViewGraph, painter: Painter, constants: C
     width = max([text_width(title, TITLE_SIZE) * 1.08, *(text_width(line, SMALL_SIZE) for line in lines)]) + 2 * PAD
     head = TITLE_LINE + SMALL_LINE * len(lines) + PAD + (4 if paint.bar is not None else 0)
     width, head = width * paint.scale, head * paint.scale
-    inside = sum(body.width + 2 * FRAME_PAD for body in bodies) + FRAME_PAD * (len(bodies) + 1)
+    frames = [frame_size(body) for body in bodies]
+    inside = sum(each for each, _ in frames) + FRAME_PAD * (len(bodies) + 1)
     width = max(width, _ports_width(node, graph), inside if bodies else 0.0)
     height = head
     if bodies:
-        height += max(body.height for body in bodies) + FRAME_TITLE + 3 * FRAME_PAD
-    tips = (*_node_tips(node, graph), *paint.tips)
+        height += max(each for _, each in frames) + FRAME_PAD
+    tips = (*_node_tips(node, types), *paint.tips)
     return Plate("node", title, lines, paint, tips, width, height, head, bodies)
+
+
+def frame_size(sheet: Sheet) -> tuple[float, float]:
+    """Size of a graph with a frame and a title around it."""
+    width = max(sheet.width, text_width(sheet.title, FRAME_TITLE_SIZE))
+    return width + 2 * FRAME_PAD, sheet.height + FRAME_TITLE + 2 * FRAME_PAD
 
 
 def _ports_width(node: ViewNode, graph: ViewGraph) -> float:
@@ -218,7 +217,7 @@ def _ports_width(node: ViewNode, graph: ViewGraph) -> float:
     outputs = [name for name in node.outputs if name]
     if len(outputs) < 2:
         return 0.0
-    longest = max(text_width(edge_text(graph.types.get(name)), SMALL_SIZE) for name in outputs) + 10
+    longest = max(text_width(_edge_text(graph.types.get(name)), SMALL_SIZE) for name in outputs) + 10
     with_labels = longest * len(outputs)
     return with_labels + 2 * PAD if with_labels <= _WIDEST_PORTS else 14.0 * len(outputs)
 
@@ -235,15 +234,12 @@ def _node_lines(node: ViewNode, constants: Constants) -> list[str]:
     return [*domain, *attributes[:room], *stored[:_MOST_LINES], *more]
 
 
-def _node_tips(node: ViewNode, graph: ViewGraph) -> Iterable[str]:
+def _node_tips(node: ViewNode, types: Mapping[str, str]) -> Iterable[str]:
     operator = f"{visible(node.domain)}:{visible(node.op_type)}" if node.domain else visible(node.op_type)
     yield f"{name_of(node.label)} ({operator})"
-    stored = {tensor.name: tensor for tensor in graph.initializers}
     for word, names in (("in", node.inputs), ("out", node.outputs)):
         for name in names[:_MOST_TIPS]:
-            tensor = stored.get(name)
-            kind = value_text(graph.types.get(name)) if tensor is None else _stored_type(tensor)
-            yield f"{word}: {name_of(name)} {kind}".rstrip()
+            yield f"{word}: {name_of(name)} {types.get(name, '')}".rstrip()
         if len(names) > _MOST_TIPS:
             yield f"{word}: {len(names) - _MOST_TIPS} more"
     if node.macs is not None:
@@ -255,31 +251,27 @@ def _node_tips(node: ViewNode, graph: ViewGraph) -> Iterable[str]:
 # ---------------------------------------------------------------- words
 
 
-def edge_text(value: ViewValue | None) -> str:
+def _edge_text(value: ViewValue | None) -> str:
     """The shape of a tensor, with its type unless that is the usual one."""
     if value is None or value.shape is None:
         return ""
-    dims = dims_text(value.shape)
+    dims = _dims_text(value.shape)
     return shortened(dims if value.type == "float32" else f"{visible(value.type)} {dims}", 34)
 
 
-def value_text(value: ViewValue | None) -> str:
+def _value_text(value: ViewValue | None) -> str:
     """Type and shape of a tensor."""
     if value is None:
         return ""
     kind = "" if value.type == "unknown" else visible(value.type)
-    return kind if value.shape is None else f"{kind} {dims_text(value.shape)}".strip()
+    return kind if value.shape is None else f"{kind} {_dims_text(value.shape)}".strip()
 
 
-def dims_text(shape: Dims) -> str:
+def _dims_text(shape: Dims) -> str:
     """Sizes such as `1×64×7×7`; a single number is a scalar."""  # noqa: RUF002
     if not shape:
         return "scalar"
     return "×".join("?" if each is None else visible(str(each)) for each in shape)  # noqa: RUF001
-
-
-def _stored_type(tensor: ViewTensor) -> str:
-    return f"{visible(tensor.dtype)} {dims_text(tensor.shape)}"
 
 
 def _tensor_text(tensor: ViewTensor) -> str:
@@ -287,7 +279,7 @@ def _tensor_text(tensor: ViewTensor) -> str:
     if prod(tensor.shape) <= _MOST_VALUES and tensor.preview:
         return shortened(f"{name} = {visible(tensor.preview)}", _LONGEST + 6)
     kind = "" if tensor.dtype == "float32" else f"{visible(tensor.dtype)} "
-    return f"{name} {kind}{dims_text(tensor.shape)}"
+    return f"{name} {kind}{_dims_text(tensor.shape)}"
 
 
 def shortened(text: str, length: int = _LONGEST) -> str:

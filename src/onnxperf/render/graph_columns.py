@@ -15,7 +15,7 @@ _SAME = 0.5
 """Columns that differ by less are one."""
 _ROOM = 1.3
 """A drawing may be so much wider than its widest row."""
-_WORK = 200_000
+_WORK = 100_000
 """Vertices that are looked at for places to cut lines."""
 
 

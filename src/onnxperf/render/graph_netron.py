@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import msgspec
@@ -12,26 +13,30 @@ _NAMES = {"us": "time_us", "bytes": "memory_bytes"}
 
 
 def graph_netron(view: GraphView, metrics: Metrics) -> str:
-    """A JSON file to drop onto the open model; Netron finds nodes by name, so those without one are not in it."""
-    rows = [row for node in _nodes(view.graph) if node.key in metrics.nodes for row in _rows(node, metrics)]
+    """A JSON file to drop onto the open model, for nodes with a name of their own: Netron finds them by that."""
+    rows = [row for node in _found(view, metrics) for row in _rows(_target(node), metrics.nodes[node.key])]
     document = {"signature": "netron:attachment", "metadata": [], "metrics": rows}
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
 
 
 def nameless(view: GraphView, metrics: Metrics) -> int:
-    """How many nodes with a cost Netron cannot find."""
-    return sum(node.key in metrics.nodes and not _target(node) for node in _nodes(view.graph))
+    """How many nodes with a cost Netron cannot find: they have no name, or share it with others."""
+    return sum(node.key in metrics.nodes for node in _nodes(view.graph)) - len(_found(view, metrics))
 
 
-def _rows(node: ViewNode, metrics: Metrics) -> Iterator[dict[str, object]]:
-    target, metric = _target(node), metrics.nodes[node.key]
-    if target:
-        yield _row(target, _NAMES[metric.unit], metric.value)
-        yield _row(target, "share_percent", round(100 * metric.share, 2))
-        yield from _shared(target, metric)
+def _found(view: GraphView, metrics: Metrics) -> list[ViewNode]:
+    graphs = (view.graph, *(function.graph for function in view.functions))
+    bearers = Counter(_target(node) for graph in graphs for node in _nodes(graph))
+    return [
+        node
+        for node in _nodes(view.graph)
+        if node.key in metrics.nodes and _target(node) and bearers[_target(node)] == 1
+    ]
 
 
-def _shared(target: str, metric: NodeMetric) -> Iterator[dict[str, object]]:
+def _rows(target: str, metric: NodeMetric) -> Iterator[dict[str, object]]:
+    yield _row(target, _NAMES[metric.unit], metric.value)
+    yield _row(target, "share_percent", round(100 * metric.share, 2))
     if metric.lines:
         yield _row(target, "details", "; ".join(metric.lines))
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
+from itertools import chain
 from math import ceil
+from textwrap import wrap
 
 from onnxperf.records.view import GraphView, Metrics, ViewGraph
 from onnxperf.render.graph_boxes import (
     FRAME_PAD,
     FRAME_TITLE,
+    FRAME_TITLE_SIZE,
+    LONGEST_TITLE,
     PAD,
     SMALL_LINE,
     SMALL_SIZE,
@@ -18,7 +22,9 @@ from onnxperf.render.graph_boxes import (
     Paint,
     Plate,
     Sheet,
+    frame_size,
     sheets_of,
+    shortened,
     text_width,
 )
 from onnxperf.render.graph_colours import (
@@ -46,6 +52,8 @@ _VALUE = Paint("#ffffff", "#4b5563")
 _OUTER = Paint("#ffffff", "#9ca3af", text="#6b7280", dashed=True)
 _CURVE = 0.5
 _BAR = 4.0
+_WIDEST_LINE, _LONGEST_NOTE = 120, 480
+"""Characters of a line of the legend, and of a note with all its lines."""
 _STEPS = 24
 """Patches of the scale in a legend."""
 
@@ -58,6 +66,7 @@ def graph_svg(view: GraphView, metrics: Metrics | None = None, *, interactive: b
         if metrics is None
         else _share_legend(metrics)
     )
+    legend += _lines(view.notes)
     return document(name_of(view.model), legend, sheets, start=_first_column(sheets[0]), interactive=interactive)
 
 
@@ -92,9 +101,10 @@ def document(
     interactive: bool = True,
 ) -> str:
     """A title, lines of a legend with their widths, and graphs below; a narrow page starts in the column `start`."""
+    heading = shortened(title, LONGEST_TITLE)
     drawn_width, drawn_height, parts = _side_by_side(sheets)
     top = MARGIN + 26.0 + _LEGEND_LINE * len(legend) + _BELOW_LEGEND
-    texts = [text_width(title, 16.0) * 1.1, *(width for width, _ in legend)]
+    texts = [text_width(heading, 16.0) * 1.1, *(width for width, _ in legend)]
     width, height = ceil(max([drawn_width, *texts]) + 2 * MARGIN), ceil(top + drawn_height + MARGIN)
     left = (width - drawn_width) / 2
     lines = [
@@ -105,7 +115,7 @@ def document(
         f"<title>{_text(title)}</title>",
         f'<rect x="-100000" y="-100000" width="{_n(width + 2e5)}" height="{_n(height + 2e5)}" fill="#ffffff"/>',
         f'<g data-header="1"><text x="{_n(MARGIN)}" y="{_n(MARGIN + 14)}" font-size="16" font-weight="bold" '
-        f'fill="#222222">{_text(title)}</text>',
+        f'fill="#222222">{_text(heading)}</text>',
     ]
     for number, (_, line) in enumerate(legend):
         lines.append(f'<g transform="translate({_n(MARGIN)} {_n(MARGIN + 30 + number * _LEGEND_LINE)})">{line}</g>')
@@ -155,7 +165,6 @@ def swatches(entries: Iterable[tuple[str, str, bool, str]]) -> list[tuple[float,
 
 def _share_legend(metrics: Metrics) -> list[tuple[float, str]]:
     largest = largest_share(metrics)
-    title = visible(metrics.title)
     step = 180 / _STEPS
     patches = "".join(
         f'<rect x="{_n(i * step)}" y="0" width="{_n(step + 0.5)}" height="11" fill="{colour_at(i / (_STEPS - 1))}"/>'
@@ -168,10 +177,13 @@ def _share_legend(metrics: Metrics) -> list[tuple[float, str]]:
         f'<rect x="204" y="0" width="16" height="11" rx="3" fill="{UNKNOWN}" stroke="#9ca3af"/>'
         f'<text x="225" y="9.5" fill="#444444">not measured, or no cost of its own</text>'
     )
-    lines = [(text_width(title, SMALL_SIZE), f'<text y="9" fill="#444444">{_text(title)}</text>')]
-    for note in map(visible, metrics.notes):
-        lines.append((text_width(note, SMALL_SIZE), f'<text y="9" fill="#444444">{_text(note)}</text>'))
-    return [*lines, (430.0, ends), (0.0, "")]
+    return [*_lines([metrics.title, *metrics.notes]), (430.0, ends), (0.0, "")]
+
+
+def _lines(notes: Iterable[str]) -> list[tuple[float, str]]:
+    """Sentences as lines of a legend; a name in one of them must not make the drawing wide or the legend high."""
+    lines = chain.from_iterable(wrap(shortened(visible(note), _LONGEST_NOTE), _WIDEST_LINE) for note in notes)
+    return [(text_width(line, SMALL_SIZE), f'<text y="9" fill="#444444">{_text(line)}</text>') for line in lines]
 
 
 # ---------------------------------------------------------------- graphs
@@ -257,18 +269,14 @@ def _bar(plate: Plate, part: float) -> Iterator[str]:
     yield f'<rect x="4" y="{_n(top)}" width="{_n(width * part)}" height="{_n(_BAR)}" rx="1.5" fill="#35193e"/>'
 
 
-def frame_size(sheet: Sheet) -> tuple[float, float]:
-    """Size of a graph with a frame and a title around it."""
-    return sheet.width + 2 * FRAME_PAD, sheet.height + FRAME_TITLE + 2 * FRAME_PAD
-
-
 def frame(sheet: Sheet) -> Iterator[str]:
     """A graph with a frame and a title around it."""
     width, height = frame_size(sheet)
     yield (
         f'<rect width="{_n(width)}" height="{_n(height)}" rx="4" fill="#ffffff" fill-opacity="0.92" stroke="#9ca3af"/>'
-        f'<text x="8" y="14" font-size="11" font-style="italic" fill="#374151">{_text(sheet.title)}</text>'
-        f'<g transform="translate({_n(FRAME_PAD)} {_n(FRAME_TITLE + FRAME_PAD)})">'
+        f'<text x="8" y="14" font-size="{_n(FRAME_TITLE_SIZE)}" font-style="italic" fill="#374151">'
+        f"{_text(sheet.title)}</text>"
+        f'<g transform="translate({_n((width - sheet.width) / 2)} {_n(FRAME_TITLE + FRAME_PAD)})">'
     )
     yield from _sheet(sheet)
     yield "</g>"

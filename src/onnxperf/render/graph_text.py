@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from onnxperf.errors import BadOption
 from onnxperf.records.view import Dims, GraphView, Metrics, ViewFunction, ViewGraph, ViewNode, ViewTensor, ViewValue
 from onnxperf.render.graph_fold import Fold, Item, folded
+from onnxperf.render.graph_walk import all_inputs
 from onnxperf.render.text import visible
 from onnxperf.render.units import percent, size
 
@@ -137,7 +138,7 @@ def _tensors(tensors: Sequence[ViewTensor], shown: _Shown, indent: int = 1) -> I
         yield ()
         yield (("initialisers", _HEAD),)
     longest = _longest(tensor.name for tensor in listed)
-    types = [f"{tensor.dtype}{_shape(tensor.shape)}" for tensor in listed]
+    types = [f"{visible(tensor.dtype)}{_shape(tensor.shape)}" for tensor in listed]
     widest = max(map(len, types))
     for tensor, type_ in zip(listed, types, strict=True):
         where = " in another file" if tensor.external else ""
@@ -280,7 +281,7 @@ def _find(view: GraphView, wanted: str) -> tuple[ViewGraph, ViewNode]:
         if found is not None:
             return found
     close = get_close_matches(wanted, [node.label for _, node in every], 3, 0.5)
-    hint = f"; similar: {', '.join(close)}" if close else ""
+    hint = f"; similar: {', '.join(map(visible, close))}" if close else ""
     raise BadOption(f"no node or tensor is named {wanted!r}{hint}")
 
 
@@ -298,11 +299,12 @@ def _with_bodies(graph: ViewGraph) -> Iterator[ViewGraph]:
 
 def _near(graph: ViewGraph, centre: ViewNode) -> list[ViewNode]:
     before = after = {centre.index}
+    taken = {node.index: set(all_inputs(node)) for node in graph.nodes}
     for _ in range(_STEPS):
-        needed = {name for node in graph.nodes if node.index in before for name in node.inputs if name}
+        needed = {name for index in before for name in taken[index] if name}
         made = {name for node in graph.nodes if node.index in after for name in node.outputs if name}
         before = before | {node.index for node in graph.nodes if needed.intersection(node.outputs)}
-        after = after | {node.index for node in graph.nodes if made.intersection(node.inputs)}
+        after = after | {node.index for node in graph.nodes if made & taken[node.index]}
     return [node for node in graph.nodes if node.index in before | after]
 
 
@@ -318,7 +320,7 @@ def _operator(domain: str, op_type: str) -> str:
 
 
 def _type(value: ViewValue) -> str:
-    return f"{value.type}{_shape(value.shape)}"
+    return f"{visible(value.type)}{_shape(value.shape)}"
 
 
 def _shape(shape: Dims | None) -> str:

@@ -106,12 +106,17 @@ def native_sheet(record: Stack, top: int) -> Sheet:
 
 def frames_sheet(record: Stack, top: int) -> Sheet:
     """The functions of Python that take the most time themselves, wherever they are called."""
+    columns = [Column("per call"), Column("function", left=True, room=20), Column("where", left=True, room=16)]
+    rows = [Row([duration(ns / record.calls), *key]) for key, ns in self_times(record)[:top]]
+    return Sheet(columns, rows)
+
+
+def self_times(record: Stack) -> list[tuple[tuple[str, str], int]]:
+    """Function and file with their own time in ns, wherever in the tree they were called; the busiest first."""
     times: Counter[tuple[str, str]] = Counter()
     for frame in record.frames:
         times[frame.function, frame.file] += frame.self_ns
-    columns = [Column("per call"), Column("function", left=True, room=20), Column("where", left=True, room=16)]
-    rows = [Row([duration(ns / record.calls), *key]) for key, ns in times.most_common(top) if ns > 0]
-    return Sheet(columns, rows)
+    return [each for each in times.most_common() if each[1] > 0]
 
 
 def print_stack(record: Stack, console: Console, tree: str = "", top: int = 15) -> None:
@@ -120,8 +125,9 @@ def print_stack(record: Stack, console: Console, tree: str = "", top: int = 15) 
     A record that comes from a store has no tree: then the busiest functions of Python stand in its place.
     """
     for line in tree.splitlines():
-        # Only our own colours may reach the terminal; what names contain is shown, not obeyed.
-        shown = Text.from_ansi(line) if console.is_terminal else Text(visible(line, console.encoding))
+        # The escapes in it are pyinstrument's colours: in a session, those of names are already shown, not obeyed.
+        encoded = line.encode(console.encoding, "backslashreplace").decode(console.encoding)
+        shown = Text.from_ansi(encoded) if console.is_terminal else Text(visible(encoded))
         console.print(shown, soft_wrap=True)
     if not tree:
         print_heading(record.name, [record.runtime, f"{record.calls:,} calls"], console)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from onnxperf.records.stack import Stack
 from onnxperf.render import figures as fg
+from onnxperf.render.stack import self_times
 from onnxperf.render.text import name_of
 
 if TYPE_CHECKING:
@@ -17,10 +17,7 @@ MOST = 20
 
 def stack_plot(record: Stack, ax: Axes | None = None) -> Axes:
     """A bar per function: its self time per call, wherever in the tree it was called."""
-    times: Counter[tuple[str, str]] = Counter()
-    for frame in record.frames:
-        times[frame.function, frame.file] += frame.self_ns
-    order = [each for each in times.most_common() if each[1] > 0]
+    order = self_times(record)
     labels = [fg.shorten(name_of(f"{function}  {file}"), fg.NAME_LENGTH) for (function, file), _ in order]
     labels, values = fg.capped(labels, [ns / record.calls / 1e3 for _, ns in order], most=MOST)
     if ax is None:

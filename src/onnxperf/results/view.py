@@ -17,11 +17,20 @@ Form = Literal["text", "json", "dot", "svg", "png", "code"]
 class ViewResult:
     """What `onnxperf.view` returns: `str()` is the text, a notebook shows the picture, `save` writes the file."""
 
-    def __init__(self, record: GraphView, form: Form, content: str | bytes, metrics: Metrics | None = None) -> None:
+    def __init__(
+        self,
+        record: GraphView,
+        form: Form,
+        content: str | bytes,
+        metrics: Metrics | None = None,
+        interrupted: bool = False,
+    ) -> None:
         self.record = record
         self.form = form
         self.content = content
         self.metrics = metrics
+        self.interrupted = interrupted
+        """Whether the profile was stopped before its end."""
 
     def __str__(self) -> str:
         """The text; of a PNG only its size."""
@@ -48,16 +57,24 @@ class ViewResult:
         write(Path(path), self.content.encode() if isinstance(self.content, str) else self.content)
 
     def save_netron(self, path: str | Path) -> int:
-        """Write what the nodes cost as a file to drop onto the model in Netron; returns how many nodes have no name."""
+        """Write what the nodes cost as a file to drop onto the model in Netron.
+
+        Returns how many nodes have no name of their own: Netron cannot tell which they are.
+        """
         from onnxperf.render.export import write
         from onnxperf.render.graph_netron import graph_netron, nameless
 
         if self.metrics is None:
             raise BadOption("only a view with a profile has metrics for Netron; give profile=True, or --profile")
-        if Path(path).suffix.lower() != ".json":
-            raise BadOption(f"cannot write {str(path)!r}: Netron reads metrics only from a file that ends with .json")
+        check_netron_path(path)
         write(Path(path), graph_netron(self.record, self.metrics).encode())
         return nameless(self.record, self.metrics)
+
+
+def check_netron_path(path: str | Path) -> None:
+    """Refuse a file that Netron would not take."""
+    if Path(path).suffix.lower() != ".json":
+        raise BadOption(f"cannot write {str(path)!r}: Netron reads metrics only from a file that ends with .json")
 
 
 def _window(picture: str) -> str:

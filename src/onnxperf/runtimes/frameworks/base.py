@@ -8,6 +8,7 @@ import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -122,13 +123,22 @@ class FrameworkModel(ABC):
 
     def parts(self, *arrays: Any) -> Parts:
         """Load the model, and divide an inference into moving the inputs to it, computing, and fetching arrays."""
-        if self.input_names and len(arrays) != len(self.input_names):
-            raise BadFeed(f"the model has {len(self.input_names)} inputs, {len(arrays)} arrays were given")
-        return Parts(self._opened(arrays), to_numpy)
+        return self.opened()(*arrays)
+
+    def opened(self) -> Callable[..., Parts]:
+        """Load the model; what is returned divides an inference on arrays, and may be called for several sizes."""
+        bind = self._opened()
+
+        def parts(*arrays: Any) -> Parts:
+            if self.input_names and len(arrays) != len(self.input_names):
+                raise BadFeed(f"the model has {len(self.input_names)} inputs, {len(arrays)} arrays were given")
+            return Parts(partial(bind, arrays), to_numpy)
+
+        return parts
 
     @abstractmethod
-    def _opened(self, arrays: tuple[Any, ...]) -> Callable[[], Callable[[], Any]]:
-        """What binds the arrays to the model; the framework is set up in here, before anything is loaded."""
+    def _opened(self) -> Callable[[tuple[Any, ...]], Callable[[], Any]]:
+        """What binds arrays to the loaded model; the framework is set up in here, before anything is loaded."""
 
     @abstractmethod
     def conditions(self) -> dict[str, Scalar]:

@@ -76,13 +76,13 @@ class KerasModel(_TensorFlowModel):
 
     calls = ("call", "predict", "predict_on_batch")
 
-    def _opened(self, arrays: tuple[Any, ...]) -> Callable[[], Callable[[], Any]]:
+    def _opened(self) -> Callable[[tuple[Any, ...]], Callable[[], Any]]:
         _prepare(self.device)
         model = self.load()
         _require_tensorflow()
         if not hasattr(model, self.call) and self.call != "call":
             raise BadOption(f"{type(model).__name__} is a layer, not a model, and has no {self.call}")
-        return partial(self._inference, model, arrays)
+        return partial(self._inference, model)
 
     def _inference(self, model: Any, arrays: tuple[Any, ...]) -> Callable[[], Any]:
         if self.call == "predict":  # makes batches of arrays by itself: that is its way
@@ -120,7 +120,7 @@ class KerasModel(_TensorFlowModel):
 class SavedModel(_TensorFlowModel):
     """The serving signature of a saved_model folder; `load` returns its path."""
 
-    def _opened(self, arrays: tuple[Any, ...]) -> Callable[[], Callable[[], Any]]:
+    def _opened(self) -> Callable[[tuple[Any, ...]], Callable[[], Any]]:
         _prepare(self.device)
         path = os.fspath(self.load())
         try:
@@ -130,7 +130,7 @@ class SavedModel(_TensorFlowModel):
         if _SIGNATURE not in loaded.signatures:
             has = ", ".join(loaded.signatures) or "none"
             raise BadModel(f"saved_model {path!r} has no signature {_SIGNATURE}; it has: {has}")
-        return partial(self._inference, path, loaded, arrays)
+        return partial(self._inference, path, loaded)
 
     def _inference(self, path: str, loaded: Any, arrays: tuple[Any, ...]) -> Callable[[], Any]:
         signature = loaded.signatures[_SIGNATURE]

@@ -19,7 +19,7 @@ class TorchModel(FrameworkModel):
 
     framework = "torch"
 
-    def _opened(self, arrays: tuple[Any, ...]) -> Callable[[], Callable[[], Any]]:
+    def _opened(self) -> Callable[[tuple[Any, ...]], Callable[[], Any]]:
         torch = required("torch", "torch")
         if self.device == "cuda" and not torch.cuda.is_available():
             raise BadOption("device cuda: torch finds no such device here; use --device cpu")
@@ -27,7 +27,7 @@ class TorchModel(FrameworkModel):
         if threads is not None:
             torch.set_num_threads(threads)
         module = self.load().eval().to(self.device)
-        return partial(self._inference, torch, module, self._names(module), arrays)
+        return partial(self._inference, torch, module, self._names(module))
 
     def _inference(self, torch: Any, module: Any, names: tuple[str, ...], arrays: tuple[Any, ...]) -> Callable[[], Any]:
         tensors = [_tensor(torch, array).to(self.device) for array in arrays]
