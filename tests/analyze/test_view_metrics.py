@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from onnxperf.analyze.view_metrics import memory_metrics, time_metrics
+from onnxperf.analyze.view_metrics import memory_metrics, time_metrics, with_lines_of
 from onnxperf.records import GroupKind, NodeTime, Profile, SourceGroup, SourceTime
 from onnxperf.records.node_memory import NodeMemory
-from onnxperf.records.view import GraphView, ViewGraph
+from onnxperf.records.view import GraphView, Metrics, NodeMetric, ViewGraph
 from tests.render.view_examples import linear_view, node
 
 
@@ -157,3 +157,12 @@ def test_a_trace_without_memory_says_so() -> None:
     metrics = memory_metrics((NodeMemory(name="mm", op_name="MatMul"),), profile(()), linear_view())
     assert metrics.nodes == {}
     assert metrics.notes == ("the trace does not tell the memory of these nodes",)
+
+
+def test_the_nodes_of_metrics_tell_what_others_say_about_them() -> None:
+    def metrics(**lines: tuple[str, ...]) -> Metrics:
+        nodes = {key: NodeMetric(key=key, share=0.5, value=1.0, unit="us", lines=told) for key, told in lines.items()}
+        return Metrics(by="time", title="t", nodes=nodes)
+
+    both = with_lines_of(metrics(a=("8 µs",), b=("2 µs",)), metrics(a=("results: 4 bytes",), c=("none",)))
+    assert {key: node.lines for key, node in both.nodes.items()} == {"a": ("8 µs", "results: 4 bytes"), "b": ("2 µs",)}

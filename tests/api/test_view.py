@@ -114,6 +114,13 @@ def test_what_cannot_be_shown_is_refused(linear_proto: onnx.ModelProto, keywords
         view(linear_proto, **keywords)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("by", ["time", "memory"])
+def test_a_tooltip_tells_time_and_memory_whatever_colours_the_node(linear_proto: onnx.ModelProto, by: Measure) -> None:
+    told = str(view(linear_proto, as_="svg", profile=profile(linear_proto, repeat=3, threads=1), by=by))
+    assert "per inference" in told
+    assert "results: " in told
+
+
 def test_without_a_profile_there_is_nothing_for_netron(linear_proto: onnx.ModelProto, tmp_path: Path) -> None:
     with pytest.raises(BadOption, match="give profile=True"):
         view(linear_proto).save_netron(tmp_path / "m.json")
@@ -134,4 +141,4 @@ def test_an_interrupted_profile_says_so(linear_proto: onnx.ModelProto, by: Measu
     measured.record = replace(measured.record, interrupted=True)
     result = view(linear_proto, profile=measured, by=by)
     assert result.interrupted
-    assert "note: interrupted: the figures are from what ran until then" in str(result)
+    assert str(result).count("note: interrupted: the profile holds what ran until then") == 1

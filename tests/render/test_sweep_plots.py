@@ -15,7 +15,7 @@ from matplotlib.patches import Rectangle
 from onnxperf.errors import BadOption
 from onnxperf.records import Bench, Case
 from onnxperf.render.figures import figure_of
-from onnxperf.render.sweep_plots import MAX_PANELS, MAX_WRITTEN, crossover_plot, lines_plot, save_sweep, sweep_plot
+from onnxperf.render.sweep_plots import MAX_PANELS, MAX_WRITTEN, crossover_plot, save_sweep, sweep_plot
 from tests.render import examples, sweeps
 
 
@@ -114,7 +114,7 @@ def test_a_map_needs_two_dimensions_and_one_model() -> None:
 
 
 def test_every_subject_has_a_line_over_the_dimension() -> None:
-    ax = lines_plot(sweeps.line([0.5, 0.7, 0.9, 1.2, 1.5]))
+    ax = sweep_plot(sweeps.line([0.5, 0.7, 0.9, 1.2, 1.5]))
     assert [list(map(float, line.get_xdata())) for line in ax.lines] == [[1, 2, 4, 8, 16]] * 2  # type: ignore[arg-type]
     assert legend_of(ax) == ["ort", "torch"]
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
@@ -122,21 +122,16 @@ def test_every_subject_has_a_line_over_the_dimension() -> None:
 
 
 def test_small_spans_stay_linear() -> None:
-    ax = lines_plot(sweeps.line([0.5, 0.7]))
+    ax = sweep_plot(sweeps.line([0.5, 0.7]))
     assert (ax.get_xscale(), ax.get_yscale()) == ("linear", "linear")
     assert ax.get_ylabel() == "ms per call · lower is better"
     assert ax.get_ylim()[0] == 0
 
 
 def test_a_failed_point_leaves_a_gap_and_its_word() -> None:
-    ax = lines_plot(sweeps.line([0.5, "oom", 0.9, 1.2]))
+    ax = sweep_plot(sweeps.line([0.5, "oom", 0.9, 1.2]))
     assert words(ax) == ["oom ×"]  # noqa: RUF001
     assert np.isnan(np.asarray(ax.lines[1].get_ydata(), dtype=float)).tolist() == [False, True, False, False]
-
-
-def test_lines_need_one_dimension() -> None:
-    with pytest.raises(BadOption, match=r"one dimension .* here are 2 \(batch, seq\)"):
-        lines_plot(sweeps.square())
 
 
 # ---------------------------------------------------------------- what suits a sweep
@@ -176,7 +171,7 @@ def test_a_given_axes_is_drawn_on_where_one_chart_is_all() -> None:
         ax = Figure().add_subplot()
         assert draw(sweeps.square(), ax=ax) is ax
     ax = Figure().add_subplot()
-    assert lines_plot(sweeps.line([0.5, 2.0]), ax) is ax
+    assert sweep_plot(sweeps.line([0.5, 2.0]), ax) is ax
     with pytest.raises(BadOption, match="20 charts do not fit on one axes"):
         sweep_plot(three_dims(), Figure().add_subplot())
     with pytest.raises(BadOption, match="no case"):

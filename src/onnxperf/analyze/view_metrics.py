@@ -6,6 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from onnxperf.analyze.advice import time_text
 from onnxperf.records import NodeTime, Profile, SourceTime
 from onnxperf.records.node_memory import NodeMemory
@@ -87,6 +89,15 @@ def _notes(profile: Profile, nodes: dict[str, NodeMetric], total_us: float) -> I
                 f"{100 * missing / total_us:.1f} % of the time is in nodes whose names are not in this model, "
                 "or repeated; --profile without a file finds out where they come from"
             )
+
+
+def with_lines_of(metrics: Metrics, other: Metrics) -> Metrics:
+    """The same metrics, their nodes telling what others say about them too."""
+    nodes = {
+        key: replace(node, lines=(*node.lines, *other.nodes[key].lines)) if key in other.nodes else node
+        for key, node in metrics.nodes.items()
+    }
+    return replace(metrics, nodes=nodes)
 
 
 # ---------------------------------------------------------------- memory

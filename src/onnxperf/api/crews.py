@@ -77,11 +77,16 @@ def _open_models(sources: Sources) -> list[Model]:
     several = cast("Sequence[Source]", sources if isinstance(sources, list | tuple) else [sources])
     models: list[Model] = []
     for source in several:
-        place = located(source)
-        model = open_model(place, source if place is not source and isinstance(source, str) else None)
+        model = open_source(source)
         same = sum(other.label == model.label for other in models)
-        models.append(open_model(place, f"{model.label} #{same + 1}") if same else model)
+        models.append(open_model(located(source), f"{model.label} #{same + 1}") if same else model)
     return models
+
+
+def open_source(source: Source) -> Model:
+    """A model from anywhere; one of the zoo keeps the name that it was asked for by."""
+    place = located(source)
+    return open_model(place, source if place is not source and isinstance(source, str) else None)
 
 
 def located(source: Source) -> Source:

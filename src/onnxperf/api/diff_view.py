@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Literal, Unpack, cast, get_args
 
 from onnxperf.analyze.attribution import attribute
-from onnxperf.api.crews import Source, located
+from onnxperf.api.crews import Source, located, open_source
 from onnxperf.api.optimize import optimize
 from onnxperf.api.options import RuntimeKeywords, check_keywords, names_in
 from onnxperf.api.profile import is_trace
-from onnxperf.api.view import opened_source
 from onnxperf.errors import BadOption
 from onnxperf.model.load import Model, open_model
 from onnxperf.model.outline import outline, with_names
@@ -44,7 +43,7 @@ def diff_view(
     if opti is not None:
         if opt_level is not None:
             raise BadOption("two models are drawn as they are; leave out --opt-level, or give one model")
-        return _drawn(opened_source(base), opened_source(opti), as_)
+        return _drawn(open_source(base), open_source(opti), as_)
     levels = names_in(opt_level or "disable,all")
     if len(levels) != 2:
         raise BadOption("a diff has two sides: give two models, or one model and two --opt-level")
@@ -52,7 +51,7 @@ def diff_view(
         sides = [Path(folder, f"{level}.onnx") for level in levels]
         for path, level in zip(sides, levels, strict=True):
             optimize(located(base), path, **keywords, opt_level=cast("OptLevel", level))
-        name = opened_source(base).label
+        name = open_source(base).label
         before, after = (open_model(path, f"{name} · {path.stem}") for path in sides)
         return _drawn(before, after, as_)
 

@@ -6,16 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Unpack, get_args
 
-from msgspec.structs import replace
-
-from onnxperf.analyze.view_metrics import memory_metrics, time_metrics
-from onnxperf.api.crews import Source, located
+from onnxperf.analyze.view_metrics import memory_metrics, time_metrics, with_lines_of
+from onnxperf.api.crews import Source, open_source
 from onnxperf.api.options import InputKeywords, check_keywords, input_options
 from onnxperf.api.profile import Events, is_events, is_trace
 from onnxperf.api.profile import profile as measure
 from onnxperf.errors import BadOption
 from onnxperf.measure.profiling import Progress
-from onnxperf.model.load import Model, open_model
+from onnxperf.model.load import Model
 from onnxperf.model.shapes import Settled, settle
 from onnxperf.model.view import view_of
 from onnxperf.records import Signature
@@ -25,8 +23,6 @@ from onnxperf.results.profile import ProfileResult
 from onnxperf.results.view import Form, ViewResult
 
 Profiled = bool | str | Path | Events | ProfileResult | None
-
-_INTERRUPTED = "interrupted: the figures are from what ran until then"
 
 
 def view(  # noqa: PLR0913 - one keyword per option of the command
@@ -55,7 +51,7 @@ def view(  # noqa: PLR0913 - one keyword per option of the command
     check_keywords(keywords, InputKeywords)
     listing = {"all": all, "around": around, "op": op, "depth": depth}
     _check(as_, listing, values, by, profile)
-    opened = opened_source(model)
+    opened = open_source(model)
     record = view_of(opened, values, _settled(opened, keywords))
     if op is not None and op not in (names := {name.rpartition("::")[2] for name in record.totals.operators}):
         raise BadOption.unknown("operator", op, map(visible, sorted(names)))
@@ -66,12 +62,6 @@ def view(  # noqa: PLR0913 - one keyword per option of the command
     return ViewResult(
         record, as_, _FORMS[as_](record, metrics, opened, listing), metrics, interrupted=profiled.record.interrupted
     )
-
-
-def opened_source(source: Source) -> Model:
-    """The model itself; one of the zoo is called by the name that was asked for."""
-    place = located(source)
-    return open_model(place, source if place is not source and isinstance(source, str) else None)
 
 
 def _check(form: Form, listing: Mapping[str, Any], values: bool, by: Measure, profile: Profiled) -> None:
@@ -124,11 +114,15 @@ def _profiled(
 
 
 def _metrics(profiled: ProfileResult, record: GraphView, by: Measure) -> Metrics:
-    if by == "time":
-        metrics = time_metrics(profiled.record, record)
-    else:
-        metrics = memory_metrics(profiled.memory().record.nodes, profiled.record, record)
-    return replace(metrics, notes=(*metrics.notes, _INTERRUPTED)) if profiled.record.interrupted else metrics
+    """What colours the nodes; their tooltips tell both time and memory, where the trace knows both."""
+    time = time_metrics(profiled.record, record)
+    try:
+        memory = memory_metrics(profiled.memory().record.nodes, profiled.record, record)
+    except BadOption:
+        if by == "memory":
+            raise
+        return time
+    return with_lines_of(memory, time) if by == "memory" else with_lines_of(time, memory)
 
 
 # ---------------------------------------------------------------- forms

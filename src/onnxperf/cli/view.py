@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
@@ -37,6 +37,10 @@ class ViewFlags:
     """Put the time of each node on it: profiles the model now, or reads the trace that is named after it."""
     by: Literal["time", "memory"] = "time"
     """What --profile shows: the time of each node, or the size of its results."""
+
+    def listing(self) -> dict[str, Any]:
+        """What of a model a listing shows."""
+        return {"all": self.all, "around": self.around, "op": self.op, "depth": self.depth}
 
 
 @Parameter(name="*", group=OUTPUT)
@@ -116,10 +120,7 @@ def _read(
             inputs.feeds(),
             as_=options.as_,
             values=options.values,
-            all=options.all,
-            around=options.around,
-            op=options.op,
-            depth=options.depth,
+            **options.listing(),
             profile=trace if trace is not None else options.profile,
             by=options.by,
             progress=progress,
@@ -138,13 +139,5 @@ def _show(result: ViewResult, options: ViewFlags, output: ViewOutput) -> None:
         return
     from onnxperf.render.graph_text import graph_rich
 
-    listing = graph_rich(
-        result.record,
-        all=options.all,
-        around=options.around,
-        op=options.op,
-        depth=options.depth,
-        width=console.width,
-        metrics=result.metrics,
-    )
+    listing = graph_rich(result.record, width=console.width, metrics=result.metrics, **options.listing())
     console.print(listing, soft_wrap=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from onnxperf.errors import BadOption
 from onnxperf.records.view import Dims, GraphView, Metrics, ViewFunction, ViewGraph, ViewNode, ViewTensor, ViewValue
@@ -32,55 +32,52 @@ _PLAIN, _HEAD, _DIM, _OPERATOR = "", "bold", "dim", "cyan"
 _HOT = ((0.10, "bold red"), (0.02, "yellow"), (0.0, "dim"))
 
 
-@dataclass(frozen=True)
-class _Shown:
-    """What a reader asked for."""
+class Listing(TypedDict, total=False):
+    """What a reader may ask for."""
 
     all: bool
+    """Nothing is folded."""
+    around: str | None
+    """Only this node and its neighbours."""
     op: str | None
+    """Only nodes of this operator type."""
     depth: int | None
+    """How far bodies and functions are shown."""
     width: int
     metrics: Metrics | None
 
 
-def graph_text(
-    view: GraphView,
-    *,
-    all: bool = False,
-    around: str | None = None,
-    op: str | None = None,
-    depth: int | None = None,
-    width: int = 100,
-    metrics: Metrics | None = None,
-) -> str:
-    """The listing as plain text; `around` names a node, `op` a type of operators, `depth` how far bodies are shown."""
-    lines = _lines(view, around, _Shown(all, op, depth, width, metrics))
+@dataclass(frozen=True)
+class _Shown:
+    """A Listing with nothing left out."""
+
+    all: bool = False
+    around: str | None = None
+    op: str | None = None
+    depth: int | None = None
+    width: int = 100
+    metrics: Metrics | None = None
+
+
+def graph_text(view: GraphView, **asked: Unpack[Listing]) -> str:
+    """The listing as plain text."""
+    lines = _lines(view, _Shown(**asked))
     return "\n".join("".join(text for text, _ in line).rstrip() for line in lines) + "\n"
 
 
-def graph_rich(
-    view: GraphView,
-    *,
-    all: bool = False,
-    around: str | None = None,
-    op: str | None = None,
-    depth: int | None = None,
-    width: int = 100,
-    metrics: Metrics | None = None,
-) -> Text:
+def graph_rich(view: GraphView, **asked: Unpack[Listing]) -> Text:
     """The same listing with colours, for a terminal."""
     from rich.text import Text
 
-    lines = _lines(view, around, _Shown(all, op, depth, width, metrics))
-    return Text("\n").join(Text.assemble(*line) for line in lines)
+    return Text("\n").join(Text.assemble(*line) for line in _lines(view, _Shown(**asked)))
 
 
 # ---------------------------------------------------------------- the whole
 
 
-def _lines(view: GraphView, around: str | None, shown: _Shown) -> Iterator[Line]:
-    if around is not None:
-        yield from _neighbourhood(view, around, shown)
+def _lines(view: GraphView, shown: _Shown) -> Iterator[Line]:
+    if shown.around is not None:
+        yield from _neighbourhood(view, shown.around, shown)
         return
     yield from _head(view, shown)
     yield from _values("inputs", view.graph.inputs)

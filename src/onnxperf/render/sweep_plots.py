@@ -55,20 +55,6 @@ def crossover_plot(
     return ax
 
 
-def lines_plot(bench: Bench, ax: Axes | None = None, model: str | None = None) -> Axes:
-    """The time of each subject over the one dimension that varies."""
-    cases = cases_of(bench, model)
-    dims = grid.varying(cases) or grid.dims_of(cases)
-    if len(dims) != 1:
-        raise BadOption(f"a chart of lines needs one dimension with several sizes, and here are {_listed(dims)}")
-    if ax is None:
-        figure = fg.new_figure(8.5, 5)
-        fg.entitle(figure, "Time per call", name_of(cases[0].model))
-        ax = figure.subplots()
-    draw_lines(ax, cases, dims[0])
-    return ax
-
-
 def sweep_plot(bench: Bench, ax: Axes | None = None) -> Axes:
     """A panel per model: a map where two dimensions vary, lines where one does, bars where none does.
 
