@@ -50,7 +50,9 @@ class NamedFunction:
         function = getattr(module, self.name, None)
         if not callable(function):
             public = (name for name, value in vars(module).items() if inspect.isfunction(value) and name[0] != "_")
-            raise BadInput(f"{self.place!r} has no function {self.name!r}; choose from: {', '.join(sorted(public)) or 'none'}")
+            raise BadInput(
+                f"{self.place!r} has no function {self.name!r}; choose from: {', '.join(sorted(public)) or 'none'}"
+            )
         return function  # type: ignore[no-any-return]
 
     def _load_file(self) -> ModuleType:

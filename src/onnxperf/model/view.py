@@ -263,7 +263,7 @@ def _defaults(op_type: str, domain: str, version: int) -> dict[str, Any]:
 
 
 def _totals(graphs: Sequence[ViewGraph]) -> ViewTotals:
-    every = [graph for each in graphs for graph in _with_bodies(each)]
+    every = [graph for each in graphs for graph in each.with_bodies()]
     nodes = [node for graph in every for node in graph.nodes]
     tensors = [tensor for graph in every for tensor in graph.initializers]
     multiplying = [node for node in nodes if node.op_type in _MULTIPLY and not node.domain]
@@ -280,14 +280,7 @@ def _totals(graphs: Sequence[ViewGraph]) -> ViewTotals:
     )
 
 
-def _with_bodies(graph: ViewGraph) -> Iterator[ViewGraph]:
-    yield graph
-    for node in graph.nodes:
-        for body in node.subgraphs.values():
-            yield from _with_bodies(body)
-
-
 def _repeated_nodes(graph: ViewGraph) -> Iterator[ViewNode]:
-    for node in (node for each in _with_bodies(graph) for node in each.nodes if node.op_type in _REPEATING):
+    for node in (node for each in graph.with_bodies() for node in each.nodes if node.op_type in _REPEATING):
         for body in node.subgraphs.values():
-            yield from (inner for each in _with_bodies(body) for inner in each.nodes)
+            yield from (inner for each in body.with_bodies() for inner in each.nodes)

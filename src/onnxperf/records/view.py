@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 from msgspec import Struct
@@ -96,6 +97,13 @@ class ViewGraph(Struct, frozen=True, kw_only=True):
     """In the order of the file."""
     types: dict[str, ViewValue] = {}
     """Tensors that are fed or computed in this graph, by name, where shape inference knows their type."""
+
+    def with_bodies(self) -> Iterator[ViewGraph]:
+        """This graph, and all that are inside its nodes."""
+        yield self
+        for node in self.nodes:
+            for body in node.subgraphs.values():
+                yield from body.with_bodies()
 
 
 class ViewFunction(Struct, frozen=True, kw_only=True):

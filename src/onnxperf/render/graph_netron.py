@@ -49,8 +49,5 @@ def _target(node: ViewNode) -> str:
     return node.name.split("\n")[0]  # Netron compares only the first line
 
 
-def _nodes(graph: ViewGraph) -> Iterator[ViewNode]:
-    for node in graph.nodes:
-        yield node
-        for body in node.subgraphs.values():
-            yield from _nodes(body)
+def _nodes(graph: ViewGraph) -> list[ViewNode]:
+    return [node for each in graph.with_bodies() for node in each.nodes]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from itertools import chain
@@ -80,13 +81,8 @@ def _first_column(sheet: Sheet) -> float:
 
 def families_of(graphs: Iterable[ViewGraph]) -> list[Family]:
     """The families of all nodes, the most frequent first."""
-    counts: dict[Family, int] = {}
-    waiting = list(graphs)
-    while waiting:
-        for node in waiting.pop().nodes:
-            counts[family_of(node)] = counts.get(family_of(node), 0) + 1
-            waiting.extend(node.subgraphs.values())
-    return sorted(counts, key=lambda family: -counts[family])
+    nodes = (node for graph in graphs for each in graph.with_bodies() for node in each.nodes)
+    return [family for family, _ in Counter(map(family_of, nodes)).most_common()]
 
 
 # ---------------------------------------------------------------- document

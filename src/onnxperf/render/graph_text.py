@@ -284,14 +284,7 @@ def _find(view: GraphView, wanted: str) -> tuple[ViewGraph, ViewNode]:
 
 def _graphs(view: GraphView) -> Iterator[ViewGraph]:
     for graph in (view.graph, *(function.graph for function in view.functions)):
-        yield from _with_bodies(graph)
-
-
-def _with_bodies(graph: ViewGraph) -> Iterator[ViewGraph]:
-    yield graph
-    for node in graph.nodes:
-        for body in node.subgraphs.values():
-            yield from _with_bodies(body)
+        yield from graph.with_bodies()
 
 
 def _near(graph: ViewGraph, centre: ViewNode) -> list[ViewNode]:
