@@ -27,10 +27,10 @@ import onnxperf
 from benchmarks.report import keep
 from onnxperf.api.optimize_einsum import EINSUM, RACE_S
 from onnxperf.errors import OnnxperfError
-from onnxperf.measure import noise
-from onnxperf.measure.machine import cpu_model
+from onnxperf.measure.machine import noise
+from onnxperf.measure.machine.describe import cpu_model
 from onnxperf.records import MIN_ROUNDS, EinsumPlan, Subject
-from onnxperf.render.units import duration
+from onnxperf.wording.numbers import duration
 
 NUMPY, TORCH = "numpy.einsum", "torch.einsum"
 SCORES, MIX = "bsnh,btnh->bnts", "bhqk,bkhd->bqhd"

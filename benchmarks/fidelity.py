@@ -25,9 +25,9 @@ from scipy.stats import ttest_ind, ttest_rel
 
 from benchmarks.report import keep, share
 from benchmarks.simulation import simulate
-from onnxperf.api import bench as racing
-from onnxperf.api.crews import model_crews, open_entries
-from onnxperf.measure.messages import Crew, FunctionSubject
+from onnxperf.api._shared import racing
+from onnxperf.api._shared.subjects import model_specs, open_entries
+from onnxperf.measure.messages import FunctionSubject, WorkerSpec
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.records import InputOptions, RaceOptions, SessionOptions, Subject
 
@@ -47,29 +47,29 @@ while True:
 """
 
 
-def ort_crews(model: str, names: Sequence[str], dims: dict[str, int], threads: int) -> list[Crew]:
+def ort_crews(model: str, names: Sequence[str], dims: dict[str, int], threads: int) -> list[WorkerSpec]:
     """The same model in a process of its own for each name."""
     sources = {name: parser.parse_model(model) for name in names}
     entries = open_entries(sources, InputOptions(dims=dims), None)
-    crews = model_crews(entries, {"ort": ("run",)}, SessionOptions(threads=threads))
+    specs = model_specs(entries, {"ort": ("run",)}, SessionOptions(threads=threads))
     _KEEP.extend(entries)
-    return crews
+    return specs
 
 
 _KEEP: list[Any] = []
 """Models given as protos live in folders that vanish with them."""
 
 
-def function_crew(functions: dict[str, Callable[[], object]], threads: int = 1) -> Crew:
+def function_spec(functions: dict[str, Callable[[], object]], threads: int = 1) -> WorkerSpec:
     """Callables that share a process."""
     subjects = tuple(FunctionSubject(name=name, function=cloudpickle.dumps(f)) for name, f in functions.items())
-    return Crew(subjects=subjects, threads=threads, feeds={})
+    return WorkerSpec(subjects=subjects, threads=threads, feeds={})
 
 
-def run(crews: Sequence[Crew], **options: Any) -> tuple[Subject, ...]:
+def run(specs: Sequence[WorkerSpec], **options: Any) -> tuple[Subject, ...]:
     """A real race, judged."""
     chosen = RaceOptions(**options)
-    end = racing.run_race(crews, chosen, lambda _done, _text: None)
+    end = racing.run_race(specs, chosen, lambda _done, _text: None)
     if end.interrupted:
         raise KeyboardInterrupt
     subjects = racing.judged_case(end, chosen).subjects
@@ -136,9 +136,9 @@ def live(races: int = 100) -> list[str]:
     """A/A races of one onnxruntime call against itself, 3 s each."""
     alarms = unpaired = paired = 0
     errors, verdicts = [], []
-    crews = ort_crews(LINEAR, ("A", "B"), {"batch": 1000}, threads=1)
+    specs = ort_crews(LINEAR, ("A", "B"), {"batch": 1000}, threads=1)
     for seed in range(races):
-        baseline, rival = run(crews, time=3.0, seed=seed)
+        baseline, rival = run(specs, time=3.0, seed=seed)
         alarms += rival.verdict in ALARMS
         found = sequential_t_tests(baseline, rival)
         unpaired, paired = unpaired + found[0], paired + found[1]
@@ -180,9 +180,9 @@ def slower(races: int = 50) -> list[str]:
     """103 inferences against 100, in races of the default length."""
     found = 0
     speedups = []
-    crews = [function_crew({"100 calls": _repeat(100)}), function_crew({"103 calls": _repeat(103)})]
+    specs = [function_spec({"100 calls": _repeat(100)}), function_spec({"103 calls": _repeat(103)})]
     for seed in range(races):
-        _, rival = run(crews, seed=seed)
+        _, rival = run(specs, seed=seed)
         found += rival.verdict == "slower"
         speedups.append(rival.speedup or 1.0)
         print(f"+3 % {seed + 1}: {found} found", file=sys.stderr, flush=True)
@@ -219,7 +219,7 @@ def _blas() -> Callable[[], object]:
 
 def beside(repeats: int = 7) -> list[str]:
     """A multi-threaded BLAS call beside a multi-threaded onnxruntime session, against the same call alone."""
-    blas, ort = function_crew({"blas": _blas()}, threads=2), ort_crews(PRODUCT, ("ort",), {"n": 384}, threads=2)
+    blas, ort = function_spec({"blas": _blas()}, threads=2), ort_crews(PRODUCT, ("ort",), {"n": 384}, threads=2)
     ratios: dict[str, list[float]] = {"frozen": [], "unfrozen": []}
     for _ in range(repeats):
         times = {"alone": run([blas], time=2.0)[0], "frozen": run([blas, *ort], time=2.0)[0]}
@@ -261,7 +261,7 @@ def timeit(rounds: int = 2000) -> list[str]:
                     stream.writelines(said)
                 said.clear()
 
-        ours, theirs = run([function_crew({"race": call, "timeit": by_timeit})], blocks=rounds)
+        ours, theirs = run([function_spec({"race": call, "timeit": by_timeit})], blocks=rounds)
         lines = [line.split() for line in file.read_text(encoding="utf-8").splitlines()]
     said = [(int(start), float(mean)) for start, mean in lines]
     ratios = []

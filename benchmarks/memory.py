@@ -173,7 +173,7 @@ def growth_lines() -> Iterator[str]:
 
 
 def perceptron() -> onnx.ModelProto:
-    """A small model whose intermediate results grow with the batch."""
+    """A small model whose intermediate results call_many with the batch."""
     proto = onnx.parser.parse_model(PERCEPTRON)
     proto.graph.initializer.append(numpy_helper.from_array(np.eye(256, dtype=np.float32), "W"))
     return proto

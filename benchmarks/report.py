@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from onnxperf.measure.machine import describe_machine
+from onnxperf.measure.machine.describe import describe_machine
 
 _FILE = Path(__file__).with_name("RESULTS.md")
 

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from onnxperf.analyze.comparison import compare, settled
-from onnxperf.measure.messages import Crew, FunctionSubject, Loaded, Prepared, TimedSplit
+from onnxperf.measure.messages import FunctionSubject, Loaded, Prepared, TimedSplit, WorkerSpec
 from onnxperf.measure.race import Tools, race
 from onnxperf.records import RaceOptions, Subject
 
@@ -114,14 +114,14 @@ def simulate(seed: int, slower: tuple[float, ...], time_s: float, min_effect: fl
     """Race a baseline against subjects that are slower by the given parts; returns the judged subjects."""
     machine = NoisyMachine(np.random.default_rng(seed))
     factors = {"baseline": 1.0, **{f"rival {n}": 1.0 + part for n, part in enumerate(slower)}}
-    crews = [
-        Crew(subjects=(FunctionSubject(name=name, function=b""),), threads=1, feeds={}, runtime=name)
+    specs = [
+        WorkerSpec(subjects=(FunctionSubject(name=name, function=b""),), threads=1, feeds={}, runtime=name)
         for name in factors
     ]
 
-    def launch(crew: Crew) -> SimulatedWorker:
+    def launch(spec: WorkerSpec) -> SimulatedWorker:
         effect = machine.rng.normal(0, 0.004)
-        return SimulatedWorker(machine, CALL_NS * factors[crew.runtime], effect)
+        return SimulatedWorker(machine, CALL_NS * factors[spec.runtime], effect)
 
     options = RaceOptions(baseline="baseline", time=time_s, min_effect=min_effect, seed=seed)
     tools = Tools(
@@ -129,4 +129,4 @@ def simulate(seed: int, slower: tuple[float, ...], time_s: float, min_effect: fl
         settled=partial(settled, baseline="baseline", min_effect=min_effect, seed=seed),
         clock=lambda: int(machine.now_ns),
     )
-    return compare(race(crews, options, tools).subjects, "baseline", min_effect, seed)
+    return compare(race(specs, options, tools).subjects, "baseline", min_effect, seed)

@@ -15,7 +15,7 @@ from pathlib import Path
 import onnx
 
 from benchmarks.report import keep
-from onnxperf.api.demo import demo_model
+from onnxperf.zoo.demo import demo_model
 
 HEAVY = ("onnx", "onnxruntime", "pandas", "matplotlib", "numpy")
 

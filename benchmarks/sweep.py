@@ -26,7 +26,7 @@ from onnx import numpy_helper
 from benchmarks.report import keep
 from onnxperf.api import bench as api
 from onnxperf.api.sweep import sweep
-from onnxperf.measure.messages import Crew
+from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.process import ProcessWorker
 
 BATCHES = [1, 2, 3, 5, 8, 13, 21, 34, 55, 89]
@@ -71,9 +71,9 @@ def timed_worker(spent: Spent) -> type[ProcessWorker]:
     """A worker that notes what its parent waits for."""
 
     class TimedWorker(ProcessWorker):
-        def __init__(self, crew: Crew, timeout_s: float, memory_limit_bytes: int | None = None) -> None:
+        def __init__(self, spec: WorkerSpec, timeout_s: float, memory_limit_bytes: int | None = None) -> None:
             self.begin: float | None = time.perf_counter()
-            super().__init__(crew, timeout_s, memory_limit_bytes)
+            super().__init__(spec, timeout_s, memory_limit_bytes)
             spent.seconds["starting"] += time.perf_counter() - self.begin
 
         def wait_until_ready(self) -> None:
@@ -83,10 +83,10 @@ def timed_worker(spent: Spent) -> type[ProcessWorker]:
                 spent.starts_s.append(time.perf_counter() - self.begin)
                 self.begin = None
 
-        def adopt(self, crew: Crew) -> None:
+        def adopt(self, spec: WorkerSpec) -> None:
             """Also note that nothing had to be started."""
             spent.reused += 1
-            super().adopt(crew)
+            super().adopt(spec)
 
     for name, phase in PHASES.items():
         setattr(TimedWorker, name, _timed(getattr(TimedWorker, name), spent, phase))

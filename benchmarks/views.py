@@ -23,9 +23,9 @@ from benchmarks.report import keep
 from onnxperf.model.load import open_model
 from onnxperf.model.view import view_of
 from onnxperf.records.view import GraphView
-from onnxperf.render.graph_dot import graph_dot
-from onnxperf.render.graph_svg import graph_svg
-from onnxperf.render.graph_text import graph_text
+from onnxperf.render.graph.dot import graph_dot
+from onnxperf.render.graph.svg import graph_svg
+from onnxperf.render.graph.text import graph_text
 
 NODES = 2_000
 DRAWING_GOAL_S, TEXT_GOAL_S = 5.0, 0.5

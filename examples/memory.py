@@ -83,14 +83,14 @@ class Regression(NamedTuple):
 
 
 def main() -> None:
-    """Fit, weigh, look into the calls, answer."""
+    """Fit, probe, look into the calls, answer."""
     options = parsed()
     folder = options.folder or Path(tempfile.mkdtemp(prefix="onnxperf-memory-"))
     folder.mkdir(parents=True, exist_ok=True)
     regression = fitted(options.rows, folder)
 
     heading("Peaks of resident memory, in MB")
-    peaks = weighed(regression, folder)
+    peaks = probed(regression, folder)
     print(peaks.round(1).to_string())
     heading("Memory line by line")
     show_lines(options.rows, folder)
@@ -141,7 +141,7 @@ def fitted(rows: int, folder: Path) -> Regression:
 # ---------------------------------------------------------------- memory
 
 
-def weighed(regression: Regression, folder: Path) -> DataFrame:
+def probed(regression: Regression, folder: Path) -> DataFrame:
     """The peaks of all ways to predict, one row each; their curves go into the folder."""
     path = regression.path
     skl = {"skl": regression.predict(assume_finite=False), "skl assume_finite": regression.predict(assume_finite=True)}

@@ -18,10 +18,10 @@ from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import KernelManager
 
 from onnxperf.records.view import GraphView
-from onnxperf.render.graph_dot import graph_dot
-from onnxperf.render.graph_json import graph_json
-from onnxperf.render.graph_svg import graph_svg
-from onnxperf.render.graph_text import graph_text
+from onnxperf.render.graph.dot import graph_dot
+from onnxperf.render.graph.json import graph_json
+from onnxperf.render.graph.svg import graph_svg
+from onnxperf.render.graph.text import graph_text
 from onnxperf.results.view import Form, ViewResult
 from tests.render.views import HOSTILE_NAMES, named_view
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from onnxperf.analyze.advice import about_parts, answer, cast_text
+from onnxperf.analyze.answers.race import about_parts, answer, cast_text
 from onnxperf.records import Split, Subject
 from tests.analyze.examples import subject
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxperf.analyze.events import TOLERANCE_US, Layout, lay_out
+from onnxperf.analyze.events import TOLERANCE_US, TraceLayout, lay_out
 from onnxperf.measure.trace import trace_of_events
 from onnxperf.records import Trace
 from tests.analyze.made_traces import Clock, Ran, events_of, graphs, loading, run_model, run_nodes, trace_of
@@ -17,11 +17,11 @@ LOOP = Ran("loop", "Loop", bodies=[[Ran("add"), Ran("if", "If", bodies=[[Ran("mu
 MODEL = [Ran("relu", "Relu"), LOOP, Ran("last", "Sigmoid")]
 
 
-def names(trace: Trace, layout: Layout) -> list[str]:
+def names(trace: Trace, layout: TraceLayout) -> list[str]:
     return [layout.node_names.values[code] for code in layout.node_names.codes[layout.is_kernel].tolist()]
 
 
-def parents(trace: Trace, layout: Layout) -> dict[str, str | None]:
+def parents(trace: Trace, layout: TraceLayout) -> dict[str, str | None]:
     rows = layout.node_names.rows()
     kernels = [row for row, is_kernel in enumerate(layout.is_kernel.tolist()) if is_kernel]
     return {str(rows[row]): None if layout.parent[row] < 0 else rows[layout.parent[row]] for row in kernels}

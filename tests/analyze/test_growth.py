@@ -54,7 +54,7 @@ def test_a_few_points_cannot_tell_a_leak_from_what_settles(points: int, kind: st
     st.lists(st.integers(-20_000, 20_000), min_size=20, max_size=25),
 )
 def test_a_leak_is_found_within_five_percent_however_pages_come_and_go(leak: int, noise: list[int]) -> None:
-    sizes = [200 * MB + grown + more for grown, more in zip(accumulate([leak] * len(noise)), noise, strict=True)]
+    sizes = [200 * MB + called + more for called, more in zip(accumulate([leak] * len(noise)), noise, strict=True)]
     growth = growth_of(sizes, every=1)
     assert growth.kind == "leak"
     assert growth.bytes_per_call == pytest.approx(leak, rel=0.05)

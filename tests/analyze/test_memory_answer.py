@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from onnxperf.analyze.memory_answer import memory_answer, size_text
+from onnxperf.analyze.answers.memory import memory_answer, size_text
 from onnxperf.records import MemorySubject
 from tests.render import memory_examples as made
 

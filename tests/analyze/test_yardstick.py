@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from onnxperf.analyze.comparison import compare
-from onnxperf.analyze.yardstick import NO_SUBJECT, compare_runs
+from onnxperf.analyze.run_comparison import NO_SUBJECT, compare_runs
 from onnxperf.records import Bench, Case, Subject
 from onnxperf.records.runs import ComparedSubject, RunComparison
 from tests.analyze.examples import subject

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onnxperf.api.agreement import Outputs, Tolerances, disagreement, matched
+from onnxperf.api._shared.agreement import Outputs, Tolerances, disagreement, matched
 from onnxperf.errors import BadOption
 
 ONE, TWO = np.ones(3), np.full(3, 2.0)

@@ -15,11 +15,11 @@ import onnx.parser
 import pytest
 
 import onnxperf
-from onnxperf.api.crews import open_entries, refuse_options_of_models
-from onnxperf.api.options import BenchKeywords, LoadKeywords
+from onnxperf.api._shared.requests import BenchKeywords, LoadKeywords
+from onnxperf.api._shared.subjects import open_entries, refuse_options_of_models
 from onnxperf.errors import BadFeed, BadInput, BadModel, BadOption
-from onnxperf.measure import noise
-from onnxperf.measure.machine import describe_machine
+from onnxperf.measure.machine import noise
+from onnxperf.measure.machine.describe import describe_machine
 from onnxperf.records import InputOptions, RaceOptions, SessionOptions
 from onnxperf.results.bench import BenchResult
 from onnxperf.runtimes.ort import CALLS

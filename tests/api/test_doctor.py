@@ -12,8 +12,8 @@ import pytest
 
 from onnxperf.api import doctor as doctoring
 from onnxperf.errors import BadOption, MissingExtra, SubjectError
-from onnxperf.measure import noise
-from onnxperf.measure.messages import Crew, Loaded, Prepared
+from onnxperf.measure.machine import noise
+from onnxperf.measure.messages import Loaded, Prepared, WorkerSpec
 from onnxperf.measure.race import RaceEnd
 from onnxperf.records import Block, Status, Subject
 from tests.render import examples
@@ -27,11 +27,11 @@ class FakeWorker:
     spread = 0.01
     load_error: Exception | None = None
     blocks_until_interrupt: int | None = None
-    crews: list[Crew]
+    specs: list[WorkerSpec]
 
-    def __init__(self, crew: Crew, timeout_s: float) -> None:
-        self.crews.append(crew)
-        self.random = random.Random(len(self.crews))
+    def __init__(self, spec: WorkerSpec, timeout_s: float) -> None:
+        self.specs.append(spec)
+        self.random = random.Random(len(self.specs))
 
     def wait_until_ready(self) -> None: ...
 
@@ -75,13 +75,13 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> type[FakeWorker]:
     class Worker(FakeWorker):
-        crews: list[Crew] = []  # noqa: RUF012 - one list per test
+        specs: list[WorkerSpec] = []  # noqa: RUF012 - one list per test
 
     quiet = examples.machine(load_before=0.1, load_after=0.1)
     monkeypatch.setattr(doctoring, "ProcessWorker", Worker)
     monkeypatch.setattr(doctoring, "take_inventory", lambda _machine: [("providers", "some")])
-    monkeypatch.setattr("onnxperf.measure.machine.describe_machine", lambda: quiet)
-    monkeypatch.setattr("onnxperf.measure.machine.after_the_race", lambda machine: machine)
+    monkeypatch.setattr("onnxperf.measure.machine.describe.describe_machine", lambda: quiet)
+    monkeypatch.setattr("onnxperf.measure.machine.describe.after_the_race", lambda machine: machine)
     return Worker
 
 
@@ -104,10 +104,10 @@ def test_a_complete_race_gives_a_band_that_is_remembered(fake: type[FakeWorker])
 
 def test_the_same_model_races_twice_on_one_thread_in_six_launches(fake: type[FakeWorker]) -> None:
     doctoring.doctor()
-    assert [crew.subjects[0].name for crew in fake.crews] == ["A", "A again"] * 6
-    assert {crew.threads for crew in fake.crews} == {1}
-    assert {crew.runtime for crew in fake.crews} == {"ort"}
-    assert len({tuple(crew.feeds["X"].data) for crew in fake.crews}) == 1
+    assert [spec.subjects[0].name for spec in fake.specs] == ["A", "A again"] * 6
+    assert {spec.threads for spec in fake.specs} == {1}
+    assert {spec.runtime for spec in fake.specs} == {"ort"}
+    assert len({tuple(spec.feeds["X"].data) for spec in fake.specs}) == 1
 
 
 @pytest.mark.parametrize(("spread", "narrower_than"), [(0.005, 0.005), (0.2, 0.2)])
@@ -120,7 +120,7 @@ def test_noise_widens_the_band(fake: type[FakeWorker], spread: float, narrower_t
 
 def test_threads_can_be_chosen(fake: type[FakeWorker]) -> None:
     rows = dict(doctoring.doctor(threads=3).rows)
-    assert {crew.threads for crew in fake.crews} == {3}
+    assert {spec.threads for spec in fake.specs} == {3}
     assert "on 3 threads" in rows["A/A race"]
 
 
@@ -168,10 +168,10 @@ def test_without_onnxruntime_numpy_races_and_it_is_said(
     def missing(*_: Any) -> Any:
         raise MissingExtra("onnxruntime", "cpu")
 
-    monkeypatch.setattr("onnxperf.api.crews.chosen_calls", missing)
+    monkeypatch.setattr("onnxperf.api._shared.subjects.chosen_calls", missing)
     result = doctoring.doctor()
     assert result.noise_band is not None
-    assert {crew.runtime for crew in fake.crews} == {"callable"}
+    assert {spec.runtime for spec in fake.specs} == {"callable"}
     assert "numpy's matmul (onnxruntime is not installed)" in dict(result.rows)["A/A race"]
 
 
@@ -268,7 +268,7 @@ def test_a_bad_moment_is_warned_of(machine: dict[str, Any], expected: list[str])
 
 def test_warnings_come_first(fake: type[FakeWorker], monkeypatch: pytest.MonkeyPatch) -> None:
     busy = examples.machine(cores=2, load_before=4.0)
-    monkeypatch.setattr("onnxperf.measure.machine.describe_machine", lambda: busy)
+    monkeypatch.setattr("onnxperf.measure.machine.describe.describe_machine", lambda: busy)
     assert doctoring.doctor().sentence.startswith("Something else is running")
 
 

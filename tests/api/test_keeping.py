@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxperf.api.bench import Cell, run_cells
-from onnxperf.api.keeping import StoreKeeper, run_status
+from onnxperf.api._shared.cells import Cell, run_cells
+from onnxperf.api._shared.run_recorder import RunRecorder, run_status
 from onnxperf.errors import BadInput, BadOption, StoreError
-from onnxperf.measure.fleet import Launch
-from onnxperf.measure.machine import describe_machine
+from onnxperf.measure.machine.describe import describe_machine
 from onnxperf.measure.race import Progress
+from onnxperf.measure.worker_group import Launch
 from onnxperf.records import Bench, Case, RaceOptions, Status, Subject
 from onnxperf.store import Store, open_store
 from tests.api.test_runs import check
@@ -61,7 +61,7 @@ def interrupted(key: str) -> Run:
 
 
 def kept(store: Store, cells: Sequence[Cell], resume: str | None = None, retry: Sequence[str] = ()) -> Bench:
-    return run_cells(cells, quiet, StoreKeeper(store, "a sweep", resume, retry))
+    return run_cells(cells, quiet, RunRecorder(store, "a sweep", resume, retry))
 
 
 def models(bench: Bench) -> list[str]:
@@ -159,17 +159,17 @@ def test_every_attempt_leaves_its_machine_behind(store: Store, tmp_path: Path) -
 
 def test_another_machine_or_version_is_said(store: Store) -> None:
     store.start_run("a sweep", "sweep", examples.machine(cpu="another"), keys=["a"])
-    keeper = StoreKeeper(store, "a sweep", "last")
-    run_cells([cell("a")], quiet, keeper)
-    assert len(keeper.notes) == 1
-    assert "another machine or with other versions" in keeper.notes[0]
+    recorder = RunRecorder(store, "a sweep", "last")
+    run_cells([cell("a")], quiet, recorder)
+    assert len(recorder.notes) == 1
+    assert "another machine or with other versions" in recorder.notes[0]
 
 
 def test_the_same_machine_is_no_news(store: Store) -> None:
     store.start_run("a sweep", "sweep", describe_machine(), keys=["a"])
-    keeper = StoreKeeper(store, "a sweep", "last")
-    run_cells([cell("a")], quiet, keeper)
-    assert keeper.notes == []
+    recorder = RunRecorder(store, "a sweep", "last")
+    run_cells([cell("a")], quiet, recorder)
+    assert recorder.notes == []
 
 
 def test_a_run_that_does_not_exist_cannot_be_resumed(store: Store) -> None:

@@ -15,8 +15,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import onnxperf
-from onnxperf.api import memory_breakdown
-from onnxperf.api.crews import Entry
+from onnxperf.api._shared import memory_breakdown
+from onnxperf.api._shared.subjects import Entry
 from onnxperf.measure.profiling import TurnsEnd
 from onnxperf.model.inputs import Feeds
 from onnxperf.records import MISSING, MemorySubject, StepName

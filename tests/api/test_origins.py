@@ -9,7 +9,7 @@ import onnx
 import pytest
 
 import onnxperf
-from onnxperf.api import origins
+from onnxperf.api._shared import origins
 from onnxperf.cli.main import run
 from onnxperf.errors import BadOption
 

@@ -13,10 +13,10 @@ import pytest
 from onnx import parser
 
 import onnxperf
-from onnxperf.api.sources import as_callable, call_styles, load_source
+from onnxperf.api._shared.sources import as_callable, call_styles, load_source
 from onnxperf.errors import BadOption
-from onnxperf.runtimes.frameworks import FrameworkModel
-from onnxperf.runtimes.frameworks.base import required
+from onnxperf.frameworks import FrameworkModel
+from onnxperf.frameworks.base import required
 
 DOUBLED = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[n, 3] value) => (float[n, 3] doubled) { doubled = Add(value, value) }"""

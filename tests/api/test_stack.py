@@ -13,7 +13,7 @@ from onnxperf.api import stack as module
 from onnxperf.api.stack import stack
 from onnxperf.errors import BadModel, BadOption, MissingExtra, SubjectError, WorkerLost
 from onnxperf.measure import allocations, native_stack
-from onnxperf.render.stack import tree_text
+from onnxperf.render.stack.stack import tree_text
 
 pytest.importorskip("pyinstrument")
 

@@ -16,8 +16,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from onnxperf.api import convert as converting
+from onnxperf.api._shared.samples import resized
 from onnxperf.api.convert import convert
-from onnxperf.api.samples import resized
 from onnxperf.api.to_onnx import to_onnx
 from onnxperf.errors import BadFeed, BadInput, BadOption
 from onnxperf.records import Signature

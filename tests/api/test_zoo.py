@@ -10,14 +10,14 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from onnxperf.api import zoo as zoo_module
-from onnxperf.api import zoo_models
-from onnxperf.api.zoo import ZOO, ZooEntry, zoo_folder, zoo_model
 from onnxperf.errors import BadInput, BadOption, MissingExtra
+from onnxperf.frameworks import framework_of, to_numpy
 from onnxperf.model.inputs import make_feeds
 from onnxperf.model.load import open_model
 from onnxperf.records import InputOptions
-from onnxperf.runtimes.frameworks import framework_of, to_numpy
+from onnxperf.zoo import build as zoo_module
+from onnxperf.zoo import models as zoo_models
+from onnxperf.zoo.build import ZOO, ZooEntry, zoo_folder, zoo_model
 
 TINY = [
     pytest.param(name, framework, marks=() if framework == "sklearn" else pytest.mark.slow)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from onnxperf.measure.messages import Crew, FunctionSubject, Loaded, ModelSubject, Prepared, TimedSplit
+from onnxperf.measure.messages import FunctionSubject, Loaded, ModelSubject, Prepared, TimedSplit, WorkerSpec
 from onnxperf.records import Scalar
 
 Trouble = Callable[[], None]
@@ -50,8 +50,8 @@ class Yard:
     recorded: dict[str, int] = field(default_factory=dict)
     """Calls of each subject that its trace would hold, the first one included."""
 
-    def launch(self, crew: Crew) -> FakeWorker:
-        worker = FakeWorker(self, crew, len(self.workers))
+    def launch(self, spec: WorkerSpec) -> FakeWorker:
+        worker = FakeWorker(self, spec, len(self.workers))
         self.workers.append(worker)
         return worker
 
@@ -64,7 +64,7 @@ class Yard:
             trouble()
 
     def launches_of(self, runtime: str) -> int:
-        return sum(worker.crew.runtime == runtime for worker in self.workers)
+        return sum(worker.spec.runtime == runtime for worker in self.workers)
 
     @property
     def all_closed(self) -> bool:
@@ -74,9 +74,9 @@ class Yard:
 class FakeWorker:
     """A worker on the real interface; it insists on being awake, and alone, when it is asked."""
 
-    def __init__(self, yard: Yard, crew: Crew, number: int) -> None:
+    def __init__(self, yard: Yard, spec: WorkerSpec, number: int) -> None:
         self._yard = yard
-        self.crew = crew
+        self.spec = spec
         self.number = number
         self.ready = self.closed = False
         self.loads = 0
@@ -85,16 +85,16 @@ class FakeWorker:
 
     def wait_until_ready(self) -> None:
         self._yard.clock.spend(self._yard.start_ns)
-        self._yard.take("ready", self.crew.runtime)
+        self._yard.take("ready", self.spec.runtime)
         self.ready = True
 
     def load(self) -> Loaded:
         self._must_be_at_its_turn()
         assert self.ready
-        self._yard.take("load", self.crew.runtime)
+        self._yard.take("load", self.spec.runtime)
         self.prepared.clear()
         self.loads += 1
-        conditions: dict[str, Scalar] = {"threads": self.crew.threads}
+        conditions: dict[str, Scalar] = {"threads": self.spec.threads}
         return Loaded(self._yard.clock.spend(self._slowly(self._yard.load_ns + self.number)), conditions)
 
     def prepare(self, subject: int) -> Prepared:
@@ -126,7 +126,7 @@ class FakeWorker:
         name = self._step("split_each", subject)
         self._must_be_prepared(subject)
         self._yard.clock.spend(warm_ns)
-        if isinstance(self.crew.subjects[subject], FunctionSubject):
+        if isinstance(self.spec.subjects[subject], FunctionSubject):
             return TimedSplit([], [], [])
         times = [self._yard.clock.spend(self._call_ns(name)) for _ in range(calls)]
         return TimedSplit([ns // 5 for ns in times], [ns * 7 // 10 for ns in times], [ns // 10 for ns in times])
@@ -143,11 +143,11 @@ class FakeWorker:
 
     def end_recording(self) -> Path:
         self._must_be_at_its_turn()
-        return Path(f"{self.crew.runtime}.json")
+        return Path(f"{self.spec.runtime}.json")
 
     def move_to(self, cpus: tuple[int, ...]) -> None:
         self._must_be_at_its_turn()
-        self._yard.take("move_to", self.crew.runtime)
+        self._yard.take("move_to", self.spec.runtime)
         self.cpus = cpus
 
     def freeze(self) -> None:
@@ -164,7 +164,7 @@ class FakeWorker:
 
     def _step(self, step: str, subject: int) -> str:
         self._must_be_at_its_turn()
-        name = self.crew.subjects[subject].name
+        name = self.spec.subjects[subject].name
         self._yard.take(step, name)
         return name
 
@@ -176,23 +176,23 @@ class FakeWorker:
 
     def _must_be_prepared(self, subject: int) -> None:
         assert subject in self.prepared
-        self._yard.places.append((self.crew.subjects[subject].name, self.cpus))
+        self._yard.places.append((self.spec.subjects[subject].name, self.cpus))
 
     def _must_be_at_its_turn(self) -> None:
         assert not self.closed
         assert self._yard.awake == {self.number}
 
 
-def solo(name: str, memory_bytes: int = 0) -> Crew:
+def solo(name: str, memory_bytes: int = 0) -> WorkerSpec:
     """A worker with one callable; its runtime bears the same name."""
     subject = FunctionSubject(name=name, function=b"")
-    return Crew(subjects=(subject,), threads=1, feeds={}, runtime=name, memory_bytes=memory_bytes)
+    return WorkerSpec(subjects=(subject,), threads=1, feeds={}, runtime=name, memory_bytes=memory_bytes)
 
 
-def crew_of(runtime: str, *names: str, memory_bytes: int = 0) -> Crew:
+def crew_of(runtime: str, *names: str, memory_bytes: int = 0) -> WorkerSpec:
     """A worker with several call styles."""
     subjects = tuple(ModelSubject(name=name, call=name) for name in names)
-    return Crew(
+    return WorkerSpec(
         subjects=subjects,
         threads=1,
         feeds={},

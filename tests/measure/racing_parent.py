@@ -6,8 +6,8 @@ from functools import partial
 
 import cloudpickle
 
-from onnxperf.measure.machine import processors
-from onnxperf.measure.messages import Crew, FunctionSubject
+from onnxperf.measure.machine.describe import processors
+from onnxperf.measure.messages import FunctionSubject, WorkerSpec
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.measure.race import Tools, race
 from onnxperf.records import RaceOptions
@@ -15,8 +15,10 @@ from onnxperf.records import RaceOptions
 
 def main() -> None:
     """Race 30 rounds with three launches of two set-ups each: 51 lines of output, one per step."""
-    crews = [
-        Crew(subjects=(FunctionSubject(name=name, function=cloudpickle.dumps(lambda: None)),), threads=1, feeds={})
+    specs = [
+        WorkerSpec(
+            subjects=(FunctionSubject(name=name, function=cloudpickle.dumps(lambda: None)),), threads=1, feeds={}
+        )
         for name in "abc"
     ]
     tools = Tools(
@@ -26,7 +28,7 @@ def main() -> None:
         cpus=processors(),
     )
     # So much time that even on a slow machine launches are cheap.
-    race(crews, RaceOptions(calls=1, blocks=30, time=600.0, warmup=0.0), tools)
+    race(specs, RaceOptions(calls=1, blocks=30, time=600.0, warmup=0.0), tools)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from onnxperf.measure import inventory
+from onnxperf.measure.machine import inventory
 from tests.render import examples
 
 Files = Mapping[str, str]

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from onnxperf.measure import machine
+from onnxperf.measure.machine import describe as machine
 
 
 def test_processors_are_those_that_this_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onnxperf.measure import memory, weighing
+from onnxperf.measure import memory, memory_probe
 from onnxperf.measure.memory import peak_bytes, read_resident, reset_peak, resident_bytes, trim
 
 MB = 1 << 20
@@ -86,7 +86,7 @@ def test_a_step_is_weighed_with_its_peak_and_without_what_it_returned() -> None:
         return [np.ones(32 * MB, np.uint8)]
 
     for _ in range(2):
-        mark, size = weighing.weigh(step)
+        mark, size = memory_probe.probe(step)
         assert size == 32 * MB
         assert mark.peak_bytes is not None
         assert mark.peak_bytes - mark.before.total_bytes == pytest.approx(96 * MB, abs=4 * MB)
@@ -96,15 +96,15 @@ def test_a_step_is_weighed_with_its_peak_and_without_what_it_returned() -> None:
 
 def test_what_a_step_keeps_is_there_afterwards() -> None:
     kept: list[np.ndarray] = []
-    mark, _ = weighing.weigh(lambda: kept.append(np.ones(48 * MB, np.uint8)))
+    mark, _ = memory_probe.probe(lambda: kept.append(np.ones(48 * MB, np.uint8)))
     assert mark.after.anonymous_bytes - mark.before.anonymous_bytes == pytest.approx(48 * MB, abs=4 * MB)
 
 
 def test_calls_that_keep_memory_grow() -> None:
     kept: list[np.ndarray] = []
-    before = weighing.grow(lambda: None, 1).resident.anonymous_bytes
-    grown = weighing.grow(lambda: kept.append(np.ones(MB, np.uint8)), 50)
-    assert grown.resident.anonymous_bytes - before == pytest.approx(50 * MB, abs=4 * MB)
+    before = memory_probe.call_many(lambda: None, 1).resident.anonymous_bytes
+    called = memory_probe.call_many(lambda: kept.append(np.ones(MB, np.uint8)), 50)
+    assert called.resident.anonymous_bytes - before == pytest.approx(50 * MB, abs=4 * MB)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_calls_that_keep_memory_grow() -> None:
     ],
 )
 def test_the_size_of_a_result_is_that_of_its_arrays_or_unknown(value: object, size: int | None) -> None:
-    assert weighing.size_of(value) == size
+    assert memory_probe.size_of(value) == size
 
 
 def values_of_onnxruntime(kind: int) -> Any:
@@ -143,4 +143,4 @@ def values_of_onnxruntime(kind: int) -> Any:
 def test_values_of_onnxruntime_tell_their_size_and_texts_have_none(kind: str, size: int | None) -> None:
     from onnx import TensorProto
 
-    assert weighing.size_of(values_of_onnxruntime(TensorProto.DataType.Value(kind))) == size
+    assert memory_probe.size_of(values_of_onnxruntime(TensorProto.DataType.Value(kind))) == size

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from onnxperf.errors import WorkerLost
-from onnxperf.measure.messages import Crew, FunctionSubject
+from onnxperf.measure.messages import FunctionSubject, WorkerSpec
 from onnxperf.measure.process import ProcessWorker
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and process groups are POSIX's")
@@ -32,7 +32,7 @@ def start() -> Iterator[Start]:
 
     def start_one(function: Function, limit: int | None = LIMIT, timeout_s: float = NEVER_S) -> ProcessWorker:
         subject = FunctionSubject(name="f", function=cloudpickle.dumps(function))
-        workers.append(ProcessWorker(Crew(subjects=(subject,), threads=1, feeds={}), timeout_s, limit))
+        workers.append(ProcessWorker(WorkerSpec(subjects=(subject,), threads=1, feeds={}), timeout_s, limit))
         workers[-1].wait_until_ready()
         workers[-1].load()
         return workers[-1]
@@ -100,7 +100,7 @@ def test_a_step_that_needs_too_much_only_for_a_moment_is_over_the_limit(start: S
     worker = start(touching(410))
     worker.watch(lambda _pid: None, 30.0)
     with pytest.raises(WorkerLost, match="of --memory-limit"):
-        worker.weigh("first call")
+        worker.probe("first call")
 
 
 def test_a_worker_that_is_over_its_limit_is_gone_afterwards(start: Start) -> None:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 import pytest
 
 from onnxperf.errors import BadModel, SubjectError, WorkerLost
-from onnxperf.measure.memory_steps import Curve, weigh_subject
-from onnxperf.measure.messages import Crew, FunctionSubject, Grown, Mark, ModelSubject, Weighed
+from onnxperf.measure.memory_steps import Curve, probe_subject
+from onnxperf.measure.messages import CalledMany, FunctionSubject, Mark, ModelSubject, ProbedStep, WorkerSpec
 from onnxperf.records import Resident, StepName
 
 MB = 1 << 20
-CREW = Crew(subjects=(ModelSubject(name="ort", call="run"),), threads=1, feeds={}, runtime="ort", model_label="m")
+CREW = WorkerSpec(subjects=(ModelSubject(name="ort", call="run"),), threads=1, feeds={}, runtime="ort", model_label="m")
 
 
 def resident(size: int, files: int = 0) -> Resident:
@@ -43,19 +43,19 @@ class FakeScale:
     def watch(self, look: Callable[[int], None], interval_s: float) -> None:
         self.look = look
 
-    def weigh(self, step: StepName) -> Weighed:
+    def probe(self, step: StepName) -> ProbedStep:
         self._may_fail(step)
         before = resident(self.base)
         self.base += self.leak if step != "load" else 0
         peak = before.total_bytes + self.needs.get(step, 3 * MB) if self.exact else None
         mark = Mark(before, resident(self.base), peak, 0, self.call_ns)
-        return Weighed(mark, {"threads": 1} if step == "load" else {}, 40)
+        return ProbedStep(mark, {"threads": 1} if step == "load" else {}, 40)
 
-    def grow(self, calls: int) -> Grown:
-        self._may_fail("grow")
-        self.asked.append(f"grow {calls}")
+    def call_many(self, calls: int) -> CalledMany:
+        self._may_fail("call_many")
+        self.asked.append(f"call_many {calls}")
         self.base += self.leak * calls
-        return Grown(resident(self.base))
+        return CalledMany(resident(self.base))
 
     def close(self) -> None:
         self.closed = True
@@ -67,21 +67,21 @@ class FakeScale:
             raise error
 
 
-def weigh(scale: FakeScale, repeat: int | None = None, crew: Crew = CREW):  # type: ignore[no-untyped-def]
-    weighing = weigh_subject(crew, lambda _crew: scale, repeat, 0.001, lambda _text: None)
+def probe(scale: FakeScale, repeat: int | None = None, spec: WorkerSpec = CREW):  # type: ignore[no-untyped-def]
+    memory_probe = probe_subject(spec, lambda _spec: scale, repeat, 0.001, lambda _text: None)
     assert scale.closed
-    return weighing
+    return memory_probe
 
 
 def test_every_step_is_kept_with_its_peak_and_its_increment() -> None:
-    weighing = weigh(FakeScale())
-    steps = weighing.subject.steps
+    memory_probe = probe(FakeScale())
+    steps = memory_probe.subject.steps
     assert [step.name for step in steps] == ["load", "first call", *["steady call"] * 5]
     assert [step.increment_bytes // MB for step in steps] == [5, 9, 3, 3, 3, 3, 3]
     assert all(step.exact for step in steps)
-    assert len(weighing.subject.step_ns) == len(steps)
-    assert weighing.subject.conditions == {"threads": 1}
-    assert weighing.output_bytes == 40
+    assert len(memory_probe.subject.step_ns) == len(steps)
+    assert memory_probe.subject.conditions == {"threads": 1}
+    assert memory_probe.output_bytes == 40
 
 
 @pytest.mark.parametrize(
@@ -99,20 +99,20 @@ def test_every_step_is_kept_with_its_peak_and_its_increment() -> None:
 def test_growth_is_followed_over_as_many_calls_as_fit(
     repeat: int | None, call_ns: int, calls: int, points: int
 ) -> None:
-    weighing = weigh(FakeScale(call_ns=call_ns, leak=1000), repeat)
-    assert len(weighing.points) == points
-    assert weighing.points[-1][0] == 6 + calls
-    (sooner, small), (later, large) = weighing.points[0], weighing.points[-1]
+    memory_probe = probe(FakeScale(call_ns=call_ns, leak=1000), repeat)
+    assert len(memory_probe.points) == points
+    assert memory_probe.points[-1][0] == 6 + calls
+    (sooner, small), (later, large) = memory_probe.points[0], memory_probe.points[-1]
     assert (large - small) / (later - sooner) == 1000
 
 
 def test_several_sizes_are_followed_from_the_first_call_on() -> None:
-    crew = Crew(subjects=CREW.subjects, threads=1, feeds={}, more_feeds=({}, {}), runtime="ort")
-    weighing = weigh(FakeScale(), 10, crew)
-    assert [calls for calls, _ in weighing.points] == [1, 2, 3, 4, 5, 6, *range(8, 18)]
+    spec = WorkerSpec(subjects=CREW.subjects, threads=1, feeds={}, more_feeds=({}, {}), runtime="ort")
+    memory_probe = probe(FakeScale(), 10, spec)
+    assert [calls for calls, _ in memory_probe.points] == [1, 2, 3, 4, 5, 6, *range(8, 18)]
 
 
-STEPS_UNTIL = [("ready", 0), ("hold", 0), ("load", 0), ("first call", 1), ("steady call 5", 6), ("grow", 7)]
+STEPS_UNTIL = [("ready", 0), ("hold", 0), ("load", 0), ("first call", 1), ("steady call 5", 6), ("call_many", 7)]
 
 
 @pytest.mark.parametrize(
@@ -125,28 +125,28 @@ STEPS_UNTIL = [("ready", 0), ("hold", 0), ("load", 0), ("first call", 1), ("stea
 )
 @pytest.mark.parametrize(("where", "steps"), STEPS_UNTIL)
 def test_whatever_ends_a_subject_what_was_weighed_stays(error: Exception, status: str, where: str, steps: int) -> None:
-    weighing = weigh(FakeScale(failing={where: error}))
-    assert weighing.subject.status == status
-    assert weighing.subject.reason == str(error)
-    assert len(weighing.subject.steps) == steps
-    assert weighing.subject.signal == getattr(error, "signal", None)
+    memory_probe = probe(FakeScale(failing={where: error}))
+    assert memory_probe.subject.status == status
+    assert memory_probe.subject.reason == str(error)
+    assert len(memory_probe.subject.steps) == steps
+    assert memory_probe.subject.signal == getattr(error, "signal", None)
 
 
 def test_after_an_interrupt_what_was_weighed_stays() -> None:
-    weighing = weigh(FakeScale(failing={"grow": KeyboardInterrupt()}))
-    assert weighing.interrupted
-    assert weighing.subject.status == "pending"
-    assert len(weighing.subject.steps) == 7
+    memory_probe = probe(FakeScale(failing={"call_many": KeyboardInterrupt()}))
+    assert memory_probe.interrupted
+    assert memory_probe.subject.status == "pending"
+    assert len(memory_probe.subject.steps) == 7
 
 
 def test_a_callable_is_named_and_has_no_call_style() -> None:
-    crew = Crew(subjects=(FunctionSubject(name="skl", function=b""),), threads=1, feeds={})
-    subject = weigh(FakeScale(), crew=crew).subject
+    spec = WorkerSpec(subjects=(FunctionSubject(name="skl", function=b""),), threads=1, feeds={})
+    subject = probe(FakeScale(), spec=spec).subject
     assert (subject.name, subject.runtime, subject.call, subject.model) == ("skl", "callable", None, None)
 
 
 def test_where_the_kernel_has_no_mark_the_highest_sample_is_taken_and_says_so() -> None:
-    subject = weigh(FakeScale(exact=False)).subject
+    subject = probe(FakeScale(exact=False)).subject
     assert not any(step.exact for step in subject.steps)
     assert all(step.peak_bytes == step.before.total_bytes for step in subject.steps)
 

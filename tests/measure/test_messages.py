@@ -21,10 +21,10 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 def travelled(array: Array) -> Array:
     """An array after its way through bytes."""
-    sent = ms.encode(ms.Load(ms.Crew(subjects=(), threads=1, feeds=packing.pack_feeds({"X": array}))))
+    sent = ms.encode(ms.Load(ms.WorkerSpec(subjects=(), threads=1, feeds=packing.pack_feeds({"X": array}))))
     request = ms.decode_request(sent)
     assert isinstance(request, ms.Load)
-    received: Array = packing.unpack_feeds(request.crew.feeds)["X"]
+    received: Array = packing.unpack_feeds(request.spec.feeds)["X"]
     return received
 
 
@@ -110,7 +110,7 @@ def test_a_tensor_knows_its_size(array: Array, nbytes: int) -> None:
     assert packing.pack_feeds({"X": array})["X"].nbytes == nbytes
 
 
-CREW = ms.Crew(
+CREW = ms.WorkerSpec(
     subjects=(ms.ModelSubject(name="run", call="run"), ms.FunctionSubject(name="f", function=b"\x00\xff")),
     threads=2,
     feeds=packing.pack_feeds({"X": np.ones((2, 3), np.float32), "S": np.array(["ä"])}),

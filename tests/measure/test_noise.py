@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from onnxperf.measure import noise
+from onnxperf.measure.machine import noise
 
 CPU = "Some CPU"
 

@@ -11,7 +11,7 @@ import numpy as np
 import psutil
 import pytest
 
-from onnxperf.measure.messages import Crew, Load, ModelSubject, encode
+from onnxperf.measure.messages import Load, ModelSubject, WorkerSpec, encode
 from onnxperf.measure.packing import pack_feeds
 from onnxperf.measure.pool import PROCESSES, Pool, PooledWorker
 from onnxperf.measure.process import ProcessWorker
@@ -21,8 +21,8 @@ START = partial(ProcessWorker, timeout_s=60.0)
 
 
 @pytest.fixture
-def crew(linear_path: Path) -> Crew:
-    return Crew(
+def spec(linear_path: Path) -> WorkerSpec:
+    return WorkerSpec(
         subjects=(ModelSubject(name="run", call="run"),),
         threads=1,
         feeds=pack_feeds({"X": np.ones((2, 10), np.float32)}),
@@ -37,8 +37,8 @@ def pid_of(worker: PooledWorker) -> int:
     return worker._worker._process.pid
 
 
-def use(pool: Pool, crew: Crew) -> int:
-    worker = pool.launch(crew)
+def use(pool: Pool, spec: WorkerSpec) -> int:
+    worker = pool.launch(spec)
     worker.wait_until_ready()
     worker.thaw()  # it may have been idle, and idle ones are frozen
     worker.load()
@@ -49,38 +49,38 @@ def use(pool: Pool, crew: Crew) -> int:
     return pid
 
 
-def test_a_few_processes_take_turns_and_all_end_with_the_pool(crew: Crew) -> None:
+def test_a_few_processes_take_turns_and_all_end_with_the_pool(spec: WorkerSpec) -> None:
     with Pool(START) as pool:
-        pids = [use(pool, crew) for _ in range(2 * PROCESSES)]
+        pids = [use(pool, spec) for _ in range(2 * PROCESSES)]
         assert len(set(pids)) == PROCESSES
         assert pids[:PROCESSES] == pids[PROCESSES:]
     assert not any(psutil.pid_exists(pid) for pid in pids)
 
 
-def test_a_process_that_died_is_replaced(crew: Crew) -> None:
+def test_a_process_that_died_is_replaced(spec: WorkerSpec) -> None:
     with Pool(START) as pool:
-        first = pool.launch(crew)
+        first = pool.launch(spec)
         first.wait_until_ready()
         os.kill(pid_of(first), signal.SIGKILL)
         first.close()
-        assert use(pool, crew) != pid_of(first)
+        assert use(pool, spec) != pid_of(first)
 
 
-def test_a_process_that_owes_an_answer_is_not_kept(crew: Crew) -> None:
+def test_a_process_that_owes_an_answer_is_not_kept(spec: WorkerSpec) -> None:
     with Pool(START) as pool:
-        worker = pool.launch(crew)
+        worker = pool.launch(spec)
         worker.wait_until_ready()
-        worker._worker._pipe.send_bytes(encode(Load(crew)))  # as Ctrl-C leaves it, before the answer came
+        worker._worker._pipe.send_bytes(encode(Load(spec)))  # as Ctrl-C leaves it, before the answer came
         worker._worker._busy = True
         worker.close()
         assert not psutil.pid_exists(pid_of(worker))
 
 
-def test_a_process_of_a_callable_is_never_used_again(crew: Crew) -> None:
+def test_a_process_of_a_callable_is_never_used_again(spec: WorkerSpec) -> None:
     from msgspec.structs import replace
 
     with Pool(START) as pool:
-        worker = pool.launch(replace(crew, runtime="callable", model_path=None))
+        worker = pool.launch(replace(spec, runtime="callable", model_path=None))
         worker.wait_until_ready()
         worker.close()
         assert not psutil.pid_exists(pid_of(worker))

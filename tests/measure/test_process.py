@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from onnxperf.errors import BadModel, SubjectError, WorkerLost
-from onnxperf.measure.messages import Crew, FunctionSubject, ModelSubject, MoveTo
+from onnxperf.measure.messages import FunctionSubject, ModelSubject, MoveTo, WorkerSpec
 from onnxperf.measure.packing import pack_feeds
 from onnxperf.measure.process import CAN_FREEZE, ProcessWorker
 
@@ -36,8 +36,8 @@ def start() -> Iterator[Start]:
         subjects = tuple(
             FunctionSubject(name=f"f{n}", function=cloudpickle.dumps(function)) for n, function in enumerate(functions)
         )
-        crew = Crew(subjects=subjects, threads=threads, feeds=pack_feeds(feeds))
-        workers.append(ProcessWorker(crew, timeout_s))
+        spec = WorkerSpec(subjects=subjects, threads=threads, feeds=pack_feeds(feeds))
+        workers.append(ProcessWorker(spec, timeout_s))
         workers[-1].wait_until_ready()
         workers[-1].load()
         return workers[-1]
@@ -464,8 +464,8 @@ def test_a_model_that_cannot_be_loaded_is_bad_input_and_the_worker_lives_on(tmp_
     path = tmp_path / "no.onnx"
     path.write_bytes(b"no model")
     subjects = (ModelSubject(name="run", call="run"),)
-    crew = Crew(subjects=subjects, threads=1, feeds={}, runtime="ort", model_path=str(path))
-    worker = ProcessWorker(crew, 60.0)
+    spec = WorkerSpec(subjects=subjects, threads=1, feeds={}, runtime="ort", model_path=str(path))
+    worker = ProcessWorker(spec, 60.0)
     try:
         worker.wait_until_ready()
         with pytest.raises(BadModel, match=r"onnxruntime .* cannot load the model"):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from onnxperf.errors import WorkerLost
-from onnxperf.measure.messages import Crew
+from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.profiling import most_iterations, shares, take_turns
 from onnxperf.records import EVENT_CAP, Recording
 from tests.measure.fakes import Yard, crew_of
@@ -58,10 +58,10 @@ def test_unless_asked_otherwise_a_trace_lasts_about_a_second(call_ns: int, calls
     assert yard.recorded["traced"] == calls
 
 
-@pytest.mark.parametrize("crews", [[TRACED], [PLAIN, TRACED]])
-def test_a_trace_never_gets_more_than_it_can_hold(crews: list[Crew]) -> None:
+@pytest.mark.parametrize("specs", [[TRACED], [PLAIN, TRACED]])
+def test_a_trace_never_gets_more_than_it_can_hold(specs: list[WorkerSpec]) -> None:
     yard = Yard()
-    take_turns(crews, 500, yard.launch, most=most_iterations(EVENT_CAP // 20))
+    take_turns(specs, 500, yard.launch, most=most_iterations(EVENT_CAP // 20))
     assert yard.recorded["traced"] == 19
 
 

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from onnxperf.errors import BadModel, SubjectError, WorkerLost
 from onnxperf.measure import plan as planning
-from onnxperf.measure.fleet import Lane
-from onnxperf.measure.messages import Crew
+from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.race import RaceEnd, Tools, into_batches, race
+from onnxperf.measure.worker_group import SubjectRun
 from onnxperf.records import RaceOptions, Split, Subject
 from tests.measure.fakes import Yard, crew_of, solo
 
@@ -26,7 +26,7 @@ def never(subjects: Sequence[Subject]) -> bool:
 
 def run(
     yard: Yard,
-    crews: Sequence[Crew],
+    specs: Sequence[WorkerSpec],
     settled: Callable[[Sequence[Subject]], bool] = never,
     memory_bytes: int | None = None,
     cpus: tuple[int, ...] = (),
@@ -35,7 +35,7 @@ def run(
     """A race in the yard; whatever happens, no two workers were ever awake, and none is left."""
     tools = Tools(launch=yard.launch, settled=settled, clock=yard.clock, memory_bytes=memory_bytes, cpus=cpus)
     try:
-        return race(crews, RaceOptions(**options), tools)
+        return race(specs, RaceOptions(**options), tools)
     finally:
         assert yard.most_awake <= 1
         assert yard.all_closed
@@ -206,8 +206,8 @@ def test_load_and_first_call_are_medians_over_launches_and_set_ups_in_between_do
 # ---------------------------------------------------------------- processors
 
 
-def with_threads(crew: Crew, threads: int) -> Crew:
-    return replace(crew, threads=threads)
+def with_threads(spec: WorkerSpec, threads: int) -> WorkerSpec:
+    return replace(spec, threads=threads)
 
 
 @pytest.mark.parametrize(
@@ -226,8 +226,8 @@ def test_all_subjects_of_a_round_run_on_the_same_processors_and_rounds_take_turn
     cpus: tuple[int, ...], threads: tuple[int, int], rounds: list[tuple[int, ...]]
 ) -> None:
     yard = Yard()
-    crews = [with_threads(solo(name), each) for name, each in zip("ab", threads, strict=True)]
-    run(yard, crews, cpus=cpus, blocks=4, calls=2)
+    specs = [with_threads(solo(name), each) for name, each in zip("ab", threads, strict=True)]
+    run(yard, specs, cpus=cpus, blocks=4, calls=2)
     for who in "ab":
         assert [place for name, place in yard.places if name == who] == rounds
     assert bool(yard.steps.get(("move_to", "a"))) == any(rounds)
@@ -296,8 +296,8 @@ def test_blocks_of_one_call_are_single_calls() -> None:
 @pytest.mark.parametrize("block", [0, 3])
 def test_a_subject_whose_worker_is_lost_is_a_row_and_its_mates_finish(status: str, block: int) -> None:
     yard = Yard(troubles={("time_block", "run-c", block): lost(status)})
-    crews = [crew_of("ort", "run", "run-c", "ort-values"), solo("skl")]
-    end = run(yard, crews, blocks=6, calls=2)
+    specs = [crew_of("ort", "run", "run-c", "ort-values"), solo("skl")]
+    end = run(yard, specs, blocks=6, calls=2)
     run_, run_c, values, skl = end.subjects
     assert (run_c.status, run_c.reason) == (status, f"{status} for a test")
     assert rounds_of(run_c) == list(range(block))
@@ -308,7 +308,7 @@ def test_a_subject_whose_worker_is_lost_is_a_row_and_its_mates_finish(status: st
     assert {b.launch for b in run_.blocks} <= {0, 1}
     assert run_.blocks[-1].launch == 1
     assert {b.launch for b in skl.blocks} == {0}
-    assert [s.name for s in yard.workers[-1].crew.subjects] == ["run", "ort-values"]
+    assert [s.name for s in yard.workers[-1].spec.subjects] == ["run", "ort-values"]
 
 
 @pytest.mark.parametrize("step", ["prepare", "warm_up"])
@@ -390,8 +390,8 @@ def test_a_subject_that_raises_when_it_is_set_up_again_fails_alone(error: Except
 def test_a_worker_lost_when_it_is_set_up_again_takes_only_the_culprit_with_it(culprit: str) -> None:
     yard = Yard(troubles={("prepare", culprit, 1): lost()})
     end = run(yard, [crew_of("ort", "run", "run-c", "ort-values"), solo("skl")], blocks=8, calls=2)
-    *crew, skl = end.subjects
-    for subject in crew:
+    *spec, skl = end.subjects
+    for subject in spec:
         places = [(block.launch, block.set_up) for block in subject.blocks]
         if subject.name == culprit:
             assert (subject.status, places) == ("crashed", [(0, 0)] * 5)
@@ -445,10 +445,10 @@ def test_no_worker_is_left_after_an_error_that_nobody_expected(step: str) -> Non
 def test_no_worker_is_left_when_one_cannot_be_launched() -> None:
     yard = Yard()
 
-    def launch(crew: Crew) -> object:
-        if crew.runtime == "b":
+    def launch(spec: WorkerSpec) -> object:
+        if spec.runtime == "b":
             raise OSError("no more processes")
-        return yard.launch(crew)
+        return yard.launch(spec)
 
     tools = Tools(launch=launch, settled=never, clock=yard.clock)  # type: ignore[arg-type]
     with pytest.raises(OSError, match="no more processes"):
@@ -460,8 +460,8 @@ def test_no_worker_is_left_when_one_cannot_be_launched() -> None:
 # ---------------------------------------------------------------- batches
 
 
-def names_in(batches: list[list[Lane]]) -> list[list[str]]:
-    return [[lane.name for lane in batch] for batch in batches]
+def names_in(batches: list[list[SubjectRun]]) -> list[list[str]]:
+    return [[run.name for run in batch] for batch in batches]
 
 
 @pytest.mark.parametrize(
@@ -478,20 +478,20 @@ def names_in(batches: list[list[Lane]]) -> list[list[str]]:
 def test_crews_that_do_not_fit_side_by_side_share_the_baseline(
     memory_bytes: int | None, baseline: str | None, batches: list[list[str]]
 ) -> None:
-    lanes = [Lane(solo(name, memory_bytes=10), 0) for name in "abcd"]
-    assert names_in(into_batches(lanes, baseline, memory_bytes)) == batches
+    runs = [SubjectRun(solo(name, memory_bytes=10), 0) for name in "abcd"]
+    assert names_in(into_batches(runs, baseline, memory_bytes)) == batches
 
 
 def test_only_the_baseline_of_its_crew_joins_later_batches() -> None:
     ort = crew_of("ort", "run", "run-c", memory_bytes=10)
-    lanes = [Lane(ort, 0), Lane(ort, 1), *(Lane(solo(name, memory_bytes=10), 0) for name in "bc")]
-    assert names_in(into_batches(lanes, "run-c", 20)) == [["run", "run-c", "b"], ["run-c", "c"]]
+    runs = [SubjectRun(ort, 0), SubjectRun(ort, 1), *(SubjectRun(solo(name, memory_bytes=10), 0) for name in "bc")]
+    assert names_in(into_batches(runs, "run-c", 20)) == [["run", "run-c", "b"], ["run-c", "c"]]
 
 
 def test_rounds_keep_counting_over_batches() -> None:
     yard = Yard()
-    crews = [solo(name, memory_bytes=10) for name in "abc"]
-    end = run(yard, crews, memory_bytes=20, blocks=3, calls=2)
+    specs = [solo(name, memory_bytes=10) for name in "abc"]
+    end = run(yard, specs, memory_bytes=20, blocks=3, calls=2)
     a, b, c = end.subjects
     assert end.batches == 2
     assert rounds_of(a) == [0, 1, 2, 3, 4, 5]
@@ -504,11 +504,11 @@ def test_workers_of_one_batch_are_gone_before_the_next_starts() -> None:
     yard = Yard()
     open_at_launch: list[int] = []
 
-    def launch(crew: Crew) -> object:
+    def launch(spec: WorkerSpec) -> object:
         open_at_launch.append(sum(not worker.closed for worker in yard.workers))
-        return yard.launch(crew)
+        return yard.launch(spec)
 
-    crews = [solo(name, memory_bytes=10) for name in "abcd"]
+    specs = [solo(name, memory_bytes=10) for name in "abcd"]
     tools = Tools(launch=launch, settled=never, clock=yard.clock, memory_bytes=20)  # type: ignore[arg-type]
-    race(crews, RaceOptions(blocks=2, calls=2), tools)
+    race(specs, RaceOptions(blocks=2, calls=2), tools)
     assert max(open_at_launch) == 1

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 from onnxperf.errors import BadModel, SubjectError
+from onnxperf.frameworks.base import FrameworkModel
 from onnxperf.measure import messages as ms
 from onnxperf.measure import packing
 from onnxperf.measure import worker as worker_module
 from onnxperf.measure.worker import Host, die_with
 from onnxperf.records import SessionOptions
-from onnxperf.runtimes.frameworks.base import FrameworkModel
 
 
 def raiser(error: BaseException) -> Any:
@@ -33,13 +33,13 @@ def raiser(error: BaseException) -> Any:
 def host_of(*functions: Any, **feeds: Any) -> Host:
     subjects = tuple(ms.FunctionSubject(name="f", function=cloudpickle.dumps(function)) for function in functions)
     host = Host()
-    reply = host.answer(ms.Load(ms.Crew(subjects=subjects, threads=2, feeds=packing.pack_feeds(feeds))))
+    reply = host.answer(ms.Load(ms.WorkerSpec(subjects=subjects, threads=2, feeds=packing.pack_feeds(feeds))))
     assert reply == ms.Loaded(None, {"threads": 2})
     return host
 
 
-def model_crew(path: Path, *calls: str, casts: dict[str, str] | None = None, dtype: str = "float32") -> ms.Crew:
-    return ms.Crew(
+def model_crew(path: Path, *calls: str, casts: dict[str, str] | None = None, dtype: str = "float32") -> ms.WorkerSpec:
+    return ms.WorkerSpec(
         subjects=tuple(ms.ModelSubject(name=call, call=call) for call in calls),
         threads=1,
         feeds=packing.pack_feeds({"X": np.ones((2, 10), dtype)}),
@@ -155,7 +155,7 @@ def test_an_error_in_a_later_call_is_a_reply_too() -> None:
 def test_a_function_that_cannot_be_revived_is_a_reply() -> None:
     host = Host()
     subject = ms.FunctionSubject(name="f", function=b"no pickle")
-    reply = host.answer(ms.Load(ms.Crew(subjects=(subject,), threads=1, feeds={})))
+    reply = host.answer(ms.Load(ms.WorkerSpec(subjects=(subject,), threads=1, feeds={})))
     assert isinstance(reply, ms.Failed)
     assert reply.status == "failed"
     assert "\n" not in reply.reason
@@ -173,7 +173,7 @@ def test_sklearn_runs_with_assume_finite_unless_checks_are_asked_for(check_finit
     host = Host()
     pickled = cloudpickle.dumps(assume_finite)
     subject = ms.FunctionSubject(name="f", function=pickled, check_finite=check_finite)
-    host.answer(ms.Load(ms.Crew(subjects=(subject,), threads=1, feeds={})))
+    host.answer(ms.Load(ms.WorkerSpec(subjects=(subject,), threads=1, feeds={})))
     with sklearn.config_context():
         reply = host.answer(ms.Prepare(0))
         assert host._calls[0]() is not check_finite
@@ -264,6 +264,6 @@ def test_a_worker_whose_parent_is_gone_ends_itself(monkeypatch: pytest.MonkeyPat
 
 def test_what_came_packed_is_not_held_a_second_time() -> None:
     host = host_of(len, X=np.ones(3))
-    assert host._crew is not None
-    assert host._crew.feeds == {}
-    assert [each.function for each in host._crew.subjects if isinstance(each, ms.FunctionSubject)] == [b""]
+    assert host._spec is not None
+    assert host._spec.feeds == {}
+    assert [each.function for each in host._spec.subjects if isinstance(each, ms.FunctionSubject)] == [b""]

@@ -14,7 +14,7 @@ from onnx import parser
 from sklearn.linear_model import LinearRegression
 
 from onnxperf.errors import BadFeed, BadInput, BadOption
-from onnxperf.model import convert
+from onnxperf.frameworks import convert
 
 
 def test_the_framework_is_known_without_importing_any_other() -> None:
@@ -55,7 +55,7 @@ def test_what_is_no_model_is_refused(source: Any, said: str) -> None:
 
 
 def test_a_converter_that_fails_says_so_in_one_line() -> None:
-    request = convert.Request(sample={"X": np.ones((2, 3), np.float32)})
+    request = convert.ExportRequest(sample={"X": np.ones((2, 3), np.float32)})
     with pytest.raises(BadInput, match=r"^skl2onnx cannot convert this model: \w+: ") as caught:
         convert.export("scikit-learn", OwnEstimator(), request)
     assert "\n" not in str(caught.value)
@@ -63,17 +63,17 @@ def test_a_converter_that_fails_says_so_in_one_line() -> None:
 
 def test_an_estimator_needs_a_sample() -> None:
     with pytest.raises(BadFeed, match="with a sample of its inputs"):
-        convert.export("scikit-learn", LinearRegression(), convert.Request(sample=None))
+        convert.export("scikit-learn", LinearRegression(), convert.ExportRequest(sample=None))
 
 
 def test_an_option_that_tf2onnx_does_not_have_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadOption, match="choose from: custom_ops"):
-        convert.export("saved_model", tmp_path, convert.Request(sample=None, options={"zipmap": False}))
+        convert.export("saved_model", tmp_path, convert.ExportRequest(sample=None, options={"zipmap": False}))
 
 
 def test_a_converter_in_its_own_process_may_take_only_so_long(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"took longer than 0\.01 s"):
-        convert.export("saved_model", tmp_path, convert.Request(sample=None, timeout=0.01))
+        convert.export("saved_model", tmp_path, convert.ExportRequest(sample=None, timeout=0.01))
 
 
 def test_one_tensor_can_be_two_outputs_of_a_torch_module() -> None:

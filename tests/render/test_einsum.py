@@ -14,7 +14,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from onnxperf.records import EinsumPlan, Rewrite
-from onnxperf.render.einsum import (
+from onnxperf.render.kit.html import einsum_html, rewrite_html
+from onnxperf.render.race.einsum import (
     limit_ratio,
     nodes_text,
     print_plan,
@@ -24,8 +25,7 @@ from onnxperf.render.einsum import (
     whole_race_text,
     winner_of,
 )
-from onnxperf.render.html import einsum_html, rewrite_html
-from onnxperf.render.text import name_of
+from onnxperf.wording.names import name_of
 from tests.render import einsum_examples as einsums
 from tests.render import examples
 from tests.render.test_html import ALLOWED, Reader

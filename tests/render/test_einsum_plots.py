@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 
 from onnxperf.errors import BadOption
 from onnxperf.records import OrderTime
-from onnxperf.render import figures as fg
-from onnxperf.render.einsum_plots import MAX_ORDERS, orders_plot, plan_plot
+from onnxperf.render.kit import chart as fg
+from onnxperf.render.race.einsum_chart import MAX_ORDERS, orders_plot, plan_plot
 from tests.render import einsum_examples as einsums
 from tests.render.examples import NASTY_NAMES
 

@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from onnxperf.records.view import GraphView, Metrics, NodeMetric
-from onnxperf.render.graph_json import graph_json
-from onnxperf.render.graph_netron import graph_netron, nameless
+from onnxperf.render.graph.json import graph_json
+from onnxperf.render.graph.netron import graph_netron, nameless
 from tests.render.view_examples import linear_metrics, linear_view, long_view, nasty_view, nested_view
 
 VIEWS = [linear_view(), nested_view(), long_view(), nasty_view()]

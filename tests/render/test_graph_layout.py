@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onnxperf.render import graph_layers
-from onnxperf.render.graph_columns import columns_of
-from onnxperf.render.graph_layers import Net, layers_of
-from onnxperf.render.graph_layout import Box, Layout, Wire, lay_out
+from onnxperf.render.graph import layers as graph_layers
+from onnxperf.render.graph.columns import columns_of
+from onnxperf.render.graph.layers import Net, layers_of
+from onnxperf.render.graph.layout import Box, GraphLayout, Wire, lay_out
 
 
 @st.composite
@@ -27,7 +27,7 @@ def graphs(draw: st.DrawFn) -> tuple[list[Box], list[Wire]]:
     return boxes, wires
 
 
-def overlap(layout: Layout, boxes: list[Box], one: int, other: int) -> bool:
+def overlap(layout: GraphLayout, boxes: list[Box], one: int, other: int) -> bool:
     a, b = layout.spots[one], layout.spots[other]
     beside = a.x + boxes[one].width <= b.x or b.x + boxes[other].width <= a.x
     above = a.y + boxes[one].height <= b.y or b.y + boxes[other].height <= a.y
@@ -78,7 +78,7 @@ def test_no_wire_runs_through_a_box(graph: tuple[list[Box], list[Wire]]) -> None
 
 
 def test_an_empty_graph_has_no_size() -> None:
-    assert lay_out([], []) == Layout(0.0, 0.0, [], [], [])
+    assert lay_out([], []) == GraphLayout(0.0, 0.0, [], [], [])
 
 
 def test_a_circle_is_cut_instead_of_followed_for_ever() -> None:

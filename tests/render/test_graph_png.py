@@ -9,9 +9,9 @@ import pytest
 from matplotlib.image import imread
 
 from onnxperf.errors import BadOption, MissingExtra
-from onnxperf.render import graph_png as png
-from onnxperf.render.graph_png import graph_png
-from onnxperf.render.graph_svg import graph_svg
+from onnxperf.render.graph import png
+from onnxperf.render.graph.png import graph_png
+from onnxperf.render.graph.svg import graph_svg
 from tests.render.views import HOSTILE_NAMES, chain_view, named_view
 
 pytest.importorskip("resvg_py")

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from onnxperf.records.view import GraphView, ViewGraph
-from onnxperf.render.graph_script import NOTEBOOK_HEIGHT, SCRIPT
-from onnxperf.render.graph_svg import graph_svg
+from onnxperf.render.graph.script import NOTEBOOK_HEIGHT, SCRIPT
+from onnxperf.render.graph.svg import graph_svg
 from onnxperf.results.view import ViewResult
 from tests.render.views import chain_view, float_value, node
 

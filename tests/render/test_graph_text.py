@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from onnxperf.errors import BadOption
 from onnxperf.records.view import ViewNode, ViewValue
-from onnxperf.render.graph_text import graph_rich, graph_text
+from onnxperf.render.graph.text import graph_rich, graph_text
 from tests.render.view_examples import NASTY_NAMES, linear_metrics, linear_view, long_view, nasty_view, nested_view
 
 LINEAR = """\

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from onnxperf.records import Signature
 from onnxperf.records.convert import Conversion
-from onnxperf.render.html import bench_html, conversion_html, doctor_html
-from onnxperf.render.text import name_of
+from onnxperf.render.kit.html import bench_html, conversion_html, doctor_html
+from onnxperf.wording.names import name_of
 from tests.render import examples
 
 ALLOWED = {"div", "table", "thead", "tbody", "tr", "th", "td", "p"}

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onnxperf.render.html import diff_html, optimization_html, profile_html
-from onnxperf.render.text import name_of
+from onnxperf.render.kit.html import diff_html, optimization_html, profile_html
+from onnxperf.wording.names import name_of
 from tests.render import examples, profiles
 from tests.render.test_html import ALLOWED, Reader
 from tests.render.test_profile import hostile

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from onnxperf.render.memory_plots import MOST_PANELS, memory_plot
+from onnxperf.render.memory.memory_chart import MOST_PANELS, memory_plot
 from tests.render import memory_examples as made
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from onnxperf.measure.trace import parse_trace, trace_of_events
 from onnxperf.records import MISSING, TensorType, Trace
-from onnxperf.render.perfetto import MOST_LANES, perfetto_json
+from onnxperf.render.profile.perfetto import MOST_LANES, perfetto_json
 from tests.render import examples
 
 

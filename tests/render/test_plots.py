@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.records import Case
-from onnxperf.render.plots import bench_plot, save_plot
+from onnxperf.render.race.bench_chart import bench_plot, save_plot
 from tests.render import examples
 
 FAR_APART = examples.case(examples.subject("run", 5e3), examples.subject("slow", 2e8, "slower"))

@@ -13,11 +13,11 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from onnxperf.records import Diff, Optimization, Profile
-from onnxperf.render.columns import Column, Row, Sheet, fitted, flowed, shortened
-from onnxperf.render.profile import print_diff, print_optimization, print_profile
-from onnxperf.render.text import name_of
-from onnxperf.render.timings import bar, micros
-from onnxperf.render.units import ASCII, UNICODE
+from onnxperf.render.kit.table import Column, Row, Sheet, fitted, flowed, shortened
+from onnxperf.render.profile.profile import print_diff, print_optimization, print_profile
+from onnxperf.render.profile.timings import bar, micros
+from onnxperf.wording.names import name_of
+from onnxperf.wording.numbers import ASCII, UNICODE
 from tests.render import examples, profiles
 
 WIDTHS = [60, 80, 100, 120, 200]

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.records import Diff, Profile, SessionOptions, TensorType
-from onnxperf.render import figures as fg
-from onnxperf.render.profile_plots import (
+from onnxperf.render.kit import chart as fg
+from onnxperf.render.profile.profile_chart import (
     MAX_LANES,
     MAX_SPANS,
     diff_plot,

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from onnxperf.records.runs import ComparedSubject, KeptRun, RunComparison
-from onnxperf.render.runs import print_comparison, print_runs
+from onnxperf.render.race.runs import print_comparison, print_runs
 from tests.render.examples import NASTY_NAMES
 
 

@@ -12,10 +12,10 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from onnxperf.records import SPLIT_COLUMNS, SUBJECT_COLUMNS, Bench, Split, Subject
-from onnxperf.render.console import print_bench
-from onnxperf.render.export import from_json, to_csv, to_json, to_markdown
-from onnxperf.render.html import bench_html
-from onnxperf.render.split import HEADING, split_notes, split_sheet
+from onnxperf.render.kit.export import from_json, to_csv, to_json, to_markdown
+from onnxperf.render.kit.html import bench_html
+from onnxperf.render.race.console import print_bench
+from onnxperf.render.race.split import HEADING, split_notes, split_sheet
 from onnxperf.results.bench import BenchResult
 from tests.render import examples
 

@@ -14,8 +14,8 @@ from rich.console import Console
 
 from onnxperf.analyze.stack import kind_of
 from onnxperf.records.stack import Stack
-from onnxperf.render import flame
-from onnxperf.render.stack import print_stack, shares_text, whole
+from onnxperf.render.stack import flame
+from onnxperf.render.stack.stack import print_stack, shares_text, whole
 from tests.render import stack_examples as made
 
 

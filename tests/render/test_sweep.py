@@ -11,9 +11,9 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from onnxperf.records import Bench, Case
-from onnxperf.render.html import bench_html
-from onnxperf.render.sweep import MAX_LINES, about, crossover_lines, print_cells, print_sweep, reason_lines
-from onnxperf.render.sweep_grid import duel, panels_of, usual_rival, winners
+from onnxperf.render.kit.html import bench_html
+from onnxperf.render.race.sweep import MAX_LINES, about, crossover_lines, print_cells, print_sweep, reason_lines
+from onnxperf.render.race.sweep_grid import duel, panels_of, usual_rival, winners
 from tests.render import examples, sweeps
 
 WIDTHS = [80, 100, 120, 160, 200]

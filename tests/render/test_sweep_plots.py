@@ -14,8 +14,8 @@ from matplotlib.patches import Rectangle
 
 from onnxperf.errors import BadOption
 from onnxperf.records import Bench, Case
-from onnxperf.render.figures import figure_of
-from onnxperf.render.sweep_plots import MAX_PANELS, MAX_WRITTEN, crossover_plot, save_sweep, sweep_plot
+from onnxperf.render.kit.chart import figure_of
+from onnxperf.render.race.sweep_chart import MAX_PANELS, MAX_WRITTEN, crossover_plot, save_sweep, sweep_plot
 from tests.render import examples, sweeps
 
 

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from onnxperf.errors import BadInput, BadOption, MissingExtra
 from onnxperf.records import TensorType
-from onnxperf.render import tables
-from onnxperf.render.tables import check_table_path, write_table, write_workbook
-from onnxperf.render.text import visible
+from onnxperf.render.kit import frames as tables
+from onnxperf.render.kit.frames import check_table_path, write_table, write_workbook
+from onnxperf.wording.names import visible
 from tests.render import examples
 
 openpyxl = pytest.importorskip("openpyxl")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxperf.render.text import dims_text, name_of, sizes_text, visible
+from onnxperf.wording.names import dims_text, name_of, sizes_text, visible
 
 ANY_TEXT = st.text(st.characters())  # surrogates too: file names may hold them
 

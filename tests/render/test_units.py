@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxperf.render.units import (
+from onnxperf.wording.numbers import (
     ASCII,
     UNICODE,
     decimal_size,

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from onnxperf.records.node_memory import NodeMemories, NodeMemory
-from onnxperf.render.figures import figure_of
+from onnxperf.render.kit.chart import figure_of
 from onnxperf.results.node_memory import NodeMemoryResult
 
 

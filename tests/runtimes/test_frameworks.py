@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 from onnxperf.errors import BadFeed, BadModel, BadOption, MissingExtra
+from onnxperf.frameworks import Live, framework_of, is_saved_model, to_numpy
+from onnxperf.frameworks.base import arranged, required, threads_allowed
+from onnxperf.frameworks.tensorflow import KerasModel, SavedModel, tensorflow_model
+from onnxperf.frameworks.torch import TorchModel
 from onnxperf.measure import messages as ms
 from onnxperf.measure import packing
 from onnxperf.measure.worker import Host
-from onnxperf.runtimes.frameworks import Live, framework_of, is_saved_model, to_numpy
-from onnxperf.runtimes.frameworks.base import arranged, required, threads_allowed
-from onnxperf.runtimes.frameworks.tensorflow import KerasModel, SavedModel, tensorflow_model
-from onnxperf.runtimes.frameworks.torch import TorchModel
 
 FIRST = np.arange(6, dtype=np.float32).reshape(2, 3)
 SECOND = np.full((2, 3), 10, dtype=np.float32)
@@ -314,7 +314,7 @@ def test_models_survive_the_way_to_a_worker(torch: Any, keras: Any, saved_model:
     subjects = tuple(ms.FunctionSubject(name="f", function=cloudpickle.dumps(model)) for model in models)
     host = Host()
     feeds = packing.pack_feeds({"minuend": FIRST, "subtrahend": SECOND})
-    host.answer(ms.Load(ms.Crew(subjects=subjects, threads=1, feeds=feeds)))
+    host.answer(ms.Load(ms.WorkerSpec(subjects=subjects, threads=1, feeds=feeds)))
     for index, model in enumerate(models):
         prepared = host.answer(ms.Prepare(index))
         assert isinstance(prepared, ms.Prepared), prepared

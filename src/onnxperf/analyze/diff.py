@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
-from onnxperf.analyze.advice import answer, time_text
+from onnxperf.analyze.answers.race import answer, time_text
 from onnxperf.records import SMALL_CLAIM, Case, DiffRow, NodeTime, Side, Subject
 from onnxperf.records.iterations import steady
 from onnxperf.records.labels import label, signature

@@ -24,7 +24,7 @@ _BEFORE_ANY_RUN = [KINDS.index(kind) for kind in ("loading", "initialization")]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Layout:
+class TraceLayout:
     """What follows from the times, the order and the names of the events; one row per event of the trace."""
 
     kinds: Coded[str]
@@ -63,7 +63,7 @@ class Layout:
         return self.is_kernel & inside
 
 
-def lay_out(trace: Trace) -> Layout:
+def lay_out(trace: Trace) -> TraceLayout:
     """Find out what happened when; an event is compared only with events of its thread."""
     kinds, node_names = _kinds_and_names(trace)
     order = _ending_order(trace, kinds.codes)
@@ -77,7 +77,7 @@ def lay_out(trace: Trace) -> Layout:
     node, node_rows, node_parents = _number_nodes(trace, node_names, kernels, parent, depth)
     devices = np.flatnonzero(kinds.codes == _DEVICE)
     parent[devices] = _launchers(trace, kernels, devices)
-    return Layout(
+    return TraceLayout(
         kinds=kinds,
         node_names=node_names,
         iteration=iteration,

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from msgspec import Struct, field
 
-from onnxperf.analyze.events import Integers, Layout
+from onnxperf.analyze.events import Integers, TraceLayout
 from onnxperf.records import MISSING, Coded, TensorTypes, Trace
 
 
@@ -51,7 +51,7 @@ _POOL_COLUMNS: dict[str, tuple[str, Callable[[_Pool], object]]] = {
 }
 
 
-def events_frame(trace: Trace, layout: Layout) -> pd.DataFrame:
+def events_frame(trace: Trace, layout: TraceLayout) -> pd.DataFrame:
     """One row per event, in the order of the file."""
     columns: dict[str, Any] = {
         "cat": _texts(trace.categories),
@@ -77,7 +77,7 @@ def events_frame(trace: Trace, layout: Layout) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def ort_frame(trace: Trace, layout: Layout) -> pd.DataFrame:
+def ort_frame(trace: Trace, layout: TraceLayout) -> pd.DataFrame:
     """One row per event under the names of the JSON file: dur, ts, args_op_name…; op_name is the node's name there."""
     columns: dict[str, Any] = {
         "cat": _texts(trace.categories),

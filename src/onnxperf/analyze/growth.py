@@ -1,4 +1,4 @@
-"""Does memory grow with every call: a line through points, and a name for what it shows."""
+"""Does memory call_many with every call: a line through points, and a name for what it shows."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def judge_growth(points: Sequence[tuple[int, int]], arena_bytes: Sequence[int] =
     if len(points) < LEAST_POINTS:
         return None
     calls, sizes = zip(*points, strict=True)
-    grown = sizes[-1] - sizes[0]
+    called = sizes[-1] - sizes[0]
     arena_grown = arena_bytes[-1] - arena_bytes[0] if arena_bytes else 0
     kind: GrowthKind = "none"
-    if grown >= _NOTICEABLE_BYTES:
+    if called >= _NOTICEABLE_BYTES:
         kind = "leak" if _in_every_quarter(sizes) else "settling"
-        if arena_grown >= _ARENA_SHARE * grown:
+        if arena_grown >= _ARENA_SHARE * called:
             kind = "arena"
-    slope = _slope(points) if kind in ("none", "leak") else grown / (calls[-1] - calls[0])
+    slope = _slope(points) if kind in ("none", "leak") else called / (calls[-1] - calls[0])
     return Growth(kind=kind, bytes_per_call=slope, calls=calls, resident_bytes=sizes)
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from msgspec.structs import replace
 
-from onnxperf.analyze.events import Integers, Layout
+from onnxperf.analyze.events import Integers, TraceLayout
 from onnxperf.analyze.live_set import live_sets
 from onnxperf.errors import BadOption
 from onnxperf.records import MISSING, Coded, Graph, TensorType, Trace
@@ -32,7 +32,7 @@ _ELEMENT_BYTES = {
 
 
 def node_memories(
-    trace: Trace, layout: Layout, label: str, iteration: int | None = None, executed: Graph | None = None
+    trace: Trace, layout: TraceLayout, label: str, iteration: int | None = None, executed: Graph | None = None
 ) -> NodeMemories:
     """One iteration, the last complete one unless named; with the graph that was executed, its live sets too."""
     if not layout.is_kernel.any():
@@ -65,7 +65,7 @@ def node_memories(
     return replace(record, notes=tuple(_notes(record, last, unsized)))
 
 
-def tensor_sizes(trace: Trace, layout: Layout, executed: Graph, iteration: int) -> dict[str, int]:
+def tensor_sizes(trace: Trace, layout: TraceLayout, executed: Graph, iteration: int) -> dict[str, int]:
     """Sizes of the tensors that nodes made in an iteration; the largest, where a node of a loop made several."""
     rows, places, outputs = _rows(trace, layout, iteration), _places(layout), _outputs(executed)
     sizes: dict[str, int] = {}
@@ -81,7 +81,7 @@ def tensor_sizes(trace: Trace, layout: Layout, executed: Graph, iteration: int) 
     return sizes
 
 
-def _rows(trace: Trace, layout: Layout, iteration: int) -> Integers:
+def _rows(trace: Trace, layout: TraceLayout, iteration: int) -> Integers:
     """The executions of nodes in an iteration as they ended; what contains comes after what it contains."""
     rows = np.flatnonzero(layout.is_kernel & (layout.iteration == iteration))
     ends = trace.start_us[rows] + trace.duration_us[rows]
@@ -103,7 +103,7 @@ def _before(trace: Trace, rows: Integers) -> int | None:
     return None
 
 
-def _nodes(trace: Trace, layout: Layout, rows: Integers) -> list[NodeMemory]:
+def _nodes(trace: Trace, layout: TraceLayout, rows: Integers) -> list[NodeMemory]:
     places = _places(layout)
     columns = (_values(trace, column, rows) for column in _COLUMNS)
     return [
@@ -122,7 +122,7 @@ def _nodes(trace: Trace, layout: Layout, rows: Integers) -> list[NodeMemory]:
     ]
 
 
-def _places(layout: Layout) -> list[Place]:
+def _places(layout: TraceLayout) -> list[Place]:
     """Path and name of every node, by its number; the node around a body has a smaller one."""
     places: list[Place] = []
     for row, outer in zip(layout.node_rows.tolist(), layout.node_parents.tolist(), strict=True):

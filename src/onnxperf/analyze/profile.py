@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from onnxperf.analyze.events import Flags, Integers, Layout, combine, number_distinct
+from onnxperf.analyze.events import Flags, Integers, TraceLayout, combine, number_distinct
 from onnxperf.records import Coded, NodeTime, OperatorTime, Profile, Trace
 from onnxperf.records.iterations import mean_of, typical
 
@@ -18,7 +18,7 @@ D = TypeVar("D")
 Path = tuple[str, ...]
 
 
-def summarise(trace: Trace, layout: Layout, label: str) -> Profile:
+def summarise(trace: Trace, layout: TraceLayout, label: str) -> Profile:
     """Everything that a trace alone says."""
     nodes = node_times(trace, layout)
     return Profile(
@@ -35,7 +35,7 @@ def summarise(trace: Trace, layout: Layout, label: str) -> Profile:
     )
 
 
-def node_times(trace: Trace, layout: Layout, chosen: Flags | None = None) -> tuple[NodeTime, ...]:
+def node_times(trace: Trace, layout: TraceLayout, chosen: Flags | None = None) -> tuple[NodeTime, ...]:
     """Time per node, in the order of execution; of the `chosen` executions only, if given."""
     counted = layout.counted if chosen is None else layout.counted & chosen
     rows = np.flatnonzero(counted)
@@ -118,20 +118,20 @@ def _percent(share: float) -> str:
 # ---------------------------------------------------------------- sums
 
 
-def _table(layout: Layout, rows: Integers, values: Integers, nodes: int, iterations: int) -> Integers:
+def _table(layout: TraceLayout, rows: Integers, values: Integers, nodes: int, iterations: int) -> Integers:
     """Sums per node and iteration; sums of whole microseconds are exact in a double."""
     cells = layout.node[rows] * iterations + layout.iteration[rows]
     sums = np.bincount(cells, weights=values[rows], minlength=nodes * iterations)
     return sums.astype(np.int64).reshape(nodes, iterations)
 
 
-def _distinct_shapes(trace: Trace, layout: Layout, rows: Integers, count: int) -> Integers:
+def _distinct_shapes(trace: Trace, layout: TraceLayout, rows: Integers, count: int) -> Integers:
     both = combine(trace.inputs.codes[rows], trace.outputs.codes[rows])
     _, first = number_distinct(combine(layout.node[rows], both))
     return np.bincount(layout.node[rows][first], minlength=count)
 
 
-def _device_times(trace: Trace, layout: Layout, count: int) -> Integers | None:
+def _device_times(trace: Trace, layout: TraceLayout, count: int) -> Integers | None:
     rows = np.flatnonzero((layout.kinds.codes == layout.kinds.values.index("device")) & (layout.parent >= 0))
     if not len(rows):
         return None
@@ -140,12 +140,12 @@ def _device_times(trace: Trace, layout: Layout, count: int) -> Integers | None:
     return sums.astype(np.int64)
 
 
-def _session_time(trace: Trace, layout: Layout, kind: str) -> int | None:
+def _session_time(trace: Trace, layout: TraceLayout, kind: str) -> int | None:
     rows = np.flatnonzero(layout.kinds.codes == layout.kinds.values.index(kind))
     return int(trace.duration_us[rows].sum()) if len(rows) else None
 
 
-def _per_run(trace: Trace, layout: Layout, kind: str) -> tuple[int, ...]:
+def _per_run(trace: Trace, layout: TraceLayout, kind: str) -> tuple[int, ...]:
     """Duration in each complete iteration; executors of bodies are inside nodes, and not counted."""
     wanted = (layout.kinds.codes == layout.kinds.values.index(kind)) & (layout.iteration < layout.iterations)
     rows = np.flatnonzero(wanted & (layout.iteration >= 0) & (layout.parent < 0))
@@ -163,7 +163,7 @@ def _value(column: Coded[V], row: int, default: D) -> V | D:
 # ---------------------------------------------------------------- notes
 
 
-def _notes(trace: Trace, layout: Layout) -> list[str]:
+def _notes(trace: Trace, layout: TraceLayout) -> list[str]:
     notes = []
     if layout.iterations == 0:
         notes.append("no inference was recorded to its end; the times are those of the part that is there")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from onnxperf.analyze.advice import time_text
+from onnxperf.analyze.answers.race import time_text
 from onnxperf.records import NodeTime, Profile, SourceTime
 from onnxperf.records.node_memory import NodeMemory
 from onnxperf.records.view import GraphView, Metrics, NodeMetric, ViewGraph, ViewNode

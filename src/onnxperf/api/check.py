@@ -11,13 +11,13 @@ import numpy as np
 from msgspec.structs import replace
 
 from onnxperf.analyze.accuracy import ATOL, RTOL, compare, compare_outputs
-from onnxperf.api import crews as crewing
-from onnxperf.api.agreement import matched
-from onnxperf.api.options import CheckKeywords, check_keywords, input_options, names_in, session_options
-from onnxperf.api.sources import as_callable
+from onnxperf.api._shared.agreement import matched
+from onnxperf.api._shared.requests import CheckKeywords, check_keywords, input_options, names_in, session_options
+from onnxperf.api._shared.sources import as_callable
+from onnxperf.api._shared.subjects import Source, chosen_calls, function_specs, model_specs, open_entries
 from onnxperf.errors import BadInput, BadOption, SubjectError
-from onnxperf.measure.machine import usable_cores
-from onnxperf.measure.messages import Crew
+from onnxperf.measure.machine.describe import usable_cores
+from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.model.load import Model
 from onnxperf.records import Check, Difference, NodeDifference, RaceOptions
@@ -27,7 +27,7 @@ _TIMEOUT_S = 600.0
 
 
 def check(
-    model: crewing.Source,
+    model: Source,
     *,
     runtime: str | Sequence[str] = "ort,numpy",
     against: Any = None,
@@ -52,18 +52,18 @@ def check(
         raise BadOption("--nodes compares two runtimes; the source of a model has no nodes")
     session = session_options(keywords)
     session = session if session.threads else replace(session, threads=usable_cores())
-    calls = crewing.chosen_calls(runtimes, ["run"], session)
-    entries = crewing.open_entries(model, input_options(keywords), feeds)
-    crews = crewing.model_crews(entries, calls, session)
+    calls = chosen_calls(runtimes, ["run"], session)
+    entries = open_entries(model, input_options(keywords), feeds)
+    specs = model_specs(entries, calls, session)
     if against is not None:
-        crews += crewing.function_crews(
+        specs += function_specs(
             {"source": as_callable(against, input_names=list(entries[0].feeds.arrays))},
             entries[0].feeds,
             session,
             RaceOptions(),
         )
-    names = [subject.name for crew in crews for subject in crew.subjects]
-    first, second = (outputs_of(crew) for crew in crews)
+    names = [subject.name for spec in specs for subject in spec.subjects]
+    first, second = (outputs_of(spec) for spec in specs)
     record = Check(
         model=entries[0].model.label,
         first=names[0],
@@ -74,35 +74,35 @@ def check(
         notes=entries[0].feeds.notes,
     )
     if nodes:
-        found = _first_difference(entries[0].model, crews, (rtol, atol), save)
+        found = _first_difference(entries[0].model, specs, (rtol, atol), save)
         record = replace(record, node=found)
     return CheckResult(record)
 
 
 @contextmanager
-def _running(crew: Crew) -> Iterator[ProcessWorker]:
+def _running(spec: WorkerSpec) -> Iterator[ProcessWorker]:
     """A worker that has made its first call; its errors are those of the request."""
-    worker = ProcessWorker(crew, _TIMEOUT_S)
+    worker = ProcessWorker(spec, _TIMEOUT_S)
     try:
         worker.wait_until_ready()
         worker.load()
         yield worker
     except SubjectError as error:
-        raise BadInput(f"{crew.subjects[0].name}: {error}") from error
+        raise BadInput(f"{spec.subjects[0].name}: {error}") from error
     finally:
         worker.close()
 
 
-def outputs_of(crew: Crew) -> tuple[list[str], list[Any]]:
-    """Names and values of what the only subject of a crew returns."""
-    with _running(crew) as worker:
+def outputs_of(spec: WorkerSpec) -> tuple[list[str], list[Any]]:
+    """Names and values of what the only subject of a spec returns."""
+    with _running(spec) as worker:
         worker.prepare(0)
         names, value = worker.compute(0)
     return names, value if isinstance(value, list) else [value]
 
 
-def _everything(crew: Crew) -> dict[str, Any]:
-    with _running(crew) as worker:
+def _everything(spec: WorkerSpec) -> dict[str, Any]:
+    with _running(spec) as worker:
         names, values = worker.compute(0, everything=True)
     return dict(zip(names, values, strict=True))
 
@@ -122,10 +122,10 @@ def _compare_all(
 
 
 def _first_difference(
-    model: Model, crews: Sequence[Crew], tolerances: tuple[float, float], save: str | Path | None
+    model: Model, specs: Sequence[WorkerSpec], tolerances: tuple[float, float], save: str | Path | None
 ) -> NodeDifference | None:
     """Walk the graph in order; what only one runtime computes (the other folded it away) is skipped."""
-    first, second = (_everything(crew) for crew in crews)
+    first, second = (_everything(spec) for spec in specs)
     for index, node in enumerate(model.proto.graph.node):
         shared = [name for name in node.output if name in first and name in second]
         for difference in (compare(name, first[name], second[name], *tolerances) for name in shared):

@@ -13,13 +13,13 @@ import numpy as np
 import onnx
 
 from onnxperf.analyze.accuracy import ATOL, RTOL, compare_outputs
-from onnxperf.api import crews as crewing
+from onnxperf.api._shared.requests import input_options, require
+from onnxperf.api._shared.samples import caller_of, matched, named_sample, resized
+from onnxperf.api._shared.subjects import Entry, model_specs
 from onnxperf.api.check import outputs_of
-from onnxperf.api.options import input_options, require
-from onnxperf.api.samples import caller_of, matched, named_sample, resized
 from onnxperf.errors import BadInput, BadOption
-from onnxperf.measure.machine import usable_cores
-from onnxperf.model import convert as converting
+from onnxperf.frameworks import convert as converting
+from onnxperf.measure.machine.describe import usable_cores
 from onnxperf.model import interface
 from onnxperf.model.generate import Array
 from onnxperf.model.graph import all_nodes
@@ -116,7 +116,7 @@ def _drafted(
     settings: _Settings,
 ) -> _Draft:
     free = wanted.asked_of_torch(arrays) if framework == "torch" and arrays else {}
-    request = converting.Request(
+    request = converting.ExportRequest(
         sample=_large_enough(arrays, free),
         opset=settings.opset,
         free=frozenset(free),
@@ -295,9 +295,9 @@ class _Job:
     def run(self, feeds: Mapping[str, Array]) -> tuple[list[str], list[Any]]:
         """What onnxruntime computes."""
         model = open_model(self.proto, self.label)
-        entry = crewing.Entry(model, make_feeds(model, InputOptions(), feeds), {})
+        entry = Entry(model, make_feeds(model, InputOptions(), feeds), {})
         session = SessionOptions(threads=usable_cores())
-        return outputs_of(crewing.model_crews([entry], {"ort": ("run",)}, session)[0])
+        return outputs_of(model_specs([entry], {"ort": ("run",)}, session)[0])
 
     def compared(
         self, names: Sequence[str], ours: Sequence[Any], theirs: Sequence[Any], sizes: Mapping[str, int]

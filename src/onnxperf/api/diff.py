@@ -10,10 +10,9 @@ from typing import Any, Unpack, get_type_hints
 from msgspec.structs import replace
 
 from onnxperf.analyze.diff import align, sentence
-from onnxperf.api import crews as crewing
-from onnxperf.api import recordings
-from onnxperf.api.bench import judged_case, run_race, visible_options, with_threads
-from onnxperf.api.options import (
+from onnxperf.api._shared import recordings
+from onnxperf.api._shared.racing import judged_case, run_race, visible_options, with_threads
+from onnxperf.api._shared.requests import (
     DiffKeywords,
     InputKeywords,
     check_keywords,
@@ -22,16 +21,17 @@ from onnxperf.api.options import (
     race_options,
     session_options,
 )
+from onnxperf.api._shared.subjects import Entry, Source, chosen_calls, model_specs, open_entries
 from onnxperf.api.profile import TIMEOUT_S, Events, is_events, is_trace, profile
 from onnxperf.errors import BadOption
-from onnxperf.measure import machine as machines
-from onnxperf.measure.messages import Crew
+from onnxperf.measure.machine import describe as machines
+from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.profiling import Progress
 from onnxperf.records import Case, Diff, RaceOptions, SessionOptions
 from onnxperf.results.diff import DiffResult
 from onnxperf.results.profile import ProfileResult
 
-Side = crewing.Source | Events | ProfileResult
+Side = Source | Events | ProfileResult
 
 
 def diff(
@@ -100,7 +100,7 @@ def _diff_of_models(
     machine = machines.describe_machine()
     options = visible_options(race_options(keywords), machine.cpu)
     sessions = [with_threads(session_options({**keywords, "opt_level": level})) for _, level in sides]
-    crewing.chosen_calls(["ort"], ["run"], sessions[0])
+    chosen_calls(["ort"], ["run"], sessions[0])
     entries = _entries([side for side, _ in sides], keywords, feeds)
     labels = _labels(entries, sessions)
     case = _race(entries, sessions, labels, options, progress) if with_race else None
@@ -112,7 +112,7 @@ def _diff_of_models(
         ]
         fitting = [recordings.iterations_that_fit(each, repeat, timeout, progress) for each in both]
         most = min((each for each in fitting if each is not None), default=None)
-        end = recordings.play([each.crew for each in both], repeat, most, timeout, progress)
+        end = recordings.play([each.spec for each in both], repeat, most, timeout, progress)
         results = []
         for each, turns, session, label in zip(both, end.turns, sessions, labels, strict=True):
             changes = {"machine": machine, "session": session, "model": label, "interrupted": end.interrupted}
@@ -122,14 +122,14 @@ def _diff_of_models(
     return _result(results[0], results[1], case, tuple(notes))
 
 
-def _entries(sides: Sequence[Any], keywords: Mapping[str, Any], feeds: Mapping[str, Any] | None) -> list[crewing.Entry]:
+def _entries(sides: Sequence[Any], keywords: Mapping[str, Any], feeds: Mapping[str, Any] | None) -> list[Entry]:
     """The models with their inputs; one model at two levels is opened once."""
     if sides[0] is sides[1]:
-        return crewing.open_entries(sides[0], input_options(keywords), feeds) * 2
-    return crewing.open_entries(list(sides), input_options(keywords), feeds)
+        return open_entries(sides[0], input_options(keywords), feeds) * 2
+    return open_entries(list(sides), input_options(keywords), feeds)
 
 
-def _labels(entries: Sequence[crewing.Entry], sessions: Sequence[SessionOptions]) -> list[str]:
+def _labels(entries: Sequence[Entry], sessions: Sequence[SessionOptions]) -> list[str]:
     """What sets the sides apart: the models, the levels, or both."""
     same_level = sessions[0].opt_level == sessions[1].opt_level
     if entries[0] is entries[1]:
@@ -139,17 +139,17 @@ def _labels(entries: Sequence[crewing.Entry], sessions: Sequence[SessionOptions]
 
 
 def _race(
-    entries: Sequence[crewing.Entry],
+    entries: Sequence[Entry],
     sessions: Sequence[SessionOptions],
     labels: Sequence[str],
     options: RaceOptions,
     progress: Progress,
 ) -> Case:
-    crews: list[Crew] = []
+    specs: list[WorkerSpec] = []
     for entry, session, label in zip(entries, sessions, labels, strict=True):
-        crew = crewing.model_crews([entry], {"ort": ("run",)}, session)[0]
-        crews.append(replace(crew, subjects=(replace(crew.subjects[0], name=label),)))
-    end = run_race(crews, options, progress)
+        spec = model_specs([entry], {"ort": ("run",)}, session)[0]
+        specs.append(replace(spec, subjects=(replace(spec.subjects[0], name=label),)))
+    end = run_race(specs, options, progress)
     return replace(judged_case(end, options), model=", ".join(dict.fromkeys(e.model.label for e in entries)))
 
 

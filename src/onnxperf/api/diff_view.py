@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Literal, Unpack, cast, get_args
 
 from onnxperf.analyze.attribution import attribute
-from onnxperf.api.crews import Source, located, open_source
+from onnxperf.api._shared.requests import RuntimeKeywords, check_keywords, names_in
+from onnxperf.api._shared.subjects import Source, located, open_source
 from onnxperf.api.optimize import optimize
-from onnxperf.api.options import RuntimeKeywords, check_keywords, names_in
 from onnxperf.api.profile import is_trace
 from onnxperf.errors import BadOption
 from onnxperf.model.load import Model, open_model
@@ -57,8 +57,8 @@ def diff_view(
 
 
 def _drawn(base: Model, opti: Model, form: Picture) -> ViewResult:
-    from onnxperf.render.diff_svg import diff_svg
-    from onnxperf.render.graph_png import graph_png
+    from onnxperf.render.graph.diff_svg import diff_svg
+    from onnxperf.render.graph.png import graph_png
 
     # A group calls nodes by the names that a view labels them with.
     outlines = [outline(with_names(model.proto)[0]) for model in (base, opti)]

@@ -13,13 +13,13 @@ import numpy as np
 import onnx
 
 from onnxperf.analyze.comparison import compare
-from onnxperf.api import crews as crewing
-from onnxperf.api.options import race_options, session_options
+from onnxperf.api._shared.requests import race_options, session_options
+from onnxperf.api._shared.subjects import Entry, chosen_calls, function_specs, model_specs, open_entries
 from onnxperf.errors import MissingExtra
-from onnxperf.measure import machine as machines
-from onnxperf.measure import noise
-from onnxperf.measure.inventory import take_inventory
-from onnxperf.measure.messages import Crew
+from onnxperf.measure.machine import describe as machines
+from onnxperf.measure.machine import noise
+from onnxperf.measure.machine.inventory import take_inventory
+from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.plan import DEFAULT_TIME_S
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.measure.race import Progress, RaceEnd, Tools, race
@@ -54,12 +54,12 @@ def doctor(
     progress(0.0, "looking at the machine")
     rows = take_inventory(machine)
     twins = _twins(session, options)
-    end = race_against_itself(twins.crews, options, progress)
+    end = race_against_itself(twins.specs, options, progress)
     machine = machines.after_the_race(machine)
     band = noise_band(end)
-    rows.append(("A/A race", _race_text(twins.crews[0], end)))
+    rows.append(("A/A race", _race_text(twins.specs[0], end)))
     if band is not None:
-        reason = why_not_kept(band, time, twins.crews[0].threads)
+        reason = why_not_kept(band, time, twins.specs[0].threads)
         if not reason:
             noise.remember(band, machine.cpu, datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
         rows.append(
@@ -69,7 +69,7 @@ def doctor(
     return DoctorResult(machine, rows, band, sentence, end.interrupted)
 
 
-def race_against_itself(crews: Sequence[Crew], options: RaceOptions, progress: Progress) -> RaceEnd:
+def race_against_itself(specs: Sequence[WorkerSpec], options: RaceOptions, progress: Progress) -> RaceEnd:
     """The race of a bench, except that no look ends it: a false alarm is what it is there to find."""
     tools = Tools(
         launch=partial(ProcessWorker, timeout_s=options.timeout),
@@ -77,7 +77,7 @@ def race_against_itself(crews: Sequence[Crew], options: RaceOptions, progress: P
         progress=progress,
         cpus=machines.processors(),
     )
-    return race(crews, options, tools)
+    return race(specs, options, tools)
 
 
 def noise_band(end: RaceEnd) -> float | None:
@@ -115,22 +115,22 @@ def why_not_kept(band: float, time: float, threads: int) -> str:
 class _Twins(NamedTuple):
     """The same subject twice, each in a worker of its own."""
 
-    crews: list[Crew]
-    entries: list[crewing.Entry]
+    specs: list[WorkerSpec]
+    entries: list[Entry]
     """Kept until the race is over: the file of a model in memory goes with its last entry."""
 
 
 def _twins(session: SessionOptions, options: RaceOptions) -> _Twins:
     """A small model, or numpy's product where onnxruntime is missing."""
     try:
-        calls = crewing.chosen_calls(["ort"], ["run"], session)
+        calls = chosen_calls(["ort"], ["run"], session)
     except MissingExtra:
         generator = np.random.default_rng(0)
         shapes = {"X": (_ROWS, _COLUMNS), "W": (_COLUMNS, _COLUMNS)}
         feeds = Feeds({name: generator.random(shape, dtype=np.float32) for name, shape in shapes.items()}, {})
-        return _Twins(crewing.function_crews(dict.fromkeys(_NAMES, np.matmul), feeds, session, options), [])
-    entries = crewing.open_entries(dict.fromkeys(_NAMES, _small_model()), InputOptions(), None)
-    return _Twins(crewing.model_crews(entries, calls, session), entries)
+        return _Twins(function_specs(dict.fromkeys(_NAMES, np.matmul), feeds, session, options), [])
+    entries = open_entries(dict.fromkeys(_NAMES, _small_model()), InputOptions(), None)
+    return _Twins(model_specs(entries, calls, session), entries)
 
 
 def _small_model() -> onnx.ModelProto:
@@ -193,9 +193,9 @@ def _why_unknown(end: RaceEnd) -> str:
     )
 
 
-def _race_text(crew: Crew, end: RaceEnd) -> str:
-    what = "a small onnxruntime model" if crew.runtime == "ort" else "numpy's matmul (onnxruntime is not installed)"
-    threads = f"{crew.threads} thread{'s' if crew.threads > 1 else ''}"
+def _race_text(spec: WorkerSpec, end: RaceEnd) -> str:
+    what = "a small onnxruntime model" if spec.runtime == "ort" else "numpy's matmul (onnxruntime is not installed)"
+    threads = f"{spec.threads} thread{'s' if spec.threads > 1 else ''}"
     blocks = end.subjects[0].blocks
     launches = len({block.launch for block in blocks})
     effort = f"{len(blocks)} rounds, {launches} launch{'es' if launches != 1 else ''}"

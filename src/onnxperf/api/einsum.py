@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from onnxperf.api.einsum_field import Request
+from onnxperf.api._shared.candidate_race import EinsumRequest
 from onnxperf.api.optimize_einsum import RACE_S, plan_for, request_for, written_model
 from onnxperf.contraction.equation import parse
 from onnxperf.errors import BadOption
@@ -57,7 +57,7 @@ def einsum(
 
 
 @lru_cache(_SESSIONS)
-def _session(request: Request, optimize: bool | str) -> Session:
+def _session(request: EinsumRequest, optimize: bool | str) -> Session:
     if optimize is False:
         model = written_model(request)
     else:

@@ -7,10 +7,10 @@ from typing import Literal, Unpack, overload
 
 from msgspec.structs import replace
 
-from onnxperf.api import recordings
-from onnxperf.api.bench import with_threads
-from onnxperf.api.crews import Source
-from onnxperf.api.options import LoadKeywords, check_keywords, session_options
+from onnxperf.api._shared import recordings
+from onnxperf.api._shared.racing import with_threads
+from onnxperf.api._shared.requests import LoadKeywords, check_keywords, session_options
+from onnxperf.api._shared.subjects import Source
 from onnxperf.errors import BadOption
 from onnxperf.model.load import Model, OwnFolder, open_model
 from onnxperf.records import Recording, SessionOptions

@@ -10,12 +10,12 @@ from typing import Any, Unpack, cast
 
 from msgspec.structs import replace
 
+from onnxperf.analyze.answers.memory import memory_answer
 from onnxperf.analyze.growth import LEAST_POINTS, judge_growth
-from onnxperf.analyze.memory_answer import memory_answer
-from onnxperf.api import crews as crewing
-from onnxperf.api.bench import Against, combinations, groups, start_of, with_threads
-from onnxperf.api.memory_breakdown import Recorded, breakdown_of, record_arena
-from onnxperf.api.options import (
+from onnxperf.api._shared.cells import Against, combinations, groups
+from onnxperf.api._shared.memory_breakdown import Recorded, breakdown_of, record_arena
+from onnxperf.api._shared.racing import start_of, with_threads
+from onnxperf.api._shared.requests import (
     MemoryKeywords,
     check_keywords,
     input_options,
@@ -24,11 +24,23 @@ from onnxperf.api.options import (
     require,
     session_options,
 )
-from onnxperf.api.sources import source_callables
+from onnxperf.api._shared.sources import source_callables
+from onnxperf.api._shared.subjects import (
+    Entry,
+    Functions,
+    Sources,
+    check_names,
+    chosen_calls,
+    function_specs,
+    functions_in,
+    model_specs,
+    open_entries,
+    refuse_options_of_models,
+)
 from onnxperf.errors import BadInput, SubjectError
-from onnxperf.measure import machine as machines
-from onnxperf.measure.memory_steps import Weighing, weigh_subject
-from onnxperf.measure.messages import Crew
+from onnxperf.measure.machine import describe as machines
+from onnxperf.measure.memory_steps import MemoryProbe, probe_subject
+from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.packing import pack_feeds
 from onnxperf.measure.race import Progress
 from onnxperf.model.inputs import Feeds
@@ -39,7 +51,7 @@ DEFAULT_INTERVAL_S = 0.001
 
 
 def memory(
-    model: crewing.Sources | crewing.Functions,
+    model: Sources | Functions,
     *,
     call: str | Sequence[str] = "run",
     runtime: str | Sequence[str] = "ort",
@@ -50,7 +62,7 @@ def memory(
     progress: Progress = lambda _done, _text: None,
     **keywords: Unpack[MemoryKeywords],
 ) -> MemoryResult:
-    """Weigh models or callables, each alone in a fresh process; Ctrl-C returns what was weighed until then.
+    """ProbeStep models or callables, each alone in a fresh process; Ctrl-C returns what was probed until then.
 
     `model` is what `onnxperf.bench` takes, or a function without arguments, or a dict of them by name. The peak of
     loading, of the first call and of steady calls is the kernel's; the curve is sampled every `interval` seconds.
@@ -62,17 +74,17 @@ def memory(
     require(interval > 0 and math.isfinite(interval), "interval", interval, "a finite number of seconds, above 0")
     how = _How(with_threads(session_options(keywords)), race_options(keywords), repeat, interval)
     machine = machines.describe_machine()
-    functions = crewing.functions_in(model)
+    functions = functions_in(model)
     if functions:
         asked = {**keywords, "call": call, "runtime": runtime, "feeds": feeds, "against": against}
-        crewing.refuse_options_of_models(asked, {"call": "run", "runtime": "ort"})
+        refuse_options_of_models(asked, {"call": "run", "runtime": "ort"})
         plans = [_plan_of_functions(functions, how)]
     else:
-        sources = cast("crewing.Sources", model)
+        sources = cast("Sources", model)
         plans = list(_plans(sources, against, (names_in(call), names_in(runtime), feeds), keywords, how))
     cases: list[MemoryCase] = []
     for number, plan in enumerate(plans):
-        cases.append(_weigh(plan, how, partial(_told, progress, number, plans)))
+        cases.append(_probe(plan, how, partial(_told, progress, number, plans)))
         if cases[-1].interrupted:
             break
     _refuse_if_nothing_ran(cases)
@@ -93,24 +105,24 @@ class _How:
 
 @dataclass(frozen=True)
 class _Plan:
-    """A case that was not yet weighed."""
+    """A case that was not yet probed."""
 
     case: MemoryCase
-    crews: Callable[[], list[Crew]]
+    specs: Callable[[], list[WorkerSpec]]
     """Packs inputs and models, which takes memory: only when the turn of the case has come."""
-    entry: crewing.Entry | None = None
+    entry: Entry | None = None
     recorded: Callable[[], Recorded] | None = None
     """Runs the model once more with onnxruntime's trace, which knows the arena."""
 
 
 def _plan_of_functions(functions: Mapping[str, Callable[[], Any]], how: _How) -> _Plan:
-    crews = partial(crewing.function_crews, functions, Feeds({}, {}), how.session, how.options)
-    notes = ("the data of a callable came with it, before anything was weighed",)
-    return _Plan(MemoryCase(model=", ".join(functions), notes=(*notes, *_notes(how))), crews)
+    specs = partial(function_specs, functions, Feeds({}, {}), how.session, how.options)
+    notes = ("the data of a callable came with it, before anything was probed",)
+    return _Plan(MemoryCase(model=", ".join(functions), notes=(*notes, *_notes(how))), specs)
 
 
 def _plans(
-    model: crewing.Sources,
+    model: Sources,
     against: Against,
     given: tuple[list[str], list[str], Mapping[str, Any] | None],
     keywords: Mapping[str, Any],
@@ -118,18 +130,18 @@ def _plans(
 ) -> Iterator[_Plan]:
     """A case for every combination of sizes; where there are several, one more in which a session meets them all."""
     calls, runtimes, feeds = given
-    styles = crewing.chosen_calls(runtimes, calls, how.session)
+    styles = chosen_calls(runtimes, calls, how.session)
     sizes = list(combinations(keywords.get("dims") or {}))
     for own, sources, ranges in groups(model, against):
         known = {**keywords, "ranges": {**ranges, **(keywords.get("ranges") or {})}}
-        by_size = [crewing.open_entries(own, input_options({**known, "dims": dims}), feeds) for dims in sizes]
+        by_size = [open_entries(own, input_options({**known, "dims": dims}), feeds) for dims in sizes]
         for entries in zip(*by_size, strict=True):  # one model in all its sizes
             plans = [[each] for each in entries] + ([list(entries)] if len(entries) > 1 else [])
             yield from (_plan_of_model(some, styles, sources, how) for some in plans)
 
 
 def _plan_of_model(
-    entries: Sequence[crewing.Entry],
+    entries: Sequence[Entry],
     styles: Mapping[str, tuple[str, ...]],
     sources: Mapping[str, Any],
     how: _How,
@@ -138,14 +150,14 @@ def _plan_of_model(
     entry = entries[0]
     functions = source_callables(sources, list(entry.feeds.arrays), how.options.device)
 
-    def crews() -> list[Crew]:
+    def specs() -> list[WorkerSpec]:
         together = [
-            *crewing.model_crews([entry], styles, how.session),
-            *crewing.function_crews(functions, entry.feeds, how.session, how.options),
+            *model_specs([entry], styles, how.session),
+            *function_specs(functions, entry.feeds, how.session, how.options),
         ]
         more = tuple(pack_feeds(each.feeds.arrays) for each in entries[1:])
-        crewing.check_names(together, None)
-        return [replace(crew, subjects=(each,), more_feeds=more) for crew in together for each in crew.subjects]
+        check_names(together, None)
+        return [replace(spec, subjects=(each,), more_feeds=more) for spec in together for each in spec.subjects]
 
     dims = {name: tuple(dict.fromkeys(each.feeds.dims[name] for each in entries)) for name in entry.feeds.dims}
     case = MemoryCase(
@@ -156,7 +168,7 @@ def _plan_of_model(
         notes=(*entry.feeds.notes, *_notes(how)),
     )
     recorded = partial(record_arena, entries, how.session, start_of(how.options)) if "ort" in styles else None
-    return _Plan(case, crews, entry, recorded)
+    return _Plan(case, specs, entry, recorded)
 
 
 def _notes(how: _How) -> list[str]:
@@ -169,26 +181,26 @@ def _told(progress: Progress, number: int, plans: Sequence[_Plan], done: float, 
     progress((number + done) / len(plans), label + text)
 
 
-def _weigh(plan: _Plan, how: _How, progress: Progress) -> MemoryCase:
-    """Weigh all subjects of a case, one after the other."""
-    weighings: list[Weighing] = []
+def _probe(plan: _Plan, how: _How, progress: Progress) -> MemoryCase:
+    """ProbeStep all subjects of a case, one after the other."""
+    probes: list[MemoryProbe] = []
     notes = list(plan.case.notes)
-    crews = plan.crews()
-    for number, crew in enumerate(crews):
-        name = crew.subjects[0].name
-        tell = partial(_tell, progress, number / (len(crews) + 1), name)
-        weighings.append(weigh_subject(crew, start_of(how.options), how.repeat, how.interval_s, tell))
-        if weighings[-1].interrupted:
+    specs = plan.specs()
+    for number, spec in enumerate(specs):
+        name = spec.subjects[0].name
+        tell = partial(_tell, progress, number / (len(specs) + 1), name)
+        probes.append(probe_subject(spec, start_of(how.options), how.repeat, how.interval_s, tell))
+        if probes[-1].interrupted:
             break
-    interrupted = any(each.interrupted for each in weighings)
+    interrupted = any(each.interrupted for each in probes)
     recorded = None
-    if plan.recorded is not None and not interrupted and any(_is_ort(each.subject) for each in weighings):
-        progress(len(crews) / (len(crews) + 1), "onnxruntime's own account of its arena")
+    if plan.recorded is not None and not interrupted and any(_is_ort(each.subject) for each in probes):
+        progress(len(specs) / (len(specs) + 1), "onnxruntime's own account of its arena")
         try:
             recorded = _account(plan.recorded, notes)
         except KeyboardInterrupt:
             interrupted = True
-    subjects = tuple(_with_causes(each, plan, recorded if _is_ort(each.subject) else None) for each in weighings)
+    subjects = tuple(_with_causes(each, plan, recorded if _is_ort(each.subject) else None) for each in probes)
     status: Any = next((each.status for each in subjects if each.status not in ("ok", "skipped")), "ok")
     case = replace(plan.case, status=status, interrupted=interrupted, notes=tuple(notes), subjects=subjects)
     return replace(case, answer=memory_answer(case))
@@ -214,12 +226,12 @@ def _is_ort(subject: MemorySubject) -> bool:
     return subject.runtime == "ort" and subject.status == "ok"
 
 
-def _with_causes(weighing: Weighing, plan: _Plan, recorded: Recorded | None) -> MemorySubject:
+def _with_causes(memory_probe: MemoryProbe, plan: _Plan, recorded: Recorded | None) -> MemorySubject:
     arena = recorded.arena_bytes if recorded is not None else ()
-    if weighing.subject.sizes == 1:
+    if memory_probe.subject.sizes == 1:
         arena = arena[1:]  # the second call of a session replaces what the first took by one planned block
-    breakdown = breakdown_of(plan.entry, weighing, recorded) if plan.entry is not None else None
-    return replace(weighing.subject, growth=judge_growth(weighing.points, arena), breakdown=breakdown)
+    breakdown = breakdown_of(plan.entry, memory_probe, recorded) if plan.entry is not None else None
+    return replace(memory_probe.subject, growth=judge_growth(memory_probe.points, arena), breakdown=breakdown)
 
 
 def _refuse_if_nothing_ran(cases: Sequence[MemoryCase]) -> None:

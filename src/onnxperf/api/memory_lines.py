@@ -9,17 +9,17 @@ from typing import Any
 import cloudpickle
 from msgspec.structs import replace
 
-from onnxperf.api.crews import pickled
-from onnxperf.api.options import amount, require
+from onnxperf.api._shared.requests import amount, require
+from onnxperf.api._shared.subjects import pickled
 from onnxperf.errors import SubjectError
-from onnxperf.measure import machine as machines
 from onnxperf.measure.lines import NamedFunction
-from onnxperf.measure.messages import Crew, FunctionSubject, TracedLines
+from onnxperf.measure.machine import describe as machines
+from onnxperf.measure.messages import FunctionSubject, TracedLines, WorkerSpec
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.measure.profiling import Progress
 from onnxperf.records.lines import LineMemory, MemoryLines
-from onnxperf.render.units import decimal_size
 from onnxperf.results.lines import LinesResult
+from onnxperf.wording.numbers import decimal_size
 
 TIMEOUT_S = 600.0
 _NO_PEAKS = "this kernel cannot reset its high-water mark, so the peaks of single lines are unknown"
@@ -42,10 +42,10 @@ def memory_lines(
     require(timeout > 0, "timeout", timeout, "more than 0 seconds")
     limit = amount(memory_limit) if isinstance(memory_limit, str) else memory_limit
     require(limit is None or limit > 0, "memory-limit", limit, "more than 0 bytes")
-    crew = Crew(subjects=(_subject(source),), threads=machines.usable_cores(), feeds={})
+    spec = WorkerSpec(subjects=(_subject(source),), threads=machines.usable_cores(), feeds={})
     empty = MemoryLines(machine=machines.describe_machine(), command="onnxperf.memory_lines", function=_label(source))
     progress(0.0, "calling the function")
-    worker = ProcessWorker(crew, timeout, limit)
+    worker = ProcessWorker(spec, timeout, limit)
     try:
         worker.wait_until_ready()
         worker.load()

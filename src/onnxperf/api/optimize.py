@@ -11,13 +11,13 @@ import onnx
 from msgspec.structs import replace
 
 from onnxperf.analyze.attribution import attribute
-from onnxperf.api import crews as crewing
-from onnxperf.api import recordings
-from onnxperf.api.bench import with_threads
-from onnxperf.api.options import LoadKeywords, check_keywords, session_options
+from onnxperf.api._shared import recordings
+from onnxperf.api._shared.racing import with_threads
+from onnxperf.api._shared.requests import LoadKeywords, check_keywords, session_options
+from onnxperf.api._shared.subjects import Source, chosen_calls
 from onnxperf.api.profile import TIMEOUT_S
 from onnxperf.errors import BadInput, BadOption
-from onnxperf.measure.messages import Crew
+from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.model.graph import all_nodes
 from onnxperf.model.load import LARGEST_PROTO_BYTES, Model, open_model
@@ -30,7 +30,7 @@ _INLINE_BYTES = LARGEST_PROTO_BYTES // 2
 
 
 def optimize(
-    model: crewing.Source, output: str | Path, *, timeout: float = TIMEOUT_S, **keywords: Unpack[LoadKeywords]
+    model: Source, output: str | Path, *, timeout: float = TIMEOUT_S, **keywords: Unpack[LoadKeywords]
 ) -> OptimizeResult:
     """Write the model as onnxruntime executes it to `output`, and say which nodes became which.
 
@@ -38,7 +38,7 @@ def optimize(
     """
     check_keywords(keywords, LoadKeywords)
     session = with_threads(session_options(keywords))
-    crewing.chosen_calls(["ort"], ["run"], session)
+    chosen_calls(["ort"], ["run"], session)
     opened, output = open_model(model), Path(output)
     if output.absolute() == opened.path:
         raise BadOption(f"--output {output!s}: that is the model itself; choose another name")
@@ -50,7 +50,7 @@ def optimize(
         recording = Recording(
             executed_path=str(output.absolute()), smallest_external_bytes=1024 if external else LARGEST_PROTO_BYTES
         )
-        crew = Crew(
+        spec = WorkerSpec(
             subjects=(),
             threads=session.threads or 1,
             feeds={},
@@ -60,7 +60,7 @@ def optimize(
             session=replace(session, options={**named.options, **session.options}),
             recording=recording,
         )
-        conditions = _load(crew, timeout)
+        conditions = _load(spec, timeout)
         executed = _written(output)
         record = Optimization(
             model=opened.label,
@@ -75,9 +75,9 @@ def optimize(
     return OptimizeResult(record)
 
 
-def _load(crew: Crew, timeout: float) -> dict[str, Scalar]:
+def _load(spec: WorkerSpec, timeout: float) -> dict[str, Scalar]:
     """Open the session, which writes the model, in a process of its own: models are not to be trusted."""
-    worker = ProcessWorker(crew, timeout)
+    worker = ProcessWorker(spec, timeout)
     try:
         with recordings.subjects_errors_are_mine():
             worker.wait_until_ready()

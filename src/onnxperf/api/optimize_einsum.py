@@ -11,8 +11,8 @@ import numpy as np
 import onnx
 from msgspec.structs import replace
 
-from onnxperf.api.einsum_field import LIMIT, RUNTIMES, Field, Request
-from onnxperf.api.options import EinsumKeywords, check_keywords, require
+from onnxperf.api._shared.candidate_race import LIMIT, RUNTIMES, CandidateRace, EinsumRequest
+from onnxperf.api._shared.requests import EinsumKeywords, check_keywords, require
 from onnxperf.contraction import store
 from onnxperf.contraction.candidates import (
     Candidate,
@@ -27,7 +27,7 @@ from onnxperf.contraction.graph import DEFAULT_OPSET, Draft
 from onnxperf.contraction.orders import as_written
 from onnxperf.contraction.search import Entrant, Found
 from onnxperf.errors import BadOption
-from onnxperf.measure import machine as machines
+from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.race import Progress
 from onnxperf.records import Case, EinsumPlan, OrderTime, Subject
 from onnxperf.results.einsum import EinsumResult
@@ -73,7 +73,7 @@ def request_for(
     opset: int = DEFAULT_OPSET,
     portable: bool = False,
     einsum_only: bool = False,
-) -> Request:
+) -> EinsumRequest:
     """A request, checked."""
     require(threads is None or threads >= 1, "threads", threads, "at least 1")
     if runtime not in RUNTIMES:
@@ -82,7 +82,7 @@ def request_for(
         name = str(np.dtype(dtype).name)
     except TypeError as error:
         raise BadOption(f"--dtype {dtype}: expected a type of numpy such as float32") from error
-    return Request(
+    return EinsumRequest(
         equation=equation,
         dtype=name,
         opset=opset,
@@ -93,7 +93,7 @@ def request_for(
     )
 
 
-def plan_for(request: Request, search: bool, again: bool, time: float, progress: Progress) -> EinsumResult:
+def plan_for(request: EinsumRequest, search: bool, again: bool, time: float, progress: Progress) -> EinsumResult:
     """The plan that was kept, or a new one."""
     kept = store.recall(request.key)
     if kept is None or (search and (again or not kept.plan.searched)):
@@ -103,7 +103,7 @@ def plan_for(request: Request, search: bool, again: bool, time: float, progress:
     return EinsumResult(replace(kept.plan, equation=request.equation.text), kept.model, kept.unoptimized)
 
 
-def _estimated(request: Request) -> store.Kept:
+def _estimated(request: EinsumRequest) -> store.Kept:
     """What the cost model says, without timing anything."""
     graphs = _graphs(request)
     plan = EinsumPlan(
@@ -115,12 +115,12 @@ def _estimated(request: Request) -> store.Kept:
     return store.Kept(plan, _bytes(graphs[0].model), written_model(request))
 
 
-def _searched(request: Request, time: float, progress: Progress) -> store.Kept:
+def _searched(request: EinsumRequest, time: float, progress: Progress) -> store.Kept:
     """Time the graphs in stages, then race the finalists and the others on fresh rounds."""
     orders = decompositions(request.equation, request.dtype, request.opset, request.portable)
     graphs = _distinct([*_graphs(request), *([] if request.einsum_only else [each for _, each in orders])])
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
-        field = Field(request, Path(folder), graphs, request.operands())
+        field = CandidateRace(request, Path(folder), graphs, request.operands())
         entrants, found, notes = field.search(lambda done, text: progress(done / 2, text))
         labelled = _labelled(request, graphs, entrants, found, orders[0][1].draft)
         models = {name: graph.model for name, graph in labelled.items()}
@@ -149,7 +149,7 @@ def _searched(request: Request, time: float, progress: Progress) -> store.Kept:
 # ---------------------------------------------------------------- graphs
 
 
-def _graphs(request: Request) -> list[Candidate]:
+def _graphs(request: EinsumRequest) -> list[Candidate]:
     """Candidates, the cheapest by estimate first."""
     found = candidates(request.equation, request.dtype, request.opset, request.portable)
     return [each for each in found if _is_einsum(each)] if request.einsum_only else found
@@ -159,7 +159,7 @@ def _is_einsum(graph: Candidate) -> bool:
     return any(node.op == "Einsum" for node in graph.draft.nodes)
 
 
-def written_model(request: Request) -> bytes:
+def written_model(request: EinsumRequest) -> bytes:
     """The graph without any search: the decomposition of the equation as written, or the Einsum itself."""
     equation, dtype, opset = request.equation, request.dtype, request.opset
     if request.einsum_only:
@@ -167,7 +167,7 @@ def written_model(request: Request) -> bytes:
     return _bytes(decomposition(equation, as_written(equation), dtype, opset, request.portable))
 
 
-def _is_plain_einsum(graph: Candidate, request: Request) -> bool:
+def _is_plain_einsum(graph: Candidate, request: EinsumRequest) -> bool:
     return graph.name == f"Einsum {request.equation.canonical}"
 
 
@@ -187,7 +187,7 @@ def _distinct(graphs: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _labelled(
-    request: Request, graphs: Sequence[Candidate], entrants: Sequence[Entrant], found: Found, written: Draft
+    request: EinsumRequest, graphs: Sequence[Candidate], entrants: Sequence[Entrant], found: Found, written: Draft
 ) -> dict[str, Candidate]:
     """Who is in the final race, under the names of the table; graphs that onnxruntime cannot tell apart only once."""
     numbers = range(len(graphs))
@@ -212,7 +212,7 @@ def _labelled(
 # ---------------------------------------------------------------- the plan
 
 
-def _basics(request: Request, graph: Candidate, order: Letters) -> dict[str, Any]:
+def _basics(request: EinsumRequest, graph: Candidate, order: Letters) -> dict[str, Any]:
     return {
         "equation": request.equation.text,
         "canonical": request.equation.canonical,
@@ -250,7 +250,7 @@ def _median(case: Case, name: str) -> float | None:
     return next((subject.median_ns for subject in case.subjects if subject.name == name), None)
 
 
-def _answer(case: Case, name: str, request: Request) -> str:
+def _answer(case: Case, name: str, request: EinsumRequest) -> str:
     winner: Subject = next(subject for subject in case.subjects if subject.name == name)
     told = f"{name} is the fastest for {request.equation.text}"
     if name == case.baseline:

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack, cast
 
-from onnxperf.api import crews as crewing
-from onnxperf.api import recordings
-from onnxperf.api.bench import with_threads
-from onnxperf.api.options import InputKeywords, check_keywords, input_options, session_options
+from onnxperf.api._shared import recordings
+from onnxperf.api._shared.racing import with_threads
+from onnxperf.api._shared.requests import InputKeywords, check_keywords, input_options, session_options
+from onnxperf.api._shared.subjects import Entry, Source, chosen_calls, model_specs, open_entries
 from onnxperf.errors import BadInput, BadOption
-from onnxperf.measure import machine as machines
+from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.profiling import Progress, TurnsEnd
 from onnxperf.measure.trace import read_trace, trace_of_events
 from onnxperf.records import EVENT_CAP, SessionOptions
@@ -27,7 +27,7 @@ Events = Sequence[Mapping[str, Any]]
 
 
 def profile(
-    source: crewing.Source | Events,
+    source: Source | Events,
     feeds: Mapping[str, Any] | None = None,
     *,
     repeat: int | None = None,
@@ -51,13 +51,13 @@ def profile(
     if repeat is not None and repeat < 1:
         raise BadOption(f"--repeat {repeat}: expected at least 1")
     session = with_threads(session_options(keywords))
-    crewing.chosen_calls(["ort"], ["run"], session)
-    entry = crewing.open_entries(cast("crewing.Source", source), input_options(keywords), feeds)[0]
+    chosen_calls(["ort"], ["run"], session)
+    entry = open_entries(cast("Source", source), input_options(keywords), feeds)[0]
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
         each = recordings.recorded(entry, session, Path(folder), "model")
         most = recordings.iterations_that_fit(each, repeat, timeout, progress)
-        plain = crewing.model_crews([entry], {"ort": ("run",)}, session)[0]
-        end = recordings.play([plain, each.crew], repeat, most, timeout, progress)
+        plain = model_specs([entry], {"ort": ("run",)}, session)[0]
+        end = recordings.play([plain, each.spec], repeat, most, timeout, progress)
         result = _result(each, end, session, _notes(entry, end, repeat, most))
         if keep_trace is not None:
             _keep(end, Path(keep_trace))
@@ -96,7 +96,7 @@ def is_trace(source: object) -> bool:
         return False  # whoever opens it as a model will say what is wrong
 
 
-def _notes(entry: crewing.Entry, end: TurnsEnd, repeat: int | None, most: int | None) -> tuple[str, ...]:
+def _notes(entry: Entry, end: TurnsEnd, repeat: int | None, most: int | None) -> tuple[str, ...]:
     notes = [*entry.feeds.notes, "session initialisation includes writing down the optimised graph"]
     if most is not None and repeat is not None and repeat > most:
         notes.append(f"{most} iterations instead of {repeat}: a trace holds at most {EVENT_CAP:,} events")

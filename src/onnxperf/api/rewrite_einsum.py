@@ -12,17 +12,17 @@ import onnx
 from msgspec.structs import replace
 
 from onnxperf.analyze.accuracy import compare_outputs
-from onnxperf.api import crews as crewing
-from onnxperf.api.bench import judged_case, run_race, visible_options, with_threads
+from onnxperf.api._shared.racing import judged_case, run_race, visible_options, with_threads
+from onnxperf.api._shared.recordings import FOLDER_OPTION
+from onnxperf.api._shared.requests import RewriteKeywords, check_keywords, input_options, race_options, session_options
+from onnxperf.api._shared.subjects import Entry, Source, model_specs, open_entries
 from onnxperf.api.check import outputs_of
 from onnxperf.api.optimize_einsum import EINSUM, RACE_S, plan_for, request_for
-from onnxperf.api.options import RewriteKeywords, check_keywords, input_options, race_options, session_options
-from onnxperf.api.recordings import FOLDER_OPTION
 from onnxperf.contraction import rewrite
 from onnxperf.contraction.equation import parse
 from onnxperf.errors import BadInput, BadOption
-from onnxperf.measure import machine as machines
-from onnxperf.measure.messages import Crew
+from onnxperf.measure.machine import describe as machines
+from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.race import Progress
 from onnxperf.model.load import LARGEST_PROTO_BYTES
 from onnxperf.records import Case, RaceOptions, Rewrite, RewrittenSite, Subject
@@ -32,7 +32,7 @@ BEFORE, AFTER = "original", "rewritten"
 
 
 def rewrite_einsum(
-    model: crewing.Source,
+    model: Source,
     output: str | Path,
     *,
     feeds: Mapping[str, Any] | None = None,
@@ -52,10 +52,10 @@ def rewrite_einsum(
     machine = machines.describe_machine()
     options = visible_options(race_options(keywords), machine.cpu)
     session = with_threads(session_options(keywords))
-    entry = crewing.open_entries(model, input_options(keywords), feeds)[0]
+    entry = open_entries(model, input_options(keywords), feeds)[0]
     if Path(output).absolute() == entry.model.path:
         raise BadOption(f"--output {output!s}: that is the model itself; choose another name")
-    plain = crewing.model_crews([entry], {"ort": ("run",)}, session)[0]
+    plain = model_specs([entry], {"ort": ("run",)}, session)[0]
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
         bench = _Bench(entry, plain, Path(folder), options, progress)
         found, accepted = [], dict[int, onnx.ModelProto]()
@@ -82,8 +82,8 @@ def rewrite_einsum(
 class _Bench:
     """A model, and what is needed to try it with some of its nodes replaced."""
 
-    entry: crewing.Entry
-    plain: Crew
+    entry: Entry
+    plain: WorkerSpec
     folder: Path
     options: RaceOptions
     progress: Progress
@@ -95,7 +95,7 @@ class _Bench:
     def model(self, replacements: Mapping[int, onnx.ModelProto]) -> onnx.ModelProto:
         return rewrite.replaced(rewrite.fixed(self.entry.model.proto, self.shapes), replacements)
 
-    def crew(self, name: str, replacements: Mapping[int, onnx.ModelProto]) -> Crew:
+    def spec(self, name: str, replacements: Mapping[int, onnx.ModelProto]) -> WorkerSpec:
         """The model with fixed shapes and these nodes replaced, under a name; weights stay where they are."""
         subject = replace(self.plain.subjects[0], name=name)
         path = self.folder / f"{name}.onnx"
@@ -106,14 +106,14 @@ class _Bench:
 
     def difference(self, replacements: Mapping[int, onnx.ModelProto]) -> str:
         """How the outputs differ from those of the original; empty where they do not."""
-        names, wanted = outputs_of(self.crew(BEFORE, {}))
-        _, got = outputs_of(self.crew(AFTER, replacements))
+        names, wanted = outputs_of(self.spec(BEFORE, {}))
+        _, got = outputs_of(self.spec(AFTER, replacements))
         wrong = [each for each in compare_outputs(names, got, wanted) if not each.equal]
         return f"output {wrong[0].name} differs in {wrong[0].differing} elements" if wrong else ""
 
     def race(self, before: Mapping[int, onnx.ModelProto], after: Mapping[int, onnx.ModelProto]) -> Case:
-        crews = [self.crew(BEFORE, before), self.crew(AFTER, after)]
-        case = judged_case(run_race(crews, self.options, self.progress), self.options)
+        specs = [self.spec(BEFORE, before), self.spec(AFTER, after)]
+        case = judged_case(run_race(specs, self.options, self.progress), self.options)
         return replace(case, model=self.entry.model.label)
 
 
@@ -178,7 +178,7 @@ def _write(original: Path, proto: onnx.ModelProto, size_bytes: int, output: Path
         raise BadInput(f"cannot write {str(output)!r}: {error.strerror or error}") from error
 
 
-def _notes(entry: crewing.Entry, written: bool) -> list[str]:
+def _notes(entry: Entry, written: bool) -> list[str]:
     shapes = ", ".join(f"{name}={'x'.join(map(str, array.shape))}" for name, array in entry.feeds.arrays.items())
     return [f"the written model holds only for these shapes: {shapes}"] if written else []
 

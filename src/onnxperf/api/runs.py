@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from onnxperf.analyze.yardstick import compare_runs
+from onnxperf.analyze.run_comparison import compare_runs
 from onnxperf.errors import BadOption, OnnxperfError
 from onnxperf.records import Bench, Check, Memory, MemoryLines, Status
 from onnxperf.records.runs import RunComparison, RunStatus
-from onnxperf.render.check import sentence
+from onnxperf.render.race.check import sentence
 from onnxperf.results.runs import RunsResult
 from onnxperf.store import Store, is_missing, open_store, place_of
 

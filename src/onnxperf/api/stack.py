@@ -13,24 +13,32 @@ from pathlib import Path
 from typing import Any, NamedTuple, Unpack, cast
 
 from onnxperf.analyze import stack as analysis
-from onnxperf.api import crews as crewing
-from onnxperf.api.bench import with_threads
-from onnxperf.api.options import InputKeywords, check_keywords, input_options, require, session_options
+from onnxperf.api._shared.racing import with_threads
+from onnxperf.api._shared.requests import InputKeywords, check_keywords, input_options, require, session_options
+from onnxperf.api._shared.subjects import (
+    Entry,
+    Source,
+    chosen_calls,
+    function_specs,
+    model_specs,
+    open_entries,
+    refuse_options_of_models,
+)
 from onnxperf.errors import BadInput, SubjectError, WorkerLost
 from onnxperf.measure import allocations as tracking
-from onnxperf.measure import machine as machines
 from onnxperf.measure import native_stack
 from onnxperf.measure.lines import NamedFunction
-from onnxperf.measure.messages import Crew
+from onnxperf.measure.machine import describe as machines
+from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.measure.profiling import Progress
 from onnxperf.model.inputs import Feeds
 from onnxperf.records import RaceOptions, Scalar, SessionOptions
 from onnxperf.records.stack import Allocations, CodeShares, Stack, StackFrame
-from onnxperf.render.allocations import flame_page
-from onnxperf.render.stack import session_of, shares_text
-from onnxperf.render.text import visible
+from onnxperf.render.stack.allocations import flame_page
+from onnxperf.render.stack.stack import session_of, shares_text
 from onnxperf.results.stack import StackResult
+from onnxperf.wording.names import visible
 
 DEFAULT_S = 2.0
 LONGEST_S = 10.0
@@ -45,7 +53,7 @@ _SEPARATORS = re.compile("([\0\1])")
 
 
 def stack(  # noqa: PLR0913 - one keyword per option of the command
-    source: crewing.Source | Callable[[], Any],
+    source: Source | Callable[[], Any],
     feeds: Mapping[str, Any] | None = None,
     *,
     calls: int | None = None,
@@ -77,7 +85,7 @@ def stack(  # noqa: PLR0913 - one keyword per option of the command
         native_stack.find_py_spy()
     if allocations:
         tracking.require_memray()
-    worker = ProcessWorker(subject.crew, timeout)
+    worker = ProcessWorker(subject.spec, timeout)
     try:
         return _result(subject, _seen(worker, subject, asked, progress), asked)
     finally:
@@ -98,9 +106,9 @@ class _Subject(NamedTuple):
     """The one who is called."""
 
     name: str
-    crew: Crew
+    spec: WorkerSpec
     notes: tuple[str, ...] = ()
-    entry: crewing.Entry | None = None
+    entry: Entry | None = None
     """The model, whose file lives as long as it does."""
 
 
@@ -129,7 +137,7 @@ def _seen(worker: ProcessWorker, subject: _Subject, asked: _Asked, progress: Pro
     call_ns = worker.warm_up(0, WARM_NS)
     calls = asked.calls or max(1, int(DEFAULT_S * 1e9 / max(call_ns, 1.0)))
     progress(0.1, f"{calls:,} calls, watched by pyinstrument")
-    title = f"{subject.name} · {subject.crew.runtime} · {calls:,} calls"
+    title = f"{subject.name} · {subject.spec.runtime} · {calls:,} calls"
     session = _described(worker.sample_stack(0, calls, asked.interval_s), title)
     progress(0.45, "more calls, watched by py-spy")
     watched_s = min(max(calls * call_ns / 1e9, DEFAULT_S), LONGEST_S)
@@ -149,7 +157,7 @@ def _result(subject: _Subject, seen: _Seen, asked: _Asked) -> StackResult:
         machine=machines.describe_machine(),
         command="onnxperf.stack",
         name=subject.name,
-        runtime=subject.crew.runtime,
+        runtime=subject.spec.runtime,
         calls=seen.calls,
         call_ns=seen.call_ns,
         duration_ns=round(seen.session["duration"] * 1e9),
@@ -180,14 +188,12 @@ def _subject(
         source = _ByName(NamedFunction.parse(source))
     if callable(source):
         asked = {**keywords, "feeds": feeds, "runtime": runtime, "call": call}
-        crewing.refuse_options_of_models(asked, {"runtime": "numpy", "call": "run"})
+        refuse_options_of_models(asked, {"runtime": "numpy", "call": "run"})
         name = getattr(source, "__name__", type(source).__name__)
-        return _Subject(name, crewing.function_crews({name: source}, Feeds({}, {}), session, RaceOptions())[0])
-    chosen = crewing.chosen_calls([runtime], [call], session)
-    entry = crewing.open_entries(cast("crewing.Source", source), input_options(keywords), feeds)[0]
-    return _Subject(
-        entry.model.label, crewing.model_crews([entry], chosen, session)[0], tuple(entry.feeds.notes), entry
-    )
+        return _Subject(name, function_specs({name: source}, Feeds({}, {}), session, RaceOptions())[0])
+    chosen = chosen_calls([runtime], [call], session)
+    entry = open_entries(cast("Source", source), input_options(keywords), feeds)[0]
+    return _Subject(entry.model.label, model_specs([entry], chosen, session)[0], tuple(entry.feeds.notes), entry)
 
 
 class _ByName:

@@ -11,11 +11,11 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from onnxperf.api.bench import Cell, cells_of, run_cells
-from onnxperf.api.crews import ZOO_PREFIX
-from onnxperf.api.keeping import StoreKeeper
-from onnxperf.api.options import names_in
-from onnxperf.api.sources import load_source
+from onnxperf.api._shared.cells import Cell, cells_of, run_cells
+from onnxperf.api._shared.requests import names_in
+from onnxperf.api._shared.run_recorder import RunRecorder
+from onnxperf.api._shared.sources import load_source
+from onnxperf.api._shared.subjects import ZOO_PREFIX
 from onnxperf.errors import BadInput, BadOption, StoreError
 from onnxperf.measure.plan import DEFAULT_TIME_S
 from onnxperf.measure.race import Progress
@@ -117,9 +117,9 @@ def run_sweep(
         print(f"onnxperf: the sweep is not kept: {error}", file=sys.stderr)
         return BenchResult(run_cells(cells, progress, seen=seen))
     with opened as store:
-        keeper = StoreKeeper(store, command, resume, retry)
-        bench = run_cells(cells, progress, keeper, seen)
-        for note in keeper.notes:
+        recorder = RunRecorder(store, command, resume, retry)
+        bench = run_cells(cells, progress, recorder, seen)
+        for note in recorder.notes:
             print(f"onnxperf: {note}", file=sys.stderr)
         return BenchResult(bench)
 

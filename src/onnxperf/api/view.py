@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Unpack, get_args
 
 from onnxperf.analyze.view_metrics import memory_metrics, time_metrics, with_lines_of
-from onnxperf.api.crews import Source, open_source
-from onnxperf.api.options import InputKeywords, check_keywords, input_options
+from onnxperf.api._shared.requests import InputKeywords, check_keywords, input_options
+from onnxperf.api._shared.subjects import Source, open_source
 from onnxperf.api.profile import Events, is_events, is_trace
 from onnxperf.api.profile import profile as measure
 from onnxperf.errors import BadOption
@@ -18,9 +18,9 @@ from onnxperf.model.shapes import Settled, settle
 from onnxperf.model.view import view_of
 from onnxperf.records import Signature
 from onnxperf.records.view import Dims, GraphView, Measure, Metrics
-from onnxperf.render.text import visible
 from onnxperf.results.profile import ProfileResult
 from onnxperf.results.view import Form, ViewResult
+from onnxperf.wording.names import visible
 
 Profiled = bool | str | Path | Events | ProfileResult | None
 
@@ -129,32 +129,32 @@ def _metrics(profiled: ProfileResult, record: GraphView, by: Measure) -> Metrics
 
 
 def _text(view: GraphView, metrics: Metrics | None, _model: Model, listing: dict[str, Any]) -> str:
-    from onnxperf.render.graph_text import graph_text
+    from onnxperf.render.graph.text import graph_text
 
     return graph_text(view, metrics=metrics, **listing)
 
 
 def _json(view: GraphView, metrics: Metrics | None, _model: Model, _listing: dict[str, Any]) -> str:
-    from onnxperf.render.graph_json import graph_json
+    from onnxperf.render.graph.json import graph_json
 
     return graph_json(view, metrics)
 
 
 def _dot(view: GraphView, metrics: Metrics | None, _model: Model, _listing: dict[str, Any]) -> str:
-    from onnxperf.render.graph_dot import graph_dot
+    from onnxperf.render.graph.dot import graph_dot
 
     return graph_dot(view, metrics)
 
 
 def _svg(view: GraphView, metrics: Metrics | None, _model: Model, _listing: dict[str, Any]) -> str:
-    from onnxperf.render.graph_svg import graph_svg
+    from onnxperf.render.graph.svg import graph_svg
 
     return graph_svg(view, metrics)
 
 
 def _png(view: GraphView, metrics: Metrics | None, _model: Model, _listing: dict[str, Any]) -> bytes:
-    from onnxperf.render.graph_png import graph_png
-    from onnxperf.render.graph_svg import graph_svg
+    from onnxperf.render.graph.png import graph_png
+    from onnxperf.render.graph.svg import graph_svg
 
     return graph_png(graph_svg(view, metrics, interactive=False))
 

@@ -48,10 +48,10 @@ def bench(
     runtime
         What executes the models, separated by commas: ort, numpy, reference.
     """
-    from onnxperf.api.bench import cells_of
+    from onnxperf.api._shared.cells import cells_of
     from onnxperf.api.sweep import run_sweep
-    from onnxperf.render.console import print_bench
-    from onnxperf.render.sweep import print_sweep
+    from onnxperf.render.race.console import print_bench
+    from onnxperf.render.race.sweep import print_sweep
     from onnxperf.results.bench import BenchResult
 
     output.check()

@@ -57,9 +57,9 @@ def check(
     against
         A function that returns the source of the model, an estimator or a callable: FILE.py:function.
     """
+    from onnxperf.api._shared.sources import load_source
     from onnxperf.api.check import check as compare
-    from onnxperf.api.sources import load_source
-    from onnxperf.render.check import print_check, sentence
+    from onnxperf.render.race.check import print_check, sentence
 
     result = compare(
         model,

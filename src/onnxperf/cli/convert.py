@@ -104,10 +104,10 @@ def convert(
     output
         File for the model; weights of a large one go into a file beside it.
     """
+    from onnxperf.api._shared.origins import open_fingerprint, remember
+    from onnxperf.api._shared.samples import is_estimator, load_model
     from onnxperf.api.convert import convert as make
-    from onnxperf.api.origins import open_fingerprint, remember
-    from onnxperf.api.samples import is_estimator, load_model
-    from onnxperf.render.convert import print_conversion, sentence
+    from onnxperf.render.race.convert import print_conversion, sentence
     from onnxperf.results.convert import check_path
 
     check_path(Path(output))

@@ -15,9 +15,9 @@ def demo(*, common: KeepFlags = KeepFlags()) -> int:
 
         onnxperf demo
     """
-    from onnxperf.api.demo import CHART_FILE, MODEL_FILE
-    from onnxperf.api.demo import demo as run_demo
-    from onnxperf.render.console import print_bench
+    from onnxperf.render.race.console import print_bench
+    from onnxperf.zoo.demo import CHART_FILE, MODEL_FILE
+    from onnxperf.zoo.demo import demo as run_demo
 
     with make_progress(common.quiet) as progress:
         result = run_demo(progress=progress)

@@ -96,7 +96,7 @@ def diff(
 def _report(result: DiffResult, options: DiffFlags, output: TableFlags) -> int:
     from msgspec.structs import replace
 
-    from onnxperf.render.profile import print_diff
+    from onnxperf.render.profile.profile import print_diff
 
     result.record = replace(result.record, command=command_line())
     console = make_console(stderr=output.json == "-")

@@ -37,7 +37,7 @@ def doctor(*, time: float = 6.0, threads: int | None = None, output: JsonOutput 
         Threads of that model; 1 unless given.
     """
     from onnxperf.api.doctor import doctor as examine
-    from onnxperf.render.console import doctor_report
+    from onnxperf.render.race.console import doctor_report
 
     with make_progress(output.quiet) as progress:
         result = examine(time=time, threads=threads, progress=progress)

@@ -112,7 +112,7 @@ def _plan(equation: str, search: SearchFlags, inputs: OperandFlags, output: Eins
     from msgspec.structs import replace
 
     from onnxperf.api.optimize_einsum import RACE_S, optimize_einsum
-    from onnxperf.render.einsum import print_plan
+    from onnxperf.render.race.einsum import print_plan
 
     with make_progress(output.quiet) as progress:
         result = optimize_einsum(
@@ -140,7 +140,7 @@ def _rewrite(model: str, search: SearchFlags, inputs: OperandFlags, output: Eins
     from msgspec.structs import replace
 
     from onnxperf.api.rewrite_einsum import rewrite_einsum
-    from onnxperf.render.einsum import print_rewrite
+    from onnxperf.render.race.einsum import print_rewrite
 
     if output.output is None:
         raise BadOption("--rewrite needs --output, the file for the rewritten model")

@@ -25,7 +25,7 @@ from onnxperf.cli.stack import stack
 from onnxperf.cli.sweep import sweep
 from onnxperf.cli.view import view
 from onnxperf.errors import OnnxperfError
-from onnxperf.render.text import visible
+from onnxperf.wording.names import visible
 
 app = App(
     name="onnxperf",

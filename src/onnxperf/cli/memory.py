@@ -98,7 +98,7 @@ def memory(
         return _lines(model, options, output)
     if model.rpartition(":")[0].endswith(".py"):
         raise BadOption(f"{model} is a function; add --lines to see its memory line by line")
-    from onnxperf.render.memory import print_memory
+    from onnxperf.render.memory.memory import print_memory
 
     result = _measured(model, options, inputs, session, output.quiet)
     result.record = replace(result.record, command=command_line())
@@ -134,7 +134,7 @@ def _measured(model: str, options: MemoryFlags, inputs: InputFlags, session: Ses
 
 def _lines(source: str, options: MemoryFlags, output: MemoryFiles) -> int:
     from onnxperf.api.memory_lines import memory_lines
-    from onnxperf.render.lines import print_lines
+    from onnxperf.render.memory.lines import print_lines
 
     with make_progress(output.quiet) as progress:
         result = memory_lines(source, timeout=options.timeout, memory_limit=options.memory_limit, progress=progress)
@@ -159,7 +159,7 @@ def _refuse_with_lines(*groups: Any) -> None:
 
 def _show(result: Any, printer: Any, output: MemoryFiles) -> None:
     """Print the result, or its answer alone, and keep it."""
-    from onnxperf.render.text import visible
+    from onnxperf.wording.names import visible
 
     console = make_console(stderr=output.to_stdout)
     if output.quiet:

@@ -41,7 +41,7 @@ def optimize(
         Seconds that loading may take.
     """
     from onnxperf.api.optimize import optimize as write
-    from onnxperf.render.profile import print_optimization
+    from onnxperf.render.profile.profile import print_optimization
 
     result = write(model, output, timeout=timeout, **session.keywords())
     console = make_console(stderr=report.json == "-")

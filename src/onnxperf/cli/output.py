@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from onnxperf.records import Case
-    from onnxperf.render.console import Progress
+    from onnxperf.render.race.console import Progress
     from onnxperf.results.bench import BenchResult
 
 
@@ -45,8 +45,8 @@ class OutputFlags(KeepFlags):
 
     def check(self) -> None:
         """Refuse what could not be written, before anything is measured."""
-        from onnxperf.render.figures import check_plot_path
-        from onnxperf.render.tables import check_table_path
+        from onnxperf.render.kit.chart import check_plot_path
+        from onnxperf.render.kit.frames import check_table_path
 
         if [self.json, self.csv, self.markdown].count("-") > 1:
             raise BadOption("only one of --json, --csv and --markdown can write to standard output")
@@ -60,7 +60,7 @@ class OutputFlags(KeepFlags):
 
     def write(self, result: BenchResult) -> None:
         """Write every file that was asked for."""
-        from onnxperf.render import export
+        from onnxperf.render.kit import export
 
         exporters: tuple[tuple[str | None, Callable[..., str | bytes]], ...] = (
             (self.json, export.to_json),
@@ -103,7 +103,7 @@ def make_console(stderr: bool = False) -> Console:
 
 def make_progress(quiet: bool) -> Progress:
     """A bar on stderr, unless it should be quiet or stderr is no terminal."""
-    from onnxperf.render.console import Progress
+    from onnxperf.render.race.console import Progress
 
     return Progress(enabled=not quiet)
 
@@ -112,7 +112,7 @@ def shown_in(progress: Progress) -> Callable[[Sequence[Case]], None]:
     """Show the cases of a sweep as they finish, in a table above the bar."""
 
     def show(cases: Sequence[Case]) -> None:
-        from onnxperf.render.sweep import live_table
+        from onnxperf.render.race.sweep import live_table
 
         progress.show(partial(live_table, list(cases)))
 
@@ -128,7 +128,7 @@ def exit_code(result: BenchResult) -> int:
 
 def write_text(path: str, data: str | bytes) -> None:
     """Write to a file, or to standard output when its name is -."""
-    from onnxperf.render.export import write
+    from onnxperf.render.kit.export import write
 
     content = data.encode() if isinstance(data, str) else data
     if path == "-":

@@ -62,7 +62,7 @@ def profile(
     from msgspec.structs import replace
 
     from onnxperf.api.profile import profile as measure
-    from onnxperf.render.profile import print_profile
+    from onnxperf.render.profile.profile import print_profile
 
     output.check(options.keep_trace, options.trace_out)
     with make_progress(output.quiet) as progress:

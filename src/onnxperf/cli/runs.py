@@ -40,16 +40,16 @@ class ExportFlags(StoreFlags):
 
 
 _PRINTERS = {
-    "Bench": "console:print_bench",
-    "Check": "check:print_check",
-    "Profile": "profile:print_profile",
-    "Diff": "profile:print_diff",
-    "Optimization": "profile:print_optimization",
-    "EinsumPlan": "einsum:print_plan",
-    "Rewrite": "einsum:print_rewrite",
-    "Memory": "memory:print_memory",
-    "MemoryLines": "lines:print_lines",
-    "Stack": "stack:print_stack",
+    "Bench": "race.console:print_bench",
+    "Check": "race.check:print_check",
+    "Profile": "profile.profile:print_profile",
+    "Diff": "profile.profile:print_diff",
+    "Optimization": "profile.profile:print_optimization",
+    "EinsumPlan": "race.einsum:print_plan",
+    "Rewrite": "race.einsum:print_rewrite",
+    "Memory": "memory.memory:print_memory",
+    "MemoryLines": "memory.lines:print_lines",
+    "Stack": "stack.stack:print_stack",
 }
 
 runs = App(name="runs", version_flags=())
@@ -77,7 +77,7 @@ def list_runs(*, limit: int = 20, kind: str | None = None, output: StoreFlags = 
         Only runs of this kind: bench, sweep, profile, check, einsum, memory…
     """
     from onnxperf.api.runs import runs as kept
-    from onnxperf.render.runs import print_runs
+    from onnxperf.render.race.runs import print_runs
 
     found = kept(limit or None, kind=kind, store=output.store)
     if output.quiet:
@@ -102,7 +102,7 @@ def show(run: str, /, *, output: StoreFlags = StoreFlags()) -> int:
         Its id, the start of it, or last.
     """
     from onnxperf.api.runs import answers, load_record
-    from onnxperf.render.text import visible
+    from onnxperf.wording.names import visible
 
     name, record = load_record(run, store=output.store)
     console = make_console()
@@ -130,7 +130,7 @@ def export(run: str, /, *, output: ExportFlags = ExportFlags()) -> int:
     """
     from onnxperf.api.runs import load_record
     from onnxperf.records import Bench
-    from onnxperf.render.export import to_json
+    from onnxperf.render.kit.export import to_json
     from onnxperf.results.bench import BenchResult
 
     files = output.files()
@@ -175,9 +175,9 @@ def compare(
         Write the comparison as JSON; - is standard output, and then nothing else is printed there.
     """
     from onnxperf.api.runs import compare as compared
-    from onnxperf.render.export import to_json
-    from onnxperf.render.runs import print_comparison
-    from onnxperf.render.text import visible
+    from onnxperf.render.kit.export import to_json
+    from onnxperf.render.race.runs import print_comparison
+    from onnxperf.wording.names import visible
 
     comparison = compared(first, second, store=output.store)
     console = make_console(stderr=json == "-")

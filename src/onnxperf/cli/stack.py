@@ -95,7 +95,7 @@ def stack(
 
 
 def _show(result: StackResult, options: StackFlags, keep: JsonKeep) -> None:
-    from onnxperf.render.stack import print_stack, tree_text
+    from onnxperf.render.stack.stack import print_stack, tree_text
 
     console = make_console(stderr=keep.json == "-")
     if keep.quiet:

@@ -49,7 +49,7 @@ def sweep(
         Print the cases and an estimate of the time, and run nothing.
     """
     from onnxperf.api.sweep import estimate_s, plan_cells, run_sweep
-    from onnxperf.render.sweep import print_cells, print_sweep
+    from onnxperf.render.race.sweep import print_cells, print_sweep
 
     output.check()
     cells = plan_cells(plan)

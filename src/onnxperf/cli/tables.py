@@ -40,7 +40,7 @@ class TableFlags(KeepFlags):
 
     def check(self, *others: str | None) -> None:
         """Refuse what could not be written, before anything is measured."""
-        from onnxperf.render.tables import check_table_path
+        from onnxperf.render.kit.frames import check_table_path
 
         suffixes = {"csv": (".csv",), "xlsx": (".xlsx",), "parquet": (".parquet",), "plot": (".png", ".svg")}
         for option, known in suffixes.items():

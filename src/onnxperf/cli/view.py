@@ -137,7 +137,7 @@ def _show(result: ViewResult, options: ViewFlags, output: ViewOutput) -> None:
     if options.as_ != "text" or not console.is_terminal:
         write_text("-", result.content)
         return
-    from onnxperf.render.graph_text import graph_rich
+    from onnxperf.render.graph.text import graph_rich
 
     listing = graph_rich(result.record, width=console.width, metrics=result.metrics, **options.listing())
     console.print(listing, soft_wrap=True)

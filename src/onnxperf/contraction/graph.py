@@ -62,8 +62,8 @@ class Draft:
 
     def add(self, node: Node, microseconds: float) -> tuple[Draft, int]:
         """This draft with one node more, and the value that the node makes."""
-        grown = Draft(self.inputs, (*self.nodes, node), self.microseconds + microseconds)
-        return grown, len(self.inputs) + len(self.nodes)
+        called = Draft(self.inputs, (*self.nodes, node), self.microseconds + microseconds)
+        return called, len(self.inputs) + len(self.nodes)
 
     def reshape(self, value: int, shape: Shape, microseconds: float) -> tuple[Draft, int]:
         """The value in another shape: looks through reshapes that came before, and adds nothing if nothing changes."""

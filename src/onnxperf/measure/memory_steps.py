@@ -1,4 +1,4 @@
-"""The steps of one subject alone in its process, weighed one after the other and sampled from outside."""
+"""The steps of one subject alone in its process, probed one after the other and sampled from outside."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from onnxperf.errors import BadInput, SubjectError, WorkerLost
 from onnxperf.measure.memory import resident_bytes
-from onnxperf.measure.messages import Crew, Grown, Mark, ModelSubject, Weighed
+from onnxperf.measure.messages import CalledMany, Mark, ModelSubject, ProbedStep, WorkerSpec
 from onnxperf.measure.profiling import shares
 from onnxperf.measure.timing import Clock, monotonic_ns
 from onnxperf.records import MemoryStep, MemorySubject, Scalar, Status, StepName
@@ -26,7 +26,7 @@ _GROWTH_NS = 2_000_000_000
 _MOST_CALLS = 5000
 
 
-class Scale(Protocol):
+class MemoryWorker(Protocol):
     """What is needed of a worker; tests bring a fake."""
 
     def wait_until_ready(self) -> None:
@@ -35,10 +35,10 @@ class Scale(Protocol):
     def hold(self) -> None:
         """Take over the inputs, and load nothing yet."""
 
-    def weigh(self, step: StepName) -> Weighed:
+    def probe(self, step: StepName) -> ProbedStep:
         """Take a step; returns what memory it needed."""
 
-    def grow(self, calls: int) -> Grown:
+    def call_many(self, calls: int) -> CalledMany:
         """Call often; returns what memory is left in use."""
 
     def watch(self, look: Callable[[int], None], interval_s: float) -> None:
@@ -48,7 +48,7 @@ class Scale(Protocol):
         """End the process."""
 
 
-class Weighing(Struct, frozen=True, kw_only=True):
+class MemoryProbe(Struct, frozen=True, kw_only=True):
     """What one subject needed, as far as it came."""
 
     subject: MemorySubject
@@ -98,10 +98,10 @@ class _Log:
     interrupted: bool = False
     error: SubjectError | BadInput | None = None
 
-    def add(self, name: StepName, weighed: Weighed) -> None:
+    def add(self, name: StepName, probed: ProbedStep) -> None:
         """Keep the mark of a step."""
-        self.conditions.update(weighed.conditions)
-        if (mark := weighed.mark) is None:
+        self.conditions.update(probed.conditions)
+        if (mark := probed.mark) is None:
             return
         self.step_ns.append(mark.start_ns - self.curve.start_ns)
         self.steps.append(
@@ -122,20 +122,20 @@ class _Log:
             return "failed"
         return "pending" if self.interrupted else "ok"
 
-    def weighing(self, crew: Crew) -> Weighing:
+    def memory_probe(self, spec: WorkerSpec) -> MemoryProbe:
         """Everything, as far as it came."""
-        subject, error = crew.subjects[0], self.error
+        subject, error = spec.subjects[0], self.error
         lost = error if isinstance(error, WorkerLost) else None
         record = MemorySubject(
             name=subject.name,
-            model=crew.model_label,
-            runtime=crew.runtime,
+            model=spec.model_label,
+            runtime=spec.runtime,
             call=subject.call if isinstance(subject, ModelSubject) else None,
             status=self._status(),
             reason=str(error or ""),
             signal=lost.signal if lost else None,
             stderr=lost.stderr if lost else "",
-            sizes=1 + len(crew.more_feeds),
+            sizes=1 + len(spec.more_feeds),
             steps=tuple(self.steps),
             started_s=self.curve.started_s,
             sample_ns=tuple(self.curve.times_ns),
@@ -143,46 +143,50 @@ class _Log:
             step_ns=tuple(self.step_ns),
             conditions=self.conditions,
         )
-        return Weighing(
+        return MemoryProbe(
             subject=record, points=tuple(self.points), output_bytes=self.output_bytes, interrupted=self.interrupted
         )
 
 
-def weigh_subject(
-    crew: Crew, launch: Callable[[Crew], Scale], repeat: int | None, interval_s: float, tell: Callable[[str], None]
-) -> Weighing:
-    """Load, call, and call again and again; whatever ends it, what was weighed is returned."""
+def probe_subject(
+    spec: WorkerSpec,
+    launch: Callable[[WorkerSpec], MemoryWorker],
+    repeat: int | None,
+    interval_s: float,
+    tell: Callable[[str], None],
+) -> MemoryProbe:
+    """Load, call, and call again and again; whatever ends it, what was probed is returned."""
     log = _Log(Curve())
-    with closing(launch(crew)) as worker:
+    with closing(launch(spec)) as worker:
         try:
             tell("starting")
             worker.wait_until_ready()
             worker.hold()
             worker.watch(log.curve.look, interval_s)
-            _take_steps(worker, log, 1 + len(crew.more_feeds), tell)
+            _take_steps(worker, log, 1 + len(spec.more_feeds), tell)
             _call_often(worker, log, repeat, tell)
         except KeyboardInterrupt:
             log.interrupted = True
         except (SubjectError, BadInput) as error:
             log.error = error
-    return log.weighing(crew)
+    return log.memory_probe(spec)
 
 
-def _take_steps(worker: Scale, log: _Log, sizes: int, tell: Callable[[str], None]) -> None:
+def _take_steps(worker: MemoryWorker, log: _Log, sizes: int, tell: Callable[[str], None]) -> None:
     tell("loading")
-    log.add("load", worker.weigh("load"))
+    log.add("load", worker.probe("load"))
     tell("first call")
-    first = worker.weigh("first call")
+    first = worker.probe("first call")
     log.add("first call", first)
     log.output_bytes = first.output_bytes
     tell("steady calls")
     for calls in range(1, 1 + max(STEADY_CALLS, 2 * sizes)):
-        log.add("steady call", worker.weigh("steady call"))
+        log.add("steady call", worker.probe("steady call"))
         if sizes > 1:  # with one size, a session settles within these calls, and that is no growth
             log.points.append((calls, log.steps[-1].before.anonymous_bytes))
 
 
-def _call_often(worker: Scale, log: _Log, repeat: int | None, tell: Callable[[str], None]) -> None:
+def _call_often(worker: MemoryWorker, log: _Log, repeat: int | None, tell: Callable[[str], None]) -> None:
     """Points of resident memory over many calls."""
     done = sum(step.name != "load" for step in log.steps)
     call_ns = statistics.median(step.duration_ns for step in log.steps[-STEADY_CALLS:])
@@ -190,6 +194,6 @@ def _call_often(worker: Scale, log: _Log, repeat: int | None, tell: Callable[[st
     parts = shares(total, min(total, _POINTS[-1]))
     for number, calls in enumerate(parts):
         tell(f"growth over {total} calls, {100 * number // len(parts)} %")
-        grown = worker.grow(calls)
+        called = worker.call_many(calls)
         done += calls
-        log.points.append((done, grown.resident.anonymous_bytes))
+        log.points.append((done, called.resident.anonymous_bytes))

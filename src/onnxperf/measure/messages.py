@@ -12,7 +12,7 @@ from onnxperf.records.lines import LineMemory
 
 
 class ModelSubject(Struct, frozen=True, kw_only=True, tag="model"):
-    """A call style on the session that its crew shares, or on one of its own."""
+    """A call style on the session that its spec shares, or on one of its own."""
 
     name: str
     call: str
@@ -31,7 +31,7 @@ class FunctionSubject(Struct, frozen=True, kw_only=True, tag="function"):
     check_finite: bool = False
 
 
-class Crew(Struct, frozen=True, kw_only=True):
+class WorkerSpec(Struct, frozen=True, kw_only=True):
     """The subjects that one worker hosts, and what they share."""
 
     subjects: tuple[ModelSubject | FunctionSubject, ...]
@@ -51,9 +51,9 @@ class Crew(Struct, frozen=True, kw_only=True):
 
 
 class Load(Struct, frozen=True, tag="load"):
-    """Open the session that the crew shares."""
+    """Open the session that the spec shares."""
 
-    crew: Crew
+    spec: WorkerSpec
 
 
 class Prepare(Struct, frozen=True, tag="prepare"):
@@ -123,18 +123,18 @@ class SplitEach(Struct, frozen=True, tag="split-each"):
 
 
 class Hold(Struct, frozen=True, tag="hold"):
-    """Take over a crew and its inputs, and load nothing yet."""
+    """Take over a spec and its inputs, and load nothing yet."""
 
-    crew: Crew
+    spec: WorkerSpec
 
 
-class Weigh(Struct, frozen=True, tag="weigh"):
+class ProbeStep(Struct, frozen=True, tag="probe"):
     """Take a step of the first subject, and tell what memory it needed."""
 
     step: StepName
 
 
-class Grow(Struct, frozen=True, tag="grow"):
+class CallMany(Struct, frozen=True, tag="call_many"):
     """Call the first subject often, and tell what memory is left in use."""
 
     calls: int
@@ -244,7 +244,7 @@ class Mark(Struct, frozen=True, tag="mark"):
     duration_ns: int
 
 
-class Weighed(Struct, frozen=True, tag="weighed"):
+class ProbedStep(Struct, frozen=True, tag="probed"):
     """A step was taken; no mark means that there is no such step, as with loading a plain callable."""
 
     mark: Mark | None
@@ -253,7 +253,7 @@ class Weighed(Struct, frozen=True, tag="weighed"):
     """Size of what a call returned, where it can be told."""
 
 
-class Grown(Struct, frozen=True, tag="grown"):
+class CalledMany(Struct, frozen=True, tag="called"):
     """Many calls were made."""
 
     resident: Resident
@@ -313,8 +313,8 @@ Request = (
     | TrackAllocations
     | TraceLines
     | Hold
-    | Weigh
-    | Grow
+    | ProbeStep
+    | CallMany
     | Load
     | Prepare
     | Compute
@@ -329,8 +329,8 @@ Reply = (
     | TrackedAllocations
     | TracedLines
     | Held
-    | Weighed
-    | Grown
+    | ProbedStep
+    | CalledMany
     | Ready
     | Moved
     | Computed

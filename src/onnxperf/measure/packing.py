@@ -25,7 +25,7 @@ class Tensor(Struct, frozen=True, tag="tensor"):
         return len(self.data) if isinstance(self.data, bytes) else sum(map(len, self.data))
 
 
-class Listing(Struct, frozen=True, tag="list"):
+class PackedList(Struct, frozen=True, tag="list"):
     """A list or tuple on its way to another process."""
 
     items: list[Packed]
@@ -38,7 +38,7 @@ class Dictionary(Struct, frozen=True, tag="map"):
     values: list[Packed]
 
 
-Packed = Tensor | Listing | Dictionary | None
+Packed = Tensor | PackedList | Dictionary | None
 """A value of a model on its way to another process; None is an optional without a value."""
 
 
@@ -69,7 +69,7 @@ def pack_value(value: Any) -> Packed:
             [k.item() if hasattr(k, "item") else k for k in value], [pack_value(v) for v in value.values()]
         )
     if isinstance(value, list | tuple) or type(value).__name__ == "OrtValueVector":
-        return Listing([pack_value(each) for each in value])
+        return PackedList([pack_value(each) for each in value])
     array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
     return _pack(array.astype(array.dtype.newbyteorder("="), copy=False))
 
@@ -79,7 +79,7 @@ def unpack_value(value: Packed) -> Any:
     match value:
         case None:
             return None
-        case Listing():
+        case PackedList():
             return [unpack_value(each) for each in value.items]
         case Dictionary():
             return dict(zip(value.keys, map(unpack_value, value.values), strict=True))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from onnxperf.errors import OnnxperfError
-from onnxperf.measure.messages import Crew, Loaded, Prepared, TimedSplit
+from onnxperf.measure.messages import Loaded, Prepared, TimedSplit, WorkerSpec
 from onnxperf.measure.process import ProcessWorker
 
 PROCESSES = 3
@@ -20,7 +20,7 @@ _Kind = tuple[str, int]
 class Pool:
     """Processes of several kinds; use as a context manager, so that none outlives it."""
 
-    def __init__(self, start: Callable[[Crew], ProcessWorker]) -> None:
+    def __init__(self, start: Callable[[WorkerSpec], ProcessWorker]) -> None:
         self._start = start
         self._idle: dict[_Kind, deque[ProcessWorker]] = defaultdict(deque)
         self._started: dict[_Kind, int] = defaultdict(int)
@@ -36,15 +36,15 @@ class Pool:
                 worker.close()
         self._idle.clear()
 
-    def launch(self, crew: Crew) -> PooledWorker:
-        """A process for a crew: a new one while there are few, else the one that has been idle longest."""
-        kind = (crew.runtime, crew.threads)
+    def launch(self, spec: WorkerSpec) -> PooledWorker:
+        """A process for a spec: a new one while there are few, else the one that has been idle longest."""
+        kind = (spec.runtime, spec.threads)
         idle = self._idle[kind]
-        if crew.runtime == "callable" or not idle or self._started[kind] < PROCESSES:
+        if spec.runtime == "callable" or not idle or self._started[kind] < PROCESSES:
             self._started[kind] += 1
-            return PooledWorker(self, kind, self._start(crew))
+            return PooledWorker(self, kind, self._start(spec))
         worker = idle.popleft()
-        worker.adopt(crew)
+        worker.adopt(spec)
         return PooledWorker(self, kind, worker)
 
     def take_back(self, kind: _Kind, worker: ProcessWorker) -> None:

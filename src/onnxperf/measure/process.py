@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from onnxperf.errors import BadModel, SubjectError, WorkerLost
 from onnxperf.measure import messages, packing
 from onnxperf.measure.memory import peak_bytes, resident_bytes
-from onnxperf.measure.messages import Crew, Failed, Loaded, Prepared, TimedSplit
+from onnxperf.measure.messages import Failed, Loaded, Prepared, TimedSplit, WorkerSpec
 from onnxperf.records import StepName
 
 CAN_FREEZE = hasattr(signal, "SIGSTOP") and hasattr(os, "waitid")
@@ -87,8 +87,8 @@ class Worker(Protocol):
 class ProcessWorker:
     """A worker in a freshly started interpreter of its own."""
 
-    def __init__(self, crew: Crew, timeout_s: float, memory_limit_bytes: int | None = None) -> None:
-        self._crew = crew
+    def __init__(self, spec: WorkerSpec, timeout_s: float, memory_limit_bytes: int | None = None) -> None:
+        self._spec = spec
         self._timeout_s = timeout_s
         self._memory_limit_bytes = memory_limit_bytes
         self._watch: Callable[[int], None] | None = None
@@ -101,13 +101,13 @@ class ProcessWorker:
         handle = theirs.fileno()
         if sys.platform == "win32":
             os.set_handle_inheritable(handle, True)
-        command = [sys.executable, "-P", "-m", "onnxperf.measure.worker", str(handle), str(os.getpid()), crew.runtime]
+        command = [sys.executable, "-P", "-m", "onnxperf.measure.worker", str(handle), str(os.getpid()), spec.runtime]
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=self._output,
             stderr=self._output,
-            env=_environment(crew.threads),
+            env=_environment(spec.threads),
             **_popen_options(handle),
         )
         theirs.close()
@@ -123,18 +123,18 @@ class ProcessWorker:
         """Whether the process has not ended, as far as is known, and owes no answer."""
         return self._process.returncode is None and not self._busy
 
-    def adopt(self, crew: Crew) -> None:
-        """Host another crew of the same runtime and number of threads from the next load on."""
-        self._crew = crew
+    def adopt(self, spec: WorkerSpec) -> None:
+        """Host another spec of the same runtime and number of threads from the next load on."""
+        self._spec = spec
 
     def unload(self) -> None:
         """Drop the session and the inputs."""
         self.wait_until_ready()
-        self._ask(messages.Load(replace(self._crew, subjects=(), model_path=None, feeds={}, more_feeds=())), Loaded)
+        self._ask(messages.Load(replace(self._spec, subjects=(), model_path=None, feeds={}, more_feeds=())), Loaded)
 
     def load(self) -> Loaded:
         """Open the shared session."""
-        return self._ask(messages.Load(self._crew), Loaded)
+        return self._ask(messages.Load(self._spec), Loaded)
 
     def prepare(self, subject: int) -> Prepared:
         """Bind a subject and make its first call."""
@@ -185,15 +185,15 @@ class ProcessWorker:
 
     def hold(self) -> None:
         """Take over the inputs, and load nothing yet."""
-        self._ask(messages.Hold(self._crew), messages.Held)
+        self._ask(messages.Hold(self._spec), messages.Held)
 
-    def weigh(self, step: StepName) -> messages.Weighed:
+    def probe(self, step: StepName) -> messages.ProbedStep:
         """Take a step of the first subject; returns what memory it needed."""
-        return self._ask(messages.Weigh(step), messages.Weighed)
+        return self._ask(messages.ProbeStep(step), messages.ProbedStep)
 
-    def grow(self, calls: int) -> messages.Grown:
+    def call_many(self, calls: int) -> messages.CalledMany:
         """Call the first subject often; returns what memory is left in use."""
-        return self._ask(messages.Grow(calls), messages.Grown)
+        return self._ask(messages.CallMany(calls), messages.CalledMany)
 
     def watch(self, look: Callable[[int], None], interval_s: float) -> None:
         """From now on, while the worker is at work, call `look` with the number of its process again and again."""

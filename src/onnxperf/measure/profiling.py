@@ -9,7 +9,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from onnxperf.measure.messages import Crew
+from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.plan import WARM_NS, processors_of
 from onnxperf.measure.process import Worker
 from onnxperf.records import EVENT_CAP, Scalar
@@ -53,22 +53,22 @@ class TurnsEnd(Struct, frozen=True, kw_only=True):
     """What all sessions did."""
 
     turns: tuple[Turns, ...]
-    """In the order of the crews."""
+    """In the order of the specs."""
     interrupted: bool
     """Stopped by the user; the traces hold what ran until then."""
 
 
 def take_turns(
-    crews: Sequence[Crew],
+    specs: Sequence[WorkerSpec],
     repeat: int | None,
-    launch: Callable[[Crew], Recorder],
+    launch: Callable[[WorkerSpec], Recorder],
     cpus: Sequence[int] = (),
     progress: Progress = lambda _done, _text: None,
     most: int | None = None,
 ) -> TurnsEnd:
     """Call every session `repeat` times, a few calls at a turn; all but the one at its turn are frozen."""
     with ExitStack() as stack:
-        workers = [launch(crew) for crew in crews]
+        workers = [launch(spec) for spec in specs]
         for worker in workers:
             stack.callback(worker.close)
         progress(0.0, "starting workers")
@@ -76,23 +76,23 @@ def take_turns(
             worker.wait_until_ready()
             worker.freeze()
         loaded, first_ns, guess_ns = [], [], []
-        for crew, worker in zip(crews, workers, strict=True):
-            progress(0.0, f"loading {crew.model_label}")
+        for spec, worker in zip(specs, workers, strict=True):
+            progress(0.0, f"loading {spec.model_label}")
             worker.thaw()
             loaded.append(worker.load())
             first_ns.append(worker.prepare(0).first_call_ns)
-            guess_ns.append(first_ns[-1] if crew.recording else worker.warm_up(0, _WARMUP_NS))
+            guess_ns.append(first_ns[-1] if spec.recording else worker.warm_up(0, _WARMUP_NS))
             worker.freeze()
-        times, interrupted = _rounds(crews, workers, _repeat(repeat, min(guess_ns), most), cpus, progress)
+        times, interrupted = _rounds(specs, workers, _repeat(repeat, min(guess_ns), most), cpus, progress)
         turns = []
-        for index, (crew, worker) in enumerate(zip(crews, workers, strict=True)):
+        for index, (spec, worker) in enumerate(zip(specs, workers, strict=True)):
             worker.thaw()
             turns.append(
                 Turns(
                     load_ns=loaded[index].load_ns,
                     first_call_ns=first_ns[index],
                     call_ns=tuple(times[index]),
-                    trace=worker.end_recording() if crew.recording and crew.recording.trace_prefix else None,
+                    trace=worker.end_recording() if spec.recording and spec.recording.trace_prefix else None,
                     conditions=loaded[index].conditions,
                 )
             )
@@ -101,11 +101,11 @@ def take_turns(
 
 
 def _rounds(
-    crews: Sequence[Crew], workers: Sequence[Recorder], repeat: int, cpus: Sequence[int], progress: Progress
+    specs: Sequence[WorkerSpec], workers: Sequence[Recorder], repeat: int, cpus: Sequence[int], progress: Progress
 ) -> tuple[list[list[int]], bool]:
     """The calls after the first; who begins changes from round to round."""
     times: list[list[int]] = [[] for _ in workers]
-    threads = max(crew.threads for crew in crews)
+    threads = max(spec.threads for spec in specs)
     counts = shares(repeat - 1, min(ROUNDS, repeat - 1))
     try:
         for number, calls in enumerate(counts):
@@ -115,7 +115,7 @@ def _rounds(
                 worker.thaw()
                 if bound := processors_of(number, cpus, threads):
                     worker.move_to(bound)
-                recording = crews[index].recording is not None
+                recording = specs[index].recording is not None
                 each = worker.call_each(0, calls) if recording else worker.time_each(0, calls, WARM_NS)
                 times[index] += each
                 worker.freeze()

@@ -19,10 +19,10 @@ from typing import Any, get_args
 from msgspec.structs import replace
 
 from onnxperf.errors import BadInput, SubjectError
-from onnxperf.measure import lines, messages, packing, timing, weighing
+from onnxperf.frameworks.base import FrameworkModel, to_numpy
+from onnxperf.measure import lines, memory_probe, messages, packing, timing
 from onnxperf.measure.memory import reset_peak
 from onnxperf.measure.messages import (
-    Crew,
     Failed,
     FunctionSubject,
     Loaded,
@@ -31,10 +31,10 @@ from onnxperf.measure.messages import (
     Reply,
     Request,
     TimingRequest,
+    WorkerSpec,
 )
 from onnxperf.records import Recording, Scalar, StepName
 from onnxperf.runtimes.base import Parts, Session, runtime_module
-from onnxperf.runtimes.frameworks.base import FrameworkModel, to_numpy
 
 _PR_SET_PDEATHSIG = 1
 
@@ -63,7 +63,7 @@ class Host:
     """The subjects of one worker and the session that they share."""
 
     def __init__(self) -> None:
-        self._crew: Crew | None = None
+        self._spec: WorkerSpec | None = None
         self._session: Session | None = None
         self._feeds: dict[str, Any] = {}
         self._more_feeds: list[dict[str, Any]] = []
@@ -78,40 +78,40 @@ class Host:
         except Exception as error:
             return _describe(error)
 
-    def _take(self, crew: Crew) -> None:
+    def _take(self, spec: WorkerSpec) -> None:
         # The old session goes before the new one comes: both may not fit.
         self._session, self._calls, self._parts = None, {}, {}
         reset_peak()  # a limit holds for what is loaded now, not for what a process hosted before
-        self._feeds = packing.unpack_feeds(crew.feeds)
-        self._more_feeds = [packing.unpack_feeds(feeds) for feeds in crew.more_feeds]
-        functions = {index: each for index, each in enumerate(crew.subjects) if isinstance(each, FunctionSubject)}
+        self._feeds = packing.unpack_feeds(spec.feeds)
+        self._more_feeds = [packing.unpack_feeds(feeds) for feeds in spec.more_feeds]
+        functions = {index: each for index, each in enumerate(spec.subjects) if isinstance(each, FunctionSubject)}
         self._functions = {index: _revive(subject) for index, subject in functions.items()}
         # What came packed is not held a second time: it would count as memory of the subject.
-        bare = (replace(each, function=b"") if isinstance(each, FunctionSubject) else each for each in crew.subjects)
-        self._crew = replace(crew, subjects=tuple(bare), feeds={}, more_feeds=())
+        bare = (replace(each, function=b"") if isinstance(each, FunctionSubject) else each for each in spec.subjects)
+        self._spec = replace(spec, subjects=tuple(bare), feeds={}, more_feeds=())
 
-    def _hold(self, crew: Crew) -> messages.Held:
-        self._take(crew)
+    def _hold(self, spec: WorkerSpec) -> messages.Held:
+        self._take(spec)
         return messages.Held()
 
-    def _load(self, crew: Crew) -> Loaded:
-        self._take(crew)
+    def _load(self, spec: WorkerSpec) -> Loaded:
+        self._take(spec)
         return self._open()
 
     def _open(self) -> Loaded:
-        crew = self._crew
-        assert crew is not None  # noqa: S101 - the parent sends a crew first
-        if crew.model_path is None:
-            return Loaded(None, {"threads": crew.threads})
-        open_session = runtime_module(crew.runtime).open_session
-        if crew.recording is not None:
+        spec = self._spec
+        assert spec is not None  # noqa: S101 - the parent sends a spec first
+        if spec.model_path is None:
+            return Loaded(None, {"threads": spec.threads})
+        open_session = runtime_module(spec.runtime).open_session
+        if spec.recording is not None:
             from onnxperf.runtimes import ort
 
-            open_session = partial(ort.open_session, recording=crew.recording)
+            open_session = partial(ort.open_session, recording=spec.recording)
         start = timing.monotonic_ns()
-        self._session = open_session(Path(crew.model_path), crew.session)
+        self._session = open_session(Path(spec.model_path), spec.session)
         load_ns = timing.monotonic_ns() - start
-        return Loaded(load_ns, {"threads": crew.threads, **self._session.conditions})
+        return Loaded(load_ns, {"threads": spec.threads, **self._session.conditions})
 
     def _sample_stack(self, index: int, calls: int, interval_s: float) -> messages.SampledStack:
         from onnxperf.measure import python_stack
@@ -157,8 +157,8 @@ class Host:
 
     def _bind(self, index: int) -> tuple[Callable[[], object], dict[str, Scalar]]:
         """A subject on its inputs; where these have several sizes, its calls take them in turn."""
-        assert self._crew is not None  # noqa: S101 - the parent loads first
-        subject, feeds = self._crew.subjects[index], [self._feeds, *self._more_feeds]
+        assert self._spec is not None  # noqa: S101 - the parent loads first
+        subject, feeds = self._spec.subjects[index], [self._feeds, *self._more_feeds]
         if isinstance(subject, FunctionSubject):
             function = self._functions[index]
             if isinstance(function, FrameworkModel):
@@ -167,19 +167,19 @@ class Host:
                 self._parts[index] = lambda: parts[0]  # made again, they would load the model again
                 return _in_turn([each.prepare() for each in parts]), _conditions_of(function, subject)
             return _in_turn([_on(function, each) for each in feeds]), _conditions_of(function, subject)
-        session = self._session if subject.model_path is None else _own_session(subject, self._crew)
+        session = self._session if subject.model_path is None else _own_session(subject, self._spec)
         assert session is not None  # noqa: S101
-        self._parts[index] = partial(session.parts, subject.call, self._feeds, self._crew.casts)
-        return _in_turn([session.bind(subject.call, each, self._crew.casts) for each in feeds]), {}
+        self._parts[index] = partial(session.parts, subject.call, self._feeds, self._spec.casts)
+        return _in_turn([session.bind(subject.call, each, self._spec.casts) for each in feeds]), {}
 
     def _split_each(self, index: int, calls: int, warm_ns: int) -> messages.TimedSplit:
         if index not in self._parts:
             return messages.TimedSplit([], [], [])
         return messages.TimedSplit(*timing.time_split(*self._parts[index](), calls, warm_ns))
 
-    def _weigh(self, step: StepName) -> messages.Weighed:
-        assert self._crew is not None  # noqa: S101 - the parent sends a crew first
-        conditions: dict[str, Scalar] = {"threads": self._crew.threads}
+    def _probe(self, step: StepName) -> messages.ProbedStep:
+        assert self._spec is not None  # noqa: S101 - the parent sends a spec first
+        conditions: dict[str, Scalar] = {"threads": self._spec.threads}
 
         def load() -> None:
             conditions.update(self._open().conditions)
@@ -194,16 +194,16 @@ class Host:
             return self._calls[0]()
 
         if step == "load" and 0 in self._functions and not isinstance(self._functions[0], FrameworkModel):
-            return messages.Weighed(None)  # a plain callable has nothing to load: it came with its data
+            return messages.ProbedStep(None)  # a plain callable has nothing to load: it came with its data
         work = {"load": load, "first call": first_call}.get(step) or self._calls[0]
-        mark, output_bytes = weighing.weigh(work)
-        return messages.Weighed(mark, conditions, output_bytes)
+        mark, output_bytes = memory_probe.probe(work)
+        return messages.ProbedStep(mark, conditions, output_bytes)
 
 
 _STEPS: dict[type[Request], Callable[[Host, Any], Reply]] = {
     **dict.fromkeys(get_args(TimingRequest), lambda host, request: _time(host._calls[request.subject], request)),
     messages.SplitEach: lambda host, request: host._split_each(request.subject, request.calls, request.warm_ns),
-    messages.Load: lambda host, request: host._load(request.crew),
+    messages.Load: lambda host, request: host._load(request.spec),
     messages.Prepare: lambda host, request: host._prepare(request.subject),
     messages.Compute: lambda host, request: host._compute(request.subject, request.everything),
     messages.MoveTo: lambda _host, request: _move(request.cpus),
@@ -213,20 +213,20 @@ _STEPS: dict[type[Request], Callable[[Host, Any], Reply]] = {
     messages.TrackAllocations: lambda host, request: host._track_allocations(
         request.subject, request.calls, request.path
     ),
-    messages.Hold: lambda host, request: host._hold(request.crew),
-    messages.Weigh: lambda host, request: host._weigh(request.step),
-    messages.Grow: lambda host, request: weighing.grow(host._calls[0], request.calls),
+    messages.Hold: lambda host, request: host._hold(request.spec),
+    messages.ProbeStep: lambda host, request: host._probe(request.step),
+    messages.CallMany: lambda host, request: memory_probe.call_many(host._calls[0], request.calls),
     messages.TraceLines: lambda host, request: lines.trace_lines(host._functions[request.subject]),
 }
 
 
-def _own_session(subject: ModelSubject, crew: Crew) -> Session:
-    open_session = runtime_module(crew.runtime).open_session
+def _own_session(subject: ModelSubject, spec: WorkerSpec) -> Session:
+    open_session = runtime_module(spec.runtime).open_session
     if subject.executed_path is not None:
         from onnxperf.runtimes import ort
 
         open_session = partial(ort.open_session, recording=Recording(executed_path=subject.executed_path))
-    return open_session(Path(str(subject.model_path)), crew.session)
+    return open_session(Path(str(subject.model_path)), spec.session)
 
 
 def _time(work: Callable[[], object], request: TimingRequest) -> Reply:

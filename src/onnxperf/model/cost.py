@@ -38,10 +38,10 @@ class TensorType:
 def work_of_nodes(proto: onnx.ModelProto, shapes: Mapping[str, Shape]) -> dict[str, float]:
     """Work of every node of the main graph by its name, where shapes are known; in moves of one number."""
     known = infer_shapes(proto, shapes)
-    return dict(_weigh(proto.graph.node, known))
+    return dict(_probe(proto.graph.node, known))
 
 
-def _weigh(nodes: Iterable[onnx.NodeProto], known: Mapping[str, Shape]) -> Iterator[tuple[str, float]]:
+def _probe(nodes: Iterable[onnx.NodeProto], known: Mapping[str, Shape]) -> Iterator[tuple[str, float]]:
     for node in nodes:
         names = [name for name in (*node.input, *node.output) if name]
         if node.name and all(name in known for name in names):

@@ -67,7 +67,7 @@ class BenchResult:
         """One row per subject: times in seconds for `number` calls (or for one), then our own columns."""
         from pandas import DataFrame
 
-        from onnxperf.render.export import subject_columns
+        from onnxperf.render.kit.export import subject_columns
 
         own_columns = [column for column in subject_columns(self.cases) if column not in _FIRST_COLUMNS]
         rows = []
@@ -98,7 +98,7 @@ class BenchResult:
         """
         from pandas import DataFrame
 
-        from onnxperf.render import sweep_grid as grid
+        from onnxperf.render.race import sweep_grid as grid
 
         calls = 1000 if per_1000 else 1
         dims, names = grid.dims_of(self.cases), grid.subjects_of(self.cases)
@@ -112,8 +112,8 @@ class BenchResult:
         """One subject over two dimensions: its median in seconds, its speedup, or its throughput in rows a second."""
         from pandas import DataFrame, Index
 
-        from onnxperf.render import sweep_grid as grid
-        from onnxperf.render.sweep_plots import cases_of, two_dims
+        from onnxperf.render.race import sweep_grid as grid
+        from onnxperf.render.race.sweep_chart import cases_of, two_dims
 
         cases = cases_of(self.record, model)
         values = _cell_values(cases)
@@ -137,14 +137,14 @@ class BenchResult:
         self, first: str | None = None, second: str | None = None, ax: Axes | None = None, model: str | None = None
     ) -> Axes:
         """A map over two dimensions of how much faster the second subject is than the first, the baseline."""
-        from onnxperf.render.sweep_plots import crossover_plot
+        from onnxperf.render.race.sweep_chart import crossover_plot
 
         return crossover_plot(self.record, first, second, ax, model)
 
     def plot(self, ax: Axes | None = None, case: int | None = None) -> Axes:
         """A bar chart of the averages; of several cases a crossover map or lines, unless `case` chooses one."""
-        from onnxperf.render.plots import bench_plot
-        from onnxperf.render.sweep_plots import sweep_plot
+        from onnxperf.render.race.bench_chart import bench_plot
+        from onnxperf.render.race.sweep_chart import sweep_plot
 
         if case is None and len(self.cases) > 1:
             return sweep_plot(self.record, ax)
@@ -152,11 +152,11 @@ class BenchResult:
 
     def save(self, path: str | Path, case: int | None = None) -> None:
         """Write a .json, .csv, .md or .parquet file of everything, or a .png or .svg chart as `plot` draws it."""
-        from onnxperf.render.export import EXPORTERS, write
-        from onnxperf.render.figures import PLOT_SUFFIXES
-        from onnxperf.render.plots import save_plot
-        from onnxperf.render.sweep_plots import save_sweep
-        from onnxperf.render.tables import write_table
+        from onnxperf.render.kit.chart import PLOT_SUFFIXES
+        from onnxperf.render.kit.export import EXPORTERS, write
+        from onnxperf.render.kit.frames import write_table
+        from onnxperf.render.race.bench_chart import save_plot
+        from onnxperf.render.race.sweep_chart import save_sweep
 
         path = Path(path)
         suffix = path.suffix.lower()
@@ -175,9 +175,9 @@ class BenchResult:
         """One row per subject of each case, as CSV has them, and a column per dimension."""
         from pandas import DataFrame
 
-        from onnxperf.render.export import subject_columns
-        from onnxperf.render.sweep_grid import dims_of
-        from onnxperf.render.text import dims_text
+        from onnxperf.render.kit.export import subject_columns
+        from onnxperf.render.race.sweep_grid import dims_of
+        from onnxperf.wording.names import dims_text
 
         dims, columns = dims_of(self.cases), subject_columns(self.cases)
         rows = []
@@ -190,7 +190,7 @@ class BenchResult:
 
     def to_json(self) -> str:
         """The whole record, as --json writes it."""
-        from onnxperf.render.export import to_json
+        from onnxperf.render.kit.export import to_json
 
         return to_json(self.record).decode()
 
@@ -204,13 +204,13 @@ class BenchResult:
 
     def __repr__(self) -> str:
         """The table as the command line prints it, without colours."""
-        from onnxperf.render.console import print_bench
-        from onnxperf.render.sweep import print_sweep
+        from onnxperf.render.race.console import print_bench
+        from onnxperf.render.race.sweep import print_sweep
 
         return as_printed(print_sweep if len(self.cases) > 1 else print_bench, self.record)
 
     def _repr_html_(self) -> str:
-        from onnxperf.render.html import bench_html
+        from onnxperf.render.kit.html import bench_html
 
         return bench_html(self.record)
 
@@ -233,7 +233,7 @@ def _seconds(subject: Subject, per_call: bool) -> dict[str, Any]:
 
 
 def _value(subject: Subject, column: str) -> Any:
-    from onnxperf.render.export import subject_value
+    from onnxperf.render.kit.export import subject_value
 
     value = subject_value(subject, column)
     return _NAN if value is None and column not in _TEXT_COLUMNS else value
@@ -245,7 +245,7 @@ def _scaled(value: float | None, factor: float = 1.0) -> float:
 
 def _cell_values(cases: Sequence[Case]) -> dict[str, Callable[[Case, str], float | None]]:
     """What a matrix can show of a subject."""
-    from onnxperf.render import sweep_grid as grid
+    from onnxperf.render.race import sweep_grid as grid
 
     baseline, dim = grid.usual_baseline(cases), grid.rows_dim(cases)
     return {
@@ -256,6 +256,6 @@ def _cell_values(cases: Sequence[Case]) -> dict[str, Callable[[Case, str], float
 
 
 def _place(index: int, case: Case) -> dict[str, Any]:
-    from onnxperf.render.text import dims_text
+    from onnxperf.wording.names import dims_text
 
     return {"case": index, "model": case.model, "dims": dims_text(case.dims)}

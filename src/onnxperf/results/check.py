@@ -36,17 +36,17 @@ class CheckResult:
 
     def to_json(self) -> str:
         """The whole record, as --json writes it."""
-        from onnxperf.render.export import to_json
+        from onnxperf.render.kit.export import to_json
 
         return to_json(self.record).decode()
 
     def __repr__(self) -> str:
         """The table as the command line prints it, without colours."""
-        from onnxperf.render.check import print_check
+        from onnxperf.render.race.check import print_check
 
         return as_printed(print_check, self.record)
 
     def _repr_html_(self) -> str:
-        from onnxperf.render.html import check_html
+        from onnxperf.render.kit.html import check_html
 
         return check_html(self.record)

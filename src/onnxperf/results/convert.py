@@ -39,7 +39,7 @@ class ConvertResult:
     @property
     def answer(self) -> str:
         """The result in one plain sentence."""
-        from onnxperf.render.convert import sentence
+        from onnxperf.render.race.convert import sentence
 
         return sentence(self.record)
 
@@ -72,18 +72,18 @@ class ConvertResult:
 
     def to_json(self) -> str:
         """The whole record, as --json writes it."""
-        from onnxperf.render.export import to_json
+        from onnxperf.render.kit.export import to_json
 
         return to_json(self.record).decode()
 
     def __repr__(self) -> str:
         """The page as the command line prints it, without colours."""
-        from onnxperf.render.convert import print_conversion
+        from onnxperf.render.race.convert import print_conversion
 
         return as_printed(print_conversion, self.record)
 
     def _repr_html_(self) -> str:
-        from onnxperf.render.html import conversion_html
+        from onnxperf.render.kit.html import conversion_html
 
         return conversion_html(self.record)
 

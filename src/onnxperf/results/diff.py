@@ -72,13 +72,13 @@ class DiffResult:
 
     def plot(self, min_share: float = MIN_SHARE, ax: Any = None) -> Any:
         """Duration and count, side by side, per label."""
-        from onnxperf.render.profile_plots import diff_plot
+        from onnxperf.render.profile.profile_chart import diff_plot
 
         return diff_plot(self.record, min_share, ax)
 
     def plot_operators(self) -> Any:
         """Duration and occurrences per operator, of the baseline and below of the optimised side."""
-        from onnxperf.render.profile_plots import operators_plot
+        from onnxperf.render.profile.profile_chart import operators_plot
 
         return operators_plot(self.record)
 
@@ -90,8 +90,9 @@ class DiffResult:
 
     def save(self, path: str | Path, table: str = "merged") -> None:
         """Write .json, .xlsx (all tables), .csv or .parquet (one of them), or a .png or .svg chart."""
-        from onnxperf.render import profile_plots, tables
-        from onnxperf.render.export import write
+        from onnxperf.render.kit import frames as tables
+        from onnxperf.render.kit.export import write
+        from onnxperf.render.profile import profile_chart as profile_plots
 
         path = Path(path)
         match path.suffix.lower():
@@ -110,18 +111,18 @@ class DiffResult:
 
     def to_json(self) -> str:
         """The whole record, as --json writes it."""
-        from onnxperf.render.export import to_json
+        from onnxperf.render.kit.export import to_json
 
         return to_json(self.record).decode()
 
     def __repr__(self) -> str:
         """The tables as the command line prints them, without colours."""
-        from onnxperf.render.profile import print_diff
+        from onnxperf.render.profile.profile import print_diff
 
         return as_printed(print_diff, self.record)
 
     def _repr_html_(self) -> str:
-        from onnxperf.render.html import diff_html
+        from onnxperf.render.kit.html import diff_html
 
         return diff_html(self.record)
 

@@ -30,7 +30,7 @@ class DoctorResult:
     @property
     def facts(self) -> tuple[tuple[str, str], ...]:
         """What is shown beside the machine's own facts: the given rows, then the noise where it was measured."""
-        from onnxperf.render.fields import noise_text
+        from onnxperf.render.race.fields import noise_text
 
         noise = () if self.noise_band is None else (("noise", f"{noise_text(self.noise_band)} (A/A race)"),)
         return (*self.rows, *noise)
@@ -51,12 +51,12 @@ class DoctorResult:
 
     def __repr__(self) -> str:
         """The two-column report, without colours."""
-        from onnxperf.render.console import doctor_report
+        from onnxperf.render.race.console import doctor_report
 
         report = doctor_report(self.machine, self.facts, self.sentence)
         return as_printed(lambda shown, console: console.print(shown), report)
 
     def _repr_html_(self) -> str:
-        from onnxperf.render.html import doctor_html
+        from onnxperf.render.kit.html import doctor_html
 
         return doctor_html(self.machine, self.facts, self.sentence)

@@ -64,7 +64,7 @@ class EinsumResult:
         """The final race: one row per subject, its median in seconds, and how many times the limit that is."""
         from pandas import DataFrame
 
-        from onnxperf.render.einsum import limit_ratio
+        from onnxperf.render.race.einsum import limit_ratio
 
         race = self.record.race
         rows = [
@@ -85,21 +85,21 @@ class EinsumResult:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """A bar per letter order."""
-        from onnxperf.render.einsum_plots import orders_plot
+        from onnxperf.render.race.einsum_chart import orders_plot
 
         return orders_plot(self.record, ax)
 
     def plot_race(self, ax: Axes | None = None) -> Axes:
         """The final race as bars."""
-        from onnxperf.render.einsum_plots import plan_plot
+        from onnxperf.render.race.einsum_chart import plan_plot
 
         return plan_plot(self.record, ax)
 
     def save(self, path: str | Path) -> None:
         """Write the winner as .onnx, the record as .json, the letter orders as .csv or as a .png or .svg chart."""
-        from onnxperf.render.export import write
-        from onnxperf.render.figures import figure_of, save_figure
-        from onnxperf.render.tables import write_table
+        from onnxperf.render.kit.chart import figure_of, save_figure
+        from onnxperf.render.kit.export import write
+        from onnxperf.render.kit.frames import write_table
 
         path = Path(path)
         match path.suffix.lower():
@@ -120,12 +120,12 @@ class EinsumResult:
 
     def __repr__(self) -> str:
         """The table as the command line prints it, without colours."""
-        from onnxperf.render.einsum import print_plan
+        from onnxperf.render.race.einsum import print_plan
 
         return as_printed(print_plan, self.record)
 
     def _repr_html_(self) -> str:
-        from onnxperf.render.html import einsum_html
+        from onnxperf.render.kit.html import einsum_html
 
         return einsum_html(self.record)
 
@@ -160,12 +160,12 @@ class RewriteResult:
 
     def __repr__(self) -> str:
         """The table as the command line prints it, without colours."""
-        from onnxperf.render.einsum import print_rewrite
+        from onnxperf.render.race.einsum import print_rewrite
 
         return as_printed(print_rewrite, self.record)
 
     def _repr_html_(self) -> str:
-        from onnxperf.render.html import rewrite_html
+        from onnxperf.render.kit.html import rewrite_html
 
         return rewrite_html(self.record)
 
@@ -181,6 +181,6 @@ def _seconds(ns: float | None) -> float:
 
 
 def _json(record: Any) -> str:
-    from onnxperf.render.export import to_json
+    from onnxperf.render.kit.export import to_json
 
     return to_json(record).decode()

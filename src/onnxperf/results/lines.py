@@ -37,14 +37,15 @@ class LinesResult:
 
     def plot(self, ax: Sequence[Axes] | None = None) -> Any:
         """Resident memory after each line, and beside it what the line needed and what stays of that."""
-        from onnxperf.render.lines_plot import lines_plot
+        from onnxperf.render.memory.lines_chart import lines_plot
 
         return lines_plot(self.record, ax)
 
     def save(self, path: str | Path) -> None:
         """Write .json, .csv, or a .png or .svg chart."""
-        from onnxperf.render import figures, tables
-        from onnxperf.render.export import write
+        from onnxperf.render.kit import chart as figures
+        from onnxperf.render.kit import frames as tables
+        from onnxperf.render.kit.export import write
 
         path = Path(path)
         match path.suffix.lower():
@@ -59,17 +60,17 @@ class LinesResult:
 
     def to_json(self) -> str:
         """The whole record, as --json writes it."""
-        from onnxperf.render.export import to_json
+        from onnxperf.render.kit.export import to_json
 
         return to_json(self.record).decode()
 
     def __repr__(self) -> str:
         """The table as the command line prints it, without colours."""
-        from onnxperf.render.lines import print_lines
+        from onnxperf.render.memory.lines import print_lines
 
         return as_printed(print_lines, self.record)
 
     def _repr_html_(self) -> str:
-        from onnxperf.render.lines import lines_html
+        from onnxperf.render.memory.lines import lines_html
 
         return lines_html(self.record)

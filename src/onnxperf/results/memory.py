@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from onnxperf.errors import BadOption
 from onnxperf.records import Breakdown, Memory, MemoryCase, MemorySubject, StepName
-from onnxperf.render.text import sizes_text
 from onnxperf.results.showing import as_printed
+from onnxperf.wording.names import sizes_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,14 +77,15 @@ class MemoryResult:
 
     def plot(self, axes: Sequence[Axes] | None = None) -> Any:
         """Resident memory over time, a panel per subject."""
-        from onnxperf.render.memory_plots import memory_plot
+        from onnxperf.render.memory.memory_chart import memory_plot
 
         return memory_plot(self.record, axes)
 
     def save(self, path: str | Path, table: str = "subjects") -> None:
         """Write .json, .md, .xlsx (all tables), .csv or .parquet (one of them), or a .png or .svg chart."""
-        from onnxperf.render import figures, tables
-        from onnxperf.render.export import write
+        from onnxperf.render.kit import chart as figures
+        from onnxperf.render.kit import frames as tables
+        from onnxperf.render.kit.export import write
 
         path = Path(path)
         match path.suffix.lower():
@@ -106,24 +107,24 @@ class MemoryResult:
 
     def to_json(self) -> str:
         """The whole record, as --json writes it."""
-        from onnxperf.render.export import to_json
+        from onnxperf.render.kit.export import to_json
 
         return to_json(self.record).decode()
 
     def to_markdown(self) -> str:
         """The tables with answer and notes, as --markdown writes them."""
-        from onnxperf.render.memory_markdown import memory_markdown
+        from onnxperf.render.memory.memory_markdown import memory_markdown
 
         return memory_markdown(self.record)
 
     def __repr__(self) -> str:
         """The tables as the command line prints them, without colours."""
-        from onnxperf.render.memory import print_memory
+        from onnxperf.render.memory.memory import print_memory
 
         return as_printed(print_memory, self.record)
 
     def _repr_html_(self) -> str:
-        from onnxperf.render.memory_html import memory_html
+        from onnxperf.render.memory.memory_html import memory_html
 
         return memory_html(self.record)
 

@@ -34,23 +34,23 @@ class NodeMemoryResult:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Bytes in use over the sequence of nodes as a step curve, the peak marked, and what the arena holds."""
-        from onnxperf.render.node_memory_plots import node_memory_plot
+        from onnxperf.render.profile.node_memory_chart import node_memory_plot
 
         return node_memory_plot(self.record, ax)
 
     def to_json(self) -> str:
         """The whole record."""
-        from onnxperf.render.export import to_json
+        from onnxperf.render.kit.export import to_json
 
         return to_json(self.record).decode()
 
     def __repr__(self) -> str:
         """The peak and the nodes with the most bytes in use, without colours."""
-        from onnxperf.render.node_memory import print_node_memory
+        from onnxperf.render.profile.node_memory import print_node_memory
 
         return as_printed(print_node_memory, self.record)
 
     def _repr_html_(self) -> str:
-        from onnxperf.render.node_memory import node_memory_html
+        from onnxperf.render.profile.node_memory import node_memory_html
 
         return node_memory_html(self.record)

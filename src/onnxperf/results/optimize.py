@@ -47,17 +47,17 @@ class OptimizeResult:
 
     def to_json(self) -> str:
         """The whole record, as --json writes it."""
-        from onnxperf.render.export import to_json
+        from onnxperf.render.kit.export import to_json
 
         return to_json(self.record).decode()
 
     def __repr__(self) -> str:
         """The tables as the command line prints them, without colours."""
-        from onnxperf.render.profile import print_optimization
+        from onnxperf.render.profile.profile import print_optimization
 
         return as_printed(print_optimization, self.record)
 
     def _repr_html_(self) -> str:
-        from onnxperf.render.html import optimization_html
+        from onnxperf.render.kit.html import optimization_html
 
         return optimization_html(self.record)

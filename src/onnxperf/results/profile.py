@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from onnxperf.analyze.attribution import split_estimate
-from onnxperf.analyze.events import Layout
+from onnxperf.analyze.events import TraceLayout
 from onnxperf.analyze.frames import events_frame, ort_frame
 from onnxperf.analyze.node_memory import node_memories
 from onnxperf.analyze.profile import node_times
@@ -32,7 +32,7 @@ class ProfileResult:
         self,
         record: Profile,
         trace: Trace,
-        layout: Layout,
+        layout: TraceLayout,
         weights: Callable[[], Mapping[str, float]] | None = None,
         executed: Graph | None = None,
     ) -> None:
@@ -91,7 +91,7 @@ class ProfileResult:
 
     def plot(self, ax: Sequence[Axes] | None = None) -> Any:
         """Duration and number of occurrences per operator type, side by side."""
-        from onnxperf.render.profile_plots import profile_plot
+        from onnxperf.render.profile.profile_chart import profile_plot
 
         return profile_plot(self.record, ax)
 
@@ -99,7 +99,7 @@ class ProfileResult:
         """A bar per node, the longest on top."""
         from msgspec.structs import replace
 
-        from onnxperf.render.profile_plots import nodes_plot
+        from onnxperf.render.profile.profile_chart import nodes_plot
 
         record = self.record
         if min_us > 0:
@@ -108,7 +108,7 @@ class ProfileResult:
 
     def timeline(self, iteration: int | None = None, ax: Axes | None = None) -> Axes:
         """The nodes of one iteration as bars over time; of the last complete one unless another is named."""
-        from onnxperf.render.profile_plots import timeline_plot
+        from onnxperf.render.profile.profile_chart import timeline_plot
 
         last = max(self.layout.iterations, 1) - 1
         chosen = last if iteration is None else iteration
@@ -138,8 +138,9 @@ class ProfileResult:
 
     def save(self, path: str | Path, table: str = "nodes") -> None:
         """Write .json, .xlsx (all tables), .csv or .parquet (one of them), or a .png or .svg chart."""
-        from onnxperf.render import profile_plots, tables
-        from onnxperf.render.export import write
+        from onnxperf.render.kit import frames as tables
+        from onnxperf.render.kit.export import write
+        from onnxperf.render.profile import profile_chart as profile_plots
 
         path = Path(path)
         match path.suffix.lower():
@@ -158,25 +159,25 @@ class ProfileResult:
 
     def save_trace(self, path: str | Path) -> None:
         """Write the trace in a form that Perfetto opens, one track per thread."""
-        from onnxperf.render.export import write
-        from onnxperf.render.perfetto import perfetto_json
+        from onnxperf.render.kit.export import write
+        from onnxperf.render.profile.perfetto import perfetto_json
 
         write(Path(path), perfetto_json(self.trace, self.record.model))
 
     def to_json(self) -> str:
         """The whole record, as --json writes it."""
-        from onnxperf.render.export import to_json
+        from onnxperf.render.kit.export import to_json
 
         return to_json(self.record).decode()
 
     def __repr__(self) -> str:
         """The tables as the command line prints them, without colours."""
-        from onnxperf.render.profile import print_profile
+        from onnxperf.render.profile.profile import print_profile
 
         return as_printed(print_profile, self.record)
 
     def _repr_html_(self) -> str:
-        from onnxperf.render.html import profile_html
+        from onnxperf.render.kit.html import profile_html
 
         return profile_html(self.record)
 

@@ -46,7 +46,7 @@ class RunsResult(Sequence[KeptRun]):
 
     def __repr__(self) -> str:
         """The table as the command line prints it, without colours."""
-        from onnxperf.render.runs import print_runs
+        from onnxperf.render.race.runs import print_runs
 
         return as_printed(print_runs, self.records)
 

@@ -44,7 +44,7 @@ class StackResult:
     @cached_property
     def session(self) -> Session:
         """pyinstrument's own session."""
-        from onnxperf.render.stack import session_of
+        from onnxperf.render.stack.stack import session_of
 
         return session_of(self._data)
 
@@ -56,32 +56,32 @@ class StackResult:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The functions that take the most time themselves."""
-        from onnxperf.render.stack_plots import stack_plot
+        from onnxperf.render.stack.stack_chart import stack_plot
 
         return stack_plot(self.record, ax)
 
     def text(self, everything: bool = False) -> str:
         """The tree as pyinstrument prints it; library frames are folded unless `everything` is wanted."""
-        from onnxperf.render.stack import tree_text
+        from onnxperf.render.stack.stack import tree_text
 
         return tree_text(self.session, everything)
 
     def html(self) -> str:
         """pyinstrument's interactive page; memray's is in `allocation_page`."""
-        from onnxperf.render.stack import page_html
+        from onnxperf.render.stack.stack import page_html
 
         return page_html(self.session)
 
     def speedscope(self) -> str:
         """For speedscope.app: the samples of py-spy where native frames were asked for, or the tree."""
-        from onnxperf.render import flame
-        from onnxperf.render.stack import speedscope_json
+        from onnxperf.render.stack import flame
+        from onnxperf.render.stack.stack import speedscope_json
 
         return flame.speedscope(self.samples, self._title) if self.samples else speedscope_json(self.session)
 
     def flame(self) -> str:
         """The flame graph of compiled and Python frames, as SVG."""
-        from onnxperf.render.flame import flame_svg
+        from onnxperf.render.stack.flame import flame_svg
 
         if not self.samples:
             raise BadOption("a flame graph needs native frames (--native)")
@@ -89,7 +89,7 @@ class StackResult:
 
     def to_json(self) -> str:
         """The whole record."""
-        from onnxperf.render.export import to_json
+        from onnxperf.render.kit.export import to_json
 
         return to_json(self.record).decode()
 
@@ -98,8 +98,9 @@ class StackResult:
 
         The page is memray's where allocations were asked for, pyinstrument's otherwise.
         """
-        from onnxperf.render import figures, tables
-        from onnxperf.render.export import write
+        from onnxperf.render.kit import chart as figures
+        from onnxperf.render.kit import frames as tables
+        from onnxperf.render.kit.export import write
 
         path = Path(path)
         match path.suffix.lower():

@@ -9,7 +9,7 @@ from typing import Literal
 
 from onnxperf.errors import BadOption
 from onnxperf.records.view import GraphView, Metrics
-from onnxperf.render.text import name_of
+from onnxperf.wording.names import name_of
 
 Form = Literal["text", "json", "dot", "svg", "png", "code"]
 
@@ -52,7 +52,7 @@ class ViewResult:
 
     def save(self, path: str | Path) -> None:
         """Write it to a file."""
-        from onnxperf.render.export import write
+        from onnxperf.render.kit.export import write
 
         write(Path(path), self.content.encode() if isinstance(self.content, str) else self.content)
 
@@ -61,8 +61,8 @@ class ViewResult:
 
         Returns how many nodes have no name of their own: Netron cannot tell which they are.
         """
-        from onnxperf.render.export import write
-        from onnxperf.render.graph_netron import graph_netron, nameless
+        from onnxperf.render.graph.netron import graph_netron, nameless
+        from onnxperf.render.kit.export import write
 
         if self.metrics is None:
             raise BadOption("only a view with a profile has metrics for Netron; give profile=True, or --profile")
@@ -79,6 +79,6 @@ def check_netron_path(path: str | Path) -> None:
 
 def _window(picture: str) -> str:
     """A large picture takes a part of the page; where a notebook runs no scripts, it scrolls in there."""
-    from onnxperf.render.graph_script import NOTEBOOK_HEIGHT
+    from onnxperf.render.graph.script import NOTEBOOK_HEIGHT
 
     return f'<div style="max-height:{NOTEBOOK_HEIGHT}px;overflow:auto">{picture}</div>'

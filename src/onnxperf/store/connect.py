@@ -31,7 +31,7 @@ _ELSEWHERE = "choose another store with --store or ONNXPERF_STORE"
 _MEANINGS = {
     "readonly": f"is read-only; {_ELSEWHERE}",
     "read-only": f"is read-only; {_ELSEWHERE}",
-    "disk is full": f"cannot grow: the disk is full; make room, or {_ELSEWHERE}",
+    "disk is full": f"cannot call_many: the disk is full; make room, or {_ELSEWHERE}",
     "disk i/o": f"cannot be written (the disk is full or faulty); {_ELSEWHERE}",
     "is locked": f"is busy: another process has been writing for {_BUSY_S} s; try again, or {_ELSEWHERE}",
     "unable to open": f"cannot be opened: the file or its folder is not accessible; {_ELSEWHERE}",

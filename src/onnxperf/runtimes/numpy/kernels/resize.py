@@ -98,7 +98,7 @@ def _nearest(node: Node, positions: Callable[[Array, _Axis], Array], mode: str) 
 
 def _weighted(node: Node, positions: Callable[[Array, _Axis], Array], dtype: np.dtype[Any]) -> Prepare:
     linear = node.get("mode") == "linear"
-    reach, weigh = (1, _triangle) if linear else (2, _cubic(node.get("cubic_coeff_a", -0.75)))
+    reach, probe = (1, _triangle) if linear else (2, _cubic(node.get("cubic_coeff_a", -0.75)))
     antialias, exclude = bool(node.get("antialias", 0)), bool(node.get("exclude_outside", 0))
 
     def prepare(axis: int, rank: int, sizes: _Axis) -> _Taps:
@@ -106,7 +106,7 @@ def _weighted(node: Node, positions: Callable[[Array, _Axis], Array], dtype: np.
         stretch = min(sizes.scale, 1.0) if antialias else 1.0
         first = floor(-reach / stretch) + 1
         taps = np.ceil(source)[:, None] - 1 + np.arange(first, 2 - first)
-        weights = weigh(np.abs(taps - source[:, None]) * stretch)
+        weights = probe(np.abs(taps - source[:, None]) * stretch)
         if exclude:
             weights[(taps < 0) | (taps >= sizes.before)] = 0
         if exclude or antialias:

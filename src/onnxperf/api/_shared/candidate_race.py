@@ -1,0 +1,175 @@
+"""The field of an einsum race: all graphs for an equation in one worker, and who else can compute it."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from msgspec.structs import replace
+
+from onnxperf.analyze.accuracy import compare
+from onnxperf.api._shared.racing import judged_case, run_race, visible_options
+from onnxperf.api._shared.subjects import pickled
+from onnxperf.contraction import store
+from onnxperf.contraction.candidates import Candidate
+from onnxperf.contraction.equation import Equation
+from onnxperf.contraction.limit import bare_product
+from onnxperf.contraction.search import Entrant, Found, search
+from onnxperf.errors import BadInput, SubjectError
+from onnxperf.measure.machine import describe as machines
+from onnxperf.measure.messages import FunctionSubject, ModelSubject, WorkerSpec
+from onnxperf.measure.packing import pack_feeds
+from onnxperf.measure.process import ProcessWorker
+from onnxperf.measure.race import Progress
+from onnxperf.records import Case, RaceOptions, SessionOptions
+
+RUNTIMES = {"ort": "onnxruntime", "numpy": "numpy"}
+LIMIT = "bare MatMul"
+_TIMEOUT_S = 120.0
+_TOLERANCES = {"float16": (1e-2, 1e-2), "float32": (1e-3, 1e-4), "float64": (1e-6, 1e-8)}
+
+
+@dataclass(frozen=True)
+class EinsumRequest:
+    """What is asked for."""
+
+    equation: Equation
+    dtype: str
+    opset: int
+    portable: bool
+    runtime: str
+    threads: int
+    einsum_only: bool = False
+    """Only onnxruntime's own Einsum, in any letter order."""
+
+    @property
+    def key(self) -> store.Key:
+        """What a plan for it holds for."""
+        return store.Key(
+            canonical=f"{self.equation.canonical}{' by Einsum' if self.einsum_only else ''}",
+            shapes=self.equation.shapes,
+            dtype=self.dtype,
+            opset=self.opset,
+            portable=self.portable,
+            runtime=self.runtime,
+            threads=self.threads,
+            version=version(RUNTIMES[self.runtime]),
+            cpu=machines.cpu_model(),
+        )
+
+    def operands(self) -> list[np.ndarray[Any, np.dtype[Any]]]:
+        """Random operands of the right shapes and type."""
+        random = np.random.default_rng(0)
+        if np.dtype(self.dtype).kind in "iu":
+            return [random.integers(0, 5, shape).astype(self.dtype) for shape in self.equation.shapes]
+        return [random.standard_normal(shape).astype(self.dtype) for shape in self.equation.shapes]
+
+
+@dataclass(frozen=True)
+class CandidateRace:
+    """Graphs on disk that one worker can host, with operands."""
+
+    request: EinsumRequest
+    folder: Path
+    graphs: Sequence[Candidate]
+    operands: list[Any] = field(default_factory=list)
+
+    def search(self, progress: Progress) -> tuple[list[Entrant], Found, list[str]]:
+        """Find the fastest few; those that compute something else are dropped, and named."""
+        entrants = [Entrant(graph.name, graph.cost_us) for graph in self.graphs]
+        subjects = [self._subject(graph.name, graph.model, number) for number, graph in enumerate(self.graphs)]
+        worker = ProcessWorker(self._spec(subjects), _TIMEOUT_S)
+        try:
+            worker.wait_until_ready()
+            executed = [None if each.executed_path is None else Path(each.executed_path) for each in subjects]
+            found = search(entrants, worker, executed, progress)
+            wrong = [number for number in found.finalists if not self._is_right(worker, number)]
+        except SubjectError as error:
+            raise BadInput(f"the search ended: {error}") from error
+        finally:
+            worker.close()
+        finalists = [number for number in found.finalists if number not in wrong]
+        if not finalists:
+            why = next((entrant.reason for entrant in entrants if entrant.reason), "their results are wrong")
+            raise BadInput(f"none of {len(entrants)} graphs could be used: {why}")
+        notes = [f"{entrants[number].name} computes something else and was left out" for number in wrong]
+        return entrants, found._replace(finalists=finalists), notes
+
+    def race(self, names: Sequence[str], graphs: dict[str, onnx.ModelProto], time: float, progress: Progress) -> Case:
+        """Race graphs under these names against each other and against other libraries; the first is the baseline."""
+        limit = bare_product(self.request.equation, self.request.dtype, self.request.opset)
+        models = {name: graphs[name] for name in names} | ({LIMIT: limit} if limit is not None else {})
+        subjects = [self._subject(name, model, f"final{number}") for number, (name, model) in enumerate(models.items())]
+        peers = [self._peer(name, function) for name, function in _peers(self.request.equation).items()]
+        options = visible_options(RaceOptions(time=time, timeout=_TIMEOUT_S, baseline=names[0]), machines.cpu_model())
+        own = self._spec([replace(each, executed_path=None) for each in subjects])
+        end = run_race([own, *peers], options, progress)
+        return replace(judged_case(end, options), model=self.request.equation.text)
+
+    def _subject(self, name: str, model: onnx.ModelProto, number: int | str) -> ModelSubject:
+        path = self.folder / f"{number}.onnx"
+        path.write_bytes(model.SerializeToString())
+        executed = f"{path}.executed" if self.request.runtime == "ort" else None
+        return ModelSubject(name=name, call="run", model_path=str(path), executed_path=executed)
+
+    def _spec(self, subjects: Sequence[ModelSubject]) -> WorkerSpec:
+        return WorkerSpec(
+            subjects=tuple(subjects),
+            threads=self.request.threads,
+            feeds=pack_feeds({f"X{number}": operand for number, operand in enumerate(self.operands)}),
+            runtime=self.request.runtime,
+            model_label=self.request.equation.text,
+            session=SessionOptions(threads=self.request.threads, shared_pool=True),
+            memory_bytes=(300 << 20) + 8 * sum(operand.nbytes for operand in self.operands),
+        )
+
+    def _peer(self, name: str, function: Callable[..., Any]) -> WorkerSpec:
+        spec = self._spec([])
+        subject = FunctionSubject(name=name, function=pickled(name, function))
+        return replace(spec, subjects=(subject,), runtime="callable", model_label=None)
+
+    def _is_right(self, worker: ProcessWorker, number: int) -> bool:
+        """Whether a graph computes what numpy does, in double precision or exactly."""
+        _, value = worker.compute(number)
+        exact = [operand.astype(np.float64) if operand.dtype.kind == "f" else operand for operand in self.operands]
+        wanted = np.asarray(np.einsum(self.request.equation.canonical, *exact, optimize=True))
+        rtol, atol = _TOLERANCES.get(self.request.dtype, (0.0, 0.0))
+        scale = float(np.abs(wanted).max(initial=1.0))
+        got = np.asarray(value[0] if isinstance(value, list) else value).astype(wanted.dtype)
+        return compare("Y", got, wanted, rtol, atol * scale).equal
+
+
+def _peers(equation: Equation) -> dict[str, Callable[..., Any]]:
+    """Other libraries that can compute the equation, each with a contiguous result."""
+    text = equation.canonical
+    peers: dict[str, Callable[..., Any]] = {
+        "numpy.einsum": partial(_numpy_einsum, text),
+        "opt_einsum": partial(_opt_einsum, text),
+    }
+    if importlib.util.find_spec("torch") is not None:
+        peers["torch.einsum"] = partial(_torch_einsum, text)
+    return peers
+
+
+def _numpy_einsum(text: str, *operands: Any) -> Any:
+    return np.ascontiguousarray(np.einsum(text, *operands))
+
+
+def _opt_einsum(text: str, *operands: Any) -> Any:
+    import opt_einsum
+
+    return np.ascontiguousarray(opt_einsum.contract(text, *operands))
+
+
+def _torch_einsum(text: str, *operands: Any) -> Any:
+    import torch
+
+    with torch.inference_mode():
+        return torch.einsum(text, *map(torch.from_numpy, operands)).contiguous()

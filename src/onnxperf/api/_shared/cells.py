@@ -1,0 +1,292 @@
+"""The cases of a bench or a sweep: one race each, run one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from onnxperf.analyze.answers.race import about_parts, cast_text
+from onnxperf.analyze.comparison import baseline_of
+from onnxperf.api._shared.agreement import Tolerances, compared
+from onnxperf.api._shared.origins import recall
+from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options, with_differences, with_threads
+from onnxperf.api._shared.requests import (
+    BenchKeywords,
+    check_keywords,
+    input_options,
+    names_in,
+    race_options,
+    session_options,
+)
+from onnxperf.api._shared.run_recorder import CaseRecorder
+from onnxperf.api._shared.sources import is_plain, load_source, source_callables
+from onnxperf.api._shared.subjects import (
+    ZOO_PREFIX,
+    Entry,
+    Sources,
+    check_names,
+    chosen_calls,
+    function_specs,
+    model_specs,
+    open_entries,
+)
+from onnxperf.errors import BadInput, BadOption
+from onnxperf.measure.machine import describe as machines
+from onnxperf.measure.messages import WorkerSpec
+from onnxperf.measure.pool import Pool
+from onnxperf.measure.race import Progress, RaceEnd
+from onnxperf.measure.worker_group import Launch
+from onnxperf.model.inputs import Feeds
+from onnxperf.model.load import open_model
+from onnxperf.records import Bench, Case, RaceOptions
+
+Against = Mapping[str, Any] | str | Sequence[str] | None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One case of a sweep, not yet run."""
+
+    key: str
+    """Sets it apart from all others, today and when the sweep is resumed."""
+    label: str
+    dims: dict[str, int]
+    options: RaceOptions
+    run: Callable[[Progress, Launch | None], Case]
+    """Runs it; workers come from the given place, or are started for this case alone."""
+
+    def pool(self) -> Pool:
+        """Workers that this case and those after it share."""
+        return Pool(start_of(self.options))
+
+
+def cells_of(
+    model: Sources,
+    against: Against,
+    how: tuple[str | Sequence[str], str | Sequence[str], Mapping[str, Any] | None],
+    keywords: Mapping[str, Any],
+    name: str = "",
+) -> list[Cell]:
+    """The cases of a bench: every combination of dimensions, for every group of models that race together."""
+    check_keywords(keywords, BenchKeywords)
+    options = race_options(keywords)
+    cells = []
+    for dims, (own, sources, ranges) in product(combinations(keywords.get("dims") or {}), groups(model, against)):
+        known = {**keywords, "dims": dims, "ranges": {**ranges, **(keywords.get("ranges") or {})}}
+        spelled = name if name and isinstance(own, str) else _label(own)
+        label = spelled if spelled.startswith(ZOO_PREFIX) else Path(spelled).name.removesuffix(".onnx")
+        key = f"{spelled} {' '.join(f'{name}={size}' for name, size in dims.items())}".strip()
+        cells.append(Cell(key, label, dims, options, partial(_case, own, sources, how, known)))
+    return cells
+
+
+def run_cells(
+    cells: Sequence[Cell],
+    progress: Progress,
+    recorder: CaseRecorder | None = None,
+    seen: Callable[[Sequence[Case]], None] = lambda _cases: None,
+) -> Bench:
+    """Run cases one after the other; one that fails does not end the others, and `seen` is told of each."""
+    machine = machines.describe_machine()
+    if recorder is not None:
+        recorder.plan([cell.key for cell in cells], machine)
+    cases: list[Case] = []
+    with ExitStack() as stack:
+        pool = stack.enter_context(cells[0].pool()) if len(cells) > 1 else None
+        for case in _run_all(cells, progress, recorder, pool):
+            cases.append(case)
+            seen(cases)
+    after = machines.after_the_race(machine)
+    kept = recorder.result(cases, after) if recorder is not None else None
+    return kept or Bench(machine=after, command="onnxperf.bench", cases=tuple(cases))
+
+
+def _run_all(
+    cells: Sequence[Cell], progress: Progress, recorder: CaseRecorder | None, pool: Pool | None
+) -> Iterator[Case]:
+    """Run the cases that are wanted, until the user interrupts one."""
+    for number, cell in enumerate(cells):
+        if recorder is not None and not recorder.wanted(cell.key):
+            continue
+        told = progress if len(cells) == 1 else partial(_told_of_case, progress, number, len(cells))
+        if recorder is not None:
+            recorder.begin(cell.key)
+        try:
+            case = cell.run(told, None if pool is None else pool.launch)
+        except BadInput as error:
+            if len(cells) == 1 and recorder is None:
+                raise
+            case = Case(model=cell.label, dims=cell.dims, status="failed", answer=str(error))
+        if case.interrupted:
+            yield case
+            break  # not finished: whoever resumes runs it again
+        if recorder is not None:
+            recorder.finish(cell.key, case)
+        yield case
+
+
+def _told_of_case(progress: Progress, number: int, total: int, done: float, text: str) -> None:
+    progress((number + done) / total, f"case {number + 1} of {total}: {text}")
+
+
+def _label(model: Sources) -> str:
+    """What a model is called that could not be opened."""
+    several = model if isinstance(model, list | tuple | Mapping) else [model]
+    return ", ".join(str(each) if isinstance(each, str | Path) else "model" for each in several)
+
+
+def combinations(dims: Mapping[str, int | Sequence[int]]) -> Iterator[dict[str, int]]:
+    """Every combination of the values of the dimensions."""
+    values = [size if isinstance(size, list | tuple) else [size] for size in dims.values()]
+    for name, sizes in zip(dims, values, strict=True):
+        if not sizes:
+            raise BadOption(f"--dim {name}: no value given")
+        if len(set(sizes)) < len(sizes):
+            raise BadOption(f"--dim {name}={','.join(map(str, sizes))}: a size is there twice")
+    yield from (dict(zip(dims, sizes, strict=True)) for sizes in product(*values))
+
+
+def groups(
+    model: Sources, against: Against
+) -> Iterator[tuple[Sources, Mapping[str, Any], Mapping[str, tuple[float, float]]]]:
+    """Models that race together with their sources; each framework of a zoo model has a model of its own.
+
+    A zoo model also knows the ranges of its inputs.
+    """
+    if against is None or isinstance(against, Mapping):
+        yield model, against or {}, {}
+        return
+    names = names_in(against)
+    only = model[0] if isinstance(model, list | tuple) and len(model) == 1 else model
+    if not isinstance(only, str) or not only.startswith(ZOO_PREFIX):
+        yield model, _converted_from(only, names), {}
+        return
+    from onnxperf.zoo.build import zoo_model
+
+    for name in names:
+        entry = zoo_model(only, name)
+        yield {f"{only} {name}": entry.onnx}, entry.subjects(), entry.ranges
+
+
+def _converted_from(model: Sources, names: Sequence[str]) -> dict[str, Any]:
+    """The source of a model that was converted here, under the name of its framework."""
+    known = recall(open_model(model).fingerprint) if isinstance(model, str | Path) else None
+    if known is None:
+        told = "only a zoo model, or one that onnxperf convert wrote here, knows its source; give FILE.py:function"
+        raise BadOption(f"--against {','.join(names)}: {told}")
+    if list(names) != [known.framework]:
+        raise BadOption.unknown("source of this model", ",".join(names), [known.framework])
+    loaded = known.source if Path(known.source).is_dir() else load_source(known.source)
+    return {known.framework: loaded[0] if isinstance(loaded, tuple) else loaded}
+
+
+def _case(
+    model: Sources,
+    against: Mapping[str, Any],
+    how: tuple[str | Sequence[str], str | Sequence[str], Mapping[str, Any] | None],
+    keywords: Mapping[str, Any],
+    progress: Progress,
+    launch: Launch | None,
+) -> Case:
+    """One race."""
+    call, runtime, feeds = how
+    session = with_threads(session_options(keywords))
+    asked = race_options(keywords)
+    options = visible_options(asked, machines.cpu_model())
+    calls = chosen_calls(names_in(runtime), names_in(call), session)
+    entries = open_entries(model, input_options(keywords), feeds)
+    sources = source_callables(against, list(entries[0].feeds.arrays), options.device)
+    specs = [
+        *model_specs(entries, calls, session),
+        *function_specs(sources, entries[0].feeds, session, options),
+    ]
+    check_names(specs, options.baseline)
+    end = run_race(specs, options, progress, bool(sources) or len(calls) > 1, launch)
+    tolerances = Tolerances(options.rtol, options.atol, options.match)
+    plain = [name for name, source in against.items() if is_plain(source)]
+    differing, unlike = compared(end, entries[0].model.label, tolerances, plain)
+    notes = (*_notes_on_entries(entries), *_notes_on_race(specs, end, asked, options), *unlike)
+    case = replace(
+        with_differences(judged_case(end, options), differing),
+        model=", ".join(entry.model.label for entry in entries),
+        fingerprint={entry.model.label: entry.model.fingerprint for entry in entries},
+        dims={name: size for entry in entries for name, size in entry.feeds.dims.items()},
+        shapes={name: array.shape for entry in entries for name, array in entry.feeds.arrays.items()},
+        notes=notes,
+    )
+    _refuse_if_nothing_ran(case)
+    parts = about_parts(case.subjects, {entry.model.label: cast_text(_types_cast(entry)) for entry in entries})
+    return replace(case, answer=f"{case.answer} {parts}".strip())
+
+
+def _race_of_functions(
+    functions: Mapping[str, Callable[[], Any]], keywords: Mapping[str, Any], progress: Progress, launch: Launch | None
+) -> Case:
+    asked = race_options(keywords)
+    options = visible_options(asked, machines.cpu_model())
+    specs = function_specs(functions, Feeds({}, {}), with_threads(session_options(keywords)), options)
+    check_names(specs, options.baseline)
+    end = run_race(specs, options, progress, launch=launch)
+    notes = tuple(_notes_on_race(specs, end, asked, options))
+    case = replace(judged_case(end, options), model=", ".join(functions), notes=notes)
+    _refuse_if_nothing_ran(case)
+    return case
+
+
+def cell_of_functions(functions: Mapping[str, Callable[[], Any]], keywords: Mapping[str, Any]) -> Cell:
+    """Functions that race each other, each on data of its own."""
+    check_keywords(keywords, BenchKeywords)
+    options = race_options(keywords)
+    label = ", ".join(functions)
+    return Cell(label, label, {}, options, partial(_race_of_functions, functions, keywords))
+
+
+def _refuse_if_nothing_ran(case: Case) -> None:
+    """When every subject refused to start, the request is at fault, not the race."""
+    statuses = {subject.status for subject in case.subjects}
+    if statuses <= {"failed", "skipped"} and not any(subject.blocks for subject in case.subjects):
+        raise BadInput(next(subject.reason for subject in case.subjects))
+
+
+def _types_cast(entry: Entry) -> dict[str, tuple[str, str]]:
+    """The types that inputs have and get."""
+    types = {}
+    for name, wanted in entry.casts.items():
+        given = entry.feeds.arrays[name].dtype
+        types[name] = (given.name if given.isnative else str(given), wanted)  # a name does not tell the byte order
+    return types
+
+
+def _notes_on_entries(entries: Sequence[Entry]) -> list[str]:
+    several = len(entries) > 1
+    return [f"{e.model.label}: {note}" if several else note for e in entries for note in e.feeds.notes]
+
+
+def _notes_on_race(specs: Sequence[WorkerSpec], end: RaceEnd, asked: RaceOptions, used: RaceOptions) -> list[str]:
+    """Everything that a reader would not expect."""
+    threads = specs[0].threads
+    notes = [f"every subject may use {threads} thread{'s' if threads > 1 else ''} (--threads changes it)"]
+    if any(spec.runtime == "ort" for spec in specs):
+        session = next(spec.session for spec in specs if spec.runtime == "ort")
+        changed = [f"{threads} intra-op thread{'s' if threads > 1 else ''}", "1 inter-op thread"]
+        changed += [f"optimisation level {session.opt_level}"] if session.opt_level != "all" else []
+        changed += [f"provider {session.provider}"] if session.provider != "cpu" else []
+        changed += [f"{key}={value}" for key, value in session.options.items()]
+        notes = [f"set for onnxruntime instead of its defaults: {', '.join(changed)}"]
+    if used.min_effect > asked.min_effect:
+        raised = f"{100 * asked.min_effect:.3g} % to {100 * used.min_effect:.3g} %"
+        notes.append(f"minimum effect raised from {raised}, the noise that onnxperf doctor found on this machine")
+    if asked.baseline and baseline_of(end.subjects, asked.baseline) != asked.baseline:
+        notes.append(f"the baseline {asked.baseline} was not measured; compared with the first that was")
+    if end.batches > 1:
+        notes.append(f"raced in {end.batches} batches, each with the baseline: all at once do not fit into memory")
+    if any(subject.conditions.get("assume_finite") for subject in end.subjects):
+        notes.append("scikit-learn runs with assume_finite=True (check_finite=True turns its checks on)")
+    return notes

@@ -1,0 +1,148 @@
+"""Where the bytes of a model are: weights, copies of inputs, onnxruntime's arena, and what is alive at the peak."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnx
+from msgspec.structs import replace
+
+from onnxperf.analyze.live_set import LiveSet, live_sets
+from onnxperf.analyze.node_memory import tensor_sizes
+from onnxperf.api._shared import recordings
+from onnxperf.api._shared.subjects import Entry
+from onnxperf.measure.machine import describe as machines
+from onnxperf.measure.memory_steps import MemoryProbe
+from onnxperf.measure.messages import WorkerSpec
+from onnxperf.measure.packing import pack_feeds
+from onnxperf.measure.process import ProcessWorker
+from onnxperf.measure.profiling import take_turns
+from onnxperf.model.cost import infer_types
+from onnxperf.model.graph import all_nodes, all_tensors
+from onnxperf.model.outline import outline
+from onnxperf.records import MISSING, Breakdown, InputCopy, MemorySubject, SessionOptions
+from onnxperf.results.profile import ProfileResult
+
+_CALLS = 3
+"""Calls in the trace for each size: the first takes memory, the second builds the plan, the third is steady."""
+_CONTIGUOUS_CALLS = ("run", "run-c")
+"""Call styles in which onnxruntime itself makes its inputs contiguous; others take them as they are, or refuse."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What onnxruntime says about its own memory."""
+
+    arena_bytes: tuple[int, ...]
+    """What the arena held at the end of each call; nothing where the trace does not tell memory."""
+    used_bytes: int | None
+    """The most that was in use at the end of a node."""
+    weights_bytes: int
+    """Initialisers of the graph that is executed."""
+    live_set: LiveSet | None
+
+
+def record_arena(
+    entries: Sequence[Entry], session: SessionOptions, launch: Callable[[WorkerSpec], ProcessWorker]
+) -> Recorded:
+    """Run a model a few times in each size with a trace, in a process of its own: what was probed is not disturbed."""
+    entry = entries[0]
+    with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
+        each = recordings.recorded(entry, session, Path(folder), "memory")
+        spec = replace(each.spec, more_feeds=tuple(pack_feeds(other.feeds.arrays) for other in entries[1:]))
+        end = take_turns([spec], _CALLS * len(entries), launch, machines.processors())
+        if end.interrupted:
+            raise KeyboardInterrupt  # a trace of fewer calls would say something else about the growth
+        result = recordings.recorded_result(each.original, end.turns[0].trace, {}, ())
+        executed = onnx.load(each.original.executed_path, load_external_data=False)
+    graph = outline(executed)
+    sizes = tensor_sizes(result.trace, result.layout, graph, iteration=0)  # which has the inputs of `entry`
+    return Recorded(
+        arena_bytes=_per_iteration(result, "mem_arena_held"),
+        used_bytes=max(_per_iteration(result, "mem_bytes_in_use"), default=None),
+        weights_bytes=_weights_bytes(executed),
+        live_set=live_sets(graph, sizes | _fed_sizes(entry)).peak,
+    )
+
+
+def breakdown_of(entry: Entry, memory_probe: MemoryProbe, recorded: Recorded | None) -> Breakdown:
+    """Where the bytes of a subject are, as far as anyone can tell."""
+    proto = entry.model.proto
+    shapes = {name: array.shape for name, array in entry.feeds.arrays.items()}
+    is_model = memory_probe.subject.model is not None
+    live = recorded.live_set if recorded else live_sets(outline(proto), _inferred_sizes(proto, shapes)).peak
+    if not is_model or not live or not live.live_bytes:
+        live = None  # a framework has a graph of its own; or no size is known
+    return Breakdown(
+        weights_on_disk_bytes=_weights_bytes(proto),
+        weights_in_memory_bytes=recorded.weights_bytes if recorded else None,
+        input_bytes=entry.feeds.nbytes,
+        output_bytes=memory_probe.output_bytes,
+        copies=tuple(_copies(entry, memory_probe.subject)) if is_model else (),
+        arena_held_bytes=max(recorded.arena_bytes, default=None) if recorded else None,
+        arena_used_bytes=recorded.used_bytes if recorded else None,
+        planned_bytes=live.live_bytes if live else None,
+        peak_node=live.name if live else "",
+        peak_op=live.op_type if live else "",
+        alive=live.alive if live else (),
+    )
+
+
+def _copies(entry: Entry, subject: MemorySubject) -> Iterable[InputCopy]:
+    """Inputs of another type are copied in every call; so are those spread in memory, where onnxruntime runs them."""
+    needs_contiguous = subject.runtime == "ort" and subject.call in _CONTIGUOUS_CALLS
+    for name, array in entry.feeds.arrays.items():
+        kind, arrives = array.dtype.name, array
+        if name in entry.casts:
+            given, kind = kind, entry.casts[name]
+            arrives = np.empty_like(array, dtype=kind)  # touches no memory, and has the layout that a cast leaves
+            yield InputCopy(name=name, reason="cast", from_type=given, to_type=kind, copied_bytes=arrives.nbytes)
+        if needs_contiguous and not arrives.flags.c_contiguous:
+            yield InputCopy(name=name, reason="layout", from_type=kind, to_type=kind, copied_bytes=arrives.nbytes)
+
+
+def _per_iteration(result: ProfileResult, column: str) -> tuple[int, ...]:
+    """The highest value of a column in each call; nothing where the trace has no such values."""
+    values = result.trace.numbers.get(column)
+    if values is None:
+        return ()
+    told = result.layout.is_kernel & (values != MISSING)
+    if not told.any():
+        return ()
+    calls = range(result.layout.iterations)
+    return tuple(int(values[told & (result.layout.iteration == call)].max(initial=0)) for call in calls)
+
+
+def _fed_sizes(entry: Entry) -> dict[str, int]:
+    """Sizes of the inputs as the model reads them."""
+    casts = {name: np.dtype(kind) for name, kind in entry.casts.items()}
+    return {name: each.size * casts.get(name, each.dtype).itemsize for name, each in entry.feeds.arrays.items()}
+
+
+def _inferred_sizes(proto: onnx.ModelProto, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:
+    """Sizes of all tensors whose shapes ONNX can infer."""
+    types = infer_types(proto, {name: tuple(shape) for name, shape in shapes.items()})
+    return {
+        name: _size(kind.element, kind.shape)
+        for name, kind in types.items()
+        if kind.shape is not None and all(isinstance(size, int) for size in kind.shape)
+    }
+
+
+def _weights_bytes(proto: onnx.ModelProto) -> int:
+    """Bytes of all tensors, and of the numbers that operators such as LinearRegressor have in their attributes."""
+    listed = (attribute for node in all_nodes(proto) for attribute in node.attribute)
+    numbers = sum(4 * len(each.floats) + 8 * len(each.ints) for each in listed)
+    return numbers + sum(_size(tensor.data_type, tensor.dims) for tensor in all_tensors(proto))
+
+
+def _size(data_type: int, dims: Iterable[int]) -> int:
+    """Bytes of a tensor; texts, whose length is not in their shape, count nothing."""
+    if data_type in (onnx.TensorProto.UNDEFINED, onnx.TensorProto.STRING):
+        return 0
+    return math.prod(dims) * onnx.helper.tensor_dtype_to_np_dtype(data_type).itemsize

@@ -1,0 +1,89 @@
+"""How subjects are raced and judged, for every public function that races."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from msgspec.structs import replace
+
+from onnxperf.analyze.answers.race import answer
+from onnxperf.analyze.comparison import baseline_of, compare, settled
+from onnxperf.measure.machine import describe as machines
+from onnxperf.measure.machine import noise
+from onnxperf.measure.messages import WorkerSpec
+from onnxperf.measure.plan import DEFAULT_TIME_S
+from onnxperf.measure.process import ProcessWorker
+from onnxperf.measure.race import Progress, RaceEnd, Tools, race
+from onnxperf.measure.worker_group import Launch
+from onnxperf.records import Case, RaceOptions, SessionOptions, Subject
+
+_MEMORY_SHARE = 0.8
+"""Part of the free memory that workers may fill together."""
+
+
+def run_race(
+    specs: Sequence[WorkerSpec],
+    options: RaceOptions,
+    progress: Progress,
+    collect: bool = False,
+    launch: Launch | None = None,
+) -> RaceEnd:
+    """Race specs in processes of their own until the comparison is settled; `collect` brings their outputs home."""
+    tools = Tools(
+        launch=launch or start_of(options),
+        settled=partial(settled, baseline=options.baseline, min_effect=options.min_effect, seed=options.seed),
+        progress=progress,
+        cpus=machines.processors(),
+        memory_bytes=int(machines.available_memory() * _MEMORY_SHARE),
+        collect=collect,
+    )
+    return race(specs, options, tools)
+
+
+def start_of(options: RaceOptions) -> Callable[[WorkerSpec], ProcessWorker]:
+    """How workers are started, with their limits."""
+    return partial(ProcessWorker, timeout_s=options.timeout, memory_limit_bytes=options.memory_limit)
+
+
+def judged_case(end: RaceEnd, options: RaceOptions) -> Case:
+    """What a race says, with its verdicts and its answer."""
+    baseline = baseline_of(end.subjects, options.baseline)
+    subjects = compare(end.subjects, baseline, options.min_effect, options.seed)
+    measured_s = sum(block.duration_ns for subject in subjects for block in subject.blocks) / 1e9
+    return Case(
+        model="",
+        status=_status(subjects),
+        baseline=baseline,
+        min_effect=options.min_effect,
+        interrupted=end.interrupted,
+        answer=answer(subjects, baseline, options.min_effect, max(options.time or DEFAULT_TIME_S, measured_s)),
+        subjects=subjects,
+    )
+
+
+def with_differences(case: Case, differing: Mapping[str, str]) -> Case:
+    """The case with the status `differs` for the subjects named, and why."""
+    subjects = tuple(
+        replace(subject, status="differs", reason=differing[subject.name])
+        if subject.name in differing and subject.status == "ok"
+        else subject
+        for subject in case.subjects
+    )
+    return replace(case, subjects=subjects, status=_status(subjects))
+
+
+def with_threads(session: SessionOptions) -> SessionOptions:
+    """The options with the number of threads that will be used."""
+    return session if session.threads else replace(session, threads=machines.usable_cores())
+
+
+def visible_options(options: RaceOptions, cpu: str) -> RaceOptions:
+    """The minimum effect that was asked for, but never less than what this machine can show."""
+    known = noise.recall(cpu)
+    return replace(options, min_effect=max(options.min_effect, known.band if known else 0.0))
+
+
+def _status(subjects: Sequence[Subject]) -> Any:
+    return next((subject.status for subject in subjects if subject.status not in ("ok", "skipped")), "ok")

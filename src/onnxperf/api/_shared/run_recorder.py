@@ -1,0 +1,126 @@
+"""Cases that are kept one by one as they finish, so that a sweep can be interrupted and resumed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Sequence
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from onnxperf.errors import BadOption, StoreError
+from onnxperf.records import Bench, Case, Machine, Status
+from onnxperf.records.runs import RunStatus
+from onnxperf.store import Store, Trouble
+
+UNFINISHED: frozenset[Status] = frozenset({"pending", "running"})
+
+
+class CaseRecorder(Protocol):
+    """What a sweep tells while it runs."""
+
+    def plan(self, keys: Sequence[str], machine: Machine) -> None:
+        """These cases are to be run."""
+
+    def wanted(self, key: str) -> bool:
+        """Whether a case has to be run: it was not finished before."""
+
+    def begin(self, key: str) -> None:
+        """A case begins."""
+
+    def finish(self, key: str, case: Case) -> None:
+        """A case is finished."""
+
+    def result(self, cases: Sequence[Case], machine: Machine) -> Bench | None:
+        """The whole run, cases of earlier attempts included; None if only `cases` are known."""
+
+
+class RunRecorder:
+    """Keeps cases in a store; when that fails, the sweep goes on without it."""
+
+    def __init__(self, store: Store, command: str, resume: str | None = None, retry: Collection[str] = ()) -> None:
+        self._store = store
+        self._command = command
+        self._resume = resume
+        self._retry = frozenset(retry)
+        self._statuses: dict[str, Status] = {}
+        self._failed = False
+        self._machine: Machine | None = None
+        self.run = ""
+        self.notes: list[str] = []
+
+    def plan(self, keys: Sequence[str], machine: Machine) -> None:
+        """Begin a run of these cases, or take over the one that is resumed."""
+        self._machine = machine
+        if self._resume is None:
+            self._try(lambda: self._start(keys, machine))
+            return
+        found = self._store.find(self._resume)
+        if found.kind != "sweep":
+            raise BadOption(f"run {found.id} is no sweep (it is a {found.kind}), so there is nothing to go on with")
+        self.run = found.id
+        self._store.resume_run(self.run)
+        self._statuses = dict(self._store.cases_of(self.run))
+        before = self._store.load(self.run).machine
+        if (before.cpu, before.versions) != (machine.cpu, machine.versions):
+            self.notes.append(f"run {self.run} began on another machine or with other versions; times may not compare")
+        new = sum(key not in self._statuses for key in keys)
+        if new and self._statuses:
+            self.notes.append(f"{new} of {len(keys)} cases were not in run {self.run}, and are added to it")
+
+    def _start(self, keys: Sequence[str], machine: Machine) -> None:
+        self.run = self._store.start_run(self._command, "sweep", machine, keys=keys)
+
+    def wanted(self, key: str) -> bool:
+        """Whether a case was never finished, or is to be tried again."""
+        status = self._statuses.get(key, "pending")
+        return status in UNFINISHED or status in self._retry
+
+    def begin(self, key: str) -> None:
+        """Mark a case as running."""
+        self._try(lambda: self._store.mark_running(self.run, key))
+
+    def finish(self, key: str, case: Case) -> None:
+        """Keep a case for good."""
+        trouble = Trouble(reason=case.answer if case.status != "ok" else "")
+        for subject in case.subjects:
+            if subject.status not in ("ok", "skipped"):
+                trouble = Trouble(reason=subject.reason, signal=subject.signal, stderr_tail=subject.stderr)
+                break
+        self._try(lambda: self._store.keep_case(self.run, key, case, self._machine, trouble))
+
+    def result(self, cases: Sequence[Case], machine: Machine) -> Bench | None:
+        """Read the run back, whatever attempts it took, and end it; a case that was interrupted is only shown."""
+        found: list[Bench] = []
+        self._try(lambda: found.append(self._store.load(self.run)))
+        if not found:
+            return None
+        whole = (*found[0].cases, *(case for case in cases if case.interrupted))
+        self._try(lambda: self._store.finish_run(self.run, run_status(whole), machine=machine))
+        return replace(found[0], machine=machine, cases=whole)
+
+    def _try(self, step: Callable[[], None]) -> None:
+        """What was measured must not be lost to a store that fails."""
+        if self._failed:
+            return
+        try:
+            step()
+        except StoreError as error:
+            self._failed = True
+            print(f"onnxperf: the sweep goes on, but is not kept: {error}", file=sys.stderr)
+
+
+_ENDINGS: dict[Status, RunStatus] = {
+    "differs": "differs",
+    "failed": "failed",
+    "timeout": "timeout",
+    "oom": "oom",
+    "crashed": "crashed",
+}
+
+
+def run_status(cases: Sequence[Case]) -> RunStatus:
+    """The status of a run: interrupted, the first case that did not end well, or ok."""
+    if any(case.interrupted for case in cases):
+        return "interrupted"
+    return next((_ENDINGS[case.status] for case in cases if case.status in _ENDINGS), "ok")

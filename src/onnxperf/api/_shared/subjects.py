@@ -1,0 +1,213 @@
+"""From models and callables to specs: who races, under which name, and who shares a process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import cloudpickle
+import onnx
+
+from onnxperf.api._shared.requests import names_in
+from onnxperf.errors import BadOption
+from onnxperf.measure.messages import FunctionSubject, ModelSubject, WorkerSpec
+from onnxperf.measure.packing import pack_feeds
+from onnxperf.model.inputs import Feeds, make_feeds, read_inputs, require_contiguous
+from onnxperf.model.load import Model, open_model
+from onnxperf.records import InputOptions, RaceOptions, SessionOptions
+from onnxperf.runtimes.base import runtime_module
+
+Source = str | os.PathLike[str] | bytes | onnx.ModelProto
+Sources = Source | Sequence[Source] | Mapping[str, Source]
+Functions = Callable[[], Any] | Mapping[str, Callable[[], Any]]
+
+ZOO_PREFIX = "zoo:"
+_OF_MODELS = {
+    "feeds": "--input",
+    "dims": "--dim",
+    "shapes": "--shape",
+    "ranges": "--range",
+    "cast": "--cast",
+    "against": "--against",
+    "runtime": "--runtime",
+    "call": "--call",
+}
+"""Keywords that say how a model is fed and run, and their options."""
+_INTERPRETER_BYTES = 150 << 20
+_MODEL_COPIES = 3
+"""A session may hold the file, its weights and a prepacked copy of them."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A model with the inputs that it is fed."""
+
+    model: Model
+    feeds: Feeds
+    casts: dict[str, str]
+
+
+def open_entries(sources: Sources, options: InputOptions, given: Mapping[str, Any] | None) -> list[Entry]:
+    """Open all models and make their inputs; a given Path is read as an array."""
+    models = _open_models(sources)
+    if not models:
+        raise BadOption("no model given; name at least one .onnx file")
+    given = dict(given or {})
+    given |= read_inputs({name: value for name, value in given.items() if isinstance(value, Path)})
+    entries = []
+    for model in models:
+        feeds = make_feeds(model, options, given)
+        types = {signature.name: signature.dtype for signature in (*model.inputs, *model.overridable)}
+        casts = {name: types[name] for name, array in feeds.arrays.items() if _needs_cast(array, types[name])}
+        entries.append(Entry(model, feeds, casts))
+    return entries
+
+
+def _needs_cast(array: Any, dtype: str) -> bool:
+    return dtype != "string" and (array.dtype.name != dtype or not array.dtype.isnative)
+
+
+def _open_models(sources: Sources) -> list[Model]:
+    """Open one model or several; equal labels get a number."""
+    if isinstance(sources, Mapping):
+        return [open_model(located(source), label) for label, source in sources.items()]
+    several = cast("Sequence[Source]", sources if isinstance(sources, list | tuple) else [sources])
+    models: list[Model] = []
+    for source in several:
+        model = open_source(source)
+        same = sum(other.label == model.label for other in models)
+        models.append(open_model(located(source), f"{model.label} #{same + 1}") if same else model)
+    return models
+
+
+def open_source(source: Source) -> Model:
+    """A model from anywhere; one of the zoo keeps the name that it was asked for by."""
+    place = located(source)
+    return open_model(place, source if place is not source and isinstance(source, str) else None)
+
+
+def located(source: Source) -> Source:
+    """Where a model is: one of the zoo is built first, if it is not there yet."""
+    if not isinstance(source, str) or not source.startswith(ZOO_PREFIX):
+        return source
+    from onnxperf.zoo.build import zoo_model
+
+    return zoo_model(source).onnx
+
+
+def functions_in(model: object) -> dict[str, Callable[[], Any]]:
+    """The callables, where these and not models were given."""
+    if callable(model) and not isinstance(model, onnx.ModelProto):
+        return {getattr(model, "__name__", "callable").strip("<>"): model}
+    if not isinstance(model, Mapping):
+        return {}
+    functions = {name: each for name, each in model.items() if callable(each)}
+    if functions and len(functions) < len(model):
+        other = next(name for name in model if name not in functions)
+        raise BadOption(f"{other!r} is no function, the others are; give models or functions, or use against=")
+    return functions
+
+
+def refuse_options_of_models(given: Mapping[str, Any], usual: Mapping[str, str]) -> None:
+    """Where functions are called: refuse what would change nothing; `usual` are values that stand for no wish."""
+    for name, option in _OF_MODELS.items():
+        value = given.get(name)
+        if not value or (name in usual and names_in(value) == [usual[name]]):
+            continue
+        words = names_in(cast("Sequence[str]", value)) if isinstance(value, Iterable) else []
+        raise BadOption(f"{' '.join([option, *words[:1]])}: a function is called without arguments; leave it out")
+
+
+def chosen_calls(runtimes: Sequence[str], calls: Sequence[str], session: SessionOptions) -> dict[str, tuple[str, ...]]:
+    """The call styles of each runtime; `all` means all that it has, and a runtime with one style always uses that."""
+    modules = {runtime: runtime_module(runtime) for runtime in runtimes or [""]}
+    known = list(dict.fromkeys(call for module in modules.values() for call in module.CALLS))
+    for call in calls or [""]:
+        if call not in (*known, "all"):
+            raise BadOption.unknown("call style", call, [*known, "all"])
+    if "ort" in modules:
+        from onnxperf.runtimes.ort import provider_name
+
+        provider_name(session.provider)
+    every = "all" in calls
+    return {
+        runtime: module.CALLS if every or len(module.CALLS) == 1 else tuple(calls)
+        for runtime, module in modules.items()
+    }
+
+
+def model_specs(
+    entries: Sequence[Entry], calls: Mapping[str, tuple[str, ...]], session: SessionOptions
+) -> list[WorkerSpec]:
+    """One spec per model and runtime; its call styles share a session."""
+    several = len(entries) > 1
+    specs = []
+    for entry in entries:
+        for runtime, styles in calls.items():
+            names = [_own_name(runtime, style, calls) for style in styles]
+            if several and len(calls) == len(styles) == 1:
+                names = [entry.model.label]
+            elif several:
+                names = [f"{entry.model.label} · {name}" for name in names]
+            specs.append(_model_spec(entry, runtime, dict(zip(names, styles, strict=True)), session))
+    return specs
+
+
+def _model_spec(entry: Entry, runtime: str, styles: Mapping[str, str], session: SessionOptions) -> WorkerSpec:
+    for style in styles.values():
+        if style.startswith("io-binding"):
+            require_contiguous(entry.feeds, style)
+    return WorkerSpec(
+        subjects=tuple(ModelSubject(name=name, call=style) for name, style in styles.items()),
+        threads=session.threads or 1,
+        feeds=pack_feeds(entry.feeds.arrays),
+        runtime=runtime,
+        model_label=entry.model.label,
+        model_path=str(entry.model.path),
+        session=session,
+        casts=entry.casts,
+        memory_bytes=_INTERPRETER_BYTES + _MODEL_COPIES * entry.model.size_bytes + 2 * entry.feeds.nbytes,
+    )
+
+
+def _own_name(runtime: str, style: str, calls: Mapping[str, tuple[str, ...]]) -> str:
+    """What sets a subject apart: its call style where its runtime has several of them here, else its runtime."""
+    return style if len(calls[runtime]) > 1 else runtime
+
+
+def function_specs(
+    functions: Mapping[str, Callable[..., Any]], feeds: Feeds, session: SessionOptions, options: RaceOptions
+) -> list[WorkerSpec]:
+    """One spec per callable of the user."""
+    return [
+        WorkerSpec(
+            subjects=(FunctionSubject(name=name, function=pickled(name, each), check_finite=options.check_finite),),
+            threads=session.threads or 1,
+            feeds=pack_feeds(feeds.arrays),
+            memory_bytes=2 * _INTERPRETER_BYTES + 2 * feeds.nbytes,
+        )
+        for name, each in functions.items()
+    ]
+
+
+def check_names(specs: Sequence[WorkerSpec], baseline: str | None) -> None:
+    """Refuse two subjects of one name, and a baseline that is none of them."""
+    names = [subject.name for spec in specs for subject in spec.subjects]
+    for name in names:
+        if names.count(name) > 1:
+            raise BadOption(f"two subjects are named {name!r}; give the callable or the model another name")
+    if baseline is not None and baseline not in names:
+        raise BadOption.unknown("baseline", baseline, names)
+
+
+def pickled(name: str, function: Callable[..., Any]) -> bytes:
+    """A callable of the user on its way to another process."""
+    if not callable(function):
+        raise BadOption(f"against {name!r}: expected something callable, got {type(function).__name__}")
+    try:
+        return bytes(cloudpickle.dumps(function))
+    except Exception as error:
+        raise BadOption(f"{name!r} cannot be sent to a process of its own: {' '.join(str(error).split())}") from error

@@ -1,0 +1,121 @@
+"""What machine this is, and in what state."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import os
+import platform
+import re
+from pathlib import Path
+
+import psutil
+from msgspec.structs import replace
+
+from onnxperf.measure.machine.kernel import cpu_quota, memory_limit, read_text
+from onnxperf.measure.process import CAN_FREEZE
+from onnxperf.records import Machine
+
+_LIBRARIES = (
+    "onnxperf",
+    "onnx",
+    "onnxruntime",
+    "onnxruntime-gpu",
+    "numpy",
+    "scikit-learn",
+    "skl2onnx",
+    "torch",
+    "tensorflow",
+    "tensorflow-cpu",
+)
+_VECTORS = re.compile(r"sse4_2|avx\w*|amx\w*|fma|f16c|neon|asimd\w*|sve\w*|i8mm|bf16")
+_CPUS = Path("/sys/devices/system/cpu")
+
+
+def describe_machine() -> Machine:
+    """The machine as it is now."""
+    memory = psutil.virtual_memory()
+    return Machine(
+        cpu=cpu_model(),
+        vector_extensions=tuple(sorted(set(_VECTORS.findall(_cpu_field("flags") or _cpu_field("Features"))))),
+        cores=usable_cores(),
+        logical_cpus=_usable_cpus(),
+        memory_bytes=memory.total,
+        available_bytes=memory.available,
+        system=f"{platform.system()} {platform.release()} {platform.machine()}",
+        python=platform.python_version(),
+        versions=_versions(),
+        governor=read_text(_CPUS / "cpu0/cpufreq/scaling_governor"),
+        turbo=_turbo(),
+        load_before=_load(),
+        throttled_before=_throttled(),
+        frozen=CAN_FREEZE,
+    )
+
+
+def cpu_model() -> str:
+    """Model of the processor."""
+    return _cpu_field("model name") or platform.processor() or platform.machine()
+
+
+def after_the_race(machine: Machine) -> Machine:
+    """The same machine with its state of now as the state after the race."""
+    return replace(machine, load_after=_load(), throttled_after=_throttled())
+
+
+def usable_cores() -> int:
+    """Physical cores that this process may use: what onnxruntime takes by default, but within cpusets and quotas."""
+    physical = psutil.cpu_count(logical=False) or 1
+    logical = psutil.cpu_count() or physical
+    share = _usable_cpus() * physical / logical
+    return max(1, min(round(share), physical))
+
+
+def processors() -> tuple[int, ...]:
+    """The processors that this process may use; none where the system cannot bind a process to some of them."""
+    return tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else ()
+
+
+def available_memory() -> int:
+    """Bytes that can be used without swapping and without leaving this process's control group."""
+    free, limit = int(psutil.virtual_memory().available), memory_limit()
+    return free if limit is None else min(free, limit)
+
+
+def _usable_cpus() -> int:
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    quota = cpu_quota()
+    return allowed if quota is None else min(allowed, max(1, int(quota)))
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in _LIBRARIES:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(name)
+    return found
+
+
+def _cpu_field(field: str) -> str:
+    for line in (read_text(Path("/proc/cpuinfo")) or "").splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() == field:
+            return value.strip()
+    return ""
+
+
+def _turbo() -> bool | None:
+    no_turbo = read_text(_CPUS / "intel_pstate/no_turbo")
+    boost = read_text(_CPUS / "cpufreq/boost")
+    if no_turbo is not None:
+        return no_turbo == "0"
+    return boost == "1" if boost is not None else None
+
+
+def _throttled() -> int | None:
+    counts = [read_text(path) for path in _CPUS.glob("cpu*/thermal_throttle/core_throttle_count")]
+    return sum(int(count) for count in counts if count) if counts else None
+
+
+def _load() -> float | None:
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else None

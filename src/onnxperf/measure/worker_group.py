@@ -1,0 +1,245 @@
+"""The workers of a race: started side by side, frozen but for the one at its turn, and mended when one is lost."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from msgspec.structs import replace
+
+from onnxperf.errors import BadInput, SubjectError, WorkerLost
+from onnxperf.measure.messages import ModelSubject, WorkerSpec
+from onnxperf.measure.process import Worker
+from onnxperf.records import Block, Scalar, Split, Status, Subject
+
+Launch = Callable[[WorkerSpec], Worker]
+
+
+@dataclass(eq=False)
+class SubjectRun:
+    """A subject under way: where it lives and what was measured so far."""
+
+    spec: WorkerSpec
+    position: int
+    slot: int = 0
+    """Its place among the subjects of the worker that runs now."""
+    calls: int = 0
+    single_calls: int = 0
+    split_calls: int = 0
+    call_ns: float = 0.0
+    launches: int = 0
+    set_ups: int = 0
+    """Within the launch that runs now."""
+    looks: int = 0
+    looks_planned: int = 0
+    load_ns: list[int] = field(default_factory=list)
+    first_call_ns: list[int] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list)
+    each_ns: list[int] = field(default_factory=list)
+    prepare_ns: list[int] = field(default_factory=list)
+    compute_ns: list[int] = field(default_factory=list)
+    fetch_ns: list[int] = field(default_factory=list)
+    outputs: tuple[list[str], Any] | None = None
+    """Names and values of what its first call of all returned, where that was asked for."""
+    conditions: dict[str, Scalar] = field(default_factory=dict)
+    status: Status = "ok"
+    reason: str = ""
+    signal: int | None = None
+    stderr: str = ""
+
+    @property
+    def name(self) -> str:
+        """The subject's name."""
+        return self.spec.subjects[self.position].name
+
+    @property
+    def alive(self) -> bool:
+        """Nothing has ended this subject."""
+        return self.status == "ok"
+
+    def drop(self, error: SubjectError | BadInput) -> None:
+        """End this subject; what it measured stays."""
+        self.status = error.status if isinstance(error, SubjectError) else "failed"
+        self.reason = str(error)
+        if isinstance(error, WorkerLost):
+            self.signal, self.stderr = error.signal, error.stderr
+
+    def record(self) -> Subject:
+        """What is known now, as a record."""
+        subject = self.spec.subjects[self.position]
+        # A block of one call is the time of a single call too.
+        singles = [block.duration_ns for block in self.blocks if block.calls == 1]
+        return Subject(
+            name=subject.name,
+            model=self.spec.model_label,
+            runtime=self.spec.runtime,
+            call=subject.call if isinstance(subject, ModelSubject) else None,
+            status=self.status,
+            reason=self.reason,
+            signal=self.signal,
+            stderr=self.stderr,
+            load_ns=round(statistics.median(self.load_ns)) if self.load_ns else None,
+            first_call_ns=round(statistics.median(self.first_call_ns)) if self.first_call_ns else None,
+            input_bytes=sum(tensor.nbytes for tensor in self.spec.feeds.values()),
+            looks=self.looks,
+            looks_planned=self.looks_planned,
+            blocks=tuple(self.blocks),
+            call_ns=(*self.each_ns, *singles),
+            split=self._split(),
+            conditions=dict(self.conditions),
+        )
+
+    def _split(self) -> Split | None:
+        if not self.compute_ns:
+            return None
+        return Split(
+            prepare_ns=statistics.median(self.prepare_ns),
+            compute_ns=statistics.median(self.compute_ns),
+            fetch_ns=statistics.median(self.fetch_ns),
+            calls=len(self.compute_ns),
+        )
+
+
+class WorkerGroup:
+    """All workers of a race; use as a context manager, so that none outlives it."""
+
+    def __init__(
+        self,
+        runs: Sequence[SubjectRun],
+        launch: Launch,
+        warmup_ns: int,
+        tell: Callable[[str], None],
+        collect: bool = False,
+    ) -> None:
+        self.runs = list(runs)
+        self._specs = list({id(run.spec): run.spec for run in runs}.values())
+        self._launch = launch
+        self._warmup_ns = warmup_ns
+        self._tell = tell
+        self._collect = collect
+        self._workers: dict[int, Worker] = {}
+
+    def __enter__(self) -> WorkerGroup:
+        """Nothing runs before `start`."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """End all workers."""
+        for spec in self._specs:
+            self._close(spec)
+
+    def alive(self) -> list[SubjectRun]:
+        """The runs that can still be measured."""
+        return [run for run in self.runs if run.alive]
+
+    def start(self) -> None:
+        """Start all workers, or start them anew."""
+        self._start(self._specs)
+
+    def set_up_again(self) -> None:
+        """Load and bind everything anew in the running workers: other addresses, other cache conflicts."""
+        for spec in self._specs:
+            if self._alive_in(spec):
+                self._for_all_in(spec, self._load_again)
+            self._prepare_all_in(spec, self._prepare_again)
+
+    @property
+    def set_up_ns(self) -> int:
+        """What setting up everything took when the workers started."""
+        loads = {id(run.spec): run.load_ns[-1] for run in self.alive() if run.load_ns}
+        return sum(loads.values()) + sum(run.first_call_ns[-1] for run in self.alive())
+
+    def turn(self, run: SubjectRun, step: Callable[[Worker], None], cpus: tuple[int, ...] = ()) -> None:
+        """Wake a run's worker for one step; a failure ends the run and leaves its worker to the others."""
+        worker = self._workers[id(run.spec)]
+        try:
+            worker.thaw()
+            if cpus:
+                worker.move_to(cpus)
+            step(worker)
+            worker.freeze()
+        except WorkerLost as error:
+            run.drop(error)
+            self._start([run.spec])
+        except (SubjectError, BadInput) as error:
+            run.drop(error)
+            worker.freeze()
+
+    def _start(self, specs: Sequence[WorkerSpec]) -> None:
+        """Start processes side by side; then, each with the machine to itself, load, call and warm up."""
+        for spec in specs:
+            self._close(spec)
+            if runs := self._alive_in(spec):
+                for slot, run in enumerate(runs):
+                    run.slot = slot
+                subjects = tuple(spec.subjects[run.position] for run in runs)
+                self._workers[id(spec)] = self._launch(replace(spec, subjects=subjects))
+        self._tell("starting workers")
+        for step in (self._wait_until_ready, self._load):
+            for spec in specs:
+                if self._alive_in(spec):
+                    self._for_all_in(spec, step)
+        for spec in specs:
+            self._prepare_all_in(spec, self._prepare)
+
+    def _for_all_in(self, spec: WorkerSpec, step: Callable[[WorkerSpec, Worker], None]) -> None:
+        """Take a step that concerns a whole worker: if it fails, all of the worker's subjects fail."""
+        worker = self._workers[id(spec)]
+        try:
+            worker.thaw()
+            step(spec, worker)
+            worker.freeze()
+        except (SubjectError, BadInput) as error:
+            for run in self._alive_in(spec):
+                run.drop(error)
+            self._close(spec)
+
+    def _wait_until_ready(self, spec: WorkerSpec, worker: Worker) -> None:
+        del spec
+        worker.wait_until_ready()
+
+    def _load(self, spec: WorkerSpec, worker: Worker) -> None:
+        runs = self._alive_in(spec)
+        self._tell(f"loading {spec.model_label or runs[0].name}")
+        loaded = worker.load()
+        for run in runs:
+            run.launches += 1
+            run.set_ups = 1
+            run.conditions.update(loaded.conditions)
+            if loaded.load_ns is not None:
+                run.load_ns.append(loaded.load_ns)
+
+    def _load_again(self, spec: WorkerSpec, worker: Worker) -> None:
+        worker.load()
+        for run in self._alive_in(spec):
+            run.set_ups += 1
+
+    def _prepare_all_in(self, spec: WorkerSpec, prepare: Callable[[SubjectRun, Worker], None]) -> None:
+        worker = self._workers.get(id(spec))
+        for run in self._alive_in(spec):
+            # A run that takes the worker down is dropped, and the new worker has prepared the others by then.
+            if self._workers.get(id(spec)) is worker:
+                self.turn(run, partial(prepare, run))
+
+    def _prepare(self, run: SubjectRun, worker: Worker) -> None:
+        self._tell(f"warming up {run.name}")
+        prepared = worker.prepare(run.slot)
+        run.first_call_ns.append(prepared.first_call_ns)
+        run.conditions.update(prepared.conditions)
+        if self._collect and run.outputs is None:
+            run.outputs = worker.compute(run.slot)
+        run.call_ns = worker.warm_up(run.slot, self._warmup_ns)
+
+    def _prepare_again(self, run: SubjectRun, worker: Worker) -> None:
+        worker.prepare(run.slot)
+
+    def _alive_in(self, spec: WorkerSpec) -> list[SubjectRun]:
+        return [run for run in self.runs if run.spec is spec and run.alive]
+
+    def _close(self, spec: WorkerSpec) -> None:
+        worker = self._workers.pop(id(spec), None)
+        if worker is not None:
+            worker.close()

@@ -1,0 +1,1 @@
+"""Graphs, listed and drawn."""

@@ -1,0 +1,333 @@
+"""A graph as a listing: what goes in, what is stored, a line per node, what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, TypedDict, Unpack
+
+from onnxperf.errors import BadOption
+from onnxperf.records.view import Dims, GraphView, Metrics, ViewFunction, ViewGraph, ViewNode, ViewTensor, ViewValue
+from onnxperf.render.graph.fold import Fold, Item, folded
+from onnxperf.render.graph.walk import all_inputs
+from onnxperf.wording.names import visible
+from onnxperf.wording.numbers import percent, size
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+Part = tuple[str, str]
+"""A piece of a line, and its style."""
+Line = tuple[Part, ...]
+
+_STEPS = 2
+"""How far from a node its neighbourhood reaches."""
+_DEEPEST_INDENT = 12
+"""Graphs that are deeper than this are not indented by depth: their lines would leave the page."""
+_LONGEST_ATTRIBUTE = 48
+_MANY_TENSORS, _FIRST_TENSORS = 30, 12
+_COUNTS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_PLAIN, _HEAD, _DIM, _OPERATOR = "", "bold", "dim", "cyan"
+_HOT = ((0.10, "bold red"), (0.02, "yellow"), (0.0, "dim"))
+
+
+class Listing(TypedDict, total=False):
+    """What a reader may ask for."""
+
+    all: bool
+    """Nothing is folded."""
+    around: str | None
+    """Only this node and its neighbours."""
+    op: str | None
+    """Only nodes of this operator type."""
+    depth: int | None
+    """How far bodies and functions are shown."""
+    width: int
+    metrics: Metrics | None
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """A Listing with nothing left out."""
+
+    all: bool = False
+    around: str | None = None
+    op: str | None = None
+    depth: int | None = None
+    width: int = 100
+    metrics: Metrics | None = None
+
+
+def graph_text(view: GraphView, **asked: Unpack[Listing]) -> str:
+    """The listing as plain text."""
+    lines = _lines(view, _Shown(**asked))
+    return "\n".join("".join(text for text, _ in line).rstrip() for line in lines) + "\n"
+
+
+def graph_rich(view: GraphView, **asked: Unpack[Listing]) -> Text:
+    """The same listing with colours, for a terminal."""
+    from rich.text import Text
+
+    return Text("\n").join(Text.assemble(*line) for line in _lines(view, _Shown(**asked)))
+
+
+# ---------------------------------------------------------------- the whole
+
+
+def _lines(view: GraphView, shown: _Shown) -> Iterator[Line]:
+    if shown.around is not None:
+        yield from _neighbourhood(view, shown.around, shown)
+        return
+    yield from _head(view, shown)
+    yield from _values("inputs", view.graph.inputs)
+    yield from _tensors(view.graph.initializers, shown)
+    yield ()
+    yield ((visible(shown.metrics.title) if shown.metrics else "nodes", _HEAD),)
+    yield from _nodes(view.graph, shown, 1)
+    yield ()
+    yield from _values("outputs", view.graph.outputs)
+    for function in view.functions:
+        yield from _function(function, shown)
+    notes = (*view.notes, *(shown.metrics.notes if shown.metrics else ()))
+    if notes:
+        yield ()
+    yield from (((f"note: {visible(note)}", _DIM),) for note in notes)
+
+
+def _head(view: GraphView, shown: _Shown) -> Iterator[Line]:
+    yield (visible(view.model) or "model", _HEAD), (f"   {' · '.join(_sums(view))}", _PLAIN)
+    opsets = ", ".join(f"{visible(domain)} {version}" for domain, version in view.opsets.items())
+    facts = {"opsets": opsets, "IR version": str(view.ir_version or ""), "producer": visible(view.producer)}
+    yield from _facts({name: text for name, text in facts.items() if text}, shown.width)
+    yield from _facts({visible(name): visible(text) for name, text in view.metadata.items()}, shown.width)
+    yield from _facts({"doc": visible(view.doc)} if view.doc else {}, shown.width)
+    yield ()
+
+
+def _sums(view: GraphView) -> Iterator[str]:
+    totals = view.totals
+    yield _counted(totals.nodes, "node")
+    if totals.parameters:
+        yield f"{_counted(totals.parameters, 'parameter')}, {size(totals.weight_bytes)}"
+    if totals.macs is not None:
+        least = "at least " if totals.macs_unknown else ""
+        free = f" with {', '.join(f'{visible(name)}=1' for name in view.free_dims)}" if view.free_dims else ""
+        yield f"{least}{_short_count(totals.macs)} MACs{free}"
+
+
+def _facts(facts: Mapping[str, str], width: int) -> Iterator[Line]:
+    yield from (((f"{name}: ", _DIM), (_cut(text, width - len(name) - 2), _PLAIN)) for name, text in facts.items())
+
+
+def _values(title: str, values: Sequence[ViewValue]) -> Iterator[Line]:
+    yield ((title, _HEAD),)
+    longest = _longest(value.name for value in values)
+    for value in values:
+        yield (f"  {_name(value.name):{longest}}  ", _PLAIN), (_type(value), _DIM)
+
+
+def _tensors(tensors: Sequence[ViewTensor], shown: _Shown, indent: int = 1) -> Iterator[Line]:
+    if not tensors:
+        return
+    listed = tensors if shown.all or len(tensors) <= _MANY_TENSORS else tensors[:_FIRST_TENSORS]
+    if indent == 1:
+        yield ()
+        yield (("initialisers", _HEAD),)
+    longest = _longest(tensor.name for tensor in listed)
+    types = [f"{visible(tensor.dtype)}{_shape(tensor.shape)}" for tensor in listed]
+    widest = max(map(len, types))
+    for tensor, type_ in zip(listed, types, strict=True):
+        where = " in another file" if tensor.external else ""
+        facts = f"{type_:{widest}}  {size(tensor.size_bytes):>9}{where}"
+        preview = f"  {_cut(visible(tensor.preview), _LONGEST_ATTRIBUTE)}" if tensor.preview else ""
+        yield (f"{'  ' * indent}{_name(tensor.name):{longest}}  ", _PLAIN), (facts, _DIM), (preview, _PLAIN)
+    rest = tensors[len(listed) :]
+    if rest:
+        total = size(sum(tensor.size_bytes for tensor in rest))
+        yield ((f"{'  ' * indent}… {len(rest):,} more, {total} (--all shows them)", _DIM),)
+
+
+def _function(function: ViewFunction, shown: _Shown) -> Iterator[Line]:
+    chosen = [node for node in function.graph.nodes if _wanted(node, shown)]
+    if not chosen:
+        return
+    inputs = [_name(value.name) for value in function.graph.inputs]
+    defaults = [f"{visible(name)}={visible(text)}" if text else visible(name) for name, text in function.attributes]
+    outputs = ", ".join(_name(value.name) for value in function.graph.outputs)
+    yield ()
+    yield (
+        ("function ", _HEAD),
+        (f"{_operator(function.domain, function.name)}", _OPERATOR),
+        (
+            f"({', '.join([*inputs, *defaults])}) -> {outputs}",
+            _PLAIN,
+        ),
+    )
+    if shown.depth == 0:
+        yield ((f"  … {_counted(len(function.graph.nodes), 'node')}", _DIM),)
+    else:
+        yield from _nodes(function.graph, shown, 1)
+
+
+# ---------------------------------------------------------------- nodes
+
+
+def _nodes(graph: ViewGraph, shown: _Shown, indent: int, level: int = 0) -> Iterator[Line]:
+    if shown.op is not None:
+        chosen = [node for node in graph.nodes if _wanted(node, shown)]
+        items: list[Item] = list(chosen)
+    else:
+        items = list(graph.nodes) if shown.all else folded(graph.nodes)
+    deepest = max((node.depth for node in graph.nodes), default=0)
+    for item in items:
+        if isinstance(item, Fold):
+            yield ((f"{_margin(shown)}{'  ' * indent}{_fold_text(item)}", _DIM),)
+            continue
+        steps = item.depth if deepest <= _DEEPEST_INDENT and shown.op is None else 0
+        yield _node_line(item, graph, shown, indent + steps)
+        yield from _bodies(item, shown, indent + steps + 1, level + 1)
+
+
+def _wanted(node: ViewNode, shown: _Shown) -> bool:
+    inside = (inner for body in node.subgraphs.values() for inner in body.nodes)
+    return shown.op in (None, node.op_type) or any(_wanted(inner, shown) for inner in inside)
+
+
+def _fold_text(fold: Fold) -> str:
+    if not fold.block:
+        return f"… {_counted(fold.nodes, 'node')} (--all shows them)"
+    times = _counted(fold.nodes // fold.block, "more time")
+    return f"… {times} the {_counted(fold.block, 'operator')} above: {fold.nodes:,} nodes (--all shows them)"
+
+
+def _bodies(node: ViewNode, shown: _Shown, indent: int, level: int) -> Iterator[Line]:
+    for name, body in node.subgraphs.items():
+        start = f"{_margin(shown)}{'  ' * indent}"
+        inputs = ", ".join(_name(value.name) for value in body.inputs)
+        outputs = ", ".join(_name(value.name) for value in body.outputs)
+        yield (f"{start}{visible(name)}", _HEAD), (f"({inputs}) -> {outputs}", _PLAIN)
+        if shown.depth is not None and level > shown.depth:
+            yield ((f"{start}  … {_counted(len(body.nodes), 'node')}", _DIM),)
+            continue
+        margin = len(_margin(shown)) // 2
+        yield from _tensors(body.initializers if shown.op is None else (), shown, margin + indent + 1)
+        yield from _nodes(body, shown, indent + 1, level)
+
+
+def _node_line(node: ViewNode, graph: ViewGraph, shown: _Shown, indent: int) -> Line:
+    attributes = [
+        f"{visible(name)}={_cut(visible(text), _LONGEST_ATTRIBUTE)}"
+        for name, text in node.attributes
+        if name not in node.defaults
+    ]
+    outputs = ", ".join(_with_type(name, graph) for name in node.outputs)
+    return (
+        *_share(node, shown),
+        ("  " * indent, _PLAIN),
+        (_operator(node.domain, node.op_type), _OPERATOR),
+        (f"({', '.join([*map(_name, node.inputs), *attributes])}) -> {outputs}", _PLAIN),
+    )
+
+
+def _share(node: ViewNode, shown: _Shown) -> Line:
+    if shown.metrics is None:
+        return ()
+    metric = shown.metrics.nodes.get(node.key)
+    if metric is None:
+        return ((_margin(shown), _PLAIN),)
+    style = next(style for least, style in _HOT if metric.share >= least)
+    return ((f"{percent(metric.share):>8}", style),)
+
+
+def _margin(shown: _Shown) -> str:
+    return " " * 8 if shown.metrics else ""
+
+
+def _with_type(name: str, graph: ViewGraph) -> str:
+    known = graph.types.get(name)
+    return f"{_name(name)}: {_type(known)}" if known is not None else _name(name)
+
+
+# ---------------------------------------------------------------- around a node
+
+
+def _neighbourhood(view: GraphView, wanted: str, shown: _Shown) -> Iterator[Line]:
+    graph, centre = _find(view, wanted)
+    near = _near(graph, centre)
+    yield (
+        (f"around {visible(centre.label)}", _HEAD),
+        (f"   {len(near)} of {_counted(len(graph.nodes), 'node')}", _PLAIN),
+    )
+    least = min(node.depth for node in near)
+    for node in near:
+        mark = "> " if node is centre else "  "
+        line = _node_line(node, graph, shown, min(node.depth - least, _DEEPEST_INDENT))
+        yield (mark, _HEAD), *line
+
+
+def _find(view: GraphView, wanted: str) -> tuple[ViewGraph, ViewNode]:
+    """A node by its name, label, key or output, in this order."""
+    every = [(graph, node) for graph in _graphs(view) for node in graph.nodes]
+    for is_it in (
+        lambda node: wanted in (node.name, node.label),
+        lambda node: wanted == node.key,
+        lambda node: wanted in node.outputs,
+    ):
+        found = next((pair for pair in every if wanted and is_it(pair[1])), None)
+        if found is not None:
+            return found
+    close = get_close_matches(wanted, [node.label for _, node in every], 3, 0.5)
+    hint = f"; similar: {', '.join(map(visible, close))}" if close else ""
+    raise BadOption(f"no node or tensor is named {wanted!r}{hint}")
+
+
+def _graphs(view: GraphView) -> Iterator[ViewGraph]:
+    for graph in (view.graph, *(function.graph for function in view.functions)):
+        yield from graph.with_bodies()
+
+
+def _near(graph: ViewGraph, centre: ViewNode) -> list[ViewNode]:
+    before = after = {centre.index}
+    taken = {node.index: set(all_inputs(node)) for node in graph.nodes}
+    for _ in range(_STEPS):
+        needed = {name for index in before for name in taken[index] if name}
+        made = {name for node in graph.nodes if node.index in after for name in node.outputs if name}
+        before = before | {node.index for node in graph.nodes if needed.intersection(node.outputs)}
+        after = after | {node.index for node in graph.nodes if made & taken[node.index]}
+    return [node for node in graph.nodes if node.index in before | after]
+
+
+# ---------------------------------------------------------------- words
+
+
+def _name(name: str) -> str:
+    return visible(name) or "-"
+
+
+def _operator(domain: str, op_type: str) -> str:
+    return f"{visible(domain)}::{visible(op_type)}" if domain else visible(op_type)
+
+
+def _type(value: ViewValue) -> str:
+    return f"{visible(value.type)}{_shape(value.shape)}"
+
+
+def _shape(shape: Dims | None) -> str:
+    return "" if shape is None else f"[{', '.join('?' if each is None else visible(str(each)) for each in shape)}]"
+
+
+def _longest(names: Iterable[str]) -> int:
+    return min(max((len(_name(name)) for name in names), default=0), 60)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: max(width - 1, 1)]}…"
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def _short_count(count: int) -> str:
+    return next((f"{count / scale:.3g} {unit}" for scale, unit in _COUNTS if count >= scale), str(count))

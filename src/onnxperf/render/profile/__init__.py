@@ -1,0 +1,1 @@
+"""Profiles and their differences, drawn."""

@@ -1,0 +1,100 @@
+"""A step curve of the memory of one inference over its nodes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from onnxperf.records.node_memory import NodeMemories
+from onnxperf.render.kit import chart as fg
+from onnxperf.render.profile.node_memory import node_label
+from onnxperf.wording.names import name_of
+from onnxperf.wording.numbers import decimal_size
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_UNITS = ((1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"))
+NAMED = 24
+"""Up to so many nodes have their names written below the axis."""
+
+
+def node_memory_plot(record: NodeMemories, ax: Axes | None = None) -> Axes:
+    """Bytes in use after each node, what the arena holds, the level before the first node, the peak with its name."""
+    nodes = record.nodes
+    named = len(nodes) <= NAMED
+    if ax is None:
+        figure = fg.new_figure(11, 5.4 if named else 4.4)
+        fg.entitle(figure, f"Memory in onnxruntime's arena, iteration {record.iteration}", name_of(record.model))
+        ax = figure.subplots()
+    highest = max((node.held_bytes or node.in_use_bytes or 0 for node in nodes), default=0)
+    scale, unit = next((scale, unit) for scale, unit in reversed(_UNITS) if highest >= scale or scale == 1.0)
+    colours = _curves(ax, record, scale)
+    _levels(ax, record, scale, colours)
+    _mark_peak(ax, record, scale)
+    ax.set_xlim(-0.6, max(len(nodes) - 0.4, 0.6))
+    ax.set_ylim(0, 1.22 * highest / scale if highest else 1)
+    ax.set_ylabel(unit, fontsize=fg.FONT)
+    ax.set_xlabel("" if named else "nodes, in the order in which they ended", fontsize=fg.FONT)
+    ax.tick_params(labelsize=fg.FONT)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(axis="y", color="#DDDDDD", linewidth=0.8)
+    ax.set_axisbelow(True)
+    if named:
+        labels = [fg.shorten(node_label(node), 28) for node in nodes]
+        ax.set_xticks(range(len(nodes)), labels, rotation=35, ha="right", rotation_mode="anchor", fontsize=fg.FONT)
+        fg.as_written(*ax.get_xticklabels())
+    fg.legend(ax, colours, beside=True)
+    return ax
+
+
+def _curves(ax: Axes, record: NodeMemories, scale: float) -> dict[str, str]:
+    """Step curves of what the trace tells; returns what their colours mean."""
+    nodes, loaded = record.nodes, record.loaded_bytes or 0
+    series: list[tuple[str, str, str, Sequence[int | None]]] = [
+        ("held by the arena", fg.GREY, "--", [node.held_bytes for node in nodes]),
+        ("in use", fg.BLUE, "-", [node.in_use_bytes for node in nodes]),
+        ("packed weights + live set", fg.GREEN, ":", [_above(loaded, node.live_bytes) for node in nodes]),
+    ]
+    colours = {}
+    for name, colour, line, values in series:
+        if any(value is not None for value in values):
+            heights = [math.nan if value is None else value / scale for value in values]
+            _step(ax, heights, colour, line)
+            colours[name] = colour
+    return colours
+
+
+def _above(base: int, value: int | None) -> int | None:
+    return None if value is None else base + value
+
+
+def _step(ax: Axes, heights: Sequence[float], colour: str, line: str) -> None:
+    """A level per node, as wide as the node's place; matplotlib's own steps would end in the middle of the last."""
+    edges = [at - 0.5 for at in range(len(heights) + 1)]
+    ax.step(edges, [*heights, *heights[-1:]], where="post", color=colour, linestyle=line, linewidth=1.6)
+
+
+def _levels(ax: Axes, record: NodeMemories, scale: float, colours: dict[str, str]) -> None:
+    """What is in use before any node runs, as areas: packed weights, and what was taken for results in advance."""
+    loaded, base = record.loaded_bytes or 0, record.base_bytes or 0
+    if base > loaded:
+        ax.axhspan(loaded / scale, base / scale, color=fg.SKY, alpha=fg.PALE, linewidth=0)
+        colours["taken in advance"] = fg.SKY
+    if loaded > 0:
+        ax.axhspan(0, loaded / scale, color=fg.ORANGE, alpha=fg.PALE, linewidth=0)
+        colours["packed weights"] = fg.ORANGE
+
+
+def _mark_peak(ax: Axes, record: NodeMemories, scale: float) -> None:
+    found = next(((at, node) for at, node in enumerate(record.nodes) if node.is_peak), None)
+    if found is None:
+        return
+    at, node = found
+    height = (node.in_use_bytes or 0) / scale
+    ax.plot([at], [height], marker="v", color=fg.RED)
+    middle = len(record.nodes) / 2
+    words = f"{fg.shorten(node_label(node), 40)}: {decimal_size(node.in_use_bytes)}"
+    how: dict[str, Any] = {"xytext": (0, 7), "textcoords": "offset points", "ha": "left" if at < middle else "right"}
+    ax.annotate(words, (at, height), fontsize=fg.FONT, color=fg.INK, parse_math=False, **how)

@@ -1,0 +1,49 @@
+"""Bars of time and of executions per operator, which charts of a profile and of a diff share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from onnxperf.records import OperatorTime, Profile
+from onnxperf.render.kit import chart as fg
+from onnxperf.wording.names import name_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class OperatorBars(NamedTuple):
+    """What is drawn of the operators of a profile, the most costly first."""
+
+    labels: list[str]
+    times_us: list[float]
+    executions: list[float]
+    summed: bool
+    """The last one stands for many."""
+
+
+def operator_bars(profile: Profile, most: int = fg.MAX_BARS) -> OperatorBars:
+    """Times and executions per iteration of the most costly operators."""
+    operators = sorted(profile.operators, key=lambda operator: -operator.usual_us)
+    labels = [fg.shorten(name_of(operator.op_name), fg.NAME_LENGTH) for operator in operators]
+    counts = [_per_iteration(operator, profile) for operator in operators]
+    times = [operator.usual_us for operator in operators]
+    labels, times, counts = fg.capped(labels, times, counts, most=most)
+    return OperatorBars(labels, times, counts, len(operators) > most)
+
+
+def draw_operators(panels: Sequence[Axes], operators: OperatorBars) -> None:
+    """Bars of time on the first axes, of executions on the second."""
+    labels, times, counts, summed = operators
+    words = [fg.cost(us, sum(times)) for us in times]
+    fg.draw_bars(panels[0], labels, [fg.Bars(times, [fg.BLUE] * len(times), words)], summed)
+    fg.time_axis(panels[0])
+    numbers = [f"{count:g}" for count in counts]
+    fg.draw_bars(panels[1], labels, [fg.Bars(counts, [fg.GREY] * len(counts), numbers)], summed)
+    fg.count_axis(panels[1], "executions per iteration")
+    panels[1].tick_params(labelleft=False)
+
+
+def _per_iteration(operator: OperatorTime, profile: Profile) -> float:
+    return round(operator.calls / max(1, profile.iterations), 2)

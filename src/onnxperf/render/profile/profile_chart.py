@@ -1,0 +1,209 @@
+"""Charts of a profile: time and number per operator, per node and per source, and what ran when."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from onnxperf.records import GroupKind, NodeTime, Profile, SourceTime
+from onnxperf.records.labels import signature
+from onnxperf.render.kit import chart as fg
+from onnxperf.render.kit.chart import figure_of, save_figure
+from onnxperf.render.profile.diff_chart import diff_plot, operators_plot
+from onnxperf.render.profile.operator_bars import draw_operators, operator_bars
+from onnxperf.wording.names import name_of, visible
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "diff_plot",
+    "figure_of",
+    "nodes_plot",
+    "operators_plot",
+    "profile_plot",
+    "save_figure",
+    "sources_plot",
+    "timeline_plot",
+]
+ROOMY = 20
+"""Up to so many nodes have their types and shapes written below their names."""
+MAX_SPANS = 10_000
+MAX_LANES = 40
+"""What a timeline holds: the longest executions, and the lanes of the longest of them."""
+_OTHERS = "#BBBBBB"
+_DARK = (fg.BLUE, fg.GREEN, fg.RED)
+"""Colours on which white is easier to read."""
+_KINDS: dict[GroupKind, str] = {
+    "kept": fg.BLUE,
+    "fused": fg.GREEN,
+    "inserted": fg.ORANGE,
+    "folded": fg.SKY,
+    "duplicate": fg.PINK,
+    "removed": fg.YELLOW,
+    "unattributed": fg.GREY,
+}
+
+
+def profile_plot(profile: Profile, ax: Sequence[Axes] | None = None) -> fg.AxesArray:
+    """Time and number of executions per operator, side by side."""
+    bars = operator_bars(profile)
+    panels = ax
+    if panels is None:
+        figure = fg.bar_figure(bars.labels, 2, "Time and executions per operator", name_of(profile.model))
+        panels = figure.subplots(1, 2, sharey=True)
+    draw_operators(panels, bars)
+    return fg.as_array(panels)
+
+
+def nodes_plot(profile: Profile, op: str | None = None, min_us: float = 0.0, ax: Axes | None = None) -> Axes:
+    """A bar per node, the longest on top; only of one operator, only of those that take long, where asked."""
+    nodes = [node for node in profile.nodes if op in (None, node.op_name) and node.usual_us >= min_us]
+    nodes.sort(key=lambda node: -node.usual_us)
+    total = sum(node.usual_us for node in profile.nodes)
+    roomy = len(nodes) <= ROOMY
+    labels = [_node_label(node, roomy) for node in nodes]
+    labels, values = fg.capped(labels, [node.usual_us for node in nodes])
+    if ax is None:
+        what = f"Time per {visible(fg.shorten(op, 40))} node" if op else "Time per node"
+        figure = fg.bar_figure(labels, 1, what, name_of(profile.model), 0.42 if roomy else 0.26)
+        ax = figure.subplots()
+    bars = fg.Bars(values, [fg.BLUE] * len(values), [fg.cost(us, total) for us in values])
+    fg.draw_bars(ax, labels, [bars], summed=len(nodes) > fg.MAX_BARS)
+    fg.time_axis(ax)
+    if not nodes:
+        ax.set_xlabel("no such node")
+    return ax
+
+
+def sources_plot(profile: Profile, ax: Axes | None = None) -> Axes:
+    """A bar per group of nodes of the original model, coloured by what became of them."""
+    sources = [source for source in profile.sources if any(source.self_us)]
+    sources.sort(key=lambda source: -source.usual_us)
+    total = sum(source.usual_us for source in profile.sources)
+    labels, values = fg.capped([_source_label(s) for s in sources], [s.usual_us for s in sources])
+    colours = [_KINDS[source.group.kind] for source in sources[: len(values)]]
+    if len(sources) > len(values):
+        colours[-1] = _OTHERS
+    if ax is None:
+        ax = fg.bar_figure(labels, 1, "Time per node of the original model", name_of(profile.model)).subplots()
+    bars = fg.Bars(values, colours, [fg.cost(us, total) for us in values])
+    fg.draw_bars(ax, labels, [bars], summed=len(sources) > fg.MAX_BARS)
+    fg.time_axis(ax)
+    present = {source.group.kind for source in sources}
+    fg.legend(ax, {kind: colour for kind, colour in _KINDS.items() if kind in present})
+    return ax
+
+
+def timeline_plot(
+    starts_us: Sequence[int],
+    durations_us: Sequence[int],
+    depths: Sequence[int],
+    op_names: Sequence[str],
+    names: Sequence[str],
+    threads: Sequence[int],
+    title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """What ran when in one iteration: a lane per thread and depth, coloured by operator."""
+    origin = min(starts_us, default=0)
+    everything = zip(starts_us, durations_us, threads, depths, op_names, names, strict=True)
+    spans = [_Span(start - origin, us, (thread, depth), op, name) for start, us, thread, depth, op, name in everything]
+    end = max((span.start_us + span.duration_us for span in spans), default=0)
+    drawn, lanes = _drawable(spans)
+    if ax is None:
+        figure = fg.new_figure(14, 1.9 + 0.45 * max(len(lanes), 2))
+        fg.entitle(figure, "What ran when", title)
+        ax = figure.subplots()
+    colours = _operator_colours(drawn)
+    _draw_spans(ax, drawn, lanes, colours)
+    _write_inside(ax, drawn, lanes, colours, end)
+    left_out = f"; {len(spans) - len(drawn)} of the shortest executions left out" if len(spans) > len(drawn) else ""
+    _dress_lanes(ax, lanes, end, f"since the iteration began{left_out}")
+    fg.legend(ax, colours | ({"others": _OTHERS} if {s.op_name for s in drawn} - set(colours) else {}), beside=True)
+    return ax
+
+
+# ---------------------------------------------------------------- parts
+
+
+def _node_label(node: NodeTime, roomy: bool) -> str:
+    name = fg.shorten(name_of("/".join([*node.path, node.name])), fg.NAME_LENGTH)
+    return f"{name}\n{_call(node)}" if roomy else name
+
+
+def _call(node: NodeTime) -> str:
+    return fg.shorten(signature(node.op_name, node.inputs, node.outputs), fg.NAME_LENGTH)
+
+
+def _source_label(source: SourceTime) -> str:
+    group = source.group
+    names = group.sources or group.executed
+    path = "".join(f"{parent}/" for parent in group.path)
+    return fg.shorten(name_of(path + " + ".join(names)), fg.NAME_LENGTH)
+
+
+class _Span(NamedTuple):
+    """One execution of a node in a timeline."""
+
+    start_us: int
+    duration_us: int
+    lane: tuple[int, int]
+    """Thread and depth."""
+    op_name: str
+    name: str
+
+
+def _drawable(spans: Sequence[_Span]) -> tuple[list[_Span], dict[tuple[int, int], int]]:
+    """As many of the longest as a picture can hold, and the places of their lanes from the top."""
+    longest = sorted(spans, key=lambda span: -span.duration_us)[:MAX_SPANS]
+    lanes = sorted(list(dict.fromkeys(span.lane for span in longest))[:MAX_LANES])
+    places = {lane: place for place, lane in enumerate(lanes)}
+    return [span for span in longest if span.lane in places], places
+
+
+def _operator_colours(spans: Sequence[_Span]) -> dict[str, str]:
+    """A colour for each of the most costly operators."""
+    cost: dict[str, int] = defaultdict(int)
+    for span in spans:
+        cost[span.op_name] += span.duration_us
+    order = [fg.BLUE, fg.ORANGE, fg.GREEN, fg.SKY, fg.RED, fg.PINK, fg.YELLOW]
+    return dict(zip(sorted(cost, key=lambda op: -cost[op]), order, strict=False))
+
+
+def _draw_spans(ax: Axes, spans: Sequence[_Span], lanes: dict[tuple[int, int], int], colours: dict[str, str]) -> None:
+    groups: dict[tuple[int, str, bool], list[tuple[float, float]]] = defaultdict(list)
+    for span in spans:
+        colour = colours.get(span.op_name, _OTHERS)
+        groups[lanes[span.lane], colour, span.duration_us > 0].append((span.start_us, span.duration_us))
+    for (place, colour, wide), group in groups.items():
+        # White edges part neighbours; what took no time has an edge of its colour, or it would vanish.
+        edge = "white" if wide else colour
+        ax.broken_barh(group, (place - 0.4, 0.8), facecolor=colour, edgecolor=edge, linewidth=0.4)
+
+
+def _write_inside(
+    ax: Axes, spans: Sequence[_Span], lanes: dict[tuple[int, int], int], colours: dict[str, str], end: int
+) -> None:
+    """Names of the nodes whose bars are wide enough for them."""
+    size = fg.FONT - 1.5
+    for span in spans:
+        inches = 10 * span.duration_us / end if end else 0
+        shown = visible(span.name)
+        if shown and (fg.text_width(shown) + 1) * 0.66 * size / 72 <= inches:
+            middle = span.start_us + span.duration_us / 2
+            ink = "white" if colours.get(span.op_name) in _DARK else "black"
+            place = lanes[span.lane]
+            ax.text(middle, place, shown, fontsize=size, ha="center", va="center", color=ink, parse_math=False)
+
+
+def _dress_lanes(ax: Axes, lanes: dict[tuple[int, int], int], end: int, words: str) -> None:
+    nested = any(depth for _, depth in lanes)
+    labels = [f"thread {thread}" + (f", depth {depth}" if nested else "") for thread, depth in lanes]
+    ax.set_yticks(range(len(lanes)), labels, fontsize=fg.FONT)
+    ax.set_ylim(len(lanes) - 0.4, -0.6)
+    ax.set_xlim(0, end or 1)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    fg.time_axis(ax, words)

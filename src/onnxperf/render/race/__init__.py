@@ -1,0 +1,1 @@
+"""Races, sweeps and comparisons, drawn."""

@@ -1,0 +1,159 @@
+"""Charts of an einsum plan: the time of every letter order, and the final race."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from onnxperf.errors import BadOption
+from onnxperf.records import EinsumPlan, OrderTime
+from onnxperf.render.kit import chart as fg
+from onnxperf.render.race.bench_chart import bench_plot
+from onnxperf.wording.names import name_of, visible
+from onnxperf.wording.numbers import duration
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MAX_ORDERS = 150
+"""Beyond so many orders, those that lead to the same graph share a bar; there are no more bars than this either."""
+_ROW = 0.17
+_EQUATION_LENGTH = 28
+_GRAPH_LENGTH = 100
+_GRAPH_FONT = 7.0
+_IN_TURN = (fg.BLUE, fg.SKY)
+"""Neighbouring graphs differ; there are more graphs than colours that can be told apart."""
+
+
+class _Row(NamedTuple):
+    label: str
+    graph: str
+    time_ns: float
+    as_written: bool
+
+
+def orders_plot(plan: EinsumPlan, ax: Axes | None = None) -> Axes:
+    """A bar per letter order, the fastest on top, coloured by the graph that it leads to."""
+    rows, notes = _rows(plan)
+    title = f"{_shown(plan.equation)} optimised into {_shown(plan.best_equation)}"
+    labels = [row.label for row in rows]
+    is_ours = ax is None
+    if ax is None:
+        # Names stand on both sides: those of the orders on the left, those of the graphs on the right.
+        graph_room = round(max((len(_graph_name(row)) for row in rows), default=0) * _GRAPH_FONT / fg.FONT)
+        room = [label + "-" * (graph_room + 2) for label in labels]
+        ax = fg.bar_figure(room, 1, title, "", _ROW).subplots()
+    else:
+        fg.as_written(ax.set_title(title, loc="left", fontsize=11, color=fg.INK, pad=20))
+    fastest = rows[0].time_ns if rows else 0.0
+    values = [row.time_ns / 1e3 for row in rows]
+    bars = fg.Bars(values, _colours(rows, fastest), [_words(row, plan, fastest) for row in rows])
+    fg.draw_bars(ax, labels, [bars])
+    for tick in ax.get_yticklabels():
+        tick.set_fontfamily("monospace")
+    if is_ours:
+        # The figure of somebody else has no room at the right.
+        _name_graphs(ax, rows)
+        _close_up(ax, bars)
+    fg.time_axis(ax, "per call, lower is better")
+    _note(ax, notes if rows else ["nothing was timed"], keep=bool(rows))
+    if rows:
+        fg.legend(ax, {"fastest": fg.GREEN, "as written": fg.ORANGE, "others, a shade per graph": fg.BLUE})
+    return ax
+
+
+def plan_plot(plan: EinsumPlan, ax: Axes | None = None) -> Axes:
+    """The final race as bars."""
+    if plan.race is None:
+        raise BadOption("nothing was raced for this equation; search without --no-search")
+    return bench_plot(plan.race, ax)
+
+
+# ---------------------------------------------------------------- rows
+
+
+def _rows(plan: EinsumPlan) -> tuple[list[_Row], list[str]]:
+    """What has a bar, the fastest first, and a note for each kind of order that has none."""
+    timed = [order for order in plan.orders if order.time_ns is not None and 0 < order.time_ns < math.inf]
+    timed.sort(key=_graph_of)
+    written = plan.orders[0].order if plan.orders else ""
+    untimed = len(plan.orders) - len(timed)
+    notes = [f"{untimed:,} of {len(plan.orders):,} orders were not timed and are left out"] if untimed else []
+    if len(timed) <= MAX_ORDERS:
+        return [_row([order], written) for order in timed], notes
+    rows = [_row(list(members), written) for _, members in groupby(timed, _graph_of)]
+    notes.append(f"{len(timed):,} orders: those that lead to the same graph share a bar")
+    if len(rows) > MAX_ORDERS:
+        notes.append(f"the {len(rows) - MAX_ORDERS:,} slowest graphs are left out")
+    return rows[:MAX_ORDERS], notes
+
+
+def _graph_of(order: OrderTime) -> tuple[float, str]:
+    return order.time_ns or 0.0, order.graph
+
+
+def _row(orders: Sequence[OrderTime], written: str) -> _Row:
+    first = orders[0]
+    more = f" and {len(orders) - 1} more" if len(orders) > 1 else ""
+    label = _shown(first.equation) + more
+    return _Row(label, first.graph, first.time_ns or 0.0, any(order.order == written for order in orders))
+
+
+# ---------------------------------------------------------------- words and colours
+
+
+def _shown(equation: str) -> str:
+    return fg.shorten(name_of(equation), _EQUATION_LENGTH)
+
+
+def _words(row: _Row, plan: EinsumPlan, fastest: float) -> str:
+    said = {
+        "fastest": row.time_ns == fastest,
+        "as written": row.as_written,
+        # The search times all graphs once; the final race, on fresh rounds, may prefer another one.
+        "won the final race": row.graph == plan.graph and row.time_ns != fastest,
+    }
+    return " · ".join([duration(row.time_ns), *(words for words, holds in said.items() if holds)])
+
+
+def _colours(rows: Sequence[_Row], fastest: float) -> list[str]:
+    colours = []
+    for number, (_, members) in enumerate(groupby(rows, lambda row: (row.time_ns, row.graph))):
+        for row in members:
+            own = fg.ORANGE if row.as_written else _IN_TURN[number % len(_IN_TURN)]
+            colours.append(fg.GREEN if row.time_ns == fastest else own)
+    return colours
+
+
+def _graph_name(row: _Row) -> str:
+    return fg.shorten(visible(row.graph), _GRAPH_LENGTH)
+
+
+def _name_graphs(ax: Axes, rows: Sequence[_Row]) -> None:
+    """Write the name of each graph at the right, beside the first of its orders."""
+    places = {}
+    start = 0
+    for (_, graph), members in groupby(rows, lambda row: (row.time_ns, row.graph)):
+        places[start] = _graph_name(_Row("", graph, 0.0, False))
+        start += len(list(members))
+    right = ax.secondary_yaxis("right")
+    right.set_yticks(list(places), list(places.values()), fontsize=_GRAPH_FONT, color=fg.INK)
+    right.tick_params(axis="y", length=0)
+    right.spines["right"].set_visible(False)
+    fg.as_written(*right.get_yticklabels())
+
+
+def _close_up(ax: Axes, bars: fg.Bars) -> None:
+    """End the axis where the last words end: the longest words stand beside short bars."""
+    character = 0.6 * fg.FONT / 72 / fg.PANEL
+    ends = (value / (1 - (len(words) + 2) * character) for value, words in zip(bars.values, bars.words, strict=True))
+    ax.set_xlim(0, max(ends, default=1.0) * 1.02)
+
+
+def _note(ax: Axes, notes: Sequence[str], keep: bool) -> None:
+    lines = [ax.get_xlabel(), *notes] if keep else notes
+    fg.as_written(ax.set_xlabel("\n".join(lines), fontsize=fg.FONT))
+    if not keep:
+        ax.set_xticks([])

@@ -1,0 +1,303 @@
+"""Charts of a sweep: a map of who is faster where, and times over one dimension."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from onnxperf.errors import BadOption
+from onnxperf.records import Bench, Case
+from onnxperf.render.kit import chart as fg
+from onnxperf.render.race import sweep_grid as grid
+from onnxperf.render.race.bench_chart import bench_plot
+from onnxperf.render.race.sweep_lines import NAME_LENGTH, draw_lines, legend_above
+from onnxperf.wording.names import name_of, visible
+from onnxperf.wording.numbers import ratio
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    Colour = tuple[float, float, float, float]
+
+MAX_PANELS = 12
+MAX_WRITTEN = 400
+"""Cells of a map that have their speedup written in."""
+_NOISE = "#D0D0D0"
+_BASELINE_WINS, _RIVAL_WINS = fg.RED, fg.BLUE
+_STRONGEST = 3.0
+"""Times as fast at which a colour is full at the latest."""
+_WEAKEST = 1.25
+_PALEST = 0.25
+"""Part of the full colour that a win has at least, so that nobody takes it for noise."""
+
+
+def crossover_plot(
+    bench: Bench,
+    baseline: str | None = None,
+    rival: str | None = None,
+    ax: Axes | None = None,
+    model: str | None = None,
+) -> Axes:
+    """A map of the speedup over two dimensions: grey inside the noise, and a line where the winner changes."""
+    cases = cases_of(bench, model)
+    dims = two_dims(cases)
+    first, second = _pair(cases, baseline, rival)
+    if ax is None:
+        size = [len(grid.values_of(cases, dim)) for dim in dims]
+        figure = fg.new_figure(*_map_size(size))
+        fg.entitle(figure, _map_title(first, second), name_of(cases[0].model))
+        ax = figure.subplots()
+    _draw_map(ax, cases, dims, (first, second))
+    return ax
+
+
+def sweep_plot(bench: Bench, ax: Axes | None = None) -> Axes:
+    """A panel per model: a map where two dimensions vary, lines where one does, bars where none does.
+
+    Dimensions beyond two make panels of their own. The axes that is returned is the first.
+    """
+    panels = grid.panels_of(bench)
+    if not panels:
+        raise BadOption("there is no case to draw")
+    if ax is not None:
+        if len(panels) > 1:
+            raise BadOption(f"{len(panels)} charts do not fit on one axes; leave it out, or choose a model or a case")
+        _draw_panel(ax, panels[0], "")
+        return ax
+    drawn = panels[:MAX_PANELS]
+    columns = min(len(drawn), 2 if len(drawn) < 5 else 3)
+    rows = -(-len(drawn) // columns)
+    sizes = [_panel_size(panel) for panel in drawn]
+    figure = fg.new_figure(max(w for w, _ in sizes) * columns, max(h for _, h in sizes) * rows)
+    models = ", ".join(map(name_of, grid.by_model(bench.cases)))
+    left_out = f" · {len(panels) - MAX_PANELS} more panels left out" if len(panels) > MAX_PANELS else ""
+    fg.entitle(figure, _title(bench, drawn) + left_out, models)
+    every = figure.subplots(rows, columns, squeeze=False).flat
+    for each, panel in zip(every, drawn, strict=False):
+        _draw_panel(each, panel, panel.title if len(drawn) > 1 else "")
+    for each in list(every)[len(drawn) :]:
+        each.set_visible(False)
+    return figure.axes[0]
+
+
+def save_sweep(bench: Bench, path: str | Path) -> None:
+    """Write the chart of a sweep as PNG or SVG, whichever the path ends with."""
+    fg.check_plot_path(Path(path))
+    fg.save_figure(fg.figure_of(sweep_plot(bench)), path)
+
+
+def cases_of(bench: Bench, model: str | None) -> list[Case]:
+    """The cases of one model, which must be named where there are several."""
+    groups = grid.by_model(bench.cases)
+    if model is None and len(groups) == 1:
+        return next(iter(groups.values()))
+    if model not in groups:
+        raise BadOption.unknown("model of the sweep", model, map(name_of, groups))
+    return groups[model]
+
+
+def two_dims(cases: Sequence[Case]) -> list[str]:
+    """The two dimensions of a map or a matrix."""
+    dims = grid.varying(cases)
+    known = grid.dims_of(cases)
+    if len(dims) < 2 == len(known):
+        return known
+    if len(dims) != 2:
+        raise BadOption(f"two dimensions with several sizes are needed, and here are {_listed(dims)}")
+    return dims
+
+
+# ---------------------------------------------------------------- panels
+
+
+def _draw_panel(ax: Axes, panel: grid.Panel, title: str) -> None:
+    rival = grid.usual_rival(panel.cases, grid.usual_baseline(panel.cases))
+    if len(panel.dims) == 2 and rival is not None:
+        lines = _draw_map(ax, panel.cases, panel.dims, _pair(panel.cases, None, None))
+    elif panel.dims and len(panel.cases) > 1:
+        lines = draw_lines(ax, panel.cases, panel.dims[0], panel.dims[1:])
+    else:
+        bench_plot(panel.cases[0], ax)
+        return
+    if title:
+        pad = 8 + 1.6 * fg.FONT * lines
+        ax.set_title(fg.shorten(title, 60), loc="left", fontsize=fg.FONT + 1, pad=pad, color=fg.INK, parse_math=False)
+
+
+def _panel_size(panel: grid.Panel) -> tuple[float, float]:
+    if len(panel.dims) == 2:
+        return _map_size([len(grid.values_of(panel.cases, dim)) for dim in panel.dims])
+    return (8.5, 5.0) if panel.dims else (9.0, 2.4 + 0.42 * len(panel.cases[0].subjects))
+
+
+def _title(bench: Bench, panels: Sequence[grid.Panel]) -> str:
+    cases = panels[0].cases
+    pairs = {(grid.usual_baseline(p.cases), grid.usual_rival(p.cases, grid.usual_baseline(p.cases))) for p in panels}
+    baseline, rival = next(iter(pairs))
+    if all(len(panel.dims) == 2 for panel in panels) and len(pairs) == 1 and baseline and rival and cases:
+        return _map_title(baseline, rival)
+    return f"Sweep of {len(bench.cases)} cases" if len(panels) > 1 else "Time per call"
+
+
+def _pair(cases: Sequence[Case], baseline: str | None, rival: str | None) -> tuple[str, str]:
+    """Two subjects to compare: those that were named, else the baseline and its first rival of another runtime."""
+    names = grid.subjects_of(cases)
+    for name in (baseline, rival):
+        if name is not None and name not in names:
+            raise BadOption.unknown("subject", visible(name), map(name_of, names))
+    first = grid.usual_baseline(cases) if baseline is None else baseline
+    if baseline is None and rival is not None and rival == first:
+        first = grid.usual_rival(cases, rival)
+    second = grid.usual_rival(cases, first) if rival is None else rival
+    if first is None or second is None or first == second:
+        raise BadOption("two different subjects are needed to compare, and this sweep has no two")
+    return first, second
+
+
+def _listed(dims: Sequence[str]) -> str:
+    return f"{len(dims)} ({', '.join(map(visible, dims))})" if dims else "none"
+
+
+# ---------------------------------------------------------------- the map
+
+
+def _map_size(counts: Sequence[int]) -> tuple[float, float]:
+    rows, columns = counts
+    return min(max(6.8, 1.6 + 0.95 * columns), 20.0), min(max(4.0, 2.2 + 0.55 * rows), 16.0)
+
+
+def _map_title(baseline: str, rival: str) -> str:
+    names = [fg.shorten(name_of(name), NAME_LENGTH) for name in (rival, baseline)]
+    return f"Speedup of {names[0]} against {names[1]}"
+
+
+def _draw_map(ax: Axes, cases: Sequence[Case], dims: Sequence[str], pair: tuple[str, str]) -> int:
+    down, across = (grid.values_of(cases, dim) for dim in dims)
+    cells = grid.cells_of(cases, dims[0], dims[1])
+    duels = {
+        (row, column): grid.duel(cells[size, other], *pair)
+        for row, size in enumerate(down)
+        for column, other in enumerate(across)
+        if (size, other) in cells
+    }
+    strongest = _strongest(duels.values())
+    colours = {place: _colour(duel, strongest) for place, duel in duels.items()}
+    nothing = (1.0, 1.0, 1.0, 0.0)
+    image = [[colours.get((row, column), nothing) for column in range(len(across))] for row in range(len(down))]
+    ax.imshow(image, aspect="auto", interpolation="nearest", zorder=1)
+    for place, duel in duels.items():
+        _fill_cell(ax, place, duel, colours[place], written=len(duels) <= MAX_WRITTEN)
+    changes = _draw_changes(ax, duels)
+    _dress_map(ax, (down, across), dims)
+    return _explain_map(ax, list(duels.values()), pair, changes)
+
+
+def _strongest(duels: Iterable[grid.Duel]) -> float:
+    """The logarithm of the speedup, or of its inverse, at which a colour is full."""
+    widest = max((abs(math.log2(duel.speedup)) for duel in duels if duel.speedup and duel.decided), default=0.0)
+    return min(max(widest, math.log2(_WEAKEST)), math.log2(_STRONGEST))
+
+
+def _colour(duel: grid.Duel, strongest: float) -> Colour:
+    from matplotlib.colors import to_rgba
+
+    if duel.speedup is None:
+        return (1.0, 1.0, 1.0, 1.0)
+    if not duel.decided:
+        return to_rgba(_NOISE)
+    full = to_rgba(_RIVAL_WINS if duel.verdict == "faster" else _BASELINE_WINS)
+    share = min(abs(math.log2(duel.speedup)) / strongest, 1.0)
+    share = _PALEST + (0.9 - _PALEST) * share
+    red, green, blue = (1 - share * (1 - part) for part in full[:3])
+    return red, green, blue, 1.0
+
+
+def _fill_cell(ax: Axes, place: tuple[int, int], duel: grid.Duel, colour: Colour, written: bool) -> None:
+    from matplotlib.patches import Rectangle
+
+    row, column = place
+    if duel.speedup is None:
+        corner = (column - 0.5, row - 0.5)
+        ax.add_patch(
+            Rectangle(corner, 1, 1, facecolor="white", edgecolor="#BBBBBB", hatch="///", linewidth=0, zorder=2)
+        )
+    if not written:
+        return
+    words = duel.word if duel.speedup is None else ratio(duel.speedup)
+    light = 0.3 * colour[0] + 0.59 * colour[1] + 0.11 * colour[2] > 0.55
+    box = {"boxstyle": "square,pad=0.15", "facecolor": "white", "edgecolor": "none"} if duel.speedup is None else None
+    ax.text(
+        column,
+        row,
+        words,
+        ha="center",
+        va="center",
+        fontsize=fg.FONT,
+        color=fg.INK if light else "white",
+        fontweight="bold" if duel.decided else "normal",
+        bbox=box,
+        parse_math=False,
+        zorder=4,
+    )
+
+
+def _draw_changes(ax: Axes, duels: dict[tuple[int, int], grid.Duel]) -> bool:
+    """Lines between neighbours of which one is above 1 and the other below; the estimates, noise or not."""
+    lines = []
+    for (row, column), duel in duels.items():
+        edges = {
+            (row, column + 1): ((column + 0.5, row - 0.5), (column + 0.5, row + 0.5)),
+            (row + 1, column): ((column - 0.5, row + 0.5), (column + 0.5, row + 0.5)),
+        }
+        for place, edge in edges.items():
+            other = duels.get(place)
+            if duel.speedup and other and other.speedup and (duel.speedup > 1) != (other.speedup > 1):
+                lines.append(edge)
+    if lines:
+        from matplotlib.collections import LineCollection
+
+        drawn = LineCollection(lines, colors="black", linewidths=2.6, capstyle="projecting", zorder=3)
+        ax.add_collection(drawn, autolim=False)
+    return bool(lines)
+
+
+def _dress_map(ax: Axes, sizes: tuple[Sequence[int], Sequence[int]], dims: Sequence[str]) -> None:
+    down, across = sizes
+    ax.set_yticks(range(len(down)), [str(size) for size in down], fontsize=fg.FONT)
+    ax.set_xticks(range(len(across)), [str(size) for size in across], fontsize=fg.FONT)
+    names = [fg.shorten(name_of(dim), NAME_LENGTH) for dim in dims]
+    ax.set_ylabel(names[0], fontsize=fg.FONT + 0.5, parse_math=False)
+    ax.set_xlabel(names[1], fontsize=fg.FONT + 0.5, parse_math=False)
+    ax.set_xlim(-0.5, len(across) - 0.5)
+    ax.set_ylim(len(down) - 0.5, -0.5)
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0)
+    # White gaps part the cells.
+    for place in range(1, len(across)):
+        ax.axvline(place - 0.5, color="white", linewidth=1.2, zorder=2.5)
+    for place in range(1, len(down)):
+        ax.axhline(place - 0.5, color="white", linewidth=1.2, zorder=2.5)
+
+
+def _explain_map(ax: Axes, duels: Sequence[grid.Duel], pair: tuple[str, str], changes: bool) -> int:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    baseline, rival = (f"{fg.shorten(name_of(name), NAME_LENGTH)} is faster" for name in pair)
+    verdicts = {duel.verdict for duel in duels if duel.speedup is not None}
+    handles: list[Patch | Line2D] = []
+    if "faster" in verdicts:
+        handles.append(Patch(color=_RIVAL_WINS, label=f" {rival}"))
+    if "slower" in verdicts:
+        handles.append(Patch(color=_BASELINE_WINS, label=f" {baseline}"))
+    if verdicts - {"faster", "slower"}:
+        handles.append(Patch(color=_NOISE, label="inside the noise"))
+    if any(duel.speedup is None for duel in duels):
+        handles.append(Patch(facecolor="white", edgecolor="#BBBBBB", hatch="////", label="not compared"))
+    if changes:
+        handles.append(Line2D([], [], color="black", linewidth=2.6, label="the winner changes"))
+    return legend_above(ax, handles)

@@ -1,0 +1,1 @@
+"""Stacks of calls, drawn."""

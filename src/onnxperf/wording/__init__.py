@@ -1,0 +1,1 @@
+"""How numbers, sizes and names are written: the only place that formats a number."""

@@ -1,0 +1,1 @@
+"""The built-in models and the demo."""

@@ -1,0 +1,167 @@
+"""`zoo:NAME`: well-known models with random weights, built on first use without any download, and their sources."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from onnxperf.errors import BadInput, BadOption, MissingExtra
+from onnxperf.frameworks.base import Live
+from onnxperf.frameworks.sklearn import estimator_call
+from onnxperf.frameworks.tensorflow import KerasModel, SavedModel
+from onnxperf.frameworks.torch import TorchModel
+from onnxperf.zoo import models as zoo_models
+
+PREFIX = "zoo:"
+ZOO: dict[str, tuple[str, ...]] = {
+    "resnet50": ("torch", "tensorflow"),
+    "bert-base": ("torch", "tensorflow"),
+    "tiny-resnet": ("torch", "tensorflow"),
+    "tiny-bert": ("torch", "tensorflow"),
+    "tiny-linear": ("sklearn",),
+}
+"""The frameworks that each model can be built in; the first is the default."""
+
+_REVISION = 1
+"""Raised when a change here makes what lies in caches something else."""
+_Libraries = dict[str, tuple[str, ...]]
+_LIBRARIES: dict[str, _Libraries] = {
+    "torch": {
+        "torch": ("torch",),
+        "transformers": ("transformers",),
+        "onnxscript": ("onnxscript",),
+        "safetensors": ("safetensors",),
+    },
+    "tensorflow": {
+        "tensorflow": ("tensorflow", "tensorflow-cpu", "tensorflow-macos", "tensorflow-intel"),
+        "keras": ("keras",),
+        "tf2onnx": ("tf2onnx",),
+    },
+    "sklearn": {"sklearn": ("scikit-learn",), "skl2onnx": ("skl2onnx",)},
+}
+"""What a build needs: names to import, and the distributions that bring them."""
+_KERAS_HUB: _Libraries = {"keras_hub": ("keras-hub",)}
+
+
+@dataclass(frozen=True)
+class ZooEntry:
+    """A model of the zoo, as ONNX and as what it was exported from."""
+
+    name: str
+    framework: str
+    folder: Path
+
+    @property
+    def onnx(self) -> Path:
+        """The ONNX file; its changing sizes are named batch and seq."""
+        return self.folder / f"{self.name}.onnx"
+
+    @property
+    def saved_model(self) -> Path | None:
+        """The folder of TensorFlow's saved_model, where the model is one of Keras."""
+        return self.folder / zoo_models.SAVED_MODEL if self.framework == "tensorflow" else None
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """Inputs of the ONNX file in their order."""
+        return tuple(each.name for each in zoo_models.signature(self.name, self.framework).inputs)
+
+    @property
+    def ranges(self) -> dict[str, tuple[float, float]]:
+        """Bounds of inputs that are indices: tf2onnx hides from us which table they look into."""
+        inputs = zoo_models.signature(self.name, self.framework).inputs
+        return {each.name: (0, each.values - 1) for each in inputs if each.values is not None}
+
+    @property
+    def load(self) -> Callable[[], Any]:
+        """A function that returns the source: a torch module, a Keras model or an estimator; cheap to send."""
+        return partial(zoo_models.load, self.name, self.framework, self.folder)
+
+    def subjects(self, device: str = "cpu") -> dict[str, Callable[..., Any]]:
+        """Everything of the framework that can race against the ONNX file, by name; loaded only in a worker."""
+        if self.framework == "sklearn":
+            return {"sklearn": estimator_call(self.load())}
+        options: dict[str, Any] = {"input_names": self.input_names, "device": device}
+        if self.framework == "torch":
+            return {"torch": TorchModel(self.load, **options)}
+        return {
+            **{f"keras {call}": KerasModel(self.load, call=call, **options) for call in KerasModel.calls},
+            "saved_model": SavedModel(Live(str(self.saved_model)), **options),
+        }
+
+
+def zoo_model(name: str, framework: str | None = None, say: Callable[[str], None] = lambda _text: None) -> ZooEntry:
+    """A model of the zoo, built now unless it was before; `name` with or without zoo:.
+
+    `say` is told when a build begins: large ones take minutes.
+    """
+    name = name.removeprefix(PREFIX)
+    if name not in ZOO:
+        raise BadOption.unknown("model of the zoo", name, [f"{PREFIX}{each}" for each in ZOO])
+    framework = framework or ZOO[name][0]
+    if framework not in ZOO[name]:
+        raise BadOption.unknown(f"framework of {PREFIX}{name}", framework, ZOO[name])
+    versions = _versions(name, framework)
+    entry = ZooEntry(name, framework, zoo_folder() / "-".join([name, f"r{_REVISION}", *versions]))
+    if not entry.onnx.is_file():
+        say(f"building {PREFIX}{name} with {framework}; this happens once and may take minutes")
+        _build(entry)
+    return entry
+
+
+def zoo_folder() -> Path:
+    """Where built models are kept; it may be deleted at any time."""
+    return platformdirs.user_cache_path("onnxperf") / "zoo"
+
+
+def _versions(name: str, framework: str) -> list[str]:
+    """Names and versions of what builds a model, found without importing any of it."""
+    needed = _LIBRARIES[framework] | (_KERAS_HUB if framework == "tensorflow" and "bert" in name else {})
+    return [f"{module}{_version(module, distributions, framework)}" for module, distributions in needed.items()]
+
+
+def _version(module: str, distributions: tuple[str, ...], framework: str) -> str:
+    if importlib.util.find_spec(module) is None:
+        raise MissingExtra(module, framework)
+    for distribution in distributions:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            return importlib.metadata.version(distribution)
+    return ""
+
+
+def _build(entry: ZooEntry) -> None:
+    """In a process of its own: frameworks are large, talk a lot, and do not always bear each other."""
+    entry.folder.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=".building-", dir=entry.folder.parent))
+    try:
+        command = [sys.executable, "-P", "-m", zoo_models.__name__, entry.name, entry.framework, str(draft)]
+        paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
+        quiet = {
+            "PYTHONPATH": paths,
+            "PYTHONWARNINGS": "ignore",
+            "TF_CPP_MIN_LOG_LEVEL": "2",
+            "CUDA_VISIBLE_DEVICES": "",
+        }
+        done = subprocess.run(
+            command, env={**os.environ, **quiet, "KERAS_BACKEND": "tensorflow"}, capture_output=True, check=False
+        )
+        if done.returncode != 0:
+            said = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"exit code {done.returncode}"]
+            raise BadInput(f"{PREFIX}{entry.name} cannot be built with {entry.framework}: {said[-1].strip()}")
+        with contextlib.suppress(OSError):  # another process was faster; what it built is the same
+            draft.replace(entry.folder)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
