@@ -36,13 +36,27 @@ class BadFeed(BadInput):
 
 
 class BadOption(BadInput):
-    """An option has a value that does not exist or cannot be combined."""
+    """An option has a value that is not valid, or contradicts another option.
+
+    The text names options in backquotes, such as `time=45`, so that the command line can show --time 45.
+    """
+
+    def __init__(self, problem: str = "", *, option: str = "", value: object = None, expected: str = "") -> None:
+        self.option = option
+        self.value = value
+        self.expected = expected
+        mention = option if value is None else f"{option}={value}".replace("`", "'")
+        wanted = f"expected {expected}" if expected else ""
+        text = "; ".join(filter(None, [problem, wanted]))
+        super().__init__(f"`{mention}`: {text}" if option else text)
 
     @classmethod
-    def unknown(cls, what: str, value: object, valid: Iterable[object]) -> BadOption:
+    def unknown(cls, what: str, value: object, valid: Iterable[object], option: str = "") -> BadOption:
         """An error that names the wrong value and lists the valid ones."""
         listed = ", ".join(str(v) for v in valid) or "none"
-        return cls(f"unknown {what} {str(value)!r}; choose from: {listed}")
+        error = cls(f"unknown {what} {str(value)!r}; choose from: {listed}")
+        error.option, error.value, error.expected = option, value, listed
+        return error
 
 
 class MissingExtra(BadInput):

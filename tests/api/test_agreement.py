@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onnxperf.api._shared.agreement import Outputs, Tolerances, disagreement, matched
+from onnxperf.api._shared.agreement import Outputs, disagreement, matched
 from onnxperf.errors import BadOption
+from onnxperf.records import Tolerances
 
 ONE, TWO = np.ones(3), np.full(3, 2.0)
 MODEL: Outputs = (["pooled", "sequence"], [ONE, TWO])

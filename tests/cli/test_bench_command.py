@@ -20,7 +20,7 @@ import pytest
 from onnx import parser
 
 from onnxperf.cli.main import run
-from onnxperf.render.kit.export import from_json
+from onnxperf.render.kit.old_export import from_json
 
 TINY = ("--blocks", "2", "--calls", "2", "--warmup", "0")
 LINEAR = """<ir_version: 8, opset_import: ["" : 17]>

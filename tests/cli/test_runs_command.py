@@ -9,7 +9,7 @@ import pytest
 
 from onnxperf.api.runs import keep
 from onnxperf.cli.main import run
-from onnxperf.render.kit.export import from_json, to_csv, to_json, to_markdown
+from onnxperf.render.kit.old_export import from_json, to_csv, to_json, to_markdown
 from tests.api.test_runs import PLAN, check
 from tests.render import examples
 

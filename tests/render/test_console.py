@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from onnxperf.records import Bench, Case
-from onnxperf.render.race.console import Progress, bench_table, doctor_report, print_bench
+from onnxperf.render.kit.progress import Progress, bench_table, doctor_report, print_bench
 from tests.render import examples
 
 WIDTHS = [60, 80, 100, 120, 160, 200]

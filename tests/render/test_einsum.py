@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from onnxperf.records import EinsumPlan, Rewrite
-from onnxperf.render.kit.html import einsum_html, rewrite_html
+from onnxperf.render.kit.old_html import einsum_html, rewrite_html
 from onnxperf.render.race.einsum import (
     limit_ratio,
     nodes_text,

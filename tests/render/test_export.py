@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from onnxperf.errors import BadInput
 from onnxperf.records import SUBJECT_COLUMNS
-from onnxperf.render.kit.export import from_json, to_csv, to_json, to_markdown
+from onnxperf.render.kit.old_export import from_json, to_csv, to_json, to_markdown
 from tests.render import examples
 
 NAMES = st.one_of(st.sampled_from(examples.NASTY_NAMES), st.text(st.characters(exclude_categories=["Cs"])))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from onnxperf.records import Signature
 from onnxperf.records.convert import Conversion
-from onnxperf.render.kit.html import bench_html, conversion_html, doctor_html
+from onnxperf.render.kit.old_html import bench_html, conversion_html, doctor_html
 from onnxperf.wording.names import name_of
 from tests.render import examples
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onnxperf.render.kit.html import diff_html, optimization_html, profile_html
+from onnxperf.render.kit.old_html import diff_html, optimization_html, profile_html
 from onnxperf.wording.names import name_of
 from tests.render import examples, profiles
 from tests.render.test_html import ALLOWED, Reader

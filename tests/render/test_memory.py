@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from onnxperf.render.memory.memory import growth_text, print_memory
+from onnxperf.render.memory.memory_html import memory_html
+from onnxperf.render.memory.memory_markdown import memory_markdown
 from rich.cells import cell_len
 from rich.console import Console
 
 from onnxperf.records import Memory
-from onnxperf.render.memory.memory import growth_text, print_memory
-from onnxperf.render.memory.memory_html import memory_html
-from onnxperf.render.memory.memory_markdown import memory_markdown
 from onnxperf.wording.names import name_of
 from tests.render import examples
 from tests.render import memory_examples as made

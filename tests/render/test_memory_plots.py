@@ -6,8 +6,8 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-
 from onnxperf.render.memory.memory_chart import MOST_PANELS, memory_plot
+
 from tests.render import memory_examples as made
 
 

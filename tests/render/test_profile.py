@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from onnxperf.records import Diff, Optimization, Profile
-from onnxperf.render.kit.table import Column, Row, Sheet, fitted, flowed, shortened
+from onnxperf.render.kit.table import Column, Row, Table, fitted, flowed, shortened
 from onnxperf.render.profile.profile import print_diff, print_optimization, print_profile
 from onnxperf.render.profile.timings import bar, micros
 from onnxperf.wording.names import name_of
@@ -54,7 +54,7 @@ def cells(line: str) -> list[str]:
     return re.split(r"  +", line.strip())
 
 
-def table(sheet: Sheet, width: int) -> list[str]:
+def table(sheet: Table, width: int) -> list[str]:
     text = io.StringIO()
     Console(file=text, width=width, color_system=None).print(fitted(sheet, width))
     return [line.rstrip() for line in text.getvalue().splitlines()]
@@ -129,7 +129,7 @@ def test_flowing_parts_are_whole_and_in_order(parts: list[str], width: int) -> N
 
 def test_columns_go_by_rank_and_then_texts_are_cut() -> None:
     columns = (Column("name", left=True, room=6), Column("kept"), Column("second", rank=1), Column("first", rank=2))
-    sheet = Sheet(columns, [Row(("a very long name", "1", "2", "3"))])
+    sheet = Table(columns, [Row(("a very long name", "1", "2", "3"))])
     assert cells(table(sheet, 80)[0]) == ["name", "kept", "second", "first"]
     assert cells(table(sheet, 20)[0]) == ["name", "kept", "second"]
     assert table(sheet, 13)[2] == "a v…ame     1"

@@ -12,8 +12,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from onnxperf.records import SPLIT_COLUMNS, SUBJECT_COLUMNS, Bench, Split, Subject
-from onnxperf.render.kit.export import from_json, to_csv, to_json, to_markdown
-from onnxperf.render.kit.html import bench_html
+from onnxperf.render.kit.old_export import from_json, to_csv, to_json, to_markdown
+from onnxperf.render.kit.old_html import bench_html
 from onnxperf.render.race.console import print_bench
 from onnxperf.render.race.split import HEADING, split_notes, split_sheet
 from onnxperf.results.bench import BenchResult

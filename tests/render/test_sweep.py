@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from onnxperf.records import Bench, Case
-from onnxperf.render.kit.html import bench_html
+from onnxperf.render.kit.old_html import bench_html
 from onnxperf.render.race.sweep import MAX_LINES, about, crossover_lines, print_cells, print_sweep, reason_lines
 from onnxperf.render.race.sweep_grid import duel, panels_of, usual_rival, winners
 from tests.render import examples, sweeps

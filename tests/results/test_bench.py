@@ -12,7 +12,7 @@ import pytest
 
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.records import SUBJECT_COLUMNS
-from onnxperf.render.kit.export import from_json
+from onnxperf.render.kit.old_export import from_json
 from onnxperf.results.bench import BenchResult
 from tests.render import examples
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack, cast
 
-from onnxperf.api._shared.cells import Against, cell_of_functions, cells_of, run_cells
-from onnxperf.api._shared.requests import (
-    BenchKeywords,
-)
+from onnxperf.api._shared.cells import Against, Contest, cell_of_functions, cells_of, run_cells
+from onnxperf.api._shared.requests import BenchKeywords, parse
 from onnxperf.api._shared.subjects import (
     Functions,
     Sources,
@@ -38,10 +36,11 @@ def bench(
     `differs`. Where `dims` has several values for a dimension, there is a case for every combination.
     A function without arguments, or a dict of them by name, is raced without any model.
     """
+    settings = parse(keywords, BenchKeywords)
     functions = functions_in(model)
     if functions:
         asked = {**keywords, "call": call, "runtime": runtime, "feeds": feeds, "against": against}
         refuse_options_of_models(asked, {"call": "run", "runtime": "ort"})
-        return BenchResult(run_cells([cell_of_functions(functions, keywords)], progress))
-    cells = cells_of(cast("Sources", model), against, (call, runtime, feeds), keywords)
-    return BenchResult(run_cells(cells, progress))
+        return BenchResult(run_cells([cell_of_functions(functions, settings)], progress))
+    contest = Contest(cast("Sources", model), against, call, runtime, feeds)
+    return BenchResult(run_cells(cells_of(contest, settings), progress))

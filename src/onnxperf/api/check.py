@@ -20,7 +20,7 @@ from onnxperf.measure.machine.describe import usable_cores
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.model.load import Model
-from onnxperf.records import Check, Difference, NodeDifference, RaceOptions
+from onnxperf.records import Check, Difference, NodeDifference
 from onnxperf.results.check import CheckResult
 
 _TIMEOUT_S = 600.0
@@ -60,7 +60,6 @@ def check(
             {"source": as_callable(against, input_names=list(entries[0].feeds.arrays))},
             entries[0].feeds,
             session,
-            RaceOptions(),
         )
     names = [subject.name for spec in specs for subject in spec.subjects]
     first, second = (outputs_of(spec) for spec in specs)

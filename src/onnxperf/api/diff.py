@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.diff import align, sentence
 from onnxperf.api._shared import recordings
-from onnxperf.api._shared.racing import judged_case, run_race, visible_options, with_threads
+from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options, with_threads
 from onnxperf.api._shared.requests import (
     DiffKeywords,
     InputKeywords,
@@ -27,7 +27,7 @@ from onnxperf.errors import BadOption
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.profiling import Progress
-from onnxperf.records import Case, Diff, RaceOptions, SessionOptions
+from onnxperf.records import Case, Diff, RaceOptions, SessionOptions, WorkerLimits
 from onnxperf.results.diff import DiffResult
 from onnxperf.results.profile import ProfileResult
 
@@ -149,7 +149,7 @@ def _race(
     for entry, session, label in zip(entries, sessions, labels, strict=True):
         spec = model_specs([entry], {"ort": ("run",)}, session)[0]
         specs.append(replace(spec, subjects=(replace(spec.subjects[0], name=label),)))
-    end = run_race(specs, options, progress)
+    end = run_race(specs, options, start_of(WorkerLimits(timeout=TIMEOUT_S)), progress)
     return replace(judged_case(end, options), model=", ".join(dict.fromkeys(e.model.label for e in entries)))
 
 

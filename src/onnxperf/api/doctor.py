@@ -6,13 +6,13 @@ import datetime
 import math
 import statistics
 from collections.abc import Sequence
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import onnx
 
 from onnxperf.analyze.comparison import compare
+from onnxperf.api._shared.racing import start_of
 from onnxperf.api._shared.requests import race_options, session_options
 from onnxperf.api._shared.subjects import Entry, chosen_calls, function_specs, model_specs, open_entries
 from onnxperf.errors import MissingExtra
@@ -21,10 +21,9 @@ from onnxperf.measure.machine import noise
 from onnxperf.measure.machine.inventory import take_inventory
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.plan import DEFAULT_TIME_S
-from onnxperf.measure.process import ProcessWorker
 from onnxperf.measure.race import Progress, RaceEnd, Tools, race
 from onnxperf.model.inputs import Feeds
-from onnxperf.records import MIN_ROUNDS, InputOptions, Machine, RaceOptions, SessionOptions
+from onnxperf.records import MIN_ROUNDS, InputOptions, Machine, RaceOptions, SessionOptions, WorkerLimits
 from onnxperf.results.doctor import DoctorResult
 
 COMMON_CLAIM = 0.01
@@ -53,7 +52,7 @@ def doctor(
     machine = machines.describe_machine()
     progress(0.0, "looking at the machine")
     rows = take_inventory(machine)
-    twins = _twins(session, options)
+    twins = _twins(session)
     end = race_against_itself(twins.specs, options, progress)
     machine = machines.after_the_race(machine)
     band = noise_band(end)
@@ -72,7 +71,7 @@ def doctor(
 def race_against_itself(specs: Sequence[WorkerSpec], options: RaceOptions, progress: Progress) -> RaceEnd:
     """The race of a bench, except that no look ends it: a false alarm is what it is there to find."""
     tools = Tools(
-        launch=partial(ProcessWorker, timeout_s=options.timeout),
+        launch=start_of(WorkerLimits()),
         settled=lambda _subjects: False,
         progress=progress,
         cpus=machines.processors(),
@@ -120,7 +119,7 @@ class _Twins(NamedTuple):
     """Kept until the race is over: the file of a model in memory goes with its last entry."""
 
 
-def _twins(session: SessionOptions, options: RaceOptions) -> _Twins:
+def _twins(session: SessionOptions) -> _Twins:
     """A small model, or numpy's product where onnxruntime is missing."""
     try:
         calls = chosen_calls(["ort"], ["run"], session)
@@ -128,7 +127,7 @@ def _twins(session: SessionOptions, options: RaceOptions) -> _Twins:
         generator = np.random.default_rng(0)
         shapes = {"X": (_ROWS, _COLUMNS), "W": (_COLUMNS, _COLUMNS)}
         feeds = Feeds({name: generator.random(shape, dtype=np.float32) for name, shape in shapes.items()}, {})
-        return _Twins(function_specs(dict.fromkeys(_NAMES, np.matmul), feeds, session, options), [])
+        return _Twins(function_specs(dict.fromkeys(_NAMES, np.matmul), feeds, session), [])
     entries = open_entries(dict.fromkeys(_NAMES, _small_model()), InputOptions(), None)
     return _Twins(model_specs(entries, calls, session), entries)
 

@@ -12,18 +12,10 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.answers.memory import memory_answer
 from onnxperf.analyze.growth import LEAST_POINTS, judge_growth
-from onnxperf.api._shared.cells import Against, combinations, groups
+from onnxperf.api._shared.cells import Against, Contest, groups
 from onnxperf.api._shared.memory_breakdown import Recorded, breakdown_of, record_arena
-from onnxperf.api._shared.racing import start_of, with_threads
-from onnxperf.api._shared.requests import (
-    MemoryKeywords,
-    check_keywords,
-    input_options,
-    names_in,
-    race_options,
-    require,
-    session_options,
-)
+from onnxperf.api._shared.racing import start_of
+from onnxperf.api._shared.requests import MemoryKeywords, Settings, names_in, parse, require
 from onnxperf.api._shared.sources import source_callables
 from onnxperf.api._shared.subjects import (
     Entry,
@@ -44,7 +36,7 @@ from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.packing import pack_feeds
 from onnxperf.measure.race import Progress
 from onnxperf.model.inputs import Feeds
-from onnxperf.records import Memory, MemoryCase, MemorySubject, RaceOptions, SessionOptions
+from onnxperf.records import Memory, MemoryCase, MemorySubject
 from onnxperf.results.memory import MemoryResult
 
 DEFAULT_INTERVAL_S = 0.001
@@ -69,22 +61,21 @@ def memory(
     Growth is judged over `repeat` calls, or two seconds of them. Where `dims` has several values for a dimension,
     there is a case for each, and one more in which one session meets all of them.
     """
-    check_keywords(keywords, MemoryKeywords)
+    settings = parse(keywords, MemoryKeywords)
     require(repeat is None or repeat >= LEAST_POINTS, "repeat", repeat, f"at least {LEAST_POINTS} calls")
     require(interval > 0 and math.isfinite(interval), "interval", interval, "a finite number of seconds, above 0")
-    how = _How(with_threads(session_options(keywords)), race_options(keywords), repeat, interval)
+    request = _Request(settings, repeat, interval)
     machine = machines.describe_machine()
     functions = functions_in(model)
     if functions:
         asked = {**keywords, "call": call, "runtime": runtime, "feeds": feeds, "against": against}
         refuse_options_of_models(asked, {"call": "run", "runtime": "ort"})
-        plans = [_plan_of_functions(functions, how)]
+        plans = [_plan_of_functions(functions, request)]
     else:
-        sources = cast("Sources", model)
-        plans = list(_plans(sources, against, (names_in(call), names_in(runtime), feeds), keywords, how))
+        plans = list(_plans(Contest(cast("Sources", model), against, call, runtime, feeds), request))
     cases: list[MemoryCase] = []
     for number, plan in enumerate(plans):
-        cases.append(_probe(plan, how, partial(_told, progress, number, plans)))
+        cases.append(_probe(plan, request, partial(_told, progress, number, plans)))
         if cases[-1].interrupted:
             break
     _refuse_if_nothing_ran(cases)
@@ -94,11 +85,10 @@ def memory(
 
 
 @dataclass(frozen=True)
-class _How:
+class _Request:
     """What all cases have in common."""
 
-    session: SessionOptions
-    options: RaceOptions
+    settings: Settings
     repeat: int | None
     interval_s: float
 
@@ -115,45 +105,39 @@ class _Plan:
     """Runs the model once more with onnxruntime's trace, which knows the arena."""
 
 
-def _plan_of_functions(functions: Mapping[str, Callable[[], Any]], how: _How) -> _Plan:
-    specs = partial(function_specs, functions, Feeds({}, {}), how.session, how.options)
+def _plan_of_functions(functions: Mapping[str, Callable[[], Any]], request: _Request) -> _Plan:
+    specs = partial(function_specs, functions, Feeds({}, {}), request.settings.session, request.settings.source)
     notes = ("the data of a callable came with it, before anything was probed",)
-    return _Plan(MemoryCase(model=", ".join(functions), notes=(*notes, *_notes(how))), specs)
+    return _Plan(MemoryCase(model=", ".join(functions), notes=(*notes, *_notes(request))), specs)
 
 
-def _plans(
-    model: Sources,
-    against: Against,
-    given: tuple[list[str], list[str], Mapping[str, Any] | None],
-    keywords: Mapping[str, Any],
-    how: _How,
-) -> Iterator[_Plan]:
+def _plans(contest: Contest, request: _Request) -> Iterator[_Plan]:
     """A case for every combination of sizes; where there are several, one more in which a session meets them all."""
-    calls, runtimes, feeds = given
-    styles = chosen_calls(runtimes, calls, how.session)
-    sizes = list(combinations(keywords.get("dims") or {}))
-    for own, sources, ranges in groups(model, against):
-        known = {**keywords, "ranges": {**ranges, **(keywords.get("ranges") or {})}}
-        by_size = [open_entries(own, input_options({**known, "dims": dims}), feeds) for dims in sizes]
+    settings = request.settings
+    styles = chosen_calls(names_in(contest.runtime), names_in(contest.call), settings.session)
+    for group in groups(contest.models, contest.against):
+        by_size = [
+            open_entries(group.models, settings.sized(dims, group.ranges), contest.feeds) for dims in settings.sizes
+        ]
         for entries in zip(*by_size, strict=True):  # one model in all its sizes
             plans = [[each] for each in entries] + ([list(entries)] if len(entries) > 1 else [])
-            yield from (_plan_of_model(some, styles, sources, how) for some in plans)
+            yield from (_plan_of_model(some, styles, group.sources, request) for some in plans)
 
 
 def _plan_of_model(
     entries: Sequence[Entry],
     styles: Mapping[str, tuple[str, ...]],
     sources: Mapping[str, Any],
-    how: _How,
+    request: _Request,
 ) -> _Plan:
     """One model, fed with one size or with several in turn."""
     entry = entries[0]
-    functions = source_callables(sources, list(entry.feeds.arrays), how.options.device)
+    functions = source_callables(sources, list(entry.feeds.arrays), request.settings.source.device)
 
     def specs() -> list[WorkerSpec]:
         together = [
-            *model_specs([entry], styles, how.session),
-            *function_specs(functions, entry.feeds, how.session, how.options),
+            *model_specs([entry], styles, request.settings.session),
+            *function_specs(functions, entry.feeds, request.settings.session, request.settings.source),
         ]
         more = tuple(pack_feeds(each.feeds.arrays) for each in entries[1:])
         check_names(together, None)
@@ -165,14 +149,15 @@ def _plan_of_model(
         fingerprint=entry.model.fingerprint,
         dims=dims,
         shapes={name: array.shape for name, array in entry.feeds.arrays.items()},
-        notes=(*entry.feeds.notes, *_notes(how)),
+        notes=(*entry.feeds.notes, *_notes(request)),
     )
-    recorded = partial(record_arena, entries, how.session, start_of(how.options)) if "ort" in styles else None
+    launch = start_of(request.settings.limits)
+    recorded = partial(record_arena, entries, request.settings.session, launch) if "ort" in styles else None
     return _Plan(case, specs, entry, recorded)
 
 
-def _notes(how: _How) -> list[str]:
-    threads = how.session.threads or 1
+def _notes(request: _Request) -> list[str]:
+    threads = request.settings.session.threads or 1
     return [f"every subject alone in a fresh process with {threads} thread{'s' if threads > 1 else ''}"]
 
 
@@ -181,7 +166,7 @@ def _told(progress: Progress, number: int, plans: Sequence[_Plan], done: float, 
     progress((number + done) / len(plans), label + text)
 
 
-def _probe(plan: _Plan, how: _How, progress: Progress) -> MemoryCase:
+def _probe(plan: _Plan, request: _Request, progress: Progress) -> MemoryCase:
     """ProbeStep all subjects of a case, one after the other."""
     probes: list[MemoryProbe] = []
     notes = list(plan.case.notes)
@@ -189,7 +174,7 @@ def _probe(plan: _Plan, how: _How, progress: Progress) -> MemoryCase:
     for number, spec in enumerate(specs):
         name = spec.subjects[0].name
         tell = partial(_tell, progress, number / (len(specs) + 1), name)
-        probes.append(probe_subject(spec, start_of(how.options), how.repeat, how.interval_s, tell))
+        probes.append(probe_subject(spec, start_of(request.settings.limits), request.repeat, request.interval_s, tell))
         if probes[-1].interrupted:
             break
     interrupted = any(each.interrupted for each in probes)

@@ -12,7 +12,7 @@ import onnx
 from msgspec.structs import replace
 
 from onnxperf.analyze.accuracy import compare_outputs
-from onnxperf.api._shared.racing import judged_case, run_race, visible_options, with_threads
+from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options, with_threads
 from onnxperf.api._shared.recordings import FOLDER_OPTION
 from onnxperf.api._shared.requests import RewriteKeywords, check_keywords, input_options, race_options, session_options
 from onnxperf.api._shared.subjects import Entry, Source, model_specs, open_entries
@@ -25,7 +25,7 @@ from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.race import Progress
 from onnxperf.model.load import LARGEST_PROTO_BYTES
-from onnxperf.records import Case, RaceOptions, Rewrite, RewrittenSite, Subject
+from onnxperf.records import Case, RaceOptions, Rewrite, RewrittenSite, Subject, WorkerLimits
 from onnxperf.results.einsum import EinsumResult, RewriteResult
 
 BEFORE, AFTER = "original", "rewritten"
@@ -113,7 +113,7 @@ class _Bench:
 
     def race(self, before: Mapping[int, onnx.ModelProto], after: Mapping[int, onnx.ModelProto]) -> Case:
         specs = [self.spec(BEFORE, before), self.spec(AFTER, after)]
-        case = judged_case(run_race(specs, self.options, self.progress), self.options)
+        case = judged_case(run_race(specs, self.options, start_of(WorkerLimits()), self.progress), self.options)
         return replace(case, model=self.entry.model.label)
 
 

@@ -33,7 +33,7 @@ from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.measure.profiling import Progress
 from onnxperf.model.inputs import Feeds
-from onnxperf.records import RaceOptions, Scalar, SessionOptions
+from onnxperf.records import Scalar, SessionOptions
 from onnxperf.records.stack import Allocations, CodeShares, Stack, StackFrame
 from onnxperf.render.stack.allocations import flame_page
 from onnxperf.render.stack.stack import session_of, shares_text
@@ -190,7 +190,7 @@ def _subject(
         asked = {**keywords, "feeds": feeds, "runtime": runtime, "call": call}
         refuse_options_of_models(asked, {"runtime": "numpy", "call": "run"})
         name = getattr(source, "__name__", type(source).__name__)
-        return _Subject(name, function_specs({name: source}, Feeds({}, {}), session, RaceOptions())[0])
+        return _Subject(name, function_specs({name: source}, Feeds({}, {}), session)[0])
     chosen = chosen_calls([runtime], [call], session)
     entry = open_entries(cast("Source", source), input_options(keywords), feeds)[0]
     return _Subject(entry.model.label, model_specs([entry], chosen, session)[0], tuple(entry.feeds.notes), entry)

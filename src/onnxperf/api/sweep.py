@@ -11,8 +11,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from onnxperf.api._shared.cells import Cell, cells_of, run_cells
-from onnxperf.api._shared.requests import names_in
+from onnxperf.api._shared.cells import Cell, Contest, cells_of, run_cells
+from onnxperf.api._shared.requests import BenchKeywords, names_in, parse
 from onnxperf.api._shared.run_recorder import RunRecorder
 from onnxperf.api._shared.sources import load_source
 from onnxperf.api._shared.subjects import ZOO_PREFIX
@@ -126,7 +126,7 @@ def run_sweep(
 
 def estimate_s(cells: Sequence[Cell]) -> float:
     """Seconds that the cases will take, roughly."""
-    return sum((cell.options.time or DEFAULT_TIME_S) + 2 * _START_S for cell in cells)
+    return sum((cell.settings.race.time or DEFAULT_TIME_S) + 2 * _START_S for cell in cells)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -143,8 +143,9 @@ def _model_cells(model: PlannedModel | str, plan: SweepPlan, folder: Path) -> li
     in_zoo = planned.path.startswith(ZOO_PREFIX)
     source = planned.path if in_zoo else str(folder / planned.path)
     keywords = {**plan.options, "dims": {**plan.dims, **planned.dims}}
-    how = (plan.call, plan.runtime, None)
-    return cells_of(source, sources_of(planned.against, folder), how, keywords, planned.path)
+    against = sources_of(planned.against, folder)
+    contest = Contest(source, against, plan.call, plan.runtime, name=planned.path)
+    return cells_of(contest, parse(keywords, BenchKeywords))
 
 
 def sources_of(texts: Sequence[str], folder: Path = Path()) -> dict[str, Any] | list[str] | None:

@@ -48,7 +48,8 @@ def bench(
     runtime
         What executes the models, separated by commas: ort, numpy, reference.
     """
-    from onnxperf.api._shared.cells import cells_of
+    from onnxperf.api._shared.cells import Contest, cells_of
+    from onnxperf.api._shared.requests import BenchKeywords, parse
     from onnxperf.api.sweep import run_sweep
     from onnxperf.render.race.console import print_bench
     from onnxperf.render.race.sweep import print_sweep
@@ -57,7 +58,8 @@ def bench(
     output.check()
     command = command_line()
     keywords = {**inputs.keywords(), **session.keywords(), **race.keywords(), **against.keywords()}
-    cells = cells_of(list(models), against.sources(), (call, runtime, inputs.feeds()), keywords)
+    contest = Contest(list(models), against.sources(), call, runtime, inputs.feeds())
+    cells = cells_of(contest, parse(keywords, BenchKeywords))
     several = len(cells) > 1 or again.resume is not None
     with make_progress(output.quiet) as progress:
         where = output.where if several else False

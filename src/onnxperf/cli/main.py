@@ -16,16 +16,16 @@ from onnxperf.cli.demo import demo
 from onnxperf.cli.diff import diff
 from onnxperf.cli.doctor import doctor
 from onnxperf.cli.einsum import einsum
+from onnxperf.cli.exit_codes import BAD_INPUT, PARTIAL, catch_signals, interrupted
 from onnxperf.cli.memory import memory
 from onnxperf.cli.optimize import optimize
-from onnxperf.cli.output import BAD_INPUT, INTERRUPTED, PARTIAL
+from onnxperf.cli.present import complain
 from onnxperf.cli.profile import profile
 from onnxperf.cli.runs import runs
 from onnxperf.cli.stack import stack
 from onnxperf.cli.sweep import sweep
 from onnxperf.cli.view import view
 from onnxperf.errors import OnnxperfError
-from onnxperf.wording.names import visible
 
 app = App(
     name="onnxperf",
@@ -42,36 +42,32 @@ for _command in (
 
 def main() -> None:
     """Run the command that the arguments name, and exit."""
+    catch_signals()
     sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command; returns its exit code: 2 for bad input, 1 for a partial result, 130 after Ctrl-C."""
+    """Run a command; returns its exit code (`exit_codes`)."""
     debug = "--debug" in arguments
     try:
         code = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader of our output has seen enough
         return 0
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return interrupted()
     except (OnnxperfError, CycloptsError) as error:
         if debug:
             raise
-        return _complain(error, BAD_INPUT)
+        complain(error)
+        return BAD_INPUT
     except Exception as error:
         if debug:
             raise
-        message = f"unexpected {type(error).__name__}: {error} (--debug shows where; please report it)"
-        return _complain(message, PARTIAL)
-
-
-def _complain(message: object, code: int) -> int:
-    # Names of a model are in it, which must not steer the terminal.
-    print(f"onnxperf: {visible(' '.join(str(message).split()))}", file=sys.stderr)
-    return code
+        complain(f"unexpected {type(error).__name__}: {error} (--debug shows where; please report it)")
+        return PARTIAL
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 # No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -193,6 +193,16 @@ class KeepFlags(CommonFlags):
         from onnxperf.api.runs import keep
 
         keep(record, kind, store=self.where)
+
+
+def refuse_others(allowed: frozenset[str], reason: str, *groups: Any) -> None:
+    """Refuse options that differ from their defaults and would do nothing."""
+    for flags in groups:
+        usual = type(flags)()
+        for each in fields(flags):
+            if each.name not in allowed and getattr(flags, each.name) != getattr(usual, each.name):
+                option = each.name.replace("_", "-")
+                raise BadOption(f"--{option} does nothing with {reason}; leave it out")
 
 
 def pairs(option: str, texts: Sequence[str], convert: Callable[[str], T]) -> dict[str, T]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from onnxperf.records import Case
-    from onnxperf.render.race.console import Progress
+    from onnxperf.render.kit.progress import Progress
     from onnxperf.results.bench import BenchResult
 
 
@@ -60,7 +60,7 @@ class OutputFlags(KeepFlags):
 
     def write(self, result: BenchResult) -> None:
         """Write every file that was asked for."""
-        from onnxperf.render.kit import export
+        from onnxperf.render.kit import old_export as export
 
         exporters: tuple[tuple[str | None, Callable[..., str | bytes]], ...] = (
             (self.json, export.to_json),
@@ -103,7 +103,7 @@ def make_console(stderr: bool = False) -> Console:
 
 def make_progress(quiet: bool) -> Progress:
     """A bar on stderr, unless it should be quiet or stderr is no terminal."""
-    from onnxperf.render.race.console import Progress
+    from onnxperf.render.kit.progress import Progress
 
     return Progress(enabled=not quiet)
 
@@ -128,7 +128,7 @@ def exit_code(result: BenchResult) -> int:
 
 def write_text(path: str, data: str | bytes) -> None:
     """Write to a file, or to standard output when its name is -."""
-    from onnxperf.render.kit.export import write
+    from onnxperf.render.kit.old_export import write
 
     content = data.encode() if isinstance(data, str) else data
     if path == "-":

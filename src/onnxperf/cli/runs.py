@@ -130,7 +130,7 @@ def export(run: str, /, *, output: ExportFlags = ExportFlags()) -> int:
     """
     from onnxperf.api.runs import load_record
     from onnxperf.records import Bench
-    from onnxperf.render.kit.export import to_json
+    from onnxperf.render.kit.old_export import to_json
     from onnxperf.results.bench import BenchResult
 
     files = output.files()
@@ -175,7 +175,7 @@ def compare(
         Write the comparison as JSON; - is standard output, and then nothing else is printed there.
     """
     from onnxperf.api.runs import compare as compared
-    from onnxperf.render.kit.export import to_json
+    from onnxperf.render.kit.old_export import to_json
     from onnxperf.render.race.runs import print_comparison
     from onnxperf.wording.names import visible
 

@@ -21,7 +21,19 @@ from onnxperf.records.memory import (
     TensorRole,
 )
 from onnxperf.records.node_memory import NodeMemories, NodeMemory
-from onnxperf.records.options import InputOptions, OptLevel, RaceOptions, Recording, SessionOptions, Signature
+from onnxperf.records.options import (
+    LONG_TIMEOUT_S,
+    STEP_TIMEOUT_S,
+    InputOptions,
+    OptLevel,
+    RaceOptions,
+    Recording,
+    SessionOptions,
+    Signature,
+    SourceOptions,
+    Tolerances,
+    WorkerLimits,
+)
 from onnxperf.records.profile import (
     Diff,
     DiffRow,
@@ -58,12 +70,14 @@ from onnxperf.records.trace import EVENT_CAP, MISSING, Coded, TensorType, Tensor
 __all__ = [
     "EVENT_CAP",
     "FORMAT_VERSION",
+    "LONG_TIMEOUT_S",
     "MIN_ROUNDS",
     "MISSING",
     "P90_CALLS",
     "P99_CALLS",
     "SMALL_CLAIM",
     "SPLIT_COLUMNS",
+    "STEP_TIMEOUT_S",
     "SUBJECT_COLUMNS",
     "Allocations",
     "Allocator",
@@ -115,6 +129,7 @@ __all__ = [
     "Side",
     "Signature",
     "SourceGroup",
+    "SourceOptions",
     "SourceTime",
     "Split",
     "Stack",
@@ -125,6 +140,8 @@ __all__ = [
     "TensorRole",
     "TensorType",
     "TensorTypes",
+    "Tolerances",
     "Trace",
     "Verdict",
+    "WorkerLimits",
 ]

@@ -8,6 +8,11 @@ from msgspec import Struct
 
 OptLevel = Literal["disable", "basic", "extended", "layout", "all"]
 
+STEP_TIMEOUT_S = 120.0
+"""For a step of a race: loading a model, a block of calls."""
+LONG_TIMEOUT_S = 600.0
+"""For a step of everything else: a conversion, a profile, all calls of a stack."""
+
 
 class SessionOptions(Struct, frozen=True, kw_only=True):
     """How a runtime is set up."""
@@ -25,7 +30,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
 
 
 class Recording(Struct, frozen=True, kw_only=True):
-    """What a session writes down about itself."""
+    """What a session records about itself."""
 
     trace_prefix: str | None = None
     """Start of the trace's file name, folder included; None: no trace."""
@@ -61,28 +66,43 @@ class RaceOptions(Struct, frozen=True, kw_only=True):
     """Smallest relative difference that matters."""
     warmup: float = 0.1
     """Seconds of untimed calls before a subject's first block of each launch."""
-    timeout: float = 120.0
-    """Seconds that one step of a worker (loading, a block) may take."""
-    memory_limit: int | None = None
-    """Bytes of resident memory that a worker may need; one that needs more is ended as `oom`."""
     blocks: int | None = None
     """Rounds, fixed by hand."""
     calls: int | None = None
     """Calls per block, fixed by hand."""
     seed: int = 0
     """Seed of the order of the subjects and of the bootstrap."""
+    split: bool = False
+    """Also time what calls are made of: preparing inputs, computing, fetching outputs."""
+
+
+class WorkerLimits(Struct, frozen=True, kw_only=True):
+    """What a worker may take before it is ended."""
+
+    timeout: float = STEP_TIMEOUT_S
+    """Seconds that one step of a worker (loading, a block) may take."""
+    memory_limit: int | None = None
+    """Bytes of resident memory that a worker may need; one that needs more is ended as `oom`."""
+
+
+class SourceOptions(Struct, frozen=True, kw_only=True):
+    """How the source of a model is called."""
+
+    device: str = "cpu"
+    """Where torch and TensorFlow run: cpu, cuda."""
+    check_finite: bool = False
+    """Let scikit-learn check its inputs for NaN and infinity, as it does by default."""
+
+
+class Tolerances(Struct, frozen=True, kw_only=True):
+    """What counts as equal, and which outputs belong together."""
+
     rtol: float = 1e-3
     """Relative tolerance when the outputs of a model and its source are compared."""
     atol: float = 1e-5
     """Absolute tolerance."""
     match: dict[str, str | int] = {}
     """Output of the model -> name or place of the source's output; by name, else by order, unless given."""
-    device: str = "cpu"
-    """Where torch and TensorFlow run: cpu, cuda."""
-    split: bool = False
-    """Also time what calls are made of: preparing inputs, computing, fetching outputs."""
-    check_finite: bool = False
-    """Let scikit-learn check its inputs for NaN and infinity, as it does by default."""
 
 
 class Signature(Struct, frozen=True, kw_only=True):

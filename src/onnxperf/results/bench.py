@@ -67,7 +67,7 @@ class BenchResult:
         """One row per subject: times in seconds for `number` calls (or for one), then our own columns."""
         from pandas import DataFrame
 
-        from onnxperf.render.kit.export import subject_columns
+        from onnxperf.render.kit.old_export import subject_columns
 
         own_columns = [column for column in subject_columns(self.cases) if column not in _FIRST_COLUMNS]
         rows = []
@@ -153,8 +153,8 @@ class BenchResult:
     def save(self, path: str | Path, case: int | None = None) -> None:
         """Write a .json, .csv, .md or .parquet file of everything, or a .png or .svg chart as `plot` draws it."""
         from onnxperf.render.kit.chart import PLOT_SUFFIXES
-        from onnxperf.render.kit.export import EXPORTERS, write
         from onnxperf.render.kit.frames import write_table
+        from onnxperf.render.kit.old_export import EXPORTERS, write
         from onnxperf.render.race.bench_chart import save_plot
         from onnxperf.render.race.sweep_chart import save_sweep
 
@@ -175,7 +175,7 @@ class BenchResult:
         """One row per subject of each case, as CSV has them, and a column per dimension."""
         from pandas import DataFrame
 
-        from onnxperf.render.kit.export import subject_columns
+        from onnxperf.render.kit.old_export import subject_columns
         from onnxperf.render.race.sweep_grid import dims_of
         from onnxperf.wording.names import dims_text
 
@@ -190,7 +190,7 @@ class BenchResult:
 
     def to_json(self) -> str:
         """The whole record, as --json writes it."""
-        from onnxperf.render.kit.export import to_json
+        from onnxperf.render.kit.old_export import to_json
 
         return to_json(self.record).decode()
 
@@ -210,7 +210,7 @@ class BenchResult:
         return as_printed(print_sweep if len(self.cases) > 1 else print_bench, self.record)
 
     def _repr_html_(self) -> str:
-        from onnxperf.render.kit.html import bench_html
+        from onnxperf.render.kit.old_html import bench_html
 
         return bench_html(self.record)
 
@@ -233,7 +233,7 @@ def _seconds(subject: Subject, per_call: bool) -> dict[str, Any]:
 
 
 def _value(subject: Subject, column: str) -> Any:
-    from onnxperf.render.kit.export import subject_value
+    from onnxperf.render.kit.old_export import subject_value
 
     value = subject_value(subject, column)
     return _NAN if value is None and column not in _TEXT_COLUMNS else value

@@ -36,7 +36,7 @@ class CheckResult:
 
     def to_json(self) -> str:
         """The whole record, as --json writes it."""
-        from onnxperf.render.kit.export import to_json
+        from onnxperf.render.kit.old_export import to_json
 
         return to_json(self.record).decode()
 
@@ -47,6 +47,6 @@ class CheckResult:
         return as_printed(print_check, self.record)
 
     def _repr_html_(self) -> str:
-        from onnxperf.render.kit.html import check_html
+        from onnxperf.render.kit.old_html import check_html
 
         return check_html(self.record)

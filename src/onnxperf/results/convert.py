@@ -72,7 +72,7 @@ class ConvertResult:
 
     def to_json(self) -> str:
         """The whole record, as --json writes it."""
-        from onnxperf.render.kit.export import to_json
+        from onnxperf.render.kit.old_export import to_json
 
         return to_json(self.record).decode()
 
@@ -83,7 +83,7 @@ class ConvertResult:
         return as_printed(print_conversion, self.record)
 
     def _repr_html_(self) -> str:
-        from onnxperf.render.kit.html import conversion_html
+        from onnxperf.render.kit.old_html import conversion_html
 
         return conversion_html(self.record)
 

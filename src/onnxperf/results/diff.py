@@ -91,7 +91,7 @@ class DiffResult:
     def save(self, path: str | Path, table: str = "merged") -> None:
         """Write .json, .xlsx (all tables), .csv or .parquet (one of them), or a .png or .svg chart."""
         from onnxperf.render.kit import frames as tables
-        from onnxperf.render.kit.export import write
+        from onnxperf.render.kit.old_export import write
         from onnxperf.render.profile import profile_chart as profile_plots
 
         path = Path(path)
@@ -111,7 +111,7 @@ class DiffResult:
 
     def to_json(self) -> str:
         """The whole record, as --json writes it."""
-        from onnxperf.render.kit.export import to_json
+        from onnxperf.render.kit.old_export import to_json
 
         return to_json(self.record).decode()
 
@@ -122,7 +122,7 @@ class DiffResult:
         return as_printed(print_diff, self.record)
 
     def _repr_html_(self) -> str:
-        from onnxperf.render.kit.html import diff_html
+        from onnxperf.render.kit.old_html import diff_html
 
         return diff_html(self.record)
 

@@ -57,6 +57,6 @@ class DoctorResult:
         return as_printed(lambda shown, console: console.print(shown), report)
 
     def _repr_html_(self) -> str:
-        from onnxperf.render.kit.html import doctor_html
+        from onnxperf.render.kit.old_html import doctor_html
 
         return doctor_html(self.machine, self.facts, self.sentence)

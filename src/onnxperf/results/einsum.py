@@ -98,8 +98,8 @@ class EinsumResult:
     def save(self, path: str | Path) -> None:
         """Write the winner as .onnx, the record as .json, the letter orders as .csv or as a .png or .svg chart."""
         from onnxperf.render.kit.chart import figure_of, save_figure
-        from onnxperf.render.kit.export import write
         from onnxperf.render.kit.frames import write_table
+        from onnxperf.render.kit.old_export import write
 
         path = Path(path)
         match path.suffix.lower():
@@ -125,7 +125,7 @@ class EinsumResult:
         return as_printed(print_plan, self.record)
 
     def _repr_html_(self) -> str:
-        from onnxperf.render.kit.html import einsum_html
+        from onnxperf.render.kit.old_html import einsum_html
 
         return einsum_html(self.record)
 
@@ -165,7 +165,7 @@ class RewriteResult:
         return as_printed(print_rewrite, self.record)
 
     def _repr_html_(self) -> str:
-        from onnxperf.render.kit.html import rewrite_html
+        from onnxperf.render.kit.old_html import rewrite_html
 
         return rewrite_html(self.record)
 
@@ -181,6 +181,6 @@ def _seconds(ns: float | None) -> float:
 
 
 def _json(record: Any) -> str:
-    from onnxperf.render.kit.export import to_json
+    from onnxperf.render.kit.old_export import to_json
 
     return to_json(record).decode()

@@ -2,44 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from onnxperf.errors import BadOption
 from onnxperf.records import Breakdown, Memory, MemoryCase, MemorySubject, StepName
-from onnxperf.results.showing import as_printed
+from onnxperf.render.kit.page import Page
+from onnxperf.render.memory.chart import memory_plot
+from onnxperf.render.memory.page import memory_page
+from onnxperf.results.base import Result
 from onnxperf.wording.names import sizes_text
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from pandas import DataFrame
 
 _STEPS: dict[str, StepName] = {"load": "load", "first": "first call", "steady": "steady call"}
 _SIZES = tuple(name for name in Breakdown.__struct_fields__ if name.endswith("_bytes"))
 
 
-class MemoryResult:
+class MemoryResult(Result[Memory]):
     """What `onnxperf.memory` returns; `record` holds everything, down to the samples."""
 
-    def __init__(self, record: Memory) -> None:
-        self.record = record
+    tables = {
+        "subjects": lambda self: self.to_df(),
+        "samples": lambda self: self.samples().assign(timestamp=lambda frame: frame["timestamp"].astype(str)),
+        "breakdown": lambda self: self.breakdown(),
+    }
+    charts = {"curve": memory_plot}
 
-    @property
-    def answer(self) -> str:
-        """The result in one plain sentence per case."""
-        return "\n".join(case.answer for case in self.record.cases if case.answer)
-
-    @property
-    def ok(self) -> bool:
-        """Whether every subject was measured without a fault, those aside that had to be skipped."""
-        statuses = [case.status for case in self.record.cases] + [subject.status for _, subject in self._subjects()]
-        return all(status in ("ok", "skipped") for status in statuses)
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether the user stopped it before its end."""
-        return any(case.interrupted for case in self.record.cases)
+    def page(self) -> Page:
+        """The peaks of all subjects, what is resident between them, and where the bytes are."""
+        return memory_page(self.record)
 
     def to_df(self) -> DataFrame:
         """One row per case and subject: peaks, increments and what stays of each step, growth, sizes."""
@@ -75,68 +68,8 @@ class MemoryResult:
         ]
         return DataFrame(rows, columns=["model", "dims", "subject", "what", "bytes"])
 
-    def plot(self, axes: Sequence[Axes] | None = None) -> Any:
-        """Resident memory over time, a panel per subject."""
-        from onnxperf.render.memory.memory_chart import memory_plot
-
-        return memory_plot(self.record, axes)
-
-    def save(self, path: str | Path, table: str = "subjects") -> None:
-        """Write .json, .md, .xlsx (all tables), .csv or .parquet (one of them), or a .png or .svg chart."""
-        from onnxperf.render.kit import chart as figures
-        from onnxperf.render.kit import frames as tables
-        from onnxperf.render.kit.export import write
-
-        path = Path(path)
-        match path.suffix.lower():
-            case ".json":
-                write(path, self.to_json().encode())
-            case ".md":
-                write(path, self.to_markdown().encode())
-            case ".xlsx":
-                tables.write_workbook({name: make(self) for name, make in TABLES.items()}, path)
-            case ".csv" | ".parquet":
-                if table not in TABLES:
-                    raise BadOption.unknown("table", table, TABLES)
-                tables.write_table(TABLES[table](self), path)
-            case ".png" | ".svg":
-                figures.save_figure(figures.figure_of(self.plot()), path)
-            case suffix:
-                known = (".json", ".md", ".xlsx", ".csv", ".parquet", ".png", ".svg")
-                raise BadOption.unknown("kind of file", suffix or path.name, known)
-
-    def to_json(self) -> str:
-        """The whole record, as --json writes it."""
-        from onnxperf.render.kit.export import to_json
-
-        return to_json(self.record).decode()
-
-    def to_markdown(self) -> str:
-        """The tables with answer and notes, as --markdown writes them."""
-        from onnxperf.render.memory.memory_markdown import memory_markdown
-
-        return memory_markdown(self.record)
-
-    def __repr__(self) -> str:
-        """The tables as the command line prints them, without colours."""
-        from onnxperf.render.memory.memory import print_memory
-
-        return as_printed(print_memory, self.record)
-
-    def _repr_html_(self) -> str:
-        from onnxperf.render.memory.memory_html import memory_html
-
-        return memory_html(self.record)
-
     def _subjects(self) -> list[tuple[MemoryCase, MemorySubject]]:
         return [(case, subject) for case in self.record.cases for subject in case.subjects]
-
-
-TABLES: dict[str, Callable[[MemoryResult], DataFrame]] = {
-    "subjects": lambda result: result.to_df(),
-    "samples": lambda result: result.samples().assign(timestamp=lambda frame: frame["timestamp"].astype(str)),
-    "breakdown": lambda result: result.breakdown(),
-}
 
 
 def _place(case: MemoryCase, subject: MemorySubject) -> dict[str, Any]:

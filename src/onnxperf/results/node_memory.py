@@ -40,7 +40,7 @@ class NodeMemoryResult:
 
     def to_json(self) -> str:
         """The whole record."""
-        from onnxperf.render.kit.export import to_json
+        from onnxperf.render.kit.old_export import to_json
 
         return to_json(self.record).decode()
 

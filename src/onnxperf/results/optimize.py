@@ -47,7 +47,7 @@ class OptimizeResult:
 
     def to_json(self) -> str:
         """The whole record, as --json writes it."""
-        from onnxperf.render.kit.export import to_json
+        from onnxperf.render.kit.old_export import to_json
 
         return to_json(self.record).decode()
 
@@ -58,6 +58,6 @@ class OptimizeResult:
         return as_printed(print_optimization, self.record)
 
     def _repr_html_(self) -> str:
-        from onnxperf.render.kit.html import optimization_html
+        from onnxperf.render.kit.old_html import optimization_html
 
         return optimization_html(self.record)

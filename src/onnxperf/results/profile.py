@@ -139,7 +139,7 @@ class ProfileResult:
     def save(self, path: str | Path, table: str = "nodes") -> None:
         """Write .json, .xlsx (all tables), .csv or .parquet (one of them), or a .png or .svg chart."""
         from onnxperf.render.kit import frames as tables
-        from onnxperf.render.kit.export import write
+        from onnxperf.render.kit.old_export import write
         from onnxperf.render.profile import profile_chart as profile_plots
 
         path = Path(path)
@@ -159,14 +159,14 @@ class ProfileResult:
 
     def save_trace(self, path: str | Path) -> None:
         """Write the trace in a form that Perfetto opens, one track per thread."""
-        from onnxperf.render.kit.export import write
+        from onnxperf.render.kit.old_export import write
         from onnxperf.render.profile.perfetto import perfetto_json
 
         write(Path(path), perfetto_json(self.trace, self.record.model))
 
     def to_json(self) -> str:
         """The whole record, as --json writes it."""
-        from onnxperf.render.kit.export import to_json
+        from onnxperf.render.kit.old_export import to_json
 
         return to_json(self.record).decode()
 
@@ -177,7 +177,7 @@ class ProfileResult:
         return as_printed(print_profile, self.record)
 
     def _repr_html_(self) -> str:
-        from onnxperf.render.kit.html import profile_html
+        from onnxperf.render.kit.old_html import profile_html
 
         return profile_html(self.record)
 

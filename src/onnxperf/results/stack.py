@@ -89,7 +89,7 @@ class StackResult:
 
     def to_json(self) -> str:
         """The whole record."""
-        from onnxperf.render.kit.export import to_json
+        from onnxperf.render.kit.old_export import to_json
 
         return to_json(self.record).decode()
 
@@ -100,7 +100,7 @@ class StackResult:
         """
         from onnxperf.render.kit import chart as figures
         from onnxperf.render.kit import frames as tables
-        from onnxperf.render.kit.export import write
+        from onnxperf.render.kit.old_export import write
 
         path = Path(path)
         match path.suffix.lower():

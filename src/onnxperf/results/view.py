@@ -52,7 +52,7 @@ class ViewResult:
 
     def save(self, path: str | Path) -> None:
         """Write it to a file."""
-        from onnxperf.render.kit.export import write
+        from onnxperf.render.kit.old_export import write
 
         write(Path(path), self.content.encode() if isinstance(self.content, str) else self.content)
 
@@ -62,7 +62,7 @@ class ViewResult:
         Returns how many nodes have no name of their own: Netron cannot tell which they are.
         """
         from onnxperf.render.graph.netron import graph_netron, nameless
-        from onnxperf.render.kit.export import write
+        from onnxperf.render.kit.old_export import write
 
         if self.metrics is None:
             raise BadOption("only a view with a profile has metrics for Netron; give profile=True, or --profile")

@@ -1,24 +1,32 @@
-"""Words of others (names, reasons, notes) made safe to show."""
+"""Texts from outside (names, reasons, notes) made safe to show, and shortened where there is little room."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-# Control, format (bidirectional overrides), surrogate, line and paragraph separators: nothing a reader would see.
+# Control, format (bidirectional overrides), surrogate, line and paragraph separators: a reader would not see them.
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 # A spreadsheet would run a cell that starts like this as a formula.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+# Our own signs in a terminal that cannot show them.
+_PLAIN = str.maketrans(
+    {"µ": "u", "×": "x", "±": "+-", "–": "-", "…": "..", "·": "|", "░": ".", "█": "#", "▒": "=", "─": "-"}  # noqa: RUF001
+)
 
 
 def visible(text: str, encoding: str = "utf-8") -> str:
-    """The text on one line, with every character that would steer a terminal or fail to encode shown as an escape."""
+    """The text on one line; characters that would control a terminal or cannot be encoded become plain or escapes."""
     shown = "".join(_escape(c) if unicodedata.category(c) in _HIDDEN else c for c in text)
-    return shown.encode(encoding, "backslashreplace").decode(encoding)
+    try:
+        shown.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return shown.translate(_PLAIN).encode("ascii", "backslashreplace").decode("ascii")
+    return shown
 
 
 def name_of(text: str, encoding: str = "utf-8") -> str:
-    """A name as `visible` shows it; an empty one says so."""
+    """A name as `visible` shows it; an empty one is marked as such."""
     return visible(text, encoding) or "(no name)"
 
 
@@ -30,15 +38,63 @@ def csv_cell(value: object) -> object:
     return f"'{text}" if value.startswith(_FORMULA_STARTS) else text
 
 
-def _escape(character: str) -> str:
-    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
-
-
-def dims_text(dims: dict[str, int]) -> str:
+def dims_text(dims: Mapping[str, int]) -> str:
     """Dimensions as `batch=8, seq=128`."""
     return ", ".join(f"{name}={length}" for name, length in dims.items())
 
 
 def sizes_text(dims: Mapping[str, Sequence[int]]) -> str:
-    """Dimensions with all the sizes that they took, as `batch=1,8, seq=128`."""
+    """Dimensions with all their sizes, as `batch=1,8, seq=128`."""
     return ", ".join(f"{name}={','.join(map(str, sizes))}" for name, sizes in dims.items())
+
+
+def listed(names: Iterable[str], last: str = "and") -> str:
+    """Names as `a, b and c`."""
+    several = list(names)
+    return f" {last} ".join(filter(None, [", ".join(several[:-1]), *several[-1:]]))
+
+
+def text_width(text: str) -> int:
+    """Columns that a text takes in a terminal, or average characters in a chart."""
+    return sum(map(_width, text))
+
+
+def shortened(text: str, width: int, mark: str = "…") -> str:
+    """The text with a mark in place of its middle where it is too wide: the ends of a name differ the most."""
+    if text_width(text) <= width:
+        return text
+    room = max(width - len(mark), 0)
+    tail = _start(reversed(text), room // 2)[::-1]
+    return _start(text, room - text_width(tail)) + mark[:width] + tail
+
+
+def flowed(parts: Iterable[str], width: int, separator: str) -> str:
+    """Parts side by side, on as many lines as they need; a part is broken only if it alone is too long."""
+    lines: list[str] = []
+    for part in parts:
+        longer = f"{lines[-1]}{separator}{part}" if lines else part
+        if lines and text_width(longer) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(part)
+    return "\n".join(lines)
+
+
+def _start(characters: Iterable[str], width: int) -> str:
+    kept = []
+    for character in characters:
+        width -= _width(character)
+        if width < 0:
+            break
+        kept.append(character)
+    return "".join(kept)
+
+
+def _width(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")

@@ -83,6 +83,43 @@ def percent(share: float | None, marks: Marks = UNICODE) -> str:
     return marks.nothing if share is None or not math.isfinite(share) else f"{_three_digits(share * 100)} %"
 
 
+def significant(value: float) -> str:
+    """A plain number with three significant digits."""
+    return f"{value:.3g}"
+
+
+def grouped(value: int) -> str:
+    """A whole number with commas between thousands."""
+    return f"{value:,}"
+
+
+def count(number: int, thing: str, several: str = "") -> str:
+    """A number of things, such as `1 thread` or `2 threads`; `several` is a plural that does not end with s."""
+    return f"{number:,} {thing if number == 1 else several or f'{thing}s'}"
+
+
+def whole_percent(share: float) -> str:
+    """A share as `12 %`."""
+    return f"{share * 100:.0f} %"
+
+
+def signed_percent(share: float) -> str:
+    """A change as `+12.3 %`."""
+    return f"{'+' if share >= 0 else '-'}{_three_digits(abs(share) * 100)} %"
+
+
+def rough_time(seconds: float) -> str:
+    """A rough time in whole seconds, minutes, or hours and minutes."""
+    if not math.isfinite(seconds):
+        return "an unknown time"
+    if seconds < 90:
+        return f"{max(math.ceil(seconds), 0)} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    if not hours:
+        return f"{minutes} min"
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
 def duration_unit(ns: float) -> tuple[float, str]:
     """Nanoseconds per unit, and the unit, in which this time reads best."""
     return next((scale, unit) for scale, unit in reversed(_DURATIONS) if ns >= scale or scale == 1.0)

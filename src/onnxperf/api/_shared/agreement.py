@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from onnxperf.analyze.accuracy import ATOL, RTOL, compare_outputs
+from onnxperf.analyze.accuracy import compare_outputs
 from onnxperf.errors import BadOption
 from onnxperf.measure.race import RaceEnd
-from onnxperf.records import Difference
+from onnxperf.records import Difference, Tolerances
 
 Outputs = tuple[list[str], list[Any]]
 """Names (none where a callable gives none) and values."""
-
-
-class Tolerances(NamedTuple):
-    """What counts as equal, and which outputs belong together."""
-
-    rtol: float = RTOL
-    atol: float = ATOL
-    match: Mapping[str, str | int] = {}
-    """Output of the model -> name or place of the source's output."""
 
 
 def compared(
@@ -52,7 +43,7 @@ def disagreement(model: Outputs, source: Outputs, tolerances: Tolerances) -> str
     """How the outputs of a source differ from those of the model; empty where they agree."""
     pairs = matched(model, source, tolerances.match)
     names = [name for name, _, _ in pairs]
-    found = compare_outputs(names, [a for _, a, _ in pairs], [b for _, _, b in pairs], *tolerances[:2])
+    found = compare_outputs(names, [a for _, a, _ in pairs], [b for _, _, b in pairs], tolerances.rtol, tolerances.atol)
     wrong = [each for each in found if not each.equal]
     return "; ".join(_told(each) for each in wrong)
 

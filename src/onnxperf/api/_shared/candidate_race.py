@@ -108,9 +108,9 @@ class CandidateRace:
         models = {name: graphs[name] for name in names} | ({LIMIT: limit} if limit is not None else {})
         subjects = [self._subject(name, model, f"final{number}") for number, (name, model) in enumerate(models.items())]
         peers = [self._peer(name, function) for name, function in _peers(self.request.equation).items()]
-        options = visible_options(RaceOptions(time=time, timeout=_TIMEOUT_S, baseline=names[0]), machines.cpu_model())
+        options = visible_options(RaceOptions(time=time, baseline=names[0]), machines.cpu_model())
         own = self._spec([replace(each, executed_path=None) for each in subjects])
-        end = run_race([own, *peers], options, progress)
+        end = run_race([own, *peers], options, start_of(WorkerLimits(timeout=_TIMEOUT_S)), progress)
         return replace(judged_case(end, options), model=self.request.equation.text)
 
     def _subject(self, name: str, model: onnx.ModelProto, number: int | str) -> ModelSubject:

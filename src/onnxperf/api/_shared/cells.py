@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -14,17 +13,10 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.answers.race import about_parts, cast_text
 from onnxperf.analyze.comparison import baseline_of
-from onnxperf.api._shared.agreement import Tolerances, compared
+from onnxperf.api._shared.agreement import compared
 from onnxperf.api._shared.origins import recall
-from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options, with_differences, with_threads
-from onnxperf.api._shared.requests import (
-    BenchKeywords,
-    check_keywords,
-    input_options,
-    names_in,
-    race_options,
-    session_options,
-)
+from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options, with_differences
+from onnxperf.api._shared.requests import Settings, names_in
 from onnxperf.api._shared.run_recorder import CaseRecorder
 from onnxperf.api._shared.sources import is_plain, load_source, source_callables
 from onnxperf.api._shared.subjects import (
@@ -58,33 +50,39 @@ class Cell:
     """Sets it apart from all others, today and when the sweep is resumed."""
     label: str
     dims: dict[str, int]
-    options: RaceOptions
-    run: Callable[[Progress, Launch | None], Case]
-    """Runs it; workers come from the given place, or are started for this case alone."""
-
-    def pool(self) -> Pool:
-        """Workers that this case and those after it share."""
-        return Pool(start_of(self.options))
+    settings: Settings
+    run: Callable[[Progress, Launch], Case]
+    """Runs it with workers from the given place."""
 
 
-def cells_of(
-    model: Sources,
-    against: Against,
-    how: tuple[str | Sequence[str], str | Sequence[str], Mapping[str, Any] | None],
-    keywords: Mapping[str, Any],
-    name: str = "",
-) -> list[Cell]:
+@dataclass(frozen=True)
+class Contest:
+    """Which models race against which sources, and how they are called."""
+
+    models: Sources
+    against: Against = None
+    call: str | Sequence[str] = "run"
+    runtime: str | Sequence[str] = "ort"
+    feeds: Mapping[str, Any] | None = None
+    name: str = ""
+    """What a single model is called in the list of cases; its path unless given."""
+
+
+def cells_of(contest: Contest, settings: Settings) -> list[Cell]:
     """The cases of a bench: every combination of dimensions, for every group of models that race together."""
-    check_keywords(keywords, BenchKeywords)
-    options = race_options(keywords)
     cells = []
-    for dims, (own, sources, ranges) in product(combinations(keywords.get("dims") or {}), groups(model, against)):
-        known = {**keywords, "dims": dims, "ranges": {**ranges, **(keywords.get("ranges") or {})}}
-        spelled = name if name and isinstance(own, str) else _label(own)
+    for dims, group in product(settings.sizes, groups(contest.models, contest.against)):
+        spelled = contest.name if contest.name and isinstance(group.models, str) else _label(group.models)
         label = spelled if spelled.startswith(ZOO_PREFIX) else Path(spelled).name.removesuffix(".onnx")
         key = f"{spelled} {' '.join(f'{name}={size}' for name, size in dims.items())}".strip()
-        cells.append(Cell(key, label, dims, options, partial(_case, own, sources, how, known)))
+        cells.append(Cell(key, label, dims, settings, partial(_case, contest, group, dims, settings)))
     return cells
+
+
+def cell_of_functions(functions: Mapping[str, Callable[[], Any]], settings: Settings) -> Cell:
+    """Functions that race each other, each on data of its own."""
+    label = ", ".join(functions)
+    return Cell(label, label, {}, settings, partial(_race_of_functions, functions, settings))
 
 
 def run_cells(
@@ -93,14 +91,14 @@ def run_cells(
     recorder: CaseRecorder | None = None,
     seen: Callable[[Sequence[Case]], None] = lambda _cases: None,
 ) -> Bench:
-    """Run cases one after the other; one that fails does not end the others, and `seen` is told of each."""
+    """Run cases one after the other; one that fails does not end the others, and `seen` receives each."""
     machine = machines.describe_machine()
     if recorder is not None:
         recorder.plan([cell.key for cell in cells], machine)
     cases: list[Case] = []
-    with ExitStack() as stack:
-        pool = stack.enter_context(cells[0].pool()) if len(cells) > 1 else None
-        for case in _run_all(cells, progress, recorder, pool):
+    start = start_of(cells[0].settings.limits)
+    with Pool(start) as pool:
+        for case in _run_all(cells, progress, recorder, pool.launch if len(cells) > 1 else start):
             cases.append(case)
             seen(cases)
     after = machines.after_the_race(machine)
@@ -109,7 +107,7 @@ def run_cells(
 
 
 def _run_all(
-    cells: Sequence[Cell], progress: Progress, recorder: CaseRecorder | None, pool: Pool | None
+    cells: Sequence[Cell], progress: Progress, recorder: CaseRecorder | None, launch: Launch
 ) -> Iterator[Case]:
     """Run the cases that are wanted, until the user interrupts one."""
     for number, cell in enumerate(cells):
@@ -119,7 +117,7 @@ def _run_all(
         if recorder is not None:
             recorder.begin(cell.key)
         try:
-            case = cell.run(told, None if pool is None else pool.launch)
+            case = cell.run(told, launch)
         except BadInput as error:
             if len(cells) == 1 and recorder is None:
                 raise
@@ -142,37 +140,31 @@ def _label(model: Sources) -> str:
     return ", ".join(str(each) if isinstance(each, str | Path) else "model" for each in several)
 
 
-def combinations(dims: Mapping[str, int | Sequence[int]]) -> Iterator[dict[str, int]]:
-    """Every combination of the values of the dimensions."""
-    values = [size if isinstance(size, list | tuple) else [size] for size in dims.values()]
-    for name, sizes in zip(dims, values, strict=True):
-        if not sizes:
-            raise BadOption(f"--dim {name}: no value given")
-        if len(set(sizes)) < len(sizes):
-            raise BadOption(f"--dim {name}={','.join(map(str, sizes))}: a size is there twice")
-    yield from (dict(zip(dims, sizes, strict=True)) for sizes in product(*values))
+@dataclass(frozen=True)
+class Group:
+    """Models that race together with their sources."""
+
+    models: Sources
+    sources: Mapping[str, Any]
+    ranges: Mapping[str, tuple[float, float]]
+    """Of inputs, where the models bring them."""
 
 
-def groups(
-    model: Sources, against: Against
-) -> Iterator[tuple[Sources, Mapping[str, Any], Mapping[str, tuple[float, float]]]]:
-    """Models that race together with their sources; each framework of a zoo model has a model of its own.
-
-    A zoo model also knows the ranges of its inputs.
-    """
+def groups(model: Sources, against: Against) -> Iterator[Group]:
+    """Models that race together with their sources; each framework of a zoo model has a model of its own."""
     if against is None or isinstance(against, Mapping):
-        yield model, against or {}, {}
+        yield Group(model, against or {}, {})
         return
     names = names_in(against)
     only = model[0] if isinstance(model, list | tuple) and len(model) == 1 else model
     if not isinstance(only, str) or not only.startswith(ZOO_PREFIX):
-        yield model, _converted_from(only, names), {}
+        yield Group(model, _converted_from(only, names), {})
         return
     from onnxperf.zoo.build import zoo_model
 
     for name in names:
         entry = zoo_model(only, name)
-        yield {f"{only} {name}": entry.onnx}, entry.subjects(), entry.ranges
+        yield Group({f"{only} {name}": entry.onnx}, entry.subjects(), entry.ranges)
 
 
 def _converted_from(model: Sources, names: Sequence[str]) -> dict[str, Any]:
@@ -188,31 +180,22 @@ def _converted_from(model: Sources, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _case(
-    model: Sources,
-    against: Mapping[str, Any],
-    how: tuple[str | Sequence[str], str | Sequence[str], Mapping[str, Any] | None],
-    keywords: Mapping[str, Any],
-    progress: Progress,
-    launch: Launch | None,
+    contest: Contest, group: Group, dims: Mapping[str, int], settings: Settings, progress: Progress, launch: Launch
 ) -> Case:
     """One race."""
-    call, runtime, feeds = how
-    session = with_threads(session_options(keywords))
-    asked = race_options(keywords)
-    options = visible_options(asked, machines.cpu_model())
-    calls = chosen_calls(names_in(runtime), names_in(call), session)
-    entries = open_entries(model, input_options(keywords), feeds)
-    sources = source_callables(against, list(entries[0].feeds.arrays), options.device)
+    options = visible_options(settings.race, machines.cpu_model())
+    calls = chosen_calls(names_in(contest.runtime), names_in(contest.call), settings.session)
+    entries = open_entries(group.models, settings.sized(dims, group.ranges), contest.feeds)
+    sources = source_callables(group.sources, list(entries[0].feeds.arrays), settings.source.device)
     specs = [
-        *model_specs(entries, calls, session),
-        *function_specs(sources, entries[0].feeds, session, options),
+        *model_specs(entries, calls, settings.session),
+        *function_specs(sources, entries[0].feeds, settings.session, settings.source),
     ]
     check_names(specs, options.baseline)
-    end = run_race(specs, options, progress, bool(sources) or len(calls) > 1, launch)
-    tolerances = Tolerances(options.rtol, options.atol, options.match)
-    plain = [name for name, source in against.items() if is_plain(source)]
-    differing, unlike = compared(end, entries[0].model.label, tolerances, plain)
-    notes = (*_notes_on_entries(entries), *_notes_on_race(specs, end, asked, options), *unlike)
+    end = run_race(specs, options, launch, progress, bool(sources) or len(calls) > 1)
+    plain = [name for name, source in group.sources.items() if is_plain(source)]
+    differing, unlike = compared(end, entries[0].model.label, settings.tolerances, plain)
+    notes = (*_notes_on_entries(entries), *_notes_on_race(specs, end, settings.race, options), *unlike)
     case = replace(
         with_differences(judged_case(end, options), differing),
         model=", ".join(entry.model.label for entry in entries),
@@ -227,25 +210,16 @@ def _case(
 
 
 def _race_of_functions(
-    functions: Mapping[str, Callable[[], Any]], keywords: Mapping[str, Any], progress: Progress, launch: Launch | None
+    functions: Mapping[str, Callable[[], Any]], settings: Settings, progress: Progress, launch: Launch
 ) -> Case:
-    asked = race_options(keywords)
-    options = visible_options(asked, machines.cpu_model())
-    specs = function_specs(functions, Feeds({}, {}), with_threads(session_options(keywords)), options)
+    options = visible_options(settings.race, machines.cpu_model())
+    specs = function_specs(functions, Feeds({}, {}), settings.session, settings.source)
     check_names(specs, options.baseline)
-    end = run_race(specs, options, progress, launch=launch)
-    notes = tuple(_notes_on_race(specs, end, asked, options))
+    end = run_race(specs, options, launch, progress)
+    notes = tuple(_notes_on_race(specs, end, settings.race, options))
     case = replace(judged_case(end, options), model=", ".join(functions), notes=notes)
     _refuse_if_nothing_ran(case)
     return case
-
-
-def cell_of_functions(functions: Mapping[str, Callable[[], Any]], keywords: Mapping[str, Any]) -> Cell:
-    """Functions that race each other, each on data of its own."""
-    check_keywords(keywords, BenchKeywords)
-    options = race_options(keywords)
-    label = ", ".join(functions)
-    return Cell(label, label, {}, options, partial(_race_of_functions, functions, keywords))
 
 
 def _refuse_if_nothing_ran(case: Case) -> None:

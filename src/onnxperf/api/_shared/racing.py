@@ -17,7 +17,7 @@ from onnxperf.measure.plan import DEFAULT_TIME_S
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.measure.race import Progress, RaceEnd, Tools, race
 from onnxperf.measure.worker_group import Launch
-from onnxperf.records import Case, RaceOptions, SessionOptions, Subject
+from onnxperf.records import Case, RaceOptions, SessionOptions, Subject, WorkerLimits
 
 _MEMORY_SHARE = 0.8
 """Part of the free memory that workers may fill together."""
@@ -26,13 +26,13 @@ _MEMORY_SHARE = 0.8
 def run_race(
     specs: Sequence[WorkerSpec],
     options: RaceOptions,
+    launch: Launch,
     progress: Progress,
     collect: bool = False,
-    launch: Launch | None = None,
 ) -> RaceEnd:
     """Race specs in processes of their own until the comparison is settled; `collect` brings their outputs home."""
     tools = Tools(
-        launch=launch or start_of(options),
+        launch=launch,
         settled=partial(settled, baseline=options.baseline, min_effect=options.min_effect, seed=options.seed),
         progress=progress,
         cpus=machines.processors(),
@@ -42,9 +42,9 @@ def run_race(
     return race(specs, options, tools)
 
 
-def start_of(options: RaceOptions) -> Callable[[WorkerSpec], ProcessWorker]:
+def start_of(limits: WorkerLimits) -> Callable[[WorkerSpec], ProcessWorker]:
     """How workers are started, with their limits."""
-    return partial(ProcessWorker, timeout_s=options.timeout, memory_limit_bytes=options.memory_limit)
+    return partial(ProcessWorker, timeout_s=limits.timeout, memory_limit_bytes=limits.memory_limit)
 
 
 def judged_case(end: RaceEnd, options: RaceOptions) -> Case:

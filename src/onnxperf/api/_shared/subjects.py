@@ -17,7 +17,7 @@ from onnxperf.measure.messages import FunctionSubject, ModelSubject, WorkerSpec
 from onnxperf.measure.packing import pack_feeds
 from onnxperf.model.inputs import Feeds, make_feeds, read_inputs, require_contiguous
 from onnxperf.model.load import Model, open_model
-from onnxperf.records import InputOptions, RaceOptions, SessionOptions
+from onnxperf.records import InputOptions, SessionOptions, SourceOptions
 from onnxperf.runtimes.base import runtime_module
 
 Source = str | os.PathLike[str] | bytes | onnx.ModelProto
@@ -36,6 +36,7 @@ _OF_MODELS = {
     "call": "--call",
 }
 """Keywords that say how a model is fed and run, and their options."""
+_DEFAULT_SOURCE = SourceOptions()
 _INTERPRETER_BYTES = 150 << 20
 _MODEL_COPIES = 3
 """A session may hold the file, its weights and a prepacked copy of them."""
@@ -179,12 +180,15 @@ def _own_name(runtime: str, style: str, calls: Mapping[str, tuple[str, ...]]) ->
 
 
 def function_specs(
-    functions: Mapping[str, Callable[..., Any]], feeds: Feeds, session: SessionOptions, options: RaceOptions
+    functions: Mapping[str, Callable[..., Any]],
+    feeds: Feeds,
+    session: SessionOptions,
+    source: SourceOptions = _DEFAULT_SOURCE,
 ) -> list[WorkerSpec]:
     """One spec per callable of the user."""
     return [
         WorkerSpec(
-            subjects=(FunctionSubject(name=name, function=pickled(name, each), check_finite=options.check_finite),),
+            subjects=(FunctionSubject(name=name, function=pickled(name, each), check_finite=source.check_finite),),
             threads=session.threads or 1,
             feeds=pack_feeds(feeds.arrays),
             memory_bytes=2 * _INTERPRETER_BYTES + 2 * feeds.nbytes,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from onnxperf.records.view import GraphView, Metrics
-from onnxperf.render.kit.export import to_json
+from onnxperf.render.kit.old_export import to_json
 
 
 def graph_json(view: GraphView, metrics: Metrics | None = None) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from onnxperf.errors import BadOption
-from onnxperf.render.kit.export import write
+from onnxperf.render.kit.files import write
 from onnxperf.wording.names import visible
 from onnxperf.wording.numbers import duration, duration_unit, percent
 
@@ -105,22 +105,26 @@ def check_plot_path(path: Path) -> None:
         raise BadOption.unknown("kind of picture", path.suffix or path.name, PLOT_SUFFIXES)
 
 
-def save_figure(figure: Figure, path: str | Path) -> None:
-    """Write a figure as PNG or SVG, whichever the path ends with."""
-    path = Path(path)
-    check_plot_path(path)
-    suffix = path.suffix.lower()
+def figure_bytes(drawn: Axes | AxesArray, form: Literal["png", "svg"]) -> bytes:
+    """The figure of a chart as PNG or SVG; it is closed by that."""
+    figure = figure_of(drawn)
     picture = io.BytesIO()
-    metadata = {".png": None, ".svg": {"Date": None}}[suffix]
     with warnings.catch_warnings():
         # A name in a script that the font lacks is drawn as boxes; the user can do nothing about the warning.
         warnings.filterwarnings("ignore", message=r"Glyph \d+ .* missing from font")
-        figure.savefig(picture, format=suffix[1:], dpi=150, metadata=metadata)
-    write(path, picture.getvalue())
-    if "matplotlib.pyplot" in sys.modules:  # nobody will look at it any more, and pyplot would keep it for ever
+        figure.savefig(picture, format=form, dpi=150, metadata={"Date": None} if form == "svg" else None)
+    if "matplotlib.pyplot" in sys.modules:  # pyplot would keep it for ever
         from matplotlib import pyplot
 
         pyplot.close(figure)
+    return picture.getvalue()
+
+
+def save_figure(figure: Figure, path: str | Path) -> None:
+    """Write a figure as PNG or SVG, whichever the path ends with."""
+    check_plot_path(Path(path))
+    form: Literal["png", "svg"] = "svg" if Path(path).suffix.lower() == ".svg" else "png"
+    write(Path(path), figure_bytes(figure.axes[0], form))
 
 
 # ---------------------------------------------------------------- words

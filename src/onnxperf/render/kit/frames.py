@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from onnxperf.errors import BadInput, BadOption, MissingExtra
 from onnxperf.records import TensorType
 from onnxperf.records.labels import type_text, types_text
-from onnxperf.render.kit.export import write
+from onnxperf.render.kit.files import write
 from onnxperf.wording.names import csv_cell, visible
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def write_table(frame: DataFrame, path: Path) -> None:
 
 def write_workbook(sheets: Mapping[str, DataFrame], path: Path) -> None:
     """Write several tables into one Excel file; one too long for Excel is replaced by a line that says so."""
-    write(path, _workbook(sheets))
+    write(path, workbook_bytes(sheets))
 
 
 def check_table_path(path: Path) -> None:
@@ -56,7 +56,7 @@ def check_table_path(path: Path) -> None:
     suffix = path.suffix.lower()
     if suffix not in _WRITERS:
         raise BadOption.unknown("type of table", visible(path.suffix), _WRITERS)
-    needed = {".xlsx": _xlsxwriter, ".parquet": _pyarrow}.get(suffix)
+    needed = {".xlsx": require_xlsxwriter, ".parquet": require_pyarrow}.get(suffix)
     if needed is not None:
         needed()
 
@@ -64,14 +64,16 @@ def check_table_path(path: Path) -> None:
 # ---------------------------------------------------------------- the three formats
 
 
-def _csv(frame: DataFrame) -> bytes:
+def csv_bytes(frame: DataFrame) -> bytes:
+    """A table as CSV."""
     shown = _plain(frame, csv_cell)
     shown.columns = [str(csv_cell(name)) for name in shown.columns]
     return shown.to_csv(index=False, lineterminator="\n").encode()
 
 
-def _parquet(frame: DataFrame) -> bytes:
-    pyarrow, parquet = _pyarrow()
+def parquet_bytes(frame: DataFrame) -> bytes:
+    """A table as Parquet."""
+    pyarrow, parquet = require_pyarrow()
     shown = _plain(frame)
     for column in _worded(shown):
         if any(not isinstance(value, str) and not _missing(value) for value in shown[column]):
@@ -82,14 +84,15 @@ def _parquet(frame: DataFrame) -> bytes:
 
 
 def _excel(frame: DataFrame) -> bytes:
-    return _workbook({"table": frame})
+    return workbook_bytes({"table": frame})
 
 
-_WRITERS: dict[str, Callable[[DataFrame], bytes]] = {".csv": _csv, ".xlsx": _excel, ".parquet": _parquet}
+_WRITERS: dict[str, Callable[[DataFrame], bytes]] = {".csv": csv_bytes, ".xlsx": _excel, ".parquet": parquet_bytes}
 
 
-def _workbook(sheets: Mapping[str, DataFrame]) -> bytes:
-    library = _xlsxwriter()
+def workbook_bytes(sheets: Mapping[str, DataFrame]) -> bytes:
+    """Tables as sheets of an Excel file; one too long for Excel is replaced by a line that says so."""
+    library = require_xlsxwriter()
     refusals = {name: _refusal(name, frame) for name, frame in sheets.items()}
     if sheets and all(refusals.values()):
         raise BadInput(next(iter(refusals.values())))
@@ -263,7 +266,8 @@ def _of_one_kind(column: Series[Any]) -> Series[Any]:
 # ---------------------------------------------------------------- libraries
 
 
-def _xlsxwriter() -> Any:
+def require_xlsxwriter() -> Any:
+    """The library that writes Excel files."""
     try:
         import xlsxwriter
     except ImportError as error:
@@ -271,7 +275,8 @@ def _xlsxwriter() -> Any:
     return xlsxwriter
 
 
-def _pyarrow() -> tuple[Any, Any]:
+def require_pyarrow() -> tuple[Any, Any]:
+    """The library that writes Parquet files."""
     try:
         import pyarrow
         import pyarrow.parquet

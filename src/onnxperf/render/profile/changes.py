@@ -7,7 +7,7 @@ from statistics import median
 
 from onnxperf.records import Case, Diff, DiffRow, Optimization, SourceGroup
 from onnxperf.records.iterations import steady
-from onnxperf.render.kit.table import Column, Row, Sheet, without_empty
+from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.render.profile.timings import count, gone, inside, listing, micros, shapes_text
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import Marks, duration, interval, ratio
@@ -18,7 +18,7 @@ SIDE_STYLES = {"=": "", "-": "red", "+": "green"}
 # ---------------------------------------------------------------- a diff
 
 
-def sides_sheet(diff: Diff, marks: Marks) -> Sheet:
+def sides_sheet(diff: Diff, marks: Marks) -> Table:
     """A row per side with its sums per iteration."""
     columns = (
         Column(""),
@@ -47,10 +47,10 @@ def sides_sheet(diff: Diff, marks: Marks) -> Sheet:
             "" if profile.unprofiled_ns is None else duration(profile.unprofiled_ns, marks),
         )
         rows.append(Row(cells, styles={0: SIDE_STYLES[sign]}))
-    return without_empty(Sheet(columns, rows))
+    return without_empty(Table(columns, rows))
 
 
-def diff_sheet(diff: Diff, marks: Marks, min_share: float = 0.01) -> Sheet:
+def diff_sheet(diff: Diff, marks: Marks, min_share: float = 0.01) -> Table:
     """A row per node of both sides, in the order of execution; small ones together, a row for each sign."""
     columns = (
         Column(""),
@@ -77,7 +77,7 @@ def diff_sheet(diff: Diff, marks: Marks, min_share: float = 0.01) -> Sheet:
     for side, members in small.items():
         number = count(len(members), "other")
         rows.append(Row((side, number, "", "", "", *_diff_times(members, False, marks)), style="dim"))
-    return without_empty(Sheet(columns, rows))
+    return without_empty(Table(columns, rows))
 
 
 def _small(rows: Sequence[DiffRow], min_share: float) -> dict[str, list[DiffRow]]:
@@ -123,7 +123,7 @@ def race_line(race: Case, marks: Marks) -> str:
 # ---------------------------------------------------------------- an optimisation
 
 
-def counts_sheet(record: Optimization, marks: Marks) -> Sheet:
+def counts_sheet(record: Optimization, marks: Marks) -> Table:
     """Nodes per operator type before and after, the largest change first, and their sums."""
     columns = (Column("operator", left=True, room=20), Column("before"), Column("after"), Column("change"))
     names = dict.fromkeys([*record.before, *record.after])
@@ -131,7 +131,7 @@ def counts_sheet(record: Optimization, marks: Marks) -> Sheet:
     pairs.sort(key=lambda pair: (pair[1] == pair[2], -abs(pair[2] - pair[1])))
     rows = [_count_row(name_of(name), before, after, marks) for name, before, after in pairs]
     whole = _count_row("all", sum(record.before.values()), sum(record.after.values()), marks)
-    return Sheet(columns, [*rows, whole._replace(style="bold")])
+    return Table(columns, [*rows, whole._replace(style="bold")])
 
 
 def _count_row(name: str, before: int, after: int, marks: Marks) -> Row:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from rich.console import Console
 
 from onnxperf.records.node_memory import NodeMemories, NodeMemory
-from onnxperf.render.kit.console_parts import print_end, print_flow, print_heading, print_sheet
-from onnxperf.render.kit.html import end_html, page_html, paragraph_html, sheet_html
-from onnxperf.render.kit.table import Column, Row, Sheet, without_empty
+from onnxperf.render.kit.old_console import print_end, print_flow, print_heading, print_sheet
+from onnxperf.render.kit.old_html import end_html, page_html, paragraph_html, sheet_html
+from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import UNICODE, Marks, decimal_size, marks_for
 
@@ -44,7 +44,7 @@ def memory_levels(record: NodeMemories, marks: Marks = UNICODE) -> list[str]:
     return [f"{name} {decimal_size(count, marks)}" for name, count in levels.items() if count is not None]
 
 
-def memory_sheet(record: NodeMemories, marks: Marks = UNICODE, top: int = TOP) -> Sheet:
+def memory_sheet(record: NodeMemories, marks: Marks = UNICODE, top: int = TOP) -> Table:
     """The nodes with the most bytes in use, the earlier ones first where they are equal."""
     columns = (
         Column("node", left=True, room=16),
@@ -56,7 +56,7 @@ def memory_sheet(record: NodeMemories, marks: Marks = UNICODE, top: int = TOP) -
         Column("live set", rank=1),
     )
     nodes = sorted(record.nodes, key=lambda node: -(node.in_use_bytes or 0))[:top]
-    return without_empty(Sheet(columns, [_row(node, marks) for node in nodes]))
+    return without_empty(Table(columns, [_row(node, marks) for node in nodes]))
 
 
 def peak_sentence(record: NodeMemories, marks: Marks = UNICODE) -> str:

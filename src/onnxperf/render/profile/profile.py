@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from onnxperf.records import Diff, Optimization, Profile, Scalar, SessionOptions
-from onnxperf.render.kit.console_parts import print_end, print_flow, print_heading, print_sheet
+from onnxperf.render.kit.old_console import print_end, print_flow, print_heading, print_sheet
 from onnxperf.render.profile.changes import counts_sheet, diff_sheet, group_lines, race_line, sides_sheet
 from onnxperf.render.profile.timings import (
     count,

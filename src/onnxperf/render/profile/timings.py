@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from onnxperf.records import DiffRow, NodeTime, Profile, SourceGroup, SourceTime
 from onnxperf.records.iterations import steady
 from onnxperf.records.labels import types_text
-from onnxperf.render.kit.table import Column, Row, Sheet, without_empty
+from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import UNICODE, Marks, duration, percent
 
@@ -78,7 +78,7 @@ def outside_share(profile: Profile) -> float | None:
 # ---------------------------------------------------------------- a profile
 
 
-def operator_sheet(profile: Profile, marks: Marks, blocks: str = "", min_share: float = 0.0) -> Sheet:
+def operator_sheet(profile: Profile, marks: Marks, blocks: str = "", min_share: float = 0.0) -> Table:
     """A row per operator type; without `blocks` there are no bars."""
     columns = (
         Column("operator", left=True, room=22),
@@ -110,10 +110,10 @@ def operator_sheet(profile: Profile, marks: Marks, blocks: str = "", min_share: 
         rows.append(Row(cells, styles={5: "cyan", 6: "dim", 7: "dim"}))
         before += own
     others = [operator.usual_us for operator in costly[len(shown) :]]
-    return without_empty(Sheet(columns, [*rows, *_others(others, "other", whole, (3, 4, len(columns)), marks)]))
+    return without_empty(Table(columns, [*rows, *_others(others, "other", whole, (3, 4, len(columns)), marks)]))
 
 
-def node_sheet(profile: Profile, marks: Marks, top: int, min_share: float = 0.0) -> Sheet:
+def node_sheet(profile: Profile, marks: Marks, top: int, min_share: float = 0.0) -> Table:
     """A row for each of the most costly nodes; nodes of bodies stand under the node that has the body."""
     nodes = profile.nodes
     whole = math.fsum(node.usual_us for node in nodes)
@@ -152,7 +152,7 @@ def node_sheet(profile: Profile, marks: Marks, top: int, min_share: float = 0.0)
         rows.append(Row(cells, styles={3: "dim", 9: "dim"}))
     shown = {i for i, _ in tree}
     others = [node.usual_us for i, node in enumerate(nodes) if i not in shown]
-    return without_empty(Sheet(columns, [*rows, *_others(others, "other", whole, (5, 8, len(columns)), marks)]))
+    return without_empty(Table(columns, [*rows, *_others(others, "other", whole, (5, 8, len(columns)), marks)]))
 
 
 def _reaches(time: float, whole: float, min_share: float) -> bool:
@@ -211,7 +211,7 @@ def shapes_text(node: NodeTime | DiffRow) -> str:
 # ---------------------------------------------------------------- the original model
 
 
-def source_sheet(profile: Profile, marks: Marks, top: int, min_share: float = 0.0) -> Sheet | None:
+def source_sheet(profile: Profile, marks: Marks, top: int, min_share: float = 0.0) -> Table | None:
     """A row for each of the most costly groups of original nodes; None where the optimiser changed nothing."""
     timed = [source for source in profile.sources if source.group.kind not in _TIMELESS]
     if all(source.group.kind == "kept" for source in timed):
@@ -230,7 +230,7 @@ def source_sheet(profile: Profile, marks: Marks, top: int, min_share: float = 0.
     others = [source.usual_us for source in costly if source not in shown]
     for row in _others(others, "other", whole, (3, 4, len(columns)), marks):
         rows.append(row._replace(cells=["", row.cells[0], *row.cells[2:]]))
-    return Sheet(columns, rows)
+    return Table(columns, rows)
 
 
 def _source_cells(source: SourceTime, whole: float, marks: Marks) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from onnxperf.records import Signature
 from onnxperf.records.convert import Conversion
-from onnxperf.render.kit.console_parts import print_end, print_heading
+from onnxperf.render.kit.old_console import print_end, print_heading
 from onnxperf.render.race.check import print_check
 from onnxperf.wording.names import name_of, visible
 from onnxperf.wording.numbers import size

@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.text import Text
 
 from onnxperf.records import Case, EinsumPlan, Machine, Rewrite, RewrittenSite, Subject
-from onnxperf.render.kit.console_parts import print_end, print_flow, print_heading, print_sheet
-from onnxperf.render.kit.table import Column, Row, Sheet, shortened, without_empty
+from onnxperf.render.kit.old_console import print_end, print_flow, print_heading, print_sheet
+from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.render.profile.timings import count
 from onnxperf.render.race.console import CPU_DECORATION
-from onnxperf.wording.names import name_of, visible
+from onnxperf.wording.names import name_of, shortened, visible
 from onnxperf.wording.numbers import UNICODE, Marks, duration, interval, marks_for, ratio
 
 WINNER = "*"
@@ -126,7 +126,7 @@ def shapes_words(shapes: Sequence[Sequence[int]]) -> str:
 # ---------------------------------------------------------------- the race of a plan
 
 
-def race_sheet(plan: EinsumPlan, marks: Marks = UNICODE) -> Sheet:
+def race_sheet(plan: EinsumPlan, marks: Marks = UNICODE) -> Table:
     """A row per subject of the final race, against the baseline and against the limit."""
     columns = (
         Column(""),
@@ -155,7 +155,7 @@ def race_sheet(plan: EinsumPlan, marks: Marks = UNICODE) -> Sheet:
         colour = _VERDICT_STYLES.get(standing, "red" if subject.status != "ok" else "")
         style = "bold" if subject is best else "dim" if subject.name == plan.limit else ""
         rows.append(Row(cells, style, {_SPEEDUP: colour, _VERDICT: colour}))
-    return without_empty(Sheet(columns, rows))
+    return without_empty(Table(columns, rows))
 
 
 def winner_of(plan: EinsumPlan) -> Subject | None:
@@ -178,7 +178,7 @@ def _standing(plan: EinsumPlan, subject: Subject) -> str:
     return "limit" if subject.name == plan.limit else subject.verdict or ""
 
 
-def _folded(sheet: Sheet, width: int) -> Sheet:
+def _folded(sheet: Table, width: int) -> Table:
     """The sheet with long names on several lines: graphs that differ in their middle must stay apart."""
     place = next(i for i, column in enumerate(sheet.columns) if column.heading == "subject")
     room = max(width - _natural_width(sheet, without=place) - _GAP, _LEAST_NAME)
@@ -188,10 +188,10 @@ def _folded(sheet: Sheet, width: int) -> Sheet:
         first, *others = textwrap.wrap(name, room, subsequent_indent="  ") or [""]
         rows.append(row._replace(cells=[*row.cells[:place], first, *row.cells[place + 1 :]]))
         rows += [Row(["" if i != place else line for i in range(len(row.cells))], row.style) for line in others]
-    return Sheet(sheet.columns, rows)
+    return Table(sheet.columns, rows)
 
 
-def _natural_width(sheet: Sheet, without: int = -1) -> int:
+def _natural_width(sheet: Table, without: int = -1) -> int:
     widths = [
         max(cell_len(text) for text in (column.heading, *(visible(row.cells[i]) for row in sheet.rows)))
         for i, column in enumerate(sheet.columns)
@@ -203,7 +203,7 @@ def _natural_width(sheet: Sheet, without: int = -1) -> int:
 # ---------------------------------------------------------------- a rewritten model
 
 
-def sites_sheet(rewrite: Rewrite, marks: Marks = UNICODE, reasons: bool = True) -> Sheet:
+def sites_sheet(rewrite: Rewrite, marks: Marks = UNICODE, reasons: bool = True) -> Table:
     """A row per group of equal Einsum nodes: what became of it, and what that gained."""
     columns = (
         Column("nodes", left=True, room=20),
@@ -230,7 +230,7 @@ def sites_sheet(rewrite: Rewrite, marks: Marks = UNICODE, reasons: bool = True) 
         )
         style = _OUTCOME_STYLES[site.outcome]
         rows.append(Row(cells, "dim" if site.outcome == "skipped" else "", {_OUTCOME: style}))
-    return without_empty(Sheet(columns, rows))
+    return without_empty(Table(columns, rows))
 
 
 def nodes_text(site: RewrittenSite) -> str:

@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 from onnxperf.records.runs import ComparedSubject, KeptRun, RunComparison
-from onnxperf.render.kit.console_parts import print_end, print_heading, print_sheet
-from onnxperf.render.kit.table import Column, Row, Sheet, fitted, without_empty
+from onnxperf.render.kit.console import drawn as fitted
+from onnxperf.render.kit.old_console import print_end, print_heading, print_sheet
+from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.wording.names import dims_text, name_of
 from onnxperf.wording.numbers import Marks, duration, interval, marks_for, ratio
 
@@ -43,7 +44,7 @@ def print_runs(runs: Sequence[KeptRun], console: Console, zone: tzinfo | None = 
         console.print(Text("No run was kept yet."))
         return
     rows = [Row(_run_cells(run, zone), styles={0: "bold", 5: _STATUS_STYLES.get(run.status, "red")}) for run in runs]
-    console.print(fitted(Sheet(_RUN_COLUMNS, rows), console.width, console.encoding))
+    console.print(fitted(Table(_RUN_COLUMNS, rows), console.width, console.encoding))
 
 
 def print_comparison(comparison: RunComparison, console: Console) -> None:
@@ -52,7 +53,7 @@ def print_comparison(comparison: RunComparison, console: Console) -> None:
     print_heading(f"{comparison.second} against {comparison.first}", ["two runs, not measured in turn"], console)
     rows = [_compared_row(row, marks) for row in comparison.rows]
     if rows:
-        print_sheet("", without_empty(Sheet(_COMPARED_COLUMNS, rows)), console)
+        print_sheet("", without_empty(Table(_COMPARED_COLUMNS, rows)), console)
     reasons = dict.fromkeys(f"{name_of(row.second)}: {row.reason}" for row in comparison.rows if row.reason)
     alike = len({row.reason for row in comparison.rows}) == 1  # the answer says it once for all
     print_end(comparison.answer, [*comparison.notes, *(() if alike else reasons)], console)

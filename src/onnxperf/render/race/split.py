@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from onnxperf.records import Case, Split, Subject
-from onnxperf.render.kit.table import Column, Row, Sheet
+from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import UNICODE, Marks, duration
 
@@ -13,7 +13,7 @@ _SIGNS = ("░█▒", ".#=")
 """For preparing, computing and fetching."""
 
 
-def split_sheet(case: Case, marks: Marks = UNICODE, encoding: str = "utf-8") -> Sheet:
+def split_sheet(case: Case, marks: Marks = UNICODE, encoding: str = "utf-8") -> Table:
     """One row for every subject whose calls were divided: each part with its share, and all of them as a bar."""
     signs = _signs_for(encoding)
     columns = (
@@ -26,7 +26,7 @@ def split_sheet(case: Case, marks: Marks = UNICODE, encoding: str = "utf-8") -> 
         for subject in case.subjects
         if subject.split is not None
     ]
-    return Sheet(columns, rows)
+    return Table(columns, rows)
 
 
 def split_notes(case: Case, marks: Marks = UNICODE) -> list[str]:

@@ -11,11 +11,12 @@ from rich.markup import escape
 from rich.text import Text
 
 from onnxperf.records import Bench, Case
-from onnxperf.render.kit.console_parts import print_end, print_heading, print_sheet
-from onnxperf.render.kit.table import Column, Row, Sheet, fitted, shortened
+from onnxperf.render.kit.console import drawn as fitted
+from onnxperf.render.kit.old_console import print_end, print_heading, print_sheet
+from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.render.race import sweep_grid as grid
 from onnxperf.render.race.console import CPU_DECORATION, print_bench
-from onnxperf.wording.names import name_of, visible
+from onnxperf.wording.names import name_of, shortened, visible
 from onnxperf.wording.numbers import UNICODE, Marks, duration, interval, marks_for, ratio
 
 MAX_LINES = 20
@@ -93,12 +94,12 @@ def flat_title(cases: Sequence[Case], model: str = "") -> str:
     return f"{name_of(model)}: median time per call{compared}" if model else f"Median time per call{compared}"
 
 
-def flat_sheet(cases: Sequence[Case], marks: Marks = UNICODE, subjects: Sequence[str] | None = None) -> Sheet:
+def flat_sheet(cases: Sequence[Case], marks: Marks = UNICODE, subjects: Sequence[str] | None = None) -> Table:
     """A row per case: its dimensions, the time of each subject, and how the best rival does against the baseline."""
     return _joined(_dims_sheet(cases), _times_sheet(cases, subjects, marks), _verdict_sheet(cases, marks))
 
 
-def matrix_sheet(cases: Sequence[Case], subject: str, marks: Marks = UNICODE) -> Sheet | None:
+def matrix_sheet(cases: Sequence[Case], subject: str, marks: Marks = UNICODE) -> Table | None:
     """The times of one subject over two dimensions; none where not exactly two of them vary."""
     dims = grid.varying(cases)
     if len(dims) != 2:
@@ -112,7 +113,7 @@ def matrix_sheet(cases: Sequence[Case], subject: str, marks: Marks = UNICODE) ->
         shown = [_time(cells.get((size, other)), subject, marks) for other in across]
         styles = {place: style for place, (_, style) in enumerate(shown, start=1) if style}
         rows.append(Row([str(size), *(text for text, _ in shown)], styles=styles))
-    return Sheet(columns, rows)
+    return Table(columns, rows)
 
 
 def reason_lines(cases: Sequence[Case]) -> list[str]:
@@ -192,12 +193,12 @@ def _print_group(title: str, cases: Sequence[Case], console: Console, marks: Mar
         console.print(Text(visible(line, console.encoding), style="bold"))
 
 
-def _flat_parts(cases: Sequence[Case], width: int, marks: Marks) -> list[Sheet]:
+def _flat_parts(cases: Sequence[Case], width: int, marks: Marks) -> list[Table]:
     """One table, or as many as it takes to give every subject room; each repeats the dimensions."""
     dims, verdict = _dims_sheet(cases), _verdict_sheet(cases, marks)
     end = _width(_needed(verdict))
     times = [_times_sheet(cases, [name], marks) for name in grid.subjects_of(cases)]
-    parts: list[list[Sheet]] = [[]]
+    parts: list[list[Table]] = [[]]
     for place, sheet in enumerate(times):
         room = width - (end + _GAP if place == len(times) - 1 else 0)
         if parts[-1] and _width(_joined(dims, *parts[-1], sheet)) > room:
@@ -207,22 +208,22 @@ def _flat_parts(cases: Sequence[Case], width: int, marks: Marks) -> list[Sheet]:
     return [_joined(dims, *part) for part in parts]
 
 
-def _dims_sheet(cases: Sequence[Case]) -> Sheet:
+def _dims_sheet(cases: Sequence[Case]) -> Table:
     dims = grid.dims_of(cases)
     rows = [Row([str(case.dims.get(dim, "")) for dim in dims]) for case in cases]
-    return Sheet([Column(_short(dim, _DIM)) for dim in dims], rows)
+    return Table([Column(_short(dim, _DIM)) for dim in dims], rows)
 
 
-def _times_sheet(cases: Sequence[Case], subjects: Sequence[str] | None, marks: Marks) -> Sheet:
+def _times_sheet(cases: Sequence[Case], subjects: Sequence[str] | None, marks: Marks) -> Table:
     names = grid.subjects_of(cases) if subjects is None else subjects
     rows = []
     for case in cases:
         shown = [_time(case, name, marks) for name in names]
         rows.append(Row([text for text, _ in shown], styles={i: style for i, (_, style) in enumerate(shown) if style}))
-    return Sheet([Column(_short(name, _NAME)) for name in names], rows)
+    return Table([Column(_short(name, _NAME)) for name in names], rows)
 
 
-def _verdict_sheet(cases: Sequence[Case], marks: Marks) -> Sheet:
+def _verdict_sheet(cases: Sequence[Case], marks: Marks) -> Table:
     """The best rival against the baseline, and how many rows a second the fastest gets through."""
     baseline = grid.usual_baseline(cases)
     rivals = [name for name in grid.subjects_of(cases) if name != baseline]
@@ -239,7 +240,7 @@ def _verdict_sheet(cases: Sequence[Case], marks: Marks) -> Sheet:
         if dim is not None:
             cells.append(_rate(grid.rate(case, grid.fastest(case), dim), marks))
         rows.append(Row(cells, styles=styles))
-    return Sheet(columns, rows)
+    return Table(columns, rows)
 
 
 def _rival_cells(
@@ -288,7 +289,7 @@ def _reasons(case: Case) -> Iterable[str]:
 # ---------------------------------------------------------------- small parts
 
 
-def _joined(*sheets: Sheet) -> Sheet:
+def _joined(*sheets: Table) -> Table:
     """Sheets with the same number of rows side by side."""
     filled = [sheet for sheet in sheets if sheet.columns]
     rows = []
@@ -299,10 +300,10 @@ def _joined(*sheets: Sheet) -> Sheet:
             styles |= {len(cells) + place: style for place, style in row.styles.items()}
             cells += row.cells
         rows.append(Row(cells, styles=styles))
-    return Sheet([column for sheet in filled for column in sheet.columns], rows)
+    return Table([column for sheet in filled for column in sheet.columns], rows)
 
 
-def _width(sheet: Sheet) -> int:
+def _width(sheet: Table) -> int:
     """How wide a sheet is when nothing is left out."""
     widths = [
         max([cell_len(column.heading), *(cell_len(row.cells[place]) for row in sheet.rows)])
@@ -311,14 +312,14 @@ def _width(sheet: Sheet) -> int:
     return sum(widths) + _GAP * max(len(widths) - 1, 0)
 
 
-def _needed(sheet: Sheet) -> Sheet:
+def _needed(sheet: Table) -> Table:
     """The sheet without the columns that may be left out."""
     kept = [place for place, column in enumerate(sheet.columns) if column.rank == 0]
     rows = [Row([row.cells[place] for place in kept]) for row in sheet.rows]
-    return Sheet([sheet.columns[place] for place in kept], rows)
+    return Table([sheet.columns[place] for place in kept], rows)
 
 
-def _escaped(sheet: Sheet, encoding: str) -> Sheet:
+def _escaped(sheet: Table, encoding: str) -> Table:
     """Headings as this console can show them; rich would read brackets in them as markup."""
     mark = marks_for(encoding).to
     shown = [visible(column.heading.replace(UNICODE.to, mark), encoding) for column in sheet.columns]

@@ -11,8 +11,8 @@ from typing import Any
 from rich.console import Console
 
 from onnxperf.records.stack import Allocations, Allocator
-from onnxperf.render.kit.console_parts import print_flow, print_sheet
-from onnxperf.render.kit.table import Column, Row, Sheet
+from onnxperf.render.kit.old_console import print_flow, print_sheet
+from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.wording.numbers import percent, size
 
 
@@ -38,7 +38,7 @@ def allocation_facts(record: Allocations) -> tuple[str, ...]:
     )
 
 
-def allocation_sheet(allocators: Sequence[Allocator], record: Allocations) -> Sheet:
+def allocation_sheet(allocators: Sequence[Allocator], record: Allocations) -> Table:
     """A row per line of Python."""
     columns = [
         Column("bytes"),
@@ -61,7 +61,7 @@ def allocation_sheet(allocators: Sequence[Allocator], record: Allocations) -> Sh
         )
         for each in allocators
     ]
-    return Sheet(columns, rows)
+    return Table(columns, rows)
 
 
 def flame_page(path: Path, title: str, inside: Callable[[Any], Any]) -> str:

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from onnxperf.errors import MissingExtra
 from onnxperf.records.stack import CodeShares, Stack
-from onnxperf.render.kit.console_parts import print_end, print_heading, print_sheet
-from onnxperf.render.kit.table import Column, Row, Sheet
+from onnxperf.render.kit.old_console import print_end, print_heading, print_sheet
+from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.render.stack.allocations import print_allocations
 from onnxperf.wording.names import visible
 from onnxperf.wording.numbers import duration, percent
@@ -88,7 +88,7 @@ def whole(share: float) -> str:
     return "more than 99 %" if 1 - _WORTH_TELLING < share < 1 else f"{share * 100:.0f} %"
 
 
-def native_sheet(record: Stack, top: int) -> Sheet:
+def native_sheet(record: Stack, top: int) -> Table:
     """The busiest functions, compiled ones among them."""
     columns = [
         Column("self"),
@@ -101,14 +101,14 @@ def native_sheet(record: Stack, top: int) -> Sheet:
         Row([percent(each.self_share), percent(each.total_share), each.kind, each.function, each.place])
         for each in record.native[:top]
     ]
-    return Sheet(columns, rows)
+    return Table(columns, rows)
 
 
-def frames_sheet(record: Stack, top: int) -> Sheet:
+def frames_sheet(record: Stack, top: int) -> Table:
     """The functions of Python that take the most time themselves, wherever they are called."""
     columns = [Column("per call"), Column("function", left=True, room=20), Column("where", left=True, room=16)]
     rows = [Row([duration(ns / record.calls), *key]) for key, ns in self_times(record)[:top]]
-    return Sheet(columns, rows)
+    return Table(columns, rows)
 
 
 def self_times(record: Stack) -> list[tuple[tuple[str, str], int]]:

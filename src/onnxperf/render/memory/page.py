@@ -1,83 +1,58 @@
-"""What subjects need in memory, on the terminal."""
+"""What subjects need in memory, as a page."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
-
-from rich.console import Console
-from rich.text import Text
 
 from onnxperf.records import Breakdown, Growth, InputCopy, Memory, MemoryCase, MemoryStep, MemorySubject, Resident
-from onnxperf.render.kit.console_parts import print_end, print_heading, print_sheet
-from onnxperf.render.kit.table import Column, Row, Sheet, without_empty
-from onnxperf.render.profile.timings import count
-from onnxperf.render.race.einsum import machine_texts
-from onnxperf.wording.names import name_of, sizes_text, visible
-from onnxperf.wording.numbers import UNICODE, Marks, decimal_size, duration, marks_for, megabytes
+from onnxperf.render.kit.machine import machine_texts
+from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
+from onnxperf.render.kit.table import Column, Row, Table, without_empty
+from onnxperf.wording.names import name_of, sizes_text
+from onnxperf.wording.numbers import count, decimal_size, duration, megabytes
 
 SAMPLED = "~"
 MOST_TENSORS = 5
 """Tensors alive at the peak that are named; the others are summed up."""
-INTERRUPTED = "Interrupted: this is what was measured until then."
 _PEAKS = "Peaks of resident memory in MB: loading, the first call, a steady call"
 _PAGES = "Resident between the steps in MB: pages that it wrote + pages of files"
 _NEEDS = "needs: peak of a steady call above what was resident before the first call"
 _STEPS = "+: added at the peak of a step; stays: kept after it, as by onnxruntime's arena"
 
 
-class Part(NamedTuple):
-    """A table with its heading, and lines that explain it."""
-
-    heading: str
-    sheet: Sheet
-    below: Sequence[str] = ()
-
-
-def print_memory(record: Memory, console: Console) -> None:
+def memory_page(record: Memory) -> list[Part]:
     """Every case: the peaks of its subjects, what is resident between them, where the bytes are, answer, notes."""
-    encoding = console.encoding
-    for number, case in enumerate(record.cases):
-        if number:
-            console.print()
-        print_heading(case.model, memory_facts(case, record), console)
-        for part in memory_parts(case, record, marks_for(encoding)):
-            print_sheet(visible(part.heading, encoding), part.sheet, console)
-            for line in part.below:
-                console.print(Text(visible(line, encoding), style="dim"))
-        if case.interrupted:
-            console.print()
-            console.print(Text(INTERRUPTED, style="yellow"))
-        print_end(case.answer, memory_notes(case), console)
+    parts: list[Part] = []
+    for case in record.cases:
+        parts += [GAP] if parts else []
+        parts += [Heading(case.model, _facts(case, record)), *_tables(case, record)]
+        reasons = (f"{name_of(each.name)}: {each.reason}" for each in case.subjects if each.reason)
+        parts += closing(case.answer, [*case.notes, *reasons], case.interrupted)
+    return parts
 
 
-def memory_facts(case: MemoryCase, record: Memory) -> list[str]:
-    """Sizes and threads, and where it was measured."""
+def _facts(case: MemoryCase, record: Memory) -> list[str]:
     threads = {subject.conditions.get("threads") for subject in case.subjects} - {None}
-    told = [count(int(each), "thread") for each in threads if each is not None] if len(threads) == 1 else []
-    return [sizes_text(case.dims), *told, *machine_texts(record.machine)]
+    equal = [count(int(each), "thread") for each in threads if each is not None] if len(threads) == 1 else []
+    return [sizes_text(case.dims), *equal, *machine_texts(record.machine)]
 
 
-def memory_parts(case: MemoryCase, record: Memory, marks: Marks = UNICODE) -> Iterator[Part]:
+def _tables(case: MemoryCase, record: Memory) -> Iterator[Part]:
     """The tables of a case, those left out that would be empty."""
     measured = [subject for subject in case.subjects if subject.steps]
-    yield Part(_PEAKS, peaks_sheet(case, marks), peaks_legend(case, record, marks) if measured else ())
+    yield peaks_table(case)
     if measured:
-        yield Part(_PAGES, pages_sheet(measured))
+        yield from (Line(text, "dim") for text in _legend(case, record))
+        yield pages_table(measured)
     for subject in case.subjects:
         if subject.breakdown is not None:
-            yield Part(_bytes_heading(case, subject), bytes_sheet(subject, subject.breakdown, marks))
-
-
-def memory_notes(case: MemoryCase) -> list[str]:
-    """What a reader must know, and why subjects have no result."""
-    return [*case.notes, *(f"{name_of(each.name)}: {each.reason}" for each in case.subjects if each.reason)]
+            yield bytes_table(case, subject, subject.breakdown)
 
 
 # ---------------------------------------------------------------- tables
 
 
-def peaks_sheet(case: MemoryCase, marks: Marks = UNICODE) -> Sheet:
+def peaks_table(case: MemoryCase) -> Table:
     """One row per subject: what it needs, peak and increment of each step, what stays of it, and growth."""
     columns = (
         Column("subject", left=True, room=12),
@@ -98,24 +73,24 @@ def peaks_sheet(case: MemoryCase, marks: Marks = UNICODE) -> Sheet:
                 *_step_cells(subject.step("load")),
                 *_step_cells(subject.step("first call")),
                 *_step_cells(subject.step("steady call"))[:2],
-                growth_text(subject.growth, marks),
+                growth_text(subject.growth),
             ],
             styles={2: "bold"} if subject.status == "ok" else {1: "red"},
         )
         for subject in case.subjects
     ]
-    return without_empty(Sheet(columns, rows))
+    return without_empty(Table(columns, rows, _PEAKS))
 
 
-def peaks_legend(case: MemoryCase, record: Memory, marks: Marks = UNICODE) -> list[str]:
+def _legend(case: MemoryCase, record: Memory) -> list[str]:
     """What the columns mean, and the mark of peaks that are only the highest sample."""
     sampled = any(not step.exact for subject in case.subjects for step in subject.steps)
-    every = duration(record.interval_ns, marks)
+    every = duration(record.interval_ns)
     told = f"{SAMPLED} sampled every {every}, as this kernel cannot reset its mark: shorter spikes are missed"
     return [_NEEDS, _STEPS, *([told] if sampled else [])]
 
 
-def pages_sheet(subjects: Sequence[MemorySubject]) -> Sheet:
+def pages_table(subjects: Sequence[MemorySubject]) -> Table:
     """One row per subject: both kinds of pages before the first step and after each."""
     headings = ("at first", "after load", "after first call", "after steady call")
     columns = (Column("subject", left=True, room=12), *(Column(heading) for heading in headings))
@@ -124,10 +99,10 @@ def pages_sheet(subjects: Sequence[MemorySubject]) -> Sheet:
         named = [subject.step("load"), subject.step("first call"), subject.step("steady call")]
         moments = [subject.steps[0].before, *(step.after if step else None for step in named)]
         rows.append(Row([name_of(subject.name), *map(_pages, moments)]))
-    return without_empty(Sheet(columns, rows))
+    return without_empty(Table(columns, rows, _PAGES))
 
 
-def bytes_sheet(subject: MemorySubject, breakdown: Breakdown, marks: Marks = UNICODE) -> Sheet:
+def bytes_table(case: MemoryCase, subject: MemorySubject, breakdown: Breakdown) -> Table:
     """What a model holds and needs, each with its size."""
     columns = (Column("what", left=True, room=24), Column("size"), Column("", left=True, room=16, rank=1))
     sizes: list[tuple[str, int | None, str]] = [
@@ -142,9 +117,8 @@ def bytes_sheet(subject: MemorySubject, breakdown: Breakdown, marks: Marks = UNI
         ("planned minimum", breakdown.planned_bytes, "intermediate results and outputs"),
         *_alive(breakdown),
     ]
-    return Sheet(
-        columns, [Row([what, decimal_size(size, marks), why]) for what, size, why in sizes if size is not None]
-    )
+    rows = [Row([what, decimal_size(size), why]) for what, size, why in sizes if size is not None]
+    return Table(columns, rows, _bytes_title(case, subject))
 
 
 def copy_text(copy: InputCopy) -> str:
@@ -153,7 +127,7 @@ def copy_text(copy: InputCopy) -> str:
     return f"{why} in every call"
 
 
-def growth_text(growth: Growth | None, marks: Marks = UNICODE) -> str:
+def growth_text(growth: Growth | None) -> str:
     """Whether memory grows with the calls, and by how much: a leak with each of them, an arena in all."""
     if growth is None:
         return ""
@@ -161,13 +135,13 @@ def growth_text(growth: Growth | None, marks: Marks = UNICODE) -> str:
     words = {
         "none": "none",
         "settling": "settled",
-        "leak": f"leak {decimal_size(growth.bytes_per_call, marks)}/call",
-        "arena": f"arena +{decimal_size(total, marks)}",
+        "leak": f"leak {decimal_size(growth.bytes_per_call)}/call",
+        "arena": f"arena +{decimal_size(total)}",
     }
     return words[growth.kind]
 
 
-def _bytes_heading(case: MemoryCase, subject: MemorySubject) -> str:
+def _bytes_title(case: MemoryCase, subject: MemorySubject) -> str:
     heading = f"Where the bytes of {name_of(subject.name)} are"
     if not any(len(sizes) > 1 for sizes in case.dims.values()):
         return heading

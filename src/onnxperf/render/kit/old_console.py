@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from rich.console import Console
 from rich.text import Text
 
-from onnxperf.render.kit.table import Sheet, fitted, flowed
-from onnxperf.wording.names import name_of, visible
+from onnxperf.render.kit.console import drawn as fitted
+from onnxperf.render.kit.table import Table
+from onnxperf.wording.names import flowed, name_of, visible
 from onnxperf.wording.numbers import marks_for
 
 
@@ -30,7 +31,7 @@ def print_flow(parts: Iterable[str], console: Console) -> None:
         console.print(Text(text))
 
 
-def print_sheet(heading: str, sheet: Sheet, console: Console) -> None:
+def print_sheet(heading: str, sheet: Table, console: Console) -> None:
     """A table that fits the console, under its heading."""
     console.print()
     if heading:
@@ -47,3 +48,11 @@ def print_end(answer: str, notes: Iterable[str], console: Console) -> None:
         console.print(Text(visible(answer, console.encoding), style="bold"))
     for note in notes:
         console.print(Text(visible(note, console.encoding), style="dim"))
+
+
+from rich.box import Box  # noqa: E402
+
+from onnxperf.wording.numbers import ASCII, UNICODE  # noqa: E402
+
+_LINE_UNDER_HEAD = "    \n    \n {0}{0} \n    \n    \n    \n    \n    \n"
+BOXES = {UNICODE: Box(_LINE_UNDER_HEAD.format("─")), ASCII: Box(_LINE_UNDER_HEAD.format("-"), ascii=True)}

@@ -12,7 +12,7 @@ import msgspec
 
 from onnxperf.errors import BadInput
 from onnxperf.records import FORMAT_VERSION, SPLIT_COLUMNS, SUBJECT_COLUMNS, Bench, Case, Subject
-from onnxperf.render.kit.table import Sheet
+from onnxperf.render.kit.table import Table
 from onnxperf.render.race.fields import FIELDS
 from onnxperf.render.race.split import HEADING, split_notes, split_sheet
 from onnxperf.wording.names import csv_cell, dims_text, name_of, visible
@@ -80,7 +80,7 @@ def to_markdown(bench: Bench) -> str:
     return "\n".join("\n".join(_markdown_case(case)) + "\n" for case in bench.cases)
 
 
-def markdown_sheet(sheet: Sheet) -> Iterator[str]:
+def markdown_sheet(sheet: Table) -> Iterator[str]:
     """The lines of a table for GitHub; cells that are indented stay so."""
     yield _markdown_row(column.heading for column in sheet.columns)
     yield _markdown_row("---" if column.left else "---:" for column in sheet.columns)

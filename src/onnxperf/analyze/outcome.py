@@ -1,0 +1,42 @@
+"""How a run ended, and its answer: read from any record in one way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from onnxperf.records.runs import RunStatus
+
+_SEVERAL = ("cases", "subjects", "checks")
+_SINGLE = ("race", "before", "after")
+_FINE = ("ok", "skipped", "pending", "running")
+
+
+def status_of(record: Struct) -> RunStatus:
+    """Interrupted, the first status that is not ok, differs where outputs are not equal, or ok."""
+    parts = list(_parts(record))
+    if any(getattr(part, "interrupted", False) for part in parts):
+        return "interrupted"
+    statuses: list[RunStatus] = [getattr(part, "status", "ok") for part in parts]
+    faults = (status for status in statuses if status not in _FINE)
+    differs: RunStatus = "differs" if any(getattr(part, "equal", True) is False for part in parts) else "ok"
+    return next(faults, differs)
+
+
+def answers_of(record: Struct) -> list[str]:
+    """The result in plain sentences, one per case."""
+    found = [str(getattr(record, "answer", "")), *(str(case.answer) for case in getattr(record, "cases", ()))]
+    return [answer for answer in found if answer]
+
+
+def _parts(record: Struct) -> Iterator[Struct]:
+    """A record, its cases, subjects and comparisons, its race, and its two sides."""
+    yield record
+    for name in _SEVERAL:
+        for part in getattr(record, name, None) or ():
+            yield from _parts(part)
+    for name in _SINGLE:
+        part = getattr(record, name, None)
+        if isinstance(part, Struct):
+            yield from _parts(part)

@@ -1,0 +1,62 @@
+"""Runs in the store: kept by commands, and found again."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from onnxperf.errors import BadOption, OnnxperfError
+from onnxperf.records import Bench
+from onnxperf.results.base import Result, result_classes
+from onnxperf.store import Store, is_missing, open_store, place_of
+
+Where = str | Path | None
+T = TypeVar("T")
+
+
+def keep(result: Result[Any], *, store: Where | Literal[False] = None) -> str | None:
+    """Keep what was measured; returns the id of the run, or None when `store` is False or fails.
+
+    A failing store must not cost the result: it is one line of warning on stderr.
+    """
+    if store is False:
+        return None
+    answers = result.answer.splitlines()
+    try:
+        with open_store(store) as opened:
+            answer = answers[0] if len(answers) == 1 else ""
+            return opened.keep(result.record, result.kind, result.status, answer=answer)
+    except OnnxperfError as error:
+        reason = str(error)
+    except Exception as error:
+        reason = f"unexpected {type(error).__name__}: {' '.join(str(error).split())}"
+    print(f"onnxperf: this run was not kept: {reason} (--no-store keeps nothing)", file=sys.stderr)
+    return None
+
+
+def load_result(run: str, *, store: Where = None) -> Result[Any]:
+    """A run from the store, as if it had just been measured; `run` may be the start of an id, or last."""
+    name, record = _found(run, store, Store.load_record)
+    result = result_classes()[type(record)](record)
+    result.run = name
+    return result
+
+
+def load_bench(run: str, *, store: Where = None) -> tuple[str, Bench]:
+    """The whole id of a run of cases, and its record with all raw blocks."""
+    return _found(run, store, Store.load)
+
+
+def delete_run(run: str, *, store: Where = None) -> str:
+    """Delete a run; returns its whole id."""
+    return _found(run, store, Store.delete)[0]
+
+
+def _found(run: str, where: Where, read: Callable[[Store, str], T]) -> tuple[str, T]:
+    if is_missing(where):
+        raise BadOption(f"no run {run!r}: the store {place_of(where)} does not exist yet")
+    with open_store(where) as opened:
+        name = opened.find(run).id
+        return name, read(opened, name)

@@ -1,0 +1,214 @@
+"""From a measurement to the exit code, for every command the same: check, measure, show, keep, write."""
+
+# No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+from cyclopts import Parameter
+from msgspec.structs import replace
+
+from onnxperf.cli import exit_codes
+from onnxperf.cli.options import OUTPUT, Switch
+from onnxperf.errors import BadOption, OnnxperfError
+from onnxperf.wording.names import visible
+from onnxperf.wording.options import as_flags
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from onnxperf.render.kit.page import Page
+    from onnxperf.render.kit.progress import Progress
+    from onnxperf.results.base import Result
+
+R = TypeVar("R", bound="Result[Any]")
+
+FilePath = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
+_ALIASES = {"json": ".json", "csv": ".csv", "markdown": ".md", "xlsx": ".xlsx", "parquet": ".parquet"}
+
+
+@Parameter(name="*", group=OUTPUT)
+@dataclass(frozen=True)
+class OutputFlags:
+    """Files to write, and how much is printed."""
+
+    output: Annotated[
+        list[str],
+        Parameter(name=["--output", "-o"], negative=(), show_default=False, consume_multiple=False),
+    ] = field(default_factory=list)
+    """Write a file of the kind that its name ends with, such as .json, .csv, .md, .xlsx, .parquet, .png or .svg
+    (docs/files.md). May be repeated."""
+    table: str | None = None
+    """Which table .csv and .parquet files hold, where there are several."""
+    json: FilePath = None
+    """Write the whole record as JSON; - is standard output."""
+    csv: FilePath = None
+    """Write a table as CSV; - is standard output."""
+    markdown: FilePath = None
+    """Write the page as Markdown; - is standard output."""
+    xlsx: str | None = None
+    """Write all tables into an Excel workbook."""
+    parquet: str | None = None
+    """Write a table as Parquet."""
+    plot: str | None = None
+    """Write the chart: out.png or out.svg."""
+    quiet: Switch = False
+    """Print only the answer."""
+    debug: Switch = False
+    """Show the traceback of an error."""
+
+    @property
+    def where(self) -> str | Literal[False] | None:
+        """Which store keeps the run; False means none."""
+        return False
+
+    @property
+    def to_stdout(self) -> bool:
+        """Whether standard output belongs to another program."""
+        return "-" in (self.json, self.csv, self.markdown)
+
+    def check(self, kind: "type[Result[Any]]") -> None:
+        """Refuse what could not be written, before anything is measured."""
+        from onnxperf.render.kit.files import check_folder
+
+        formats = kind.formats()
+        if [self.json, self.csv, self.markdown].count("-") > 1:
+            raise BadOption("only one of --json, --csv and --markdown can write to standard output")
+        for path, suffix in self.files(kind):
+            if suffix not in formats:
+                raise BadOption(option="output", value=path, expected=f"a name that ends with {', '.join(formats)}")
+            requires = formats[suffix].requires
+            if requires is not None:
+                requires()
+            if path != "-":
+                check_folder(path)
+        if self.table is not None and self.table not in kind.tables:
+            raise BadOption.unknown("table", self.table, kind.tables, option="table")
+
+    def files(self, kind: "type[Result[Any]]") -> Iterator[tuple[str, str]]:
+        """Paths, and the suffixes that say what each file holds."""
+        from onnxperf.render.kit.files import suffix_of
+
+        charts = [suffix for suffix, each in kind.formats().items() if each.of == "chart"]
+        yield from ((path, suffix_of(path, kind.formats())) for path in self.output)
+        yield from ((path, suffix) for name, suffix in _ALIASES.items() if (path := getattr(self, name)) is not None)
+        if self.plot is not None:
+            yield self.plot, suffix_of(self.plot, charts)
+
+    def named(self, suffix: str) -> str | None:
+        """The file of this kind among those of --output."""
+        return next((path for path in self.output if path.lower().endswith(suffix)), None)
+
+
+@Parameter(name="*", group=OUTPUT)
+@dataclass(frozen=True)
+class KeptOutputFlags(OutputFlags):
+    """Files to write, how much is printed, and where the run is kept."""
+
+    store: str | None = None
+    """File or URL of the store that keeps the run; ONNXPERF_STORE, or a file in the user's data directory."""
+    no_store: Switch = False
+    """Do not keep the run."""
+
+    @property
+    def where(self) -> str | Literal[False] | None:
+        """Which store keeps the run; False means none."""
+        return False if self.no_store else self.store
+
+
+def present(
+    kind: type[R],
+    output: OutputFlags,
+    measure: "Callable[[Progress], R]",
+    page: "Callable[[R], Page] | None" = None,
+) -> int:
+    """Measure, show the page or only the answer, keep the run, write the files; returns the exit code."""
+    output.check(kind)
+    with make_progress(output.quiet) as progress:
+        result = measure(progress)
+    if hasattr(result.record, "command"):
+        result.record = replace(result.record, command=command_line())
+    show(result, output, page)
+    _keep(result, output)
+    written = write_files(result, output)
+    return exit_code(result) if written else exit_codes.NO_ANSWER
+
+
+def show(result: R, output: OutputFlags, page: "Callable[[R], Page] | None" = None) -> None:
+    """Print the page, or only the answer; on stderr where standard output belongs to another program."""
+    from onnxperf.render.kit.console import print_page
+
+    console = make_console(stderr=output.to_stdout)
+    if output.quiet:
+        for line in result.answer.splitlines():
+            console.print(visible(as_flags(line), console.encoding), markup=False, soft_wrap=True)
+    else:
+        print_page(page(result) if page is not None else result.page(), console, as_flags)
+
+
+def _keep(result: "Result[Any]", output: OutputFlags) -> None:
+    """Keep the run, unless its cases were kept one by one."""
+    if output.where is not False and not result.run:
+        from onnxperf.api._shared.kept_runs import keep
+
+        result.run = keep(result, store=output.where) or ""
+
+
+def write_files(result: "Result[Any]", output: OutputFlags) -> bool:
+    """Write every file that was requested; False if one could not be written."""
+    written = True
+    for path, suffix in output.files(type(result)):
+        try:
+            if path == "-":
+                sys.stdout.buffer.write(result.content(suffix, output.table))
+                sys.stdout.buffer.flush()
+            elif suffix in _ALIASES.values():
+                _write(Path(path), result.content(suffix, output.table))
+            else:
+                result.save(path, output.table)
+        except OnnxperfError as error:
+            complain(error)
+            written = False
+    return written
+
+
+def exit_code(result: "Result[Any]") -> int:
+    """The exit code that says how a measurement ended."""
+    if result.interrupted:
+        return exit_codes.interrupted()
+    if not result.ok:
+        return exit_codes.PARTIAL
+    return exit_codes.DONE if result.has_answer else exit_codes.NO_ANSWER
+
+
+def complain(message: object) -> None:
+    """One line on stderr; names of a model in it must not control the terminal."""
+    print(f"onnxperf: {visible(as_flags(' '.join(str(message).split())))}", file=sys.stderr)
+
+
+def command_line() -> str:
+    """What the user typed, for the record."""
+    return shlex.join(["onnxperf", *sys.argv[1:]])
+
+
+def make_console(stderr: bool = False) -> "Console":
+    """Where pages are printed: on stderr when stdout belongs to another program."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False)
+
+
+def make_progress(quiet: bool) -> "Progress":
+    """A bar on stderr, unless it should be quiet or stderr is not a terminal."""
+    from onnxperf.render.kit.progress import Progress
+
+    return Progress(enabled=not quiet)
+
+
+def _write(path: Path, data: bytes) -> None:
+    from onnxperf.render.kit.files import write
+
+    write(path, data)

@@ -1,0 +1,215 @@
+"""Pages on a terminal, however narrow it is and whatever characters it can show."""
+
+from __future__ import annotations
+
+import io
+import textwrap
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from rich.box import Box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from onnxperf.render.kit.page import Flow, Heading, Line, Page, Verbatim
+from onnxperf.render.kit.table import Column, Row, Stacking, Table, chosen
+from onnxperf.wording.names import flowed, name_of, shortened, text_width, visible
+
+_LINE_UNDER_HEAD = "    \n    \n {0}{0} \n    \n    \n    \n    \n    \n"
+_BOX, _ASCII_BOX = Box(_LINE_UNDER_HEAD.format("─")), Box(_LINE_UNDER_HEAD.format("-"), ascii=True)
+_GAP = 2
+_SMALLEST = 4
+_SMALLEST_NAME = 8
+_REPR_WIDTH = 100
+
+Spell = Callable[[str], str]
+"""Changes texts before they are shown: the command line writes options with dashes."""
+
+
+def print_page(page: Page, console: Console, spell: Spell = str) -> None:
+    """Draw every part below the one before it."""
+    for part in page:
+        match part:
+            case Heading():
+                _print_heading(part, console)
+            case Flow():
+                if part.parts:
+                    console.print(Text(_flowed([spell(each) for each in part.parts], console)))
+            case Line():
+                text = Text(visible(spell(part.text), console.encoding), style=part.style)
+                console.print(Padding(text, (0, 0, 0, part.indent), expand=False) if part.indent else text)
+            case Verbatim():
+                _print_verbatim(part.text, console)
+            case Table():
+                console.print()
+                if part.title:
+                    console.print(Text(visible(spell(part.title), console.encoding), style="bold"))
+                console.print(drawn(part, console.width, console.encoding))
+
+
+def page_text(page: Page) -> str:
+    """The page as a wide terminal without colours shows it."""
+    text = io.StringIO()
+    # In a notebook rich would show the table itself, beside the HTML that the notebook asks for.
+    console = Console(file=text, width=_REPR_WIDTH, color_system=None, force_terminal=False, force_jupyter=False)
+    print_page(page, console)
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+
+
+def _print_heading(part: Heading, console: Console) -> None:
+    shown = name_of(part.name, console.encoding)
+    text = Text(_flowed([shown, *part.facts], console))
+    text.stylize("bold cyan", 0, len(shown))
+    text.overflow = "fold"
+    console.print(text)
+
+
+def _flowed(parts: Sequence[str], console: Console) -> str:
+    texts = [visible(part, console.encoding) for part in parts if part]
+    return flowed(texts, console.width, f" {visible('·', console.encoding)} ")
+
+
+def _print_verbatim(text: str, console: Console) -> None:
+    for line in text.splitlines():
+        encoded = line.encode(console.encoding, "backslashreplace").decode(console.encoding)
+        console.print(Text.from_ansi(encoded) if console.is_terminal else Text(visible(encoded)), soft_wrap=True)
+
+
+# ---------------------------------------------------------------- tables
+
+
+def drawn(table: Table, width: int, encoding: str = "utf-8") -> RichTable:
+    """A table that is not wider than this."""
+    shown = _shown(table, encoding)
+    if not table.stackings:
+        return _fitted(shown, width, encoding)
+    for stacking in table.stackings:
+        room = width - _width_beside_first(shown, stacking)
+        longest = max((text_width(row.cells[0]) for row in shown.rows), default=0)
+        if room >= min(longest, stacking.room):
+            break
+    return _stacked(shown, stacking, max(room, _SMALLEST_NAME), encoding)
+
+
+def _shown(table: Table, encoding: str) -> Table:
+    """The table with texts that the terminal can show."""
+    columns = [
+        column._replace(heading=visible(column.heading, encoding), short=visible(column.short, encoding))
+        for column in table.columns
+    ]
+    rows = [row._replace(cells=[visible(cell, encoding) for cell in row.cells]) for row in table.rows]
+    return table._replace(columns=columns, rows=rows)
+
+
+def _new(encoding: str, leading: int = 0) -> RichTable:
+    # Rich draws its own box, with bars, where an encoding is not one of Unicode's and the box is.
+    box = _BOX if encoding.lower().startswith("utf") else _ASCII_BOX
+    return RichTable(
+        box=box, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold", leading=leading
+    )
+
+
+def _side(column: Column) -> Literal["left", "right"]:
+    return "left" if column.left else "right"
+
+
+def _fitted(table: Table, width: int, encoding: str) -> RichTable:
+    """One line per row: the least important columns go first, then long texts lose their middle."""
+    kept, widths = _fit(table, width)
+    narrow = chosen(table, kept)
+    mark = visible("…", encoding)
+    result = _new(encoding)
+    for column, room in zip(narrow.columns, widths, strict=True):
+        result.add_column(Text(column.heading), justify=_side(column), no_wrap=True, max_width=room, overflow="crop")
+    for row in narrow.rows:
+        cells = [shortened(cell, room, mark) for cell, room in zip(row.cells, widths, strict=True)]
+        result.add_row(*(Text(cell, style=row.styles.get(i, "")) for i, cell in enumerate(cells)), style=row.style)
+    return result
+
+
+def _fit(table: Table, width: int) -> tuple[list[int], list[int]]:
+    """Which columns have room, and how wide each may be."""
+    natural = [
+        max(text_width(column.heading), max((text_width(row.cells[i]) for row in table.rows), default=0))
+        for i, column in enumerate(table.columns)
+    ]
+    least = [min(n, c.room) if c.room else n for n, c in zip(natural, table.columns, strict=True)]
+    kept = list(range(len(table.columns)))
+    for rank in sorted({column.rank for column in table.columns} - {0}, reverse=True):
+        if _taken(least, kept) <= width:
+            break
+        kept = [i for i in kept if table.columns[i].rank != rank]
+    wanted = {i: natural[i] for i in kept if table.columns[i].room}
+    missing = _taken(least, kept) - width
+    if missing > 0 and wanted:
+        for i in wanted:
+            least[i] = max(least[i] - -(-missing // len(wanted)), _SMALLEST)
+    _share_out(least, wanted, width - _taken(least, kept))
+    return kept, [least[i] for i in kept]
+
+
+def _taken(widths: Sequence[int], kept: Sequence[int]) -> int:
+    return sum(widths[i] + _GAP for i in kept) - _GAP
+
+
+def _share_out(widths: list[int], wanted: dict[int, int], spare: int) -> None:
+    """Give spare room to the columns that want it, in equal parts, until they have enough."""
+    hungry = [i for i in wanted if widths[i] < wanted[i]]
+    while spare > 0 and hungry:
+        portion = max(spare // len(hungry), 1)
+        for i in hungry:
+            given = min(portion, wanted[i] - widths[i], spare)
+            widths[i] += given
+            spare -= given
+        hungry = [i for i in hungry if widths[i] < wanted[i]]
+
+
+# ---------------------------------------------------------------- stacked tables
+
+
+def _stacked(table: Table, stacking: Stacking, name_width: int, encoding: str) -> RichTable:
+    """Several lines per row, each heading at the height of its values."""
+    lines = max(map(len, stacking.columns))
+    result = _new(encoding, leading=1 if lines > 1 else 0)
+    for places in stacking.columns:
+        first = table.columns[places[0]]
+        heading = Text("\n".join(_headings(table, places, lines)))
+        result.add_column(heading, justify=_side(first), no_wrap=places[0] != 0, overflow="fold")
+    for row in table.rows:
+        result.add_row(*(_cell(row, places, name_width) for places in stacking.columns))
+    return result
+
+
+def _headings(table: Table, places: Sequence[int], lines: int) -> list[str]:
+    if lines == 1:
+        return [table.columns[places[0]].heading]
+    names = [table.columns[place].short or table.columns[place].heading for place in places]
+    return names + [""] * (lines - len(names))
+
+
+def _cell(row: Row, places: Sequence[int], name_width: int) -> Text:
+    texts = [_folded(row.cells[place], name_width) if place == 0 else row.cells[place] for place in places]
+    styled = (Text(text, style=row.styles.get(place, row.style)) for place, text in zip(places, texts, strict=True))
+    return Text("\n").join(styled)
+
+
+def _folded(name: str, width: int) -> str:
+    longest_word = max(map(len, name.split()), default=0)
+    return textwrap.fill(name, max(width, 1), break_on_hyphens=longest_word > width)
+
+
+def _width_beside_first(table: Table, stacking: Stacking) -> int:
+    lines = max(map(len, stacking.columns))
+    widths = [
+        max(
+            text_width(text)
+            for text in (
+                *_headings(table, places, lines),
+                *(row.cells[place] for row in table.rows for place in places),
+            )
+        )
+        for places in stacking.columns[1:]
+    ]
+    return sum(widths) + _GAP * len(widths)

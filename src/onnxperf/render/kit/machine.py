@@ -1,0 +1,50 @@
+"""A machine in a few facts, for the headings of pages and the report about it."""
+
+from __future__ import annotations
+
+import re
+
+from onnxperf.records import Machine
+from onnxperf.wording.numbers import percent, size
+
+_DECORATION = re.compile(r"\((R|TM)\)| CPU(?= @|$)| @ .*$", re.IGNORECASE)
+
+
+def machine_texts(machine: Machine | None) -> list[str]:
+    """The processor and the version of onnxruntime, where known."""
+    return [] if machine is None else [cpu_text(machine), *runtime_texts(machine.versions)]
+
+
+def cpu_text(machine: Machine) -> str:
+    """The model of the processor without its trademark signs and frequency."""
+    return _DECORATION.sub("", machine.cpu)
+
+
+def runtime_texts(versions: dict[str, str]) -> list[str]:
+    """The version of onnxruntime, where known."""
+    return [f"{name} {version}" for name, version in versions.items() if name.startswith("onnxruntime")]
+
+
+def machine_facts(machine: Machine) -> list[tuple[str, str]]:
+    """What is known about a machine, as pairs of a name and a text; what is unknown is left out."""
+    versions = ", ".join(f"{library} {version}" for library, version in machine.versions.items())
+    facts = {
+        "CPU": machine.cpu,
+        "vector extensions": ", ".join(machine.vector_extensions) or "none known",
+        "cores": f"{machine.cores} physical, {machine.logical_cpus} logical",
+        "memory": f"{size(machine.memory_bytes)}, {size(machine.available_bytes)} available",
+        "system": machine.system,
+        "Python": machine.python,
+        "libraries": versions,
+        "governor": machine.governor,
+        "turbo": {True: "on", False: "off", None: None}[machine.turbo],
+        "load": None if machine.load_before is None else f"{machine.load_before:.2f}",
+        "throttling events": None if machine.throttled_before is None else str(machine.throttled_before),
+        "idle workers": "frozen" if machine.frozen else "waiting (they cannot be frozen here)",
+    }
+    return [(name, text) for name, text in facts.items() if text]
+
+
+def noise_text(band: float) -> str:
+    """The relative noise of a machine."""
+    return f"±{percent(band)}"

@@ -1,0 +1,55 @@
+"""Pages as Markdown that GitHub shows as it is meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from onnxperf.render.kit.page import Flow, Heading, Line, Page, Part, Verbatim
+from onnxperf.render.kit.table import Table
+from onnxperf.wording.names import name_of, visible
+
+_ESCAPES = str.maketrans(
+    {c: f"\\{c}" for c in "\\`*_[]|~$#"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "@": "&#64;"}
+)
+
+
+def page_markdown(page: Page) -> str:
+    """Every part as a paragraph, a table or a block of its own."""
+    return "\n\n".join(text for part in page if (text := _part(part))) + "\n"
+
+
+def _part(part: Part) -> str:
+    match part:
+        case Heading():
+            return " · ".join([f"**{_text(name_of(part.name))}**", *map(_text, filter(None, part.facts))])
+        case Flow():
+            return " · ".join(map(_text, filter(None, part.parts)))
+        case Line():
+            return f"- {_text(part.text)}" if part.indent else _text(part.text)
+        case Verbatim():
+            fence = max(["``", *re.findall(r"`{3,}", part.text)], key=len) + "`"
+            return "\n".join([fence, *map(visible, part.text.splitlines()), fence])
+        case Table():
+            return "\n".join(_table(part.flat()))
+
+
+def _table(table: Table) -> Iterator[str]:
+    if not table.rows:
+        return
+    if table.title:
+        yield f"{_text(table.title)}:\n"
+    yield _row(_text(column.heading) for column in table.columns)
+    yield _row("---" if column.left else "---:" for column in table.columns)
+    for row in table.rows:
+        # Cells that are indented stay so.
+        yield _row(("&emsp;" if cell.startswith(" ") else "") + _text(cell.strip()) for cell in row.cells)
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _text(text: str) -> str:
+    """A text in which Markdown finds nothing to interpret."""
+    return visible(text).translate(_ESCAPES)

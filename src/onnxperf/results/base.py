@@ -1,0 +1,160 @@
+"""What every result has in common: its record, tables, charts, files and how it shows itself."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args
+
+from msgspec import Struct
+
+from onnxperf.analyze.outcome import answers_of, status_of
+from onnxperf.errors import BadOption
+from onnxperf.records.runs import RunStatus
+from onnxperf.render.kit.console import page_text
+from onnxperf.render.kit.documents import to_json
+from onnxperf.render.kit.files import suffix_of, write
+from onnxperf.render.kit.html import page_html
+from onnxperf.render.kit.markdown import page_markdown
+from onnxperf.render.kit.page import Page
+from onnxperf.results.formats import FORMATS, Format
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+R = TypeVar("R", bound=Struct)
+
+
+class Result(Generic[R]):
+    """What a public function returns: a view on its record that makes tables, charts and files."""
+
+    tables: ClassVar[Mapping[str, Callable[[Any], DataFrame]]] = {}
+    """DataFrames by name; the first is the one of `to_df` and of files that hold one table."""
+    charts: ClassVar[Mapping[str, Callable[..., Any]]] = {}
+    """Functions of the record and of axes to draw on, by name; the first is `plot`."""
+    own_formats: ClassVar[Mapping[str, Format]] = {}
+    """Kinds of files beyond the common ones, or other meanings of their suffixes."""
+
+    kind: ClassVar[str] = ""
+    """The word for such runs in the store; the name of the module unless given."""
+
+    def __init__(self, record: R) -> None:
+        self.record = record
+        self.run = ""
+        """Id of the run in the store, if it is kept there."""
+
+    def __init_subclass__(cls) -> None:
+        """Name the kind of a class after its module."""
+        cls.kind = cls.__dict__.get("kind") or cls.__module__.rpartition(".")[2]
+
+    def page(self) -> Page:
+        """What the command line, a notebook and Markdown show."""
+        raise NotImplementedError
+
+    @property
+    def answer(self) -> str:
+        """The result in plain sentences, one per case."""
+        return "\n".join(answers_of(self.record))
+
+    @property
+    def status(self) -> RunStatus:
+        """How it ended: ok, interrupted, or the first fault."""
+        return status_of(self.record)
+
+    @property
+    def ok(self) -> bool:
+        """Whether all of it was measured without a fault."""
+        return self.status == "ok"
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user stopped it before its end."""
+        return self.status == "interrupted"
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether it decided what it was asked to decide, and made what it was asked to make."""
+        return True
+
+    def to_df(self) -> DataFrame:
+        """The first of the tables."""
+        return self.table()
+
+    def table_names(self) -> list[str]:
+        """The tables that this result has."""
+        return list(self.tables)
+
+    def table(self, name: str | None = None) -> DataFrame:
+        """One of the tables by its name, or the first."""
+        name = next(iter(self.tables), "") if name is None else name
+        if name not in self.tables:
+            raise BadOption.unknown("table", name, self.tables, option="table")
+        return self.tables[name](self)
+
+    def plot(self, ax: Any = None) -> Any:
+        """The first of the charts; returns matplotlib's axes."""
+        if not self.charts:
+            raise BadOption(f"a {type(self).__name__} has no chart")
+        return next(iter(self.charts.values()))(self.record, ax)
+
+    def to_json(self) -> str:
+        """The whole record."""
+        return to_json(self.record).decode()
+
+    def to_markdown(self) -> str:
+        """The page with its tables, answer and notes."""
+        return page_markdown(self.page())
+
+    @classmethod
+    def formats(cls) -> dict[str, Format]:
+        """The suffixes of files that `save` writes, and what each file holds."""
+        has = {"table": bool(cls.tables), "chart": bool(cls.charts)}
+        common = {suffix: each for suffix, each in FORMATS.items() if has.get(each.of, True)}
+        return {**common, **cls.own_formats}
+
+    def content(self, suffix: str, table: str | None = None) -> bytes:
+        """What a file of this kind holds; `table` chooses one where there are several."""
+        return self.formats()[suffix].make(self, table)
+
+    def save(self, path: str | Path, table: str | None = None) -> None:
+        """Write a file of the kind that its name ends with; `table` chooses one where there are several."""
+        write(Path(path), self.content(suffix_of(path, self.formats()), table))
+
+    def __repr__(self) -> str:
+        """The page as the command line prints it, without colours."""
+        return page_text(self.page())
+
+    def _repr_html_(self) -> str:
+        return page_html(self.page())
+
+
+def struct_frame(rows: Sequence[Struct], kind: type[Struct]) -> DataFrame:
+    """One row per record and one column per field; sizes in bytes stay whole numbers where some are missing."""
+    from pandas import DataFrame
+
+    fields = kind.__struct_fields__
+    frame = DataFrame([[getattr(row, field) for field in fields] for row in rows], columns=list(fields))
+    return frame.astype({name: "Int64" for name in fields if name.endswith("_bytes")})
+
+
+@cache
+def result_classes() -> dict[type, type[Result[Any]]]:
+    """The class of result for every class of record: a new one is found because it is in this package."""
+    package = importlib.import_module("onnxperf.results")
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"onnxperf.results.{module.name}")
+    return {_record_class(each): each for each in _subclasses(Result)}
+
+
+def _subclasses(kind: type[Result[Any]]) -> list[type[Result[Any]]]:
+    children: list[type[Result[Any]]] = kind.__subclasses__()
+    return [each for child in children for each in (child, *_subclasses(child))]
+
+
+def _record_class(kind: type) -> type:
+    bases = getattr(kind, "__orig_bases__", ())
+    found = (argument for base in bases for argument in get_args(base) if isinstance(argument, type))
+    return next(found)
