@@ -15,7 +15,7 @@ import onnx
 from msgspec.structs import replace
 
 from onnxperf.analyze.accuracy import compare
-from onnxperf.api._shared.racing import judged_case, run_race, visible_options
+from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options
 from onnxperf.api._shared.subjects import pickled
 from onnxperf.contraction import store
 from onnxperf.contraction.candidates import Candidate
@@ -28,7 +28,7 @@ from onnxperf.measure.messages import FunctionSubject, ModelSubject, WorkerSpec
 from onnxperf.measure.packing import pack_feeds
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.measure.race import Progress
-from onnxperf.records import Case, RaceOptions, SessionOptions
+from onnxperf.records import Case, RaceOptions, SessionOptions, WorkerLimits
 
 RUNTIMES = {"ort": "onnxruntime", "numpy": "numpy"}
 LIMIT = "bare MatMul"
