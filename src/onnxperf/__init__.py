@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -89,53 +90,26 @@ __all__ = [
     "view",
 ]
 
-_HOMES = {
-    "BenchResult": "results.bench",
-    "CheckResult": "results.check",
-    "ConvertResult": "results.convert",
-    "DiffResult": "results.diff",
-    "DoctorResult": "results.doctor",
-    "EinsumResult": "results.einsum",
-    "LinesResult": "results.lines",
-    "MemoryResult": "results.memory",
-    "OptimizeResult": "results.optimize",
-    "ProfileResult": "results.profile",
-    "RewriteResult": "results.einsum",
-    "Runner": "runtimes.base",
-    "RunsResult": "results.runs",
-    "StackResult": "results.stack",
-    "ViewResult": "results.view",
-    "bench": "api.bench",
-    "cached_einsums": "api.cached_einsums",
-    "check": "api.check",
-    "convert": "api.convert",
-    "diff": "api.diff",
-    "diff_view": "api.diff_view",
-    "doctor": "api.doctor",
-    "einsum": "api.einsum",
-    "load": "api.load",
-    "load_run": "api.load_run",
-    "memory": "api.memory",
-    "memory_lines": "api.memory_lines",
-    "optimize": "api.optimize",
-    "optimize_einsum": "api.optimize_einsum",
-    "profile": "api.profile",
-    "rewrite_einsum": "api.rewrite_einsum",
-    "runs": "api.runs",
-    "stack": "api.stack",
-    "sweep": "api.sweep",
-    "to_onnx": "api.to_onnx",
-    "view": "api.view",
-}
+_ELSEWHERE = {"Runner": "runtimes.base"}
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name on first use, so that `import onnxperf` costs nothing."""
     if name not in __all__:
         raise AttributeError(f"module 'onnxperf' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"onnxperf.{_HOMES.get(name, 'errors')}"), name)
+    value = getattr(importlib.import_module(f"onnxperf.{_home(name)}"), name)
     globals()[name] = value
     return value
+
+
+def _home(name: str) -> str:
+    """The module of a public name: functions are in api, results in results, each in a file of its name."""
+    if name.islower():
+        return f"api.{name}"
+    if name.endswith("Result"):
+        words = re.findall("[A-Z][a-z]+", name.removesuffix("Result"))
+        return f"results.{'_'.join(words).lower()}"
+    return _ELSEWHERE.get(name, "errors")
 
 
 def __dir__() -> list[str]:
