@@ -42,6 +42,7 @@ from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.memory_steps import MemoryProbe, probe_subject
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.packing import pack_feeds
+from onnxperf.measure.process import open_worker
 from onnxperf.measure.race import Progress
 from onnxperf.model.inputs import Feeds
 from onnxperf.records import Memory, MemoryCase, MemorySubject, RaceOptions, SessionOptions
@@ -186,10 +187,12 @@ def _probe(plan: _Plan, how: _How, progress: Progress) -> MemoryCase:
     probes: list[MemoryProbe] = []
     notes = list(plan.case.notes)
     specs = plan.specs()
+    limits = how.options
+    start = partial(open_worker, timeout_s=limits.timeout, memory_limit_bytes=limits.memory_limit)
     for number, spec in enumerate(specs):
         name = spec.subjects[0].name
         tell = partial(_tell, progress, number / (len(specs) + 1), name)
-        probes.append(probe_subject(spec, start_of(how.options), how.repeat, how.interval_s, tell))
+        probes.append(probe_subject(spec, start, how.repeat, how.interval_s, tell))
         if probes[-1].interrupted:
             break
     interrupted = any(each.interrupted for each in probes)
