@@ -83,7 +83,7 @@ class SimulatedWorker:
     def _answer(self, request: Request[Any]) -> Reply:
         match request:
             case Load():
-                # The session lies wherever there is memory: as on real machines, that decides about 1 %, and often more.
+                # Where the memory of the session lies decides, as on real machines, about 1 %, and often more.
                 self.layout_effect = 0.005 * self.machine.rng.standard_t(3)
                 return Loaded(None, {})
             case Prepare():

@@ -317,5 +317,5 @@ def test_a_command_that_fails_says_nothing(command: list[str], expected: str) ->
 
 
 def test_a_command_that_hangs_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inventory, "_COMMAND_TIMEOUT_S", 0.0)
+    monkeypatch.setattr(inventory, "COMMAND_TIMEOUT_S", 0.0)
     assert inventory.run_quietly([sys.executable, "-c", "input()"]) == ""

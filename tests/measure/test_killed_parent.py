@@ -7,7 +7,6 @@ import random
 import select
 import subprocess
 import sys
-import time
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +15,8 @@ from pathlib import Path
 
 import psutil
 import pytest
+
+from tests.measure.processes import left_behind, tagged
 
 pytestmark = [
     pytest.mark.slow,
@@ -27,26 +28,6 @@ STEPS = 51
 """Lines that an undisturbed race tells."""
 LONGEST_STEP_S = 0.01
 SCRIPT = Path(__file__).with_name("racing_parent.py")
-
-
-def tagged(tag: str) -> list[psutil.Process]:
-    """All processes that inherited the tag and have not ended."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            if tag.encode() in (folder / "environ").read_bytes():
-                found.append(psutil.Process(int(folder.name)))
-        except (OSError, psutil.NoSuchProcess):
-            continue
-    return found
-
-
-def left_behind(tag: str, deadline_s: float = 10.0) -> list[psutil.Process]:
-    """What is still there after all had time to end."""
-    deadline = time.monotonic() + deadline_s
-    while (found := tagged(tag)) and time.monotonic() < deadline:
-        psutil.wait_procs(found, timeout=0.5)
-    return found
 
 
 @contextmanager

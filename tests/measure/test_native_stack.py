@@ -61,7 +61,7 @@ def test_what_goes_wrong_is_told_in_one_line(spy: Spy, script: str, message: str
 
 
 def test_a_py_spy_that_does_not_end_is_ended(spy: Spy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native_stack, "_GRACE_S", -10.0)
+    monkeypatch.setattr(native_stack, "GRACE_S", -10.0)
     output = spy("signal.pause()")
     with pytest.raises(SubjectError, match="did not end within"):
         record(output)

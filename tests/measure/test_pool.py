@@ -11,9 +11,9 @@ import numpy as np
 import psutil
 import pytest
 
-from onnxperf.measure.messages import Load, ModelSubject, WorkerSpec, encode
+from onnxperf.measure.messages import Load, ModelSubject, Prepare, TimeBlock, WorkerSpec
 from onnxperf.measure.packing import pack_feeds
-from onnxperf.measure.pool import PROCESSES, Pool, PooledWorker
+from onnxperf.measure.pool import PROCESSES, Pool
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.records import SessionOptions
 
@@ -33,18 +33,14 @@ def spec(linear_path: Path) -> WorkerSpec:
     )
 
 
-def pid_of(worker: PooledWorker) -> int:
-    return worker._worker._process.pid
-
-
 def use(pool: Pool, spec: WorkerSpec) -> int:
     worker = pool.launch(spec)
     worker.wait_until_ready()
     worker.thaw()  # it may have been idle, and idle ones are frozen
-    worker.load()
-    worker.prepare(0)
-    assert worker.time_block(0, 2, 0)[1] > 0
-    pid = pid_of(worker)
+    worker.ask(Load(worker.spec))
+    worker.ask(Prepare(0))
+    assert worker.ask(TimeBlock(0, 2, 0)).duration_ns > 0
+    pid = worker.process.pid
     worker.close()
     return pid
 
@@ -61,19 +57,24 @@ def test_a_process_that_died_is_replaced(spec: WorkerSpec) -> None:
     with Pool(START) as pool:
         first = pool.launch(spec)
         first.wait_until_ready()
-        os.kill(pid_of(first), signal.SIGKILL)
+        os.kill(first.process.pid, signal.SIGKILL)
         first.close()
-        assert use(pool, spec) != pid_of(first)
+        assert use(pool, spec) != first.process.pid
+
+
+def interrupt(_pid: int) -> None:
+    raise KeyboardInterrupt
 
 
 def test_a_process_that_owes_an_answer_is_not_kept(spec: WorkerSpec) -> None:
     with Pool(START) as pool:
         worker = pool.launch(spec)
         worker.wait_until_ready()
-        worker._worker._pipe.send_bytes(encode(Load(spec)))  # as Ctrl-C leaves it, before the answer came
-        worker._worker._busy = True
+        worker.process.watch(interrupt, 0.0)
+        with pytest.raises(KeyboardInterrupt):
+            worker.ask(Load(spec))
         worker.close()
-        assert not psutil.pid_exists(pid_of(worker))
+        assert not psutil.pid_exists(worker.process.pid)
 
 
 def test_a_process_of_a_callable_is_never_used_again(spec: WorkerSpec) -> None:
@@ -83,4 +84,4 @@ def test_a_process_of_a_callable_is_never_used_again(spec: WorkerSpec) -> None:
         worker = pool.launch(replace(spec, runtime="callable", model_path=None))
         worker.wait_until_ready()
         worker.close()
-        assert not psutil.pid_exists(pid_of(worker))
+        assert not psutil.pid_exists(worker.process.pid)

@@ -333,7 +333,7 @@ def test_an_event_larger_than_several_chunks_is_read(monkeypatch: pytest.MonkeyP
 
 def test_much_text_without_an_event_is_looked_at_step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trace_module, "CHUNK_BYTES", 100)
-    monkeypatch.setattr(trace_module, "_PATIENCE_BYTES", 200)
+    monkeypatch.setattr(trace_module, "PATIENCE_BYTES", 200)
     assert len(parse(b"[" + b" " * 5000 + written([node()])[1:])) == 1
     with pytest.raises(BadInput, match="no event"):
         parse(b"[" + b"x" * 5000)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
+from operator import or_
+from types import GenericAlias
 from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
@@ -356,7 +359,8 @@ class CallFor(Request[CalledFor], frozen=True):
 
 def decoder_of(base: type[Struct]) -> Callable[[bytes], Any]:
     """Decodes a number and any of the messages derived from `base`; refuses everything else."""
-    return msgspec.msgpack.Decoder(tuple[int, tuple(base.__subclasses__())]).decode  # type: ignore[misc]
+    kinds = reduce(or_, base.__subclasses__())
+    return msgspec.msgpack.Decoder(GenericAlias(tuple, (int, kinds))).decode
 
 
 encode = msgspec.msgpack.Encoder().encode

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from onnxperf.errors import MissingExtra, SubjectError
 
-_GRACE_S = 60.0
+GRACE_S = 60.0
 """Beyond the time of sampling: py-spy first reads the symbols of all libraries."""
 
 
@@ -34,10 +34,10 @@ def record(pid: int, keep_busy: Callable[[], object], output: Path, duration_s: 
     with log.open("wb") as said:
         spy = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
         try:
-            end = time.monotonic() + duration_s + _GRACE_S
+            end = time.monotonic() + duration_s + GRACE_S
             while spy.poll() is None:
                 if time.monotonic() > end:
-                    raise SubjectError("timeout", f"py-spy did not end within {duration_s + _GRACE_S:g} s")
+                    raise SubjectError("timeout", f"py-spy did not end within {duration_s + GRACE_S:g} s")
                 keep_busy()
         finally:
             with contextlib.suppress(ProcessLookupError):

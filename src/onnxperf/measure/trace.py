@@ -19,7 +19,7 @@ from onnxperf.records.trace import Trace
 
 CHUNK_BYTES = 1 << 17
 """Read at once: what is decoded from it should still be in the processor's cache when it is turned into columns."""
-_PATIENCE_BYTES = 1 << 22
+PATIENCE_BYTES = 1 << 22
 """Where no next event begins within this much text, look for events one by one."""
 
 _LENIENT = json.JSONDecoder(strict=False)  # older versions write line breaks in names as they are
@@ -109,7 +109,7 @@ def _parse(stream: io.BufferedIOBase, what: str) -> Trace:
         elif end == len(rest) + 1:  # nothing came
             rest, ended = _walk_over(rest, columns, last=True)
             break
-        elif cut > 0 or end > _PATIENCE_BYTES:
+        elif cut > 0 or end > PATIENCE_BYTES:
             stop = cut if cut > 0 else space.rfind(b"}", 1, end) + 1 or 1
             rest, ended = _walk_over(bytes(space[1:stop]), columns)
             rest = (rest + space[stop:end]).lstrip(_SEPARATORS)
