@@ -125,7 +125,7 @@ def test_without_onnxruntime_numpy_races_and_it_is_said(fake: FakeMachine, monke
     def missing(*_: Any) -> Any:
         raise MissingExtra("onnxruntime", "cpu")
 
-    monkeypatch.setattr("onnxperf.api._shared.subjects.chosen_calls", missing)
+    monkeypatch.setattr(doctoring, "chosen_calls", missing)
     result = doctoring.doctor()
     assert result.noise_band is not None
     assert {spec.runtime for spec in specs_of(fake)} == {"callable"}

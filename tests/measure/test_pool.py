@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import psutil
 import pytest
+from msgspec.structs import replace
 
 from onnxperf.measure.messages import Load, ModelSubject, Prepare, TimeBlock, WorkerSpec
 from onnxperf.measure.packing import pack_feeds
 from onnxperf.measure.pool import PROCESSES, Pool
-from onnxperf.measure.process import ProcessWorker
+from onnxperf.measure.process import CAN_FREEZE, ProcessWorker
 from onnxperf.records import SessionOptions
+from tests.measure.processes import gone, state_of
 
 START = partial(ProcessWorker, timeout_s=60.0)
 
@@ -53,6 +56,36 @@ def test_a_few_processes_take_turns_and_all_end_with_the_pool(spec: WorkerSpec) 
     assert not any(psutil.pid_exists(pid) for pid in pids)
 
 
+@pytest.mark.skipif(not CAN_FREEZE or sys.platform != "linux", reason="reads the state in /proc")
+def test_an_idle_process_is_frozen_and_its_next_worker_thaws_it(spec: WorkerSpec) -> None:
+    with Pool(START) as pool:
+        pids = [use(pool, spec) for _ in range(PROCESSES)]
+        assert [state_of(pid) for pid in pids] == ["T"] * PROCESSES
+        worker = pool.launch(spec)
+        worker.thaw()
+        assert state_of(worker.process.pid) != "T"
+        worker.freeze()
+        assert state_of(worker.process.pid) == "T"
+        worker.close()
+
+
+def test_a_worker_that_never_became_ready_is_not_kept(spec: WorkerSpec) -> None:
+    with Pool(START) as pool:
+        worker = pool.launch(spec)
+        worker.close()
+        assert gone(worker.process.pid)
+
+
+def test_a_process_that_cannot_unload_is_replaced(spec: WorkerSpec) -> None:
+    with Pool(START) as pool:
+        worker = pool.launch(spec)
+        worker.wait_until_ready()
+        worker.process.timeout_s = 0.0
+        worker.close()
+        assert gone(worker.process.pid)
+        assert use(pool, spec) != worker.process.pid
+
+
 def test_a_process_that_died_is_replaced(spec: WorkerSpec) -> None:
     with Pool(START) as pool:
         first = pool.launch(spec)
@@ -78,8 +111,6 @@ def test_a_process_that_owes_an_answer_is_not_kept(spec: WorkerSpec) -> None:
 
 
 def test_a_process_of_a_callable_is_never_used_again(spec: WorkerSpec) -> None:
-    from msgspec.structs import replace
-
     with Pool(START) as pool:
         worker = pool.launch(replace(spec, runtime="callable", model_path=None))
         worker.wait_until_ready()

@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from onnxperf.errors import BadModel, SubjectError, WorkerLost
+from onnxperf.measure import memory, process
 from onnxperf.measure.messages import Load, ModelSubject, MoveTo, Prepare, TimeBlock, TimeEach, WarmUp, WorkerSpec
 from onnxperf.measure.process import CAN_FREEZE, ProcessWorker, move_to, open_worker
 from tests.measure.fakes import FakeMachine, solo
@@ -430,6 +431,45 @@ def test_closing_twice_does_no_harm(start: Workers) -> None:
     worker.close()
     worker.close()
     assert gone(worker.pid)
+
+
+@pytest.mark.parametrize(("kills", "status", "reason"), [(3, "crashed", "from outside"), (4, "oom", "out of memory")])
+def test_a_kill_of_the_kernel_for_lack_of_memory_is_told_from_another(
+    start: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kills: int, status: str, reason: str
+) -> None:
+    monkeypatch.setattr(memory, "PROC", tmp_path)
+    counts = tmp_path / "vmstat"
+    counts.write_text("nr_free_pages 9\noom_kill 3\n")
+    worker = start(ended_by("SIGKILL"))
+    counts.write_text(f"nr_free_pages 9\noom_kill {kills}\n")
+    with pytest.raises(WorkerLost, match=reason) as lost:
+        worker.ask(Prepare(0))
+    assert (lost.value.status, lost.value.signal) == (status, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("counts", [None, "nr_free_pages 9\n"], ids=["no file", "no such count"])
+def test_where_the_kernel_does_not_count_its_kills_a_kill_came_from_outside(
+    start: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, counts: str | None
+) -> None:
+    monkeypatch.setattr(memory, "PROC", tmp_path)
+    if counts is not None:
+        (tmp_path / "vmstat").write_text(counts)
+    with pytest.raises(WorkerLost, match="from outside"):
+        start(ended_by("SIGKILL")).ask(Prepare(0))
+
+
+@freezing
+def test_where_processes_cannot_be_frozen_they_run_on_and_their_death_is_reported(
+    start: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "CAN_FREEZE", False)
+    worker = start(nothing_local(), abort())
+    worker.freeze()
+    assert state_of(worker.pid) != "T"
+    worker.thaw()
+    assert worker.ask(Prepare(0)).first_call_ns >= 0
+    with pytest.raises(WorkerLost, match="SIGABRT"):
+        worker.ask(Prepare(1))
 
 
 # ---------------------------------------------------------------- one way to open a worker

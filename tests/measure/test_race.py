@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from onnxperf.errors import BadModel, SubjectError, WorkerLost
 from onnxperf.measure import plan as planning
-from onnxperf.measure.messages import WorkerSpec
+from onnxperf.measure.messages import Load, Loaded, WorkerSpec
 from onnxperf.measure.race import RaceEnd, Tools, into_batches, race
 from onnxperf.measure.worker_group import SubjectRun
 from onnxperf.records import RaceOptions, Split, Subject
@@ -100,6 +100,28 @@ def test_progress_is_told_between_blocks_only_and_never_goes_back() -> None:
     race([solo("a"), solo("b")], RaceOptions(time=2.0), tools)
     assert told == sorted(told)
     assert 0.0 <= told[0] <= told[-1] <= 1.0
+
+
+def test_outputs_are_collected_once_and_only_where_requested() -> None:
+    machine = FakeMachine(troubles={("prepare", "c", 0): lost()})
+    specs = [spec_of("ort", "a", "b"), solo("c")]
+    tools = Tools(launch=machine.launch, settled=never, clock=machine.clock, collect=True)
+    end = race(specs, RaceOptions(blocks=12, calls=2, time=600.0), tools)
+    assert end.outputs == ((["Y"], [0]), (["Y"], [1]), None)
+    assert machine.launches_of("ort") == 2
+    assert (machine.steps["compute", "a"], machine.steps["compute", "b"]) == (1, 1)
+    assert run(FakeMachine(), specs, blocks=1, calls=1).outputs == (None, None, None)
+
+
+def test_where_nothing_is_loaded_there_is_no_load_time() -> None:
+    machine = FakeMachine(answers={Load: not_loading})
+    subject = run(machine, [solo("a")], blocks=6, calls=2).subjects[0]
+    assert (subject.load_ns, subject.first_call_ns, len(subject.blocks)) == (None, MILLISECOND, 6)
+
+
+def not_loading(worker: FakeWorker, request: Load) -> Loaded:
+    """A plain callable came with its data."""
+    return replace(worker.load(request), load_ns=None)
 
 
 # ---------------------------------------------------------------- what calls are made of

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from onnxperf.errors import BadModel, SubjectError, WorkerLost
-from onnxperf.measure.memory import peak_bytes, resident_bytes
+from onnxperf.measure import memory
 from onnxperf.measure.messages import Failed, MoveTo, R, Reply, Request, WorkerSpec, decode_reply, encode
 
 CAN_FREEZE = hasattr(signal, "SIGSTOP") and hasattr(os, "waitid")
@@ -199,7 +199,7 @@ class ProcessWorker:
         if self.memory_limit_bytes is None:
             return
         pid = self._process.pid
-        peak = peak_bytes(pid) or resident_bytes(pid)
+        peak = memory.peak_bytes(pid) or memory.resident_bytes(pid)
         if peak > self.memory_limit_bytes:
             self.close()
             limit, used = (f"{size / 2**20:.0f} MiB" for size in (self.memory_limit_bytes, peak))
@@ -252,7 +252,7 @@ def _environment(threads: int) -> dict[str, str]:
 def _oom_kills() -> int:
     """How often the kernel has killed a process for lack of memory, where that is known."""
     with contextlib.suppress(OSError):
-        for line in Path("/proc/vmstat").read_text(encoding="ascii").splitlines():
+        for line in (memory.PROC / "vmstat").read_text(encoding="ascii").splitlines():
             if line.startswith("oom_kill "):
                 return int(line.split()[1])
     return 0
