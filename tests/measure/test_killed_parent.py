@@ -25,7 +25,7 @@ pytestmark = [
 
 MOMENTS = 50
 STEPS = 51
-"""Lines that an undisturbed race tells."""
+"""Lines that an undisturbed race prints."""
 LONGEST_STEP_S = 0.01
 SCRIPT = Path(__file__).with_name("racing_parent.py")
 
@@ -43,7 +43,7 @@ def racing(tag: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def follow(parent: subprocess.Popen[bytes], lines: int) -> None:
-    """Wait until the race has told so many steps (it may end before)."""
+    """Wait until the race has printed so many steps (it may end before)."""
     assert parent.stdout is not None
     for _ in range(lines):
         if not parent.stdout.readline():
@@ -56,7 +56,7 @@ def kill_at(seed: int) -> list[psutil.Process]:
     tag = uuid.uuid4().hex
     with racing(tag) as parent:
         follow(parent, chance.randrange(STEPS))
-        # Somewhere within the step that was told last.
+        # Somewhere within the step that was printed last.
         assert parent.stdout is not None
         select.select([parent.stdout], [], [], chance.uniform(0, LONGEST_STEP_S))
         parent.kill()

@@ -1,4 +1,4 @@
-"""What the kernel says about memory, and what a step needed."""
+"""What the kernel shows of memory, and what a step needed."""
 
 from __future__ import annotations
 

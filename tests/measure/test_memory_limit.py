@@ -76,7 +76,7 @@ def test_the_limit_is_noticed_within_a_call_at_the_first_look_that_shows_more(st
 
 
 def test_what_was_needed_only_for_a_moment_counts_as_well(start: Start) -> None:
-    # It answers before anyone has looked, and has given the memory back by then.
+    # It answers before the first look, and has given the memory back by then.
     worker = start(touching(410), limit=None)
     worker.ask(Prepare(0))
     worker.memory_limit_bytes = LIMIT

@@ -1,4 +1,4 @@
-"""Real workers: what they are given, how they stop, and how their end is told."""
+"""Real workers: what they are given, how they stop, and how their end is reported."""
 
 from __future__ import annotations
 

@@ -86,20 +86,20 @@ def test_the_warm_up_asked_for_comes_before_the_first_block_of_a_launch() -> Non
     assert end.subjects[0].blocks[0].start_ns >= 500_000_000
 
 
-def test_progress_is_told_between_blocks_only_and_never_goes_back() -> None:
+def test_progress_is_reported_between_blocks_only_and_never_goes_back() -> None:
     machine = FakeMachine()
-    told: list[float] = []
+    reported: list[float] = []
 
     def progress(done: float, text: str) -> None:
         assert text
         # Only a worker that is starting up may be awake.
         assert not machine.awake or not text.startswith("round")
-        told.append(done)
+        reported.append(done)
 
     tools = Tools(launch=machine.launch, settled=never, clock=machine.clock, progress=progress)
     race([solo("a"), solo("b")], RaceOptions(time=2.0), tools)
-    assert told == sorted(told)
-    assert 0.0 <= told[0] <= told[-1] <= 1.0
+    assert reported == sorted(reported)
+    assert 0.0 <= reported[0] <= reported[-1] <= 1.0
 
 
 def test_outputs_are_collected_once_and_only_where_requested() -> None:
@@ -187,7 +187,7 @@ def test_between_launches_everything_is_loaded_and_prepared_again() -> None:
     for subject in end.subjects:
         assert [block.set_up for block in subject.blocks] == ([0] * 5 + [1] * 5) * 6
     assert [worker.loads for worker in machine.workers] == [2] * 12
-    assert {who: machine.steps["prepare", who] for who in "ab"} == {"a": 12, "b": 12}
+    assert {name: machine.steps["prepare", name] for name in "ab"} == {"a": 12, "b": 12}
 
 
 @pytest.mark.parametrize(("load_ms", "rounds_per_set_up"), [(0, 5), (15, 5), (30, 10), (60, 18)])
@@ -239,8 +239,8 @@ def test_all_subjects_of_a_round_run_on_the_same_processors_and_rounds_take_turn
     machine = FakeMachine()
     specs = [with_threads(solo(name), each) for name, each in zip("ab", threads, strict=True)]
     run(machine, specs, cpus=cpus, blocks=4, calls=2)
-    for who in "ab":
-        assert [place for name, place in machine.places if name == who] == rounds
+    for name in "ab":
+        assert [place for subject, place in machine.places if subject == name] == rounds
     assert bool(machine.steps.get(("move_to", "a"))) == any(rounds)
 
 
@@ -323,13 +323,13 @@ def test_a_subject_whose_worker_is_lost_is_a_row_and_its_mates_finish(status: st
 
 
 @pytest.mark.parametrize("step", ["prepare", "warm_up"])
-@pytest.mark.parametrize("who", ["run", "run-c", "ort-values"])
-def test_a_worker_lost_before_the_race_takes_only_the_culprit_with_it(step: str, who: str) -> None:
-    machine = FakeMachine(troubles={(step, who, 0): lost()})
+@pytest.mark.parametrize("culprit", ["run", "run-c", "ort-values"])
+def test_a_worker_lost_before_the_race_takes_only_the_culprit_with_it(step: str, culprit: str) -> None:
+    machine = FakeMachine(troubles={(step, culprit, 0): lost()})
     end = run(machine, [spec_of("ort", "run", "run-c", "ort-values"), solo("skl")], blocks=4, calls=2)
     for subject in end.subjects:
-        assert subject.status == ("crashed" if subject.name == who else "ok")
-        assert len(subject.blocks) == (0 if subject.name == who else 4)
+        assert subject.status == ("crashed" if subject.name == culprit else "ok")
+        assert len(subject.blocks) == (0 if subject.name == culprit else 4)
 
 
 def test_several_culprits_in_one_worker_fall_one_after_the_other() -> None:

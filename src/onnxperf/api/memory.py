@@ -183,7 +183,7 @@ def _told(progress: Progress, number: int, plans: Sequence[_Plan], done: float, 
 
 
 def _probe(plan: _Plan, how: _How, progress: Progress) -> MemoryCase:
-    """ProbeStep all subjects of a case, one after the other."""
+    """Probe all subjects of a case, one after the other."""
     probes: list[MemoryProbe] = []
     notes = list(plan.case.notes)
     specs = plan.specs()

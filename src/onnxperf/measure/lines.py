@@ -95,7 +95,7 @@ def trace_lines(source: NamedFunction | Callable[..., object]) -> TracedLines:
 
 @dataclass
 class _Line:
-    """What is known about a line after some occurrences."""
+    """What a line needed in its occurrences so far."""
 
     occurrences: int = 0
     resident_bytes: int = 0
@@ -116,7 +116,7 @@ class _Running:
 class _Tracer:
     """Follows one code object; all that its lines call, comprehensions and other functions, is part of these lines.
 
-    From Python 3.12 on, comprehensions of lists, sets and dicts are no calls (PEP 709): their lines occur once per
+    From Python 3.12 on, comprehensions of lists, sets and dicts are not calls (PEP 709): their lines occur once per
     item, and the peak is that of one item. Generator expressions are calls still.
     """
 

@@ -167,7 +167,7 @@ def _take_steps(worker: MemoryWorker, log: _Log, sizes: int, report: Callable[[s
     report("steady calls")
     for calls in range(1, 1 + max(STEADY_CALLS, 2 * sizes)):
         log.add("steady call", worker.ask(ProbeStep("steady call")))
-        if sizes > 1:  # with one size, a session settles within these calls, and that is no growth
+        if sizes > 1:  # with one size, a session settles within these calls, which is not growth
             log.points.append((calls, log.steps[-1].before.anonymous_bytes))
 
 

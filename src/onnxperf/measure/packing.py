@@ -50,7 +50,7 @@ def pack_feeds(arrays: Mapping[str, Any]) -> dict[str, PackedTensor]:
 def _pack(array: Any) -> PackedTensor:
     if array.dtype.kind in "OUS":
         return PackedTensor("string", array.shape, (), [str(item) for item in array.ravel()])
-    # A name does not tell the byte order, and ml_dtypes' types have nothing but a name.
+    # A name does not include the byte order, and ml_dtypes' types have nothing but a name.
     dtype = array.dtype.name if array.dtype.isnative else array.dtype.str
     return PackedTensor(dtype, array.shape, array.strides, array.tobytes())
 

@@ -64,13 +64,14 @@ def _unloaded(process: ProcessWorker) -> bool:
     """Whether a process could drop what it has loaded, and is frozen now."""
     if not process.idle:
         return False
-    spec = process.spec
+    nothing = WorkerSpec(subjects=(), threads=process.spec.threads, feeds={}, runtime=process.spec.runtime)
     try:
         process.thaw()
-        process.ask(Load(WorkerSpec(subjects=(), threads=spec.threads, feeds={}, runtime=spec.runtime)))
+        process.ask(Load(nothing))
         process.freeze()
     except (OnnxperfError, OSError):
         return False
+    process.spec = nothing  # an idle process keeps no inputs in memory here either
     return True
 
 

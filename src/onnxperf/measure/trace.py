@@ -135,14 +135,14 @@ def _skip_head(stream: io.BufferedIOBase, what: str) -> bytes:
         return head[1:].lstrip()
     if not head.startswith(b"{"):
         kind = next((kind for magic, kind in _OTHER_FILES.items() if head.startswith(magic)), None)
-        told = f"is {kind}; unpack it first" if kind else "is no JSON; give the file that onnxruntime's profiler wrote"
-        raise BadInput(f"{what} {told}")
+        why = f"is {kind}; unpack it first" if kind else "is not JSON; give the file that onnxruntime's profiler wrote"
+        raise BadInput(f"{what} {why}")
     found = _ARRAY.search(head)
     if found is None:
         head += stream.read()  # other entries may come first, at any length
         found = _ARRAY.search(head)
     if found is None:
-        raise BadInput(f"{what} is no trace: neither a list of events nor an object with traceEvents")
+        raise BadInput(f"{what} is not a trace: neither a list of events nor an object with traceEvents")
     return head[found.end() :].lstrip()
 
 
@@ -170,7 +170,7 @@ def _walk_over(data: bytes, columns: Columns, last: bool = False) -> tuple[bytes
 
 
 def _walk(text: str, last: bool) -> _Walk:
-    """Find events one by one; after an unreadable one go on where the next begins."""
+    """Find events one by one; after an unreadable one continue where the next begins."""
     values: list[Any] = []
     unreadable = 0
     place = _skip_blank(text, 0)
