@@ -76,16 +76,6 @@ def test_a_worker_that_never_became_ready_is_not_kept(spec: WorkerSpec) -> None:
         assert gone(worker.process.pid)
 
 
-def test_a_process_that_cannot_unload_is_replaced(spec: WorkerSpec) -> None:
-    with Pool(START) as pool:
-        worker = pool.launch(spec)
-        worker.wait_until_ready()
-        worker.process.timeout_s = 0.0
-        worker.close()
-        assert gone(worker.process.pid)
-        assert use(pool, spec) != worker.process.pid
-
-
 def test_a_process_that_died_is_replaced(spec: WorkerSpec) -> None:
     with Pool(START) as pool:
         first = pool.launch(spec)
