@@ -5,11 +5,28 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any, cast
 
 import numpy as np
 
 from onnxperf.analyze.comparison import compare, settled
-from onnxperf.measure.messages import FunctionSubject, Loaded, Prepared, TimedSplit, WorkerSpec
+from onnxperf.measure.messages import (
+    FunctionSubject,
+    Load,
+    Loaded,
+    Prepare,
+    Prepared,
+    R,
+    Reply,
+    Request,
+    TimeBlock,
+    TimedBlock,
+    TimedEach,
+    TimeEach,
+    WarmedUp,
+    WarmUp,
+    WorkerSpec,
+)
 from onnxperf.measure.race import Tools, race
 from onnxperf.records import RaceOptions, Subject
 
@@ -31,7 +48,7 @@ class NoisyMachine:
         self.phase = self.rng.uniform(0, 2 * math.pi)
 
     def slowdown(self) -> float:
-        """The log of how much slower than its best the machine is now, for whoever runs."""
+        """The log of how much slower than its best the machine is now, whatever runs."""
         self.drift += self.rng.normal(0, 0.002)
         if self.now_ns > self.burst_until_ns and self.rng.random() < 0.01:
             self.burst_until_ns = self.now_ns + self.rng.exponential(0.3e9)
@@ -48,57 +65,46 @@ class NoisyMachine:
 class SimulatedWorker:
     """A worker of one subject on a noisy machine, with noise of its own besides."""
 
+    spec: WorkerSpec
     machine: NoisyMachine
     call_ns: float
     process_effect: float
     layout_effect: float = 0.0
     lasting: float = 0.0
+    cpus: tuple[int, ...] = ()
 
     def wait_until_ready(self) -> None:
         """Start in no time, so that every look has launches of its own."""
 
-    def load(self) -> Loaded:
-        """Load in no time, to wherever there is memory: as on real machines, that decides about 1 %, and often more."""
-        self.layout_effect = 0.005 * self.machine.rng.standard_t(3)
-        return Loaded(None, {})
+    def ask(self, request: Request[R]) -> R:
+        """Answer what a race without splits and outputs asks for."""
+        return cast("R", self._answer(request))
 
-    def prepare(self, subject: int) -> Prepared:
-        """Call once."""
-        del subject
-        return Prepared(int(self.call_ns))
+    def _answer(self, request: Request[Any]) -> Reply:
+        match request:
+            case Load():
+                # Where the memory of the session lies decides, as on real machines, about 1 %, and often more.
+                self.layout_effect = 0.005 * self.machine.rng.standard_t(3)
+                return Loaded(None, {})
+            case Prepare():
+                return Prepared(int(self.call_ns))
+            case WarmUp():
+                self.machine.spend(request.duration_ns)
+                return WarmedUp(self.call_ns)
+            case TimeBlock():
+                return self._time_block(request)
+            case TimeEach():  # percentiles do not matter here
+                return TimedEach([int(self.call_ns)] * request.calls)
+        raise TypeError(request)
 
-    def warm_up(self, subject: int, duration_ns: int) -> float:
-        """Pass the time."""
-        del subject
-        self.machine.spend(duration_ns)
-        return self.call_ns
-
-    def time_block(self, subject: int, calls: int, warm_ns: int) -> tuple[int, int]:
+    def _time_block(self, request: TimeBlock) -> TimedBlock:
         """Take as long as the subject, the machine and this process decide together."""
-        del subject
-        self.machine.spend(warm_ns)
+        self.machine.spend(request.warm_ns)
         self.lasting = 0.6 * self.lasting + self.machine.rng.normal(0, 0.008)
         tail = 0.01 * abs(self.machine.rng.standard_t(2.5))
         noise = self.machine.slowdown() + self.lasting + tail + self.process_effect + self.layout_effect
         start = int(self.machine.now_ns)
-        return start, self.machine.spend(calls * self.call_ns * math.exp(noise))
-
-    def time_each(self, subject: int, calls: int, warm_ns: int) -> list[int]:
-        """Percentiles do not matter here."""
-        del subject, warm_ns
-        return [int(self.call_ns)] * calls
-
-    def split_each(self, subject: int, calls: int, warm_ns: int) -> TimedSplit:
-        """Nobody divides the calls of a simulation."""
-        del subject, calls, warm_ns
-        return TimedSplit([], [], [])
-
-    def compute(self, subject: int) -> tuple[list[str], list[int]]:
-        """Nobody compares the outputs of a simulation."""
-        return [], [subject]
-
-    def move_to(self, cpus: tuple[int, ...]) -> None:
-        """All processors are alike here."""
+        return TimedBlock(start, self.machine.spend(request.calls * self.call_ns * math.exp(noise)))
 
     def freeze(self) -> None:
         """Nothing runs by itself."""
@@ -121,7 +127,7 @@ def simulate(seed: int, slower: tuple[float, ...], time_s: float, min_effect: fl
 
     def launch(spec: WorkerSpec) -> SimulatedWorker:
         effect = machine.rng.normal(0, 0.004)
-        return SimulatedWorker(machine, CALL_NS * factors[spec.runtime], effect)
+        return SimulatedWorker(spec, machine, CALL_NS * factors[spec.runtime], effect)
 
     options = RaceOptions(baseline="baseline", time=time_s, min_effect=min_effect, seed=seed)
     tools = Tools(

@@ -15,7 +15,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 from unittest import mock
 
 import numpy as np
@@ -24,10 +24,24 @@ import onnx.parser
 from onnx import numpy_helper
 
 from benchmarks.report import keep
-from onnxperf.api import bench as api
+from onnxperf.api._shared import racing
 from onnxperf.api.sweep import sweep
-from onnxperf.measure.messages import WorkerSpec
+from onnxperf.measure.messages import (
+    Compute,
+    Load,
+    MoveTo,
+    Prepare,
+    R,
+    Request,
+    TimeBlock,
+    TimeEach,
+    WarmUp,
+    WorkerSpec,
+)
 from onnxperf.measure.process import ProcessWorker
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 BATCHES = [1, 2, 3, 5, 8, 13, 21, 34, 55, 89]
 SEQUENCES = [1, 4, 16, 64, 256]
@@ -36,19 +50,15 @@ TIME_S = 1.0
 GOAL = 0.1
 LINEAR = """<ir_version: 8, opset_import: ["" : 17]>
 linear (float[batch, seq, 10] X) => (float[batch, seq, 4] Y) { Y = MatMul(X, W) }"""
-PHASES = {
-    "wait_until_ready": "starting",
-    "load": "loading",
-    "prepare": "loading",
-    "warm_up": "warming",
-    "time_block": "measuring",
-    "time_each": "measuring",
-    "freeze": "freezing",
-    "thaw": "freezing",
-    "move_to": "freezing",
-    "compute": "comparing",
-    "unload": "ending",
-    "close": "ending",
+METHODS = {"wait_until_ready": "starting", "freeze": "freezing", "thaw": "freezing", "close": "ending"}
+REQUESTS: dict[type[Request[Any]], str] = {
+    Load: "loading",
+    Prepare: "loading",
+    WarmUp: "warming",
+    TimeBlock: "measuring",
+    TimeEach: "measuring",
+    MoveTo: "freezing",
+    Compute: "comparing",
 }
 """Requests of a race, and what each counts as; loading includes the first call, measuring the calls before a block."""
 MEASUREMENT = ("starting", "loading", "warming", "measuring")
@@ -79,22 +89,24 @@ def timed_worker(spent: Spent) -> type[ProcessWorker]:
         def wait_until_ready(self) -> None:
             """Also note how long the start took."""
             super().wait_until_ready()
-            if self.begin is not None:
+            if self.begin is None:
+                spent.reused += 1
+            else:
                 spent.starts_s.append(time.perf_counter() - self.begin)
                 self.begin = None
 
-        def adopt(self, spec: WorkerSpec) -> None:
-            """Also note that nothing had to be started."""
-            spent.reused += 1
-            super().adopt(spec)
+        def ask(self, request: Request[R]) -> R:
+            """Also note how long the reply took."""
+            unload = isinstance(request, Load) and not request.spec.subjects
+            return _timed(super().ask, spent, "ending" if unload else REQUESTS[type(request)])(request)
 
-    for name, phase in PHASES.items():
+    for name, phase in METHODS.items():
         setattr(TimedWorker, name, _timed(getattr(TimedWorker, name), spent, phase))
     return TimedWorker
 
 
-def _timed(method: Callable[..., Any], spent: Spent, phase: str) -> Callable[..., Any]:
-    def call(*arguments: Any, **keywords: Any) -> Any:
+def _timed(method: Callable[P, T], spent: Spent, phase: str) -> Callable[P, T]:
+    def call(*arguments: P.args, **keywords: P.kwargs) -> T:
         if spent.busy:
             return method(*arguments, **keywords)
         spent.busy = True
@@ -120,7 +132,7 @@ def run(folder: Path) -> tuple[Spent, float, int]:
         "dims": {"batch": BATCHES, "seq": SEQUENCES},
         "options": {"threads": 1, "time": TIME_S},
     }
-    with mock.patch.object(api, "ProcessWorker", timed_worker(spent)):
+    with mock.patch.object(racing, "ProcessWorker", timed_worker(spent)):
         begin = time.perf_counter()
         result = sweep(plan, store=folder / "runs.sqlite")
         total_s = time.perf_counter() - begin
@@ -131,7 +143,11 @@ def run(folder: Path) -> tuple[Spent, float, int]:
 
 def lines_of(spent: Spent, total_s: float, cases: int) -> list[str]:
     """The figures in words."""
-    known = {phase: spent.seconds[phase] for phase in dict.fromkeys(PHASES.values()) if spent.seconds[phase]}
+    known = {
+        phase: spent.seconds[phase]
+        for phase in dict.fromkeys([*METHODS.values(), *REQUESTS.values()])
+        if spent.seconds[phase]
+    }
     parts = ", ".join(f"{phase} {seconds:.1f} s ({seconds / total_s:.1%})" for phase, seconds in known.items())
     own_s = total_s - sum(known.values())
     rest_s = total_s - sum(known[phase] for phase in MEASUREMENT)

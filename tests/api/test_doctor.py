@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,76 +13,34 @@ import pytest
 from onnxperf.api import doctor as doctoring
 from onnxperf.errors import BadOption, MissingExtra, SubjectError
 from onnxperf.measure.machine import noise
-from onnxperf.measure.messages import Loaded, Prepared, WorkerSpec
+from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.race import RaceEnd
 from onnxperf.records import Block, Status, Subject
+from tests.measure.fakes import FakeMachine, raising
 from tests.render import examples
 
-CALL_NS = 25_000
-
-
-class FakeWorker:
-    """A worker whose calls take CALL_NS, give or take `spread`; its clock is its own."""
-
-    spread = 0.01
-    load_error: Exception | None = None
-    blocks_until_interrupt: int | None = None
-    specs: list[WorkerSpec]
-
-    def __init__(self, spec: WorkerSpec, timeout_s: float) -> None:
-        self.specs.append(spec)
-        self.random = random.Random(len(self.specs))
-
-    def wait_until_ready(self) -> None: ...
-
-    def load(self) -> Loaded:
-        if self.load_error:
-            raise self.load_error
-        return Loaded(1, {})
-
-    def prepare(self, subject: int) -> Prepared:
-        return Prepared(CALL_NS)
-
-    def warm_up(self, subject: int, duration_ns: int) -> float:
-        return CALL_NS
-
-    def time_block(self, subject: int, calls: int, warm_ns: int) -> tuple[int, int]:
-        cls = type(self)
-        if cls.blocks_until_interrupt is not None:
-            cls.blocks_until_interrupt -= 1
-            if cls.blocks_until_interrupt < 0:
-                raise KeyboardInterrupt
-        return 0, int(calls * CALL_NS * math.exp(self.random.gauss(0, self.spread)))
-
-    def time_each(self, subject: int, calls: int, warm_ns: int) -> list[int]:
-        return [CALL_NS] * calls
-
-    def move_to(self, cpus: tuple[int, ...]) -> None:
-        """All processors are alike here."""
-
-    def freeze(self) -> None: ...
-
-    def thaw(self) -> None: ...
-
-    def close(self) -> None: ...
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(noise, "_file", lambda: tmp_path / "noise.json")
+CALL_NS = 25_000.0
 
 
 @pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> type[FakeWorker]:
-    class Worker(FakeWorker):
-        specs: list[WorkerSpec] = []  # noqa: RUF012 - one list per test
-
+def fake(monkeypatch: pytest.MonkeyPatch) -> FakeMachine:
+    """A machine on which a call takes CALL_NS, give or take 1 %."""
+    machine = FakeMachine(call_ns=dict.fromkeys(("A", "A again"), CALL_NS), slowdown=noisy(0.01), load_ns=1)
     quiet = examples.machine(load_before=0.1, load_after=0.1)
-    monkeypatch.setattr(doctoring, "ProcessWorker", Worker)
+    monkeypatch.setattr(doctoring, "ProcessWorker", lambda spec, timeout_s: machine.launch(spec))
     monkeypatch.setattr(doctoring, "take_inventory", lambda _machine: [("providers", "some")])
     monkeypatch.setattr("onnxperf.measure.machine.describe.describe_machine", lambda: quiet)
     monkeypatch.setattr("onnxperf.measure.machine.describe.after_the_race", lambda machine: machine)
-    return Worker
+    return machine
+
+
+def noisy(spread: float) -> Callable[[str, int], float]:
+    gauss = random.Random(1).gauss
+    return lambda _subject, _block: math.exp(gauss(0, spread))
+
+
+def specs_of(machine: FakeMachine) -> list[WorkerSpec]:
+    return [worker.spec for worker in machine.workers]
 
 
 def remembered() -> float | None:
@@ -93,7 +51,7 @@ def remembered() -> float | None:
 # ---------------------------------------------------------------- the race
 
 
-def test_a_complete_race_gives_a_band_that_is_remembered(fake: type[FakeWorker]) -> None:
+def test_a_complete_race_gives_a_band_that_is_remembered(fake: FakeMachine) -> None:
     result = doctoring.doctor()
     assert result.noise_band is not None
     assert 0 < result.noise_band < 0.01
@@ -102,25 +60,25 @@ def test_a_complete_race_gives_a_band_that_is_remembered(fake: type[FakeWorker])
     assert result.sentence.endswith("; 1 % needs nothing special.")
 
 
-def test_the_same_model_races_twice_on_one_thread_in_six_launches(fake: type[FakeWorker]) -> None:
+def test_the_same_model_races_twice_on_one_thread_in_six_launches(fake: FakeMachine) -> None:
     doctoring.doctor()
-    assert [spec.subjects[0].name for spec in fake.specs] == ["A", "A again"] * 6
-    assert {spec.threads for spec in fake.specs} == {1}
-    assert {spec.runtime for spec in fake.specs} == {"ort"}
-    assert len({tuple(spec.feeds["X"].data) for spec in fake.specs}) == 1
+    assert [spec.subjects[0].name for spec in specs_of(fake)] == ["A", "A again"] * 6
+    assert {spec.threads for spec in specs_of(fake)} == {1}
+    assert {spec.runtime for spec in specs_of(fake)} == {"ort"}
+    assert len({tuple(spec.feeds["X"].data) for spec in specs_of(fake)}) == 1
 
 
 @pytest.mark.parametrize(("spread", "narrower_than"), [(0.005, 0.005), (0.2, 0.2)])
-def test_noise_widens_the_band(fake: type[FakeWorker], spread: float, narrower_than: float) -> None:
-    fake.spread = spread
+def test_noise_widens_the_band(fake: FakeMachine, spread: float, narrower_than: float) -> None:
+    fake.slowdown = noisy(spread)
     band = doctoring.doctor().noise_band
     assert band is not None
     assert spread / 20 < band < narrower_than
 
 
-def test_threads_can_be_chosen(fake: type[FakeWorker]) -> None:
+def test_threads_can_be_chosen(fake: FakeMachine) -> None:
     rows = dict(doctoring.doctor(threads=3).rows)
-    assert {spec.threads for spec in fake.specs} == {3}
+    assert {spec.threads for spec in specs_of(fake)} == {3}
     assert "on 3 threads" in rows["A/A race"]
 
 
@@ -130,23 +88,23 @@ def test_threads_can_be_chosen(fake: type[FakeWorker]) -> None:
     ids=["shorter than a bench", "several threads", "very noisy"],
 )
 def test_a_band_that_would_mislead_a_bench_is_shown_but_not_remembered(
-    fake: type[FakeWorker], asked: dict[str, Any], spread: float, reason: str
+    fake: FakeMachine, asked: dict[str, Any], spread: float, reason: str
 ) -> None:
-    fake.spread = spread
+    fake.slowdown = noisy(spread)
     result = doctoring.doctor(**asked)
     assert result.noise_band is not None
     assert remembered() is None
     assert reason in dict(result.rows)["noise kept for bench"]
 
 
-def test_a_race_too_short_for_a_verdict_has_no_band(fake: type[FakeWorker]) -> None:
+def test_a_race_too_short_for_a_verdict_has_no_band(fake: FakeMachine) -> None:
     result = doctoring.doctor(time=0.1)
     assert result.noise_band is None
     assert "give it more --time" in result.sentence
 
 
-def test_ctrl_c_leaves_the_facts_and_no_band(fake: type[FakeWorker]) -> None:
-    fake.blocks_until_interrupt = 100
+def test_ctrl_c_leaves_the_facts_and_no_band(fake: FakeMachine) -> None:
+    fake.troubles["time_block", "A", 50] = raising(KeyboardInterrupt())
     result = doctoring.doctor()
     assert result.noise_band is None
     assert remembered() is None
@@ -154,24 +112,23 @@ def test_ctrl_c_leaves_the_facts_and_no_band(fake: type[FakeWorker]) -> None:
     assert ("providers", "some") in result.rows
 
 
-def test_a_race_that_cannot_start_says_why(fake: type[FakeWorker]) -> None:
-    fake.load_error = SubjectError("failed", "the library is broken")
+def test_a_race_that_cannot_start_says_why(fake: FakeMachine) -> None:
+    broken = raising(SubjectError("failed", "the library is broken"))
+    fake.troubles |= {("load", "ort", 0): broken, ("load", "ort", 1): broken}
     result = doctoring.doctor()
     assert result.noise_band is None
     assert "the library is broken" in result.sentence
     assert "nothing measured" in dict(result.rows)["A/A race"]
 
 
-def test_without_onnxruntime_numpy_races_and_it_is_said(
-    fake: type[FakeWorker], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_onnxruntime_numpy_races_and_it_is_said(fake: FakeMachine, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*_: Any) -> Any:
         raise MissingExtra("onnxruntime", "cpu")
 
-    monkeypatch.setattr("onnxperf.api._shared.subjects.chosen_calls", missing)
+    monkeypatch.setattr(doctoring, "chosen_calls", missing)
     result = doctoring.doctor()
     assert result.noise_band is not None
-    assert {spec.runtime for spec in fake.specs} == {"callable"}
+    assert {spec.runtime for spec in specs_of(fake)} == {"callable"}
     assert "numpy's matmul (onnxruntime is not installed)" in dict(result.rows)["A/A race"]
 
 
@@ -266,13 +223,13 @@ def test_a_bad_moment_is_warned_of(machine: dict[str, Any], expected: list[str])
     assert all(part in sentence for part, sentence in zip(expected, said, strict=True))
 
 
-def test_warnings_come_first(fake: type[FakeWorker], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_warnings_come_first(fake: FakeMachine, monkeypatch: pytest.MonkeyPatch) -> None:
     busy = examples.machine(cores=2, load_before=4.0)
     monkeypatch.setattr("onnxperf.measure.machine.describe.describe_machine", lambda: busy)
     assert doctoring.doctor().sentence.startswith("Something else is running")
 
 
-def test_json_has_the_machine_the_rows_the_band_and_the_sentence(fake: type[FakeWorker]) -> None:
+def test_json_has_the_machine_the_rows_the_band_and_the_sentence(fake: FakeMachine) -> None:
     result = doctoring.doctor()
     written = json.loads(result.to_json())
     assert list(written) == ["version", "machine", "rows", "noise_band", "sentence"]

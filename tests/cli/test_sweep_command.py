@@ -21,7 +21,7 @@ from onnxperf.api.runs import keep
 from onnxperf.cli.main import run
 from onnxperf.records import Bench
 from onnxperf.store import open_store
-from tests.measure.test_killed_parent import left_behind
+from tests.measure.processes import left_behind
 from tests.render import examples
 
 KILLS = 20

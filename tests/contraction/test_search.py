@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import onnx
@@ -13,42 +13,31 @@ from onnx import numpy_helper, parser
 from onnxperf.contraction import search as module
 from onnxperf.contraction.search import FINALISTS, STAGES, Entrant, digest, search
 from onnxperf.errors import BadInput, SubjectError, WorkerLost
-from onnxperf.measure.messages import Loaded, Prepared
+from onnxperf.measure.messages import TimeBlock
+from tests.measure.fakes import FakeMachine, FakeWorker, raising, spec_of
 
 US = 1_000
 
 
-class FakeTimer:
-    """A worker whose subjects take exactly as long as they are said to, on a clock of its own."""
+def worker_for(call_ns: Sequence[float], failures: Mapping[int, Exception] | None = None) -> FakeWorker:
+    """A worker whose subjects take exactly so long; a first call takes ten times as long."""
+    names = [f"graph {number}" for number in range(len(call_ns))]
+    machine = FakeMachine(
+        call_ns=dict(zip(names, call_ns, strict=True)),
+        first_call_factor=10,
+        troubles={("prepare", names[number], 0): raising(error) for number, error in (failures or {}).items()},
+    )
+    worker = machine.launch(spec_of("ort", *names))
+    worker.wait_until_ready()
+    return worker
 
-    def __init__(self, call_ns: Sequence[float], failures: Mapping[int, Exception] | None = None) -> None:
-        self.call_ns = call_ns
-        self.failures = failures or {}
-        self.drift: Callable[[int], float] = lambda _turn: 1.0
-        self.now = 0
-        self.loads = 0
-        self.blocks: list[tuple[int, int, int]] = []
 
-    def load(self) -> Loaded:
-        self.loads += 1
-        return Loaded(load_ns=1, conditions={})
+def blocks_of(worker: FakeWorker) -> list[TimeBlock]:
+    return [request for request in worker.machine.requests if isinstance(request, TimeBlock)]
 
-    def prepare(self, subject: int) -> Prepared:
-        if subject in self.failures:
-            raise self.failures[subject]
-        return Prepared(first_call_ns=int(10 * self.call_ns[subject]))
 
-    def time_block(self, subject: int, calls: int, warm_ns: int) -> tuple[int, int]:
-        turn = Counter(number for number, _, _ in self.blocks)[subject]
-        self.blocks.append((subject, calls, warm_ns))
-        start = self.now
-        duration = int(calls * self.call_ns[subject] * self.drift(turn))
-        self.now += warm_ns + duration
-        return start, duration
-
-    @property
-    def timed(self) -> set[int]:
-        return {number for number, _, _ in self.blocks}
+def timed(worker: FakeWorker) -> set[int]:
+    return {block.subject for block in blocks_of(worker)}
 
 
 def entrants_for(call_ns: Sequence[float]) -> list[Entrant]:
@@ -65,39 +54,39 @@ def silent(_done: float, _text: str) -> None:
 
 def test_the_fastest_survive_all_stages_in_their_order() -> None:
     times = [(100 + 37 * number % 101) * US for number in range(100)]
-    entrants, timer = entrants_for(times), FakeTimer(times)
-    found = search(entrants, timer, [None] * 100, silent)
+    entrants, worker = entrants_for(times), worker_for(times)
+    found = search(entrants, worker, [None] * 100, silent)
     assert found.finalists == sorted(range(100), key=times.__getitem__)[:FINALISTS]
     assert found.distinct == 100
-    assert timer.loads == 1
+    assert worker.loads == 1
     assert [entrant.time_ns for entrant in entrants] == pytest.approx(times, rel=0.01)
 
 
 def test_each_stage_has_fewer_graphs_and_longer_blocks() -> None:
     times = [(100 + number) * US for number in range(60)]
-    timer = FakeTimer(times)
-    search(entrants_for(times), timer, [None] * 60, silent)
-    rounds = Counter(number for number, _, _ in timer.blocks)
+    worker = worker_for(times)
+    search(entrants_for(times), worker, [None] * 60, silent)
+    rounds = Counter(block.subject for block in blocks_of(worker))
     first, second, third = STAGES
     assert rounds[59] == first.rounds
     assert rounds[first.keep - 1] == first.rounds + second.rounds
     assert rounds[0] == first.rounds + second.rounds + third.rounds
-    assert {calls for number, calls, _ in timer.blocks if number == 0} == {1, 10, 30, 60}
+    assert {block.calls for block in blocks_of(worker) if block.subject == 0} == {1, 10, 30, 60}
 
 
 def test_few_graphs_skip_the_stages_that_would_leave_nobody_out() -> None:
     times = [300.0 * US, 100.0 * US, 200.0 * US]
-    timer = FakeTimer(times)
-    found = search(entrants_for(times), timer, [None] * 3, silent)
+    worker = worker_for(times)
+    found = search(entrants_for(times), worker, [None] * 3, silent)
     assert found.finalists == [1, 2, 0]
-    assert len(timer.blocks) == 3 * STAGES[0].rounds
+    assert len(blocks_of(worker)) == 3 * STAGES[0].rounds
 
 
 def test_what_slows_down_whole_rounds_is_divided_out() -> None:
     times = [(100 + number) * US for number in range(20)]
-    timer = FakeTimer(times)
-    timer.drift = lambda turn: (1.0, 1.5, 4.0)[turn % 3]
-    found = search(entrants_for(times), timer, [None] * 20, silent)
+    worker = worker_for(times)
+    worker.machine.slowdown = lambda _subject, turn: (1.0, 1.5, 4.0)[turn % 3]
+    found = search(entrants_for(times), worker, [None] * 20, silent)
     assert found.finalists == list(range(FINALISTS))
 
 
@@ -105,9 +94,9 @@ def test_the_order_of_blocks_changes_from_round_to_round_and_is_repeatable() -> 
     times = [100.0 * US] * 30
 
     def blocks(seed: int) -> list[int]:
-        timer = FakeTimer(times)
-        search(entrants_for(times), timer, [None] * 30, silent, seed)
-        return [number for number, _, _ in timer.blocks]
+        worker = worker_for(times)
+        search(entrants_for(times), worker, [None] * 30, silent, seed)
+        return [block.subject for block in blocks_of(worker)]
 
     first = blocks(0)
     assert first[:30] != first[30:60]
@@ -117,7 +106,7 @@ def test_the_order_of_blocks_changes_from_round_to_round_and_is_repeatable() -> 
 def test_progress_goes_from_nothing_to_all_and_names_the_best() -> None:
     times = [(100 + number) * US for number in range(60)]
     told: list[tuple[float, str]] = []
-    search(entrants_for(times), FakeTimer(times), [None] * 60, lambda done, text: told.append((done, text)))
+    search(entrants_for(times), worker_for(times), [None] * 60, lambda done, text: told.append((done, text)))
     shares = [done for done, _ in told]
     assert shares == sorted(shares)
     assert shares[0] == 0
@@ -133,10 +122,10 @@ def test_graphs_that_onnxruntime_cannot_tell_apart_are_timed_once_and_share_the_
     perms = ["0, 1", "1, 0", "0, 1", "1, 0", "0, 1"]
     paths = [written(tmp_path / f"{number}.onnx", transposing(perm)) for number, perm in enumerate(perms)]
     times = [(200 - number) * US for number in range(5)]
-    entrants, timer = entrants_for(times), FakeTimer(times)
-    found = search(entrants, timer, paths, silent)
+    entrants, worker = entrants_for(times), worker_for(times)
+    found = search(entrants, worker, paths, silent)
     assert found.distinct == 2
-    assert timer.timed == {0, 1}
+    assert timed(worker) == {0, 1}
     assert found.finalists == [1, 0]
     shared = [entrant.time_ns for entrant in entrants]
     assert shared == [shared[0], shared[1], shared[0], shared[1], shared[0]]
@@ -146,8 +135,8 @@ def test_graphs_that_onnxruntime_cannot_tell_apart_are_timed_once_and_share_the_
 @pytest.mark.parametrize("error", [SubjectError("failed", "no kernel"), BadInput("no kernel")])
 def test_a_graph_that_cannot_run_has_a_reason_and_the_others_go_on(error: Exception) -> None:
     times = [100.0 * US, 200.0 * US, 300.0 * US]
-    entrants, timer = entrants_for(times), FakeTimer(times, {0: error})
-    found = search(entrants, timer, [None] * 3, silent)
+    entrants, worker = entrants_for(times), worker_for(times, {0: error})
+    found = search(entrants, worker, [None] * 3, silent)
     assert found.finalists == [1, 2]
     assert found.distinct == 2
     assert (entrants[0].reason, entrants[0].time_ns) == ("no kernel", None)
@@ -157,22 +146,22 @@ def test_a_graph_that_cannot_run_has_a_reason_and_the_others_go_on(error: Except
 def test_nobody_is_found_where_no_graph_can_run() -> None:
     error = SubjectError("failed", "no kernel")
     entrants = entrants_for([100.0, 200.0])
-    found = search(entrants, FakeTimer([100.0, 200.0], {0: error, 1: error}), [None, None], silent)
+    found = search(entrants, worker_for([100.0, 200.0], {0: error, 1: error}), [None, None], silent)
     assert (found.finalists, found.distinct) == ([], 0)
     assert {entrant.reason for entrant in entrants} == {"no kernel"}
 
 
 def test_a_lost_worker_ends_the_search() -> None:
-    timer = FakeTimer([100.0, 200.0], {1: WorkerLost("crashed", "gone")})
+    worker = worker_for([100.0, 200.0], {1: WorkerLost("crashed", "gone")})
     with pytest.raises(WorkerLost, match="gone"):
-        search(entrants_for([100.0, 200.0]), timer, [None, None], silent)
+        search(entrants_for([100.0, 200.0]), worker, [None, None], silent)
 
 
 def test_of_too_many_slow_graphs_only_the_cheapest_by_estimate_are_timed() -> None:
     times = [1e9 * (50 - number) for number in range(40)]
-    entrants, timer = entrants_for(times), FakeTimer(times)
-    found = search(entrants, timer, [None] * 40, silent)
-    assert timer.timed == set(range(40 - (2 * FINALISTS + 1), 40))
+    entrants, worker = entrants_for(times), worker_for(times)
+    found = search(entrants, worker, [None] * 40, silent)
+    assert timed(worker) == set(range(40 - (2 * FINALISTS + 1), 40))
     assert found.finalists == [39, 38, 37, 36]
     assert found.distinct == 40
     assert all(entrant.time_ns is None and not entrant.reason for entrant in entrants[:31])
@@ -180,13 +169,13 @@ def test_of_too_many_slow_graphs_only_the_cheapest_by_estimate_are_timed() -> No
 
 def test_many_quick_graphs_are_all_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     times = [10.0 * US] * 200
-    timer = FakeTimer(times)
-    search(entrants_for(times), timer, [None] * 200, silent)
-    assert timer.timed == set(range(200))
+    worker = worker_for(times)
+    search(entrants_for(times), worker, [None] * 200, silent)
+    assert timed(worker) == set(range(200))
     monkeypatch.setattr(module, "_FIRST_STAGE_NS", 0)
-    timer = FakeTimer(times)
-    search(entrants_for(times), timer, [None] * 200, silent)
-    assert len(timer.timed) == 2 * FINALISTS + 1
+    worker = worker_for(times)
+    search(entrants_for(times), worker, [None] * 200, silent)
+    assert len(timed(worker)) == 2 * FINALISTS + 1
 
 
 # ---------------------------------------------------------------- digest

@@ -1,4 +1,4 @@
-"""A race of three cheap callables that tells every step: somebody will kill it. Run as a script."""
+"""A race of three cheap callables that prints every step, to be killed in between. Run as a script."""
 
 from __future__ import annotations
 

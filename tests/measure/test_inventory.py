@@ -40,7 +40,7 @@ def root(tmp_path: Path) -> Callable[[Files], Path]:
 @pytest.mark.parametrize(
     ("installed", "environment", "said", "expected"),
     [
-        ({"torch": "2.13"}, {}, "4", {"threads of torch": "4 (asked in a process of its own)"}),
+        ({"torch": "2.13"}, {}, "4", {"threads of torch": "4 (in a process of its own)"}),
         ({"torch": "2.13"}, {}, "", {}),
         ({"torch": "2.13"}, {}, "a warning", {}),
         ({"tensorflow_cpu": "2.21"}, {}, "", {"threads of tensorflow": "8 (one per logical cpu)"}),
@@ -87,10 +87,10 @@ def test_onnxruntime_takes_every_physical_core(wheel: str, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("environment", "expected"),
     [
-        ({}, "8 (one per logical cpu, unless its BLAS knows better)"),
+        ({}, "8 (one per logical cpu, unless its BLAS decides otherwise)"),
         ({"OMP_NUM_THREADS": "2"}, "2 (OMP_NUM_THREADS)"),
         ({"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "3"}, "3 (OPENBLAS_NUM_THREADS)"),
-        ({"MKL_NUM_THREADS": "some"}, "8 (one per logical cpu, unless its BLAS knows better)"),
+        ({"MKL_NUM_THREADS": "some"}, "8 (one per logical cpu, unless its BLAS decides otherwise)"),
     ],
 )
 def test_without_threadpoolctl_numpy_is_told_by_the_environment(
@@ -317,5 +317,5 @@ def test_a_command_that_fails_says_nothing(command: list[str], expected: str) ->
 
 
 def test_a_command_that_hangs_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inventory, "_COMMAND_TIMEOUT_S", 0.0)
+    monkeypatch.setattr(inventory, "COMMAND_TIMEOUT_S", 0.0)
     assert inventory.run_quietly([sys.executable, "-c", "input()"]) == ""

@@ -7,7 +7,6 @@ import random
 import select
 import subprocess
 import sys
-import time
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +16,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.measure.processes import left_behind, tagged
+
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(sys.platform != "linux", reason="PR_SET_PDEATHSIG and /proc are Linux's"),
@@ -24,29 +25,9 @@ pytestmark = [
 
 MOMENTS = 50
 STEPS = 51
-"""Lines that an undisturbed race tells."""
+"""Lines that an undisturbed race prints."""
 LONGEST_STEP_S = 0.01
 SCRIPT = Path(__file__).with_name("racing_parent.py")
-
-
-def tagged(tag: str) -> list[psutil.Process]:
-    """All processes that inherited the tag and have not ended."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            if tag.encode() in (folder / "environ").read_bytes():
-                found.append(psutil.Process(int(folder.name)))
-        except (OSError, psutil.NoSuchProcess):
-            continue
-    return found
-
-
-def left_behind(tag: str, deadline_s: float = 10.0) -> list[psutil.Process]:
-    """What is still there after all had time to end."""
-    deadline = time.monotonic() + deadline_s
-    while (found := tagged(tag)) and time.monotonic() < deadline:
-        psutil.wait_procs(found, timeout=0.5)
-    return found
 
 
 @contextmanager
@@ -62,7 +43,7 @@ def racing(tag: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def follow(parent: subprocess.Popen[bytes], lines: int) -> None:
-    """Wait until the race has told so many steps (it may end before)."""
+    """Wait until the race has printed so many steps (it may end before)."""
     assert parent.stdout is not None
     for _ in range(lines):
         if not parent.stdout.readline():
@@ -75,7 +56,7 @@ def kill_at(seed: int) -> list[psutil.Process]:
     tag = uuid.uuid4().hex
     with racing(tag) as parent:
         follow(parent, chance.randrange(STEPS))
-        # Somewhere within the step that was told last.
+        # Somewhere within the step that was printed last.
         assert parent.stdout is not None
         select.select([parent.stdout], [], [], chance.uniform(0, LONGEST_STEP_S))
         parent.kill()

@@ -1,4 +1,4 @@
-"""What the kernel says about memory, and what a step needed."""
+"""What the kernel shows of memory, and what a step needed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from onnxperf.measure import memory, memory_probe
+from onnxperf.measure.host import Host
 from onnxperf.measure.memory import peak_bytes, read_resident, reset_peak, resident_bytes, trim
+from onnxperf.measure.messages import CallMany
 
 MB = 1 << 20
 pytestmark = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the kernel of Linux")
@@ -72,15 +74,17 @@ def test_trimming_gives_back_what_is_free() -> None:
     assert len(keep) == 10
 
 
-def test_without_the_kernels_help_there_is_no_peak_and_psutil_tells_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "_status", lambda _pid: {})
+def test_without_the_kernels_help_there_is_no_peak_and_psutil_gives_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "PROC", tmp_path)
     assert not reset_peak()
     assert peak_bytes() is None
     assert read_resident().anonymous_bytes > MB
     assert read_resident().file_bytes == 0
 
 
-def test_a_step_is_weighed_with_its_peak_and_without_what_it_returned() -> None:
+def test_a_step_is_measured_with_its_peak_and_without_what_it_returned() -> None:
     def step() -> list[np.ndarray]:
         np.ones(96 * MB, np.uint8)
         return [np.ones(32 * MB, np.uint8)]
@@ -102,8 +106,8 @@ def test_what_a_step_keeps_is_there_afterwards() -> None:
 
 def test_calls_that_keep_memory_grow() -> None:
     kept: list[np.ndarray] = []
-    before = memory_probe.call_many(lambda: None, 1).resident.anonymous_bytes
-    called = memory_probe.call_many(lambda: kept.append(np.ones(MB, np.uint8)), 50)
+    before = memory_probe.call_many(Host(calls={0: lambda: None}), CallMany(1)).resident.anonymous_bytes
+    called = memory_probe.call_many(Host(calls={0: lambda: kept.append(np.ones(MB, np.uint8))}), CallMany(50))
     assert called.resident.anonymous_bytes - before == pytest.approx(50 * MB, abs=4 * MB)
 
 

@@ -3,43 +3,33 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 
-import cloudpickle
 import psutil
 import pytest
 
 from onnxperf.errors import WorkerLost
-from onnxperf.measure.messages import FunctionSubject, WorkerSpec
+from onnxperf.measure.memory import resident_bytes
+from onnxperf.measure.messages import Prepare, ProbeStep, TimeBlock, WarmUp
 from onnxperf.measure.process import ProcessWorker
+from tests.measure.processes import Function, Workers
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and process groups are POSIX's")
 
 MIB = 2**20
 LIMIT = 400 * MIB
 """A worker has some 60 MiB before it does anything."""
-NEVER_S = 60.0
 
-Function = Callable[[], object]
-Start = Callable[..., ProcessWorker]
+Start = partial[ProcessWorker]
 
 
 @pytest.fixture
 def start() -> Iterator[Start]:
-    """Starts workers of one function; none outlives the test."""
-    workers: list[ProcessWorker] = []
-
-    def start_one(function: Function, limit: int | None = LIMIT, timeout_s: float = NEVER_S) -> ProcessWorker:
-        subject = FunctionSubject(name="f", function=cloudpickle.dumps(function))
-        workers.append(ProcessWorker(WorkerSpec(subjects=(subject,), threads=1, feeds={}), timeout_s, limit))
-        workers[-1].wait_until_ready()
-        workers[-1].load()
-        return workers[-1]
-
-    yield start_one
-    for worker in workers:
-        worker.close()
+    workers = Workers()
+    yield partial(workers, limit=LIMIT)
+    workers.close()
 
 
 def touching(mib: int) -> Function:
@@ -66,58 +56,86 @@ def touching_for_ever(mib: int) -> Function:
 
 def test_a_call_that_touches_more_than_the_limit_ends_as_oom(start: Start) -> None:
     worker = start(touching(600))
-    with pytest.raises(WorkerLost, match="more than the 400 MiB of --memory-limit") as lost:
-        worker.prepare(0)
+    with pytest.raises(WorkerLost, match="more than the 400 MiB of `memory_limit`") as lost:
+        worker.ask(Prepare(0))
     assert lost.value.status == "oom"
 
 
-def test_the_limit_is_noticed_within_a_call_and_long_before_the_timeout(start: Start) -> None:
+def test_the_limit_is_noticed_within_a_call_at_the_first_look_that_shows_more(start: Start) -> None:
     worker = start(touching_for_ever(600))
-    begin = time.monotonic()
+    looks_above: list[int] = []
+
+    def look(pid: int) -> None:
+        assert not looks_above, "the limit was not noticed"
+        looks_above.extend(size for size in [resident_bytes(pid)] if size > LIMIT + 50 * MIB)
+
+    worker.watch(look, 0.01)
     with pytest.raises(WorkerLost) as lost:
-        worker.prepare(0)
+        worker.ask(Prepare(0))
     assert lost.value.status == "oom"
-    assert time.monotonic() - begin < NEVER_S / 4
 
 
 def test_what_was_needed_only_for_a_moment_counts_as_well(start: Start) -> None:
-    # It answers before anyone has looked, and has given the memory back by then.
+    # It answers before the first look, and has given the memory back by then.
     worker = start(touching(410), limit=None)
-    worker.prepare(0)
-    worker._memory_limit_bytes = LIMIT
-    with pytest.raises(WorkerLost, match="of --memory-limit"):
-        worker.warm_up(0, 1)
+    worker.ask(Prepare(0))
+    worker.memory_limit_bytes = LIMIT
+    with pytest.raises(WorkerLost, match="of `memory_limit`"):
+        worker.ask(WarmUp(0, 1))
 
 
-@pytest.mark.parametrize(("limit", "look_s"), [(LIMIT, 0.1), (None, 30.0)])
-def test_whoever_watches_rarely_does_not_make_the_limit_lax(start: Start, limit: int | None, look_s: float) -> None:
-    worker = start(touching(1), limit)
-    worker.watch(lambda _pid: None, 30.0)
-    assert worker._look_s == look_s
+def waiting_for(file: Path) -> Function:
+    """A function that returns when there is such a file."""
+    name = str(file)
+
+    def wait() -> None:
+        from pathlib import Path as P
+
+        while not P(name).exists():
+            pass
+
+    return wait
+
+
+def test_rare_looks_of_the_caller_do_not_make_the_limit_lax(start: Start, tmp_path: Path) -> None:
+    file = tmp_path / "looked at"
+    worker = start(waiting_for(file))
+    worker.watch(lambda _pid: file.touch(), 1e6)
+    assert worker.ask(Prepare(0)).first_call_ns > 0
+
+
+def test_without_a_limit_the_caller_decides_how_often_to_look(start: Start, tmp_path: Path) -> None:
+    file = tmp_path / "looked at"
+    worker = start(waiting_for(file), limit=None)
+    worker.watch(lambda _pid: file.touch(), 1e6)
+    worker.timeout_s = 0.35  # starting may take longer than this
+    with pytest.raises(WorkerLost) as lost:
+        worker.ask(Prepare(0))
+    assert lost.value.status == "timeout"
 
 
 def test_a_step_that_needs_too_much_only_for_a_moment_is_over_the_limit(start: Start) -> None:
     worker = start(touching(410))
     worker.watch(lambda _pid: None, 30.0)
-    with pytest.raises(WorkerLost, match="of --memory-limit"):
-        worker.probe("first call")
+    with pytest.raises(WorkerLost, match="of `memory_limit`"):
+        worker.ask(ProbeStep("first call"))
 
 
 def test_a_worker_that_is_over_its_limit_is_gone_afterwards(start: Start) -> None:
     worker = start(touching_for_ever(600))
-    process = psutil.Process(worker._process.pid)
+    process = psutil.Process(worker.pid)
     with pytest.raises(WorkerLost):
-        worker.prepare(0)
+        worker.ask(Prepare(0))
     assert not process.is_running()
     worker.close()  # as the race does, whatever happened before
 
 
 @pytest.mark.parametrize("limit", [LIMIT, None])
 def test_a_worker_below_its_limit_or_without_one_goes_on(start: Start, limit: int | None) -> None:
-    worker = start(touching(100), limit)
-    assert worker.prepare(0).first_call_ns > 0
+    worker = start(touching(100), limit=limit)
+    assert worker.ask(Prepare(0)).first_call_ns > 0
     for _ in range(3):
-        assert worker.time_block(0, 2, 0)[1] > 0
+        assert worker.ask(TimeBlock(0, 2, 0)).duration_ns > 0
 
 
 def test_memory_that_is_only_reserved_does_not_count(start: Start) -> None:
@@ -128,14 +146,14 @@ def test_memory_that_is_only_reserved_does_not_count(start: Start) -> None:
             reserved[0] = 1
             return len(reserved)
 
-    assert start(reserve).prepare(0).first_call_ns > 0
+    assert start(reserve).ask(Prepare(0)).first_call_ns > 0
 
 
 def test_a_limited_worker_that_hangs_still_ends_with_its_timeout(start: Start) -> None:
     worker = start(touching_for_ever(1), timeout_s=5.0)
-    worker._timeout_s = 0.35  # starting may take longer than this
+    worker.timeout_s = 0.35  # starting may take longer than this
     with pytest.raises(WorkerLost, match="no answer within") as lost:
-        worker.prepare(0)
+        worker.ask(Prepare(0))
     assert lost.value.status == "timeout"
 
 
@@ -146,7 +164,7 @@ def test_a_limited_worker_that_dies_has_crashed(start: Start) -> None:
         os.abort()
 
     with pytest.raises(WorkerLost, match="SIGABRT") as lost:
-        start(die).prepare(0)
+        start(die).ask(Prepare(0))
     assert lost.value.status == "crashed"
 
 

@@ -21,8 +21,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 def travelled(array: Array) -> Array:
     """An array after its way through bytes."""
-    sent = ms.encode(ms.Load(ms.WorkerSpec(subjects=(), threads=1, feeds=packing.pack_feeds({"X": array}))))
-    request = ms.decode_request(sent)
+    sent = ms.encode((1, ms.Load(ms.WorkerSpec(subjects=(), threads=1, feeds=packing.pack_feeds({"X": array})))))
+    _, request = ms.decode_request(sent)
     assert isinstance(request, ms.Load)
     received: Array = packing.unpack_feeds(request.spec.feeds)["X"]
     return received
@@ -110,7 +110,7 @@ def test_a_tensor_knows_its_size(array: Array, nbytes: int) -> None:
     assert packing.pack_feeds({"X": array})["X"].nbytes == nbytes
 
 
-CREW = ms.WorkerSpec(
+SPEC = ms.WorkerSpec(
     subjects=(ms.ModelSubject(name="run", call="run"), ms.FunctionSubject(name="f", function=b"\x00\xff")),
     threads=2,
     feeds=packing.pack_feeds({"X": np.ones((2, 3), np.float32), "S": np.array(["ä"])}),
@@ -121,12 +121,13 @@ CREW = ms.WorkerSpec(
     casts={"X": "float32"},
     memory_bytes=7,
 )
-REQUESTS: list[ms.Request] = [
-    ms.Load(CREW),
+REQUESTS: list[ms.Request[Any]] = [
+    ms.Load(SPEC),
     ms.Prepare(1),
     ms.WarmUp(0, 10**10),
     ms.TimeBlock(0, 5, 3),
     ms.TimeEach(2, 5, 3),
+    ms.TimeEach(2, 5, None),
     ms.MoveTo((0, 255)),
 ]
 REPLIES: list[ms.Reply] = [
@@ -144,13 +145,13 @@ REPLIES: list[ms.Reply] = [
 
 
 @pytest.mark.parametrize("request_", REQUESTS, ids=lambda r: type(r).__name__)
-def test_every_request_arrives_as_it_was_sent(request_: ms.Request) -> None:
-    assert ms.decode_request(ms.encode(request_)) == request_
+def test_every_request_arrives_as_it_was_sent(request_: ms.Request[Any]) -> None:
+    assert ms.decode_request(ms.encode((7, request_))) == (7, request_)
 
 
 @pytest.mark.parametrize("reply", REPLIES, ids=lambda r: type(r).__name__)
 def test_every_reply_arrives_as_it_was_sent(reply: ms.Reply) -> None:
-    assert ms.decode_reply(ms.encode(reply)) == reply
+    assert ms.decode_reply(ms.encode((7, reply))) == (7, reply)
 
 
 @pytest.mark.parametrize(
@@ -159,13 +160,14 @@ def test_every_reply_arrives_as_it_was_sent(reply: ms.Reply) -> None:
         b"",
         b"\x00",
         b"hello",
-        ms.encode({"type": "no-such-request"}),
-        ms.encode({"subject": 1}),
-        ms.encode({"type": "prepare", "subject": "first"}),
-        ms.encode({"type": "prepare"}),
-        ms.encode(ms.Ready()),
-        ms.encode(ms.Prepare(1))[:-1],
-        ms.encode(ms.Prepare(1)) + b"\x00",
+        ms.encode((1, {"type": "NoSuchRequest"})),
+        ms.encode((1, {"subject": 1})),
+        ms.encode((1, {"type": "Prepare", "subject": "first"})),
+        ms.encode((1, {"type": "Prepare"})),
+        ms.encode((1, ms.Ready())),
+        ms.encode((1, ms.Prepare(1)))[:-1],
+        ms.encode((1, ms.Prepare(1))) + b"\x00",
+        ms.encode(ms.Prepare(1)),
     ],
 )
 def test_a_request_that_does_not_fit_its_type_is_refused(data: bytes) -> None:
@@ -178,9 +180,10 @@ def test_a_request_that_does_not_fit_its_type_is_refused(data: bytes) -> None:
     [
         b"",
         b"hello",
-        ms.encode(ms.Prepare(1)),
-        ms.encode({"type": "failed", "status": "sad", "reason": ""}),
-        ms.encode({"type": "timed-each", "call_ns": [1, "2"]}),
+        ms.encode((1, ms.Prepare(1))),
+        ms.encode(ms.Ready()),
+        ms.encode((1, {"type": "Failed", "status": "sad", "reason": ""})),
+        ms.encode((1, {"type": "TimedEach", "call_ns": [1, "2"]})),
     ],
 )
 def test_a_reply_that_does_not_fit_its_type_is_refused(data: bytes) -> None:
@@ -191,7 +194,7 @@ def test_a_reply_that_does_not_fit_its_type_is_refused(data: bytes) -> None:
 @given(st.binary(max_size=60))
 def test_random_bytes_never_pass_for_a_request_unless_they_are_one(data: bytes) -> None:
     try:
-        request = ms.decode_request(data)
+        number, request = ms.decode_request(data)
     except msgspec.MsgspecError:
         return
-    assert ms.decode_request(ms.encode(request)) == request
+    assert ms.decode_request(ms.encode((number, request))) == (number, request)

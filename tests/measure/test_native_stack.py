@@ -49,8 +49,8 @@ def test_py_spy_is_asked_for_raw_samples_with_compiled_frames_of_this_process(sp
             "sys.exit('12 lines of symbols\\nError: Permission Denied\\nReason: run as root')",
             "py-spy: Error: Permission Denied Reason: run as root",
         ),
-        ("sys.exit(3)", "py-spy: it ended without a word"),
-        ("", "py-spy: it ended without a word"),
+        ("sys.exit(3)", "py-spy: it ended without a message"),
+        ("", "py-spy: it ended without a message"),
         ("os.kill(os.getpid(), signal.SIGKILL)", "py-spy was killed by SIGKILL"),
     ],
 )
@@ -61,7 +61,7 @@ def test_what_goes_wrong_is_told_in_one_line(spy: Spy, script: str, message: str
 
 
 def test_a_py_spy_that_does_not_end_is_ended(spy: Spy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native_stack, "_GRACE_S", -10.0)
+    monkeypatch.setattr(native_stack, "GRACE_S", -10.0)
     output = spy("signal.pause()")
     with pytest.raises(SubjectError, match="did not end within"):
         record(output)

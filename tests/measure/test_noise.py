@@ -13,9 +13,9 @@ CPU = "Some CPU"
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    file = tmp_path / "cache" / "noise.json"
-    monkeypatch.setattr(noise, "_file", lambda: file)
-    return file
+    """The file of the noise, in a folder that does not exist yet."""
+    monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / name)
+    return tmp_path / "onnxperf" / "noise.json"
 
 
 def test_what_is_remembered_is_recalled() -> None:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import psutil
 import pytest
+from msgspec.structs import replace
 
-from onnxperf.measure.messages import Load, ModelSubject, WorkerSpec, encode
+from onnxperf.measure.messages import Load, ModelSubject, Prepare, TimeBlock, WorkerSpec
 from onnxperf.measure.packing import pack_feeds
-from onnxperf.measure.pool import PROCESSES, Pool, PooledWorker
-from onnxperf.measure.process import ProcessWorker
+from onnxperf.measure.pool import PROCESSES, Pool
+from onnxperf.measure.process import CAN_FREEZE, ProcessWorker
 from onnxperf.records import SessionOptions
+from tests.measure.processes import gone, state_of
 
 START = partial(ProcessWorker, timeout_s=60.0)
 
@@ -33,18 +36,14 @@ def spec(linear_path: Path) -> WorkerSpec:
     )
 
 
-def pid_of(worker: PooledWorker) -> int:
-    return worker._worker._process.pid
-
-
 def use(pool: Pool, spec: WorkerSpec) -> int:
     worker = pool.launch(spec)
     worker.wait_until_ready()
     worker.thaw()  # it may have been idle, and idle ones are frozen
-    worker.load()
-    worker.prepare(0)
-    assert worker.time_block(0, 2, 0)[1] > 0
-    pid = pid_of(worker)
+    worker.ask(Load(worker.spec))
+    worker.ask(Prepare(0))
+    assert worker.ask(TimeBlock(0, 2, 0)).duration_ns > 0
+    pid = worker.process.pid
     worker.close()
     return pid
 
@@ -57,30 +56,53 @@ def test_a_few_processes_take_turns_and_all_end_with_the_pool(spec: WorkerSpec) 
     assert not any(psutil.pid_exists(pid) for pid in pids)
 
 
+@pytest.mark.skipif(not CAN_FREEZE or sys.platform != "linux", reason="reads the state in /proc")
+def test_an_idle_process_is_frozen_and_its_next_worker_thaws_it(spec: WorkerSpec) -> None:
+    with Pool(START) as pool:
+        pids = [use(pool, spec) for _ in range(PROCESSES)]
+        assert [state_of(pid) for pid in pids] == ["T"] * PROCESSES
+        worker = pool.launch(spec)
+        worker.thaw()
+        assert state_of(worker.process.pid) != "T"
+        worker.freeze()
+        assert state_of(worker.process.pid) == "T"
+        worker.close()
+
+
+def test_a_worker_that_never_became_ready_is_not_kept(spec: WorkerSpec) -> None:
+    with Pool(START) as pool:
+        worker = pool.launch(spec)
+        worker.close()
+        assert gone(worker.process.pid)
+
+
 def test_a_process_that_died_is_replaced(spec: WorkerSpec) -> None:
     with Pool(START) as pool:
         first = pool.launch(spec)
         first.wait_until_ready()
-        os.kill(pid_of(first), signal.SIGKILL)
+        os.kill(first.process.pid, signal.SIGKILL)
         first.close()
-        assert use(pool, spec) != pid_of(first)
+        assert use(pool, spec) != first.process.pid
+
+
+def interrupt(_pid: int) -> None:
+    raise KeyboardInterrupt
 
 
 def test_a_process_that_owes_an_answer_is_not_kept(spec: WorkerSpec) -> None:
     with Pool(START) as pool:
         worker = pool.launch(spec)
         worker.wait_until_ready()
-        worker._worker._pipe.send_bytes(encode(Load(spec)))  # as Ctrl-C leaves it, before the answer came
-        worker._worker._busy = True
+        worker.process.watch(interrupt, 0.0)
+        with pytest.raises(KeyboardInterrupt):
+            worker.ask(Load(spec))
         worker.close()
-        assert not psutil.pid_exists(pid_of(worker))
+        assert not psutil.pid_exists(worker.process.pid)
 
 
 def test_a_process_of_a_callable_is_never_used_again(spec: WorkerSpec) -> None:
-    from msgspec.structs import replace
-
     with Pool(START) as pool:
         worker = pool.launch(replace(spec, runtime="callable", model_path=None))
         worker.wait_until_ready()
         worker.close()
-        assert not psutil.pid_exists(pid_of(worker))
+        assert not psutil.pid_exists(worker.process.pid)

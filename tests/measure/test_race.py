@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from onnxperf.errors import BadModel, SubjectError, WorkerLost
 from onnxperf.measure import plan as planning
-from onnxperf.measure.messages import WorkerSpec
+from onnxperf.measure.messages import Load, Loaded, WorkerSpec
 from onnxperf.measure.race import RaceEnd, Tools, into_batches, race
 from onnxperf.measure.worker_group import SubjectRun
 from onnxperf.records import RaceOptions, Split, Subject
-from tests.measure.fakes import Yard, crew_of, solo
+from tests.measure.fakes import FakeMachine, FakeWorker, lost, raising, solo, spec_of
 
 MILLISECOND = 1_000_000
 
@@ -25,31 +25,20 @@ def never(subjects: Sequence[Subject]) -> bool:
 
 
 def run(
-    yard: Yard,
+    machine: FakeMachine,
     specs: Sequence[WorkerSpec],
     settled: Callable[[Sequence[Subject]], bool] = never,
     memory_bytes: int | None = None,
     cpus: tuple[int, ...] = (),
     **options: Any,
 ) -> RaceEnd:
-    """A race in the yard; whatever happens, no two workers were ever awake, and none is left."""
-    tools = Tools(launch=yard.launch, settled=settled, clock=yard.clock, memory_bytes=memory_bytes, cpus=cpus)
+    """A race on a fake machine; whatever happens, no two workers were ever awake, and none is left."""
+    tools = Tools(launch=machine.launch, settled=settled, clock=machine.clock, memory_bytes=memory_bytes, cpus=cpus)
     try:
         return race(specs, RaceOptions(**options), tools)
     finally:
-        assert yard.most_awake <= 1
-        assert yard.all_closed
-
-
-def raising(error: BaseException) -> Callable[[], NoReturn]:
-    def trouble() -> NoReturn:
-        raise error
-
-    return trouble
-
-
-def lost(status: str = "crashed") -> Callable[[], NoReturn]:
-    return raising(WorkerLost(status, f"{status} for a test"))  # type: ignore[arg-type]
+        assert machine.most_awake <= 1
+        assert machine.all_closed
 
 
 def rounds_of(subject: Subject) -> list[int]:
@@ -60,8 +49,8 @@ def rounds_of(subject: Subject) -> list[int]:
 
 
 def test_blocks_keep_round_position_launch_set_up_calls_and_start() -> None:
-    yard = Yard(call_ns={"a": 1_000_000, "b": 2_000_000})
-    end = run(yard, [solo("a"), solo("b")], blocks=6, calls=4, warmup=0.0)
+    machine = FakeMachine(call_ns={"a": 1_000_000, "b": 2_000_000})
+    end = run(machine, [solo("a"), solo("b")], blocks=6, calls=4, warmup=0.0)
     a, b = end.subjects
     assert (a.name, b.name, end.interrupted, end.batches) == ("a", "b", False, 1)
     assert rounds_of(a) == rounds_of(b) == list(range(6))
@@ -76,83 +65,105 @@ def test_blocks_keep_round_position_launch_set_up_calls_and_start() -> None:
     assert len(set(starts)) == 12
 
 
-def test_records_say_who_was_measured_and_how_it_started() -> None:
-    yard = Yard(call_ns={"run": 5, "run-c": 7})
-    end = run(yard, [crew_of("ort", "run", "run-c")], blocks=1, calls=1, warmup=0.0)
+def test_records_name_the_subject_and_how_it_started() -> None:
+    machine = FakeMachine(call_ns={"run": 5, "run-c": 7})
+    end = run(machine, [spec_of("ort", "run", "run-c")], blocks=1, calls=1, warmup=0.0)
     fast, slow = end.subjects
     assert (fast.model, fast.runtime, fast.call, fast.status) == ("ort", "ort", "run", "ok")
     assert (fast.load_ns, fast.first_call_ns, slow.first_call_ns) == (10, 5, 7)
     assert slow.conditions == {"threads": 1, "prepared": "run-c"}
-    assert yard.launches_of("ort") == 1
+    assert machine.launches_of("ort") == 1
 
 
 def test_a_single_subject_is_measured_alone() -> None:
-    end = run(Yard(), [solo("a")], blocks=3, calls=2)
+    end = run(FakeMachine(), [solo("a")], blocks=3, calls=2)
     assert rounds_of(end.subjects[0]) == [0, 1, 2]
 
 
 def test_the_warm_up_asked_for_comes_before_the_first_block_of_a_launch() -> None:
-    yard = Yard()
-    end = run(yard, [solo("a")], blocks=1, calls=1, warmup=0.5)
+    machine = FakeMachine()
+    end = run(machine, [solo("a")], blocks=1, calls=1, warmup=0.5)
     assert end.subjects[0].blocks[0].start_ns >= 500_000_000
 
 
-def test_progress_is_told_between_blocks_only_and_never_goes_back() -> None:
-    yard = Yard()
-    told: list[float] = []
+def test_progress_is_reported_between_blocks_only_and_never_goes_back() -> None:
+    machine = FakeMachine()
+    reported: list[float] = []
 
     def progress(done: float, text: str) -> None:
         assert text
         # Only a worker that is starting up may be awake.
-        assert not yard.awake or not text.startswith("round")
-        told.append(done)
+        assert not machine.awake or not text.startswith("round")
+        reported.append(done)
 
-    tools = Tools(launch=yard.launch, settled=never, clock=yard.clock, progress=progress)
+    tools = Tools(launch=machine.launch, settled=never, clock=machine.clock, progress=progress)
     race([solo("a"), solo("b")], RaceOptions(time=2.0), tools)
-    assert told == sorted(told)
-    assert 0.0 <= told[0] <= told[-1] <= 1.0
+    assert reported == sorted(reported)
+    assert 0.0 <= reported[0] <= reported[-1] <= 1.0
+
+
+def test_outputs_are_collected_once_and_only_where_requested() -> None:
+    machine = FakeMachine(troubles={("prepare", "c", 0): lost()})
+    specs = [spec_of("ort", "a", "b"), solo("c")]
+    tools = Tools(launch=machine.launch, settled=never, clock=machine.clock, collect=True)
+    end = race(specs, RaceOptions(blocks=12, calls=2, time=600.0), tools)
+    assert end.outputs == ((["Y"], [0]), (["Y"], [1]), None)
+    assert machine.launches_of("ort") == 2
+    assert (machine.steps["compute", "a"], machine.steps["compute", "b"]) == (1, 1)
+    assert run(FakeMachine(), specs, blocks=1, calls=1).outputs == (None, None, None)
+
+
+def test_where_nothing_is_loaded_there_is_no_load_time() -> None:
+    machine = FakeMachine(answers={Load: not_loading})
+    subject = run(machine, [solo("a")], blocks=6, calls=2).subjects[0]
+    assert (subject.load_ns, subject.first_call_ns, len(subject.blocks)) == (None, MILLISECOND, 6)
+
+
+def not_loading(worker: FakeWorker, request: Load) -> Loaded:
+    """A plain callable came with its data."""
+    return replace(worker.load(request), load_ns=None)
 
 
 # ---------------------------------------------------------------- what calls are made of
 
 
-def test_nobody_divides_calls_unless_asked() -> None:
-    yard = Yard()
-    end = run(yard, [crew_of("ort", "run")], blocks=6, calls=1)
+def test_calls_are_not_divided_unless_requested() -> None:
+    machine = FakeMachine()
+    end = run(machine, [spec_of("ort", "run")], blocks=6, calls=1)
     assert end.subjects[0].split is None
-    assert ("split_each", "run") not in yard.steps
+    assert ("split_each", "run") not in machine.steps
 
 
 @pytest.mark.parametrize(("rounds", "times"), [(1, 1), (5, 1), (6, 2), (20, 4)])
 def test_calls_are_divided_every_few_rounds_beginning_with_the_first(rounds: int, times: int) -> None:
-    yard = Yard(call_ns={"run": MILLISECOND, "run-c": 20 * MILLISECOND})
-    end = run(yard, [crew_of("ort", "run", "run-c")], blocks=rounds, calls=1, split=True)
+    machine = FakeMachine(call_ns={"run": MILLISECOND, "run-c": 20 * MILLISECOND})
+    end = run(machine, [spec_of("ort", "run", "run-c")], blocks=rounds, calls=1, split=True)
     fast, slow = end.subjects
-    assert yard.steps["split_each", "run"] == yard.steps["split_each", "run-c"] == times
+    assert machine.steps["split_each", "run"] == machine.steps["split_each", "run-c"] == times
     assert fast.split == Split(prepare_ns=200_000, compute_ns=700_000, fetch_ns=100_000, calls=10 * times)
     assert slow.split == Split(prepare_ns=4_000_000, compute_ns=14_000_000, fetch_ns=2_000_000, calls=3 * times)
 
 
 def test_a_callable_without_parts_races_on() -> None:
-    end = run(Yard(), [crew_of("ort", "run"), solo("skl")], blocks=2, calls=1, split=True)
+    end = run(FakeMachine(), [spec_of("ort", "run"), solo("skl")], blocks=2, calls=1, split=True)
     assert [subject.split is None for subject in end.subjects] == [False, True]
     assert [subject.status for subject in end.subjects] == ["ok", "ok"]
 
 
 def test_a_subject_that_fails_while_it_is_divided_leaves_the_others_alone() -> None:
-    yard = Yard(troubles={("split_each", "run", 0): raising(SubjectError("failed", "no parts"))})
-    end = run(yard, [crew_of("ort", "run", "run-c")], blocks=2, calls=1, split=True)
+    machine = FakeMachine(troubles={("split_each", "run", 0): raising(SubjectError("failed", "no parts"))})
+    end = run(machine, [spec_of("ort", "run", "run-c")], blocks=2, calls=1, split=True)
     assert [(subject.status, subject.reason) for subject in end.subjects] == [("failed", "no parts"), ("ok", "")]
 
 
 # ---------------------------------------------------------------- looks, launches and set-ups
 
 
-def three_looks(yard: Yard, settled: Callable[[Sequence[Subject]], bool] = never) -> RaceEnd:
+def three_looks(machine: FakeMachine, settled: Callable[[Sequence[Subject]], bool] = never) -> RaceEnd:
     """A race of two subjects that is planned for 60 rounds (2 s) and looks after 20, 40 and 60."""
-    call_ns = tuple(float(yard.call_ns.get(name, MILLISECOND)) for name in "ab")
+    call_ns = tuple(float(machine.call_ns.get(name, MILLISECOND)) for name in "ab")
     round_s = 600 / planning.make_plan(planning.Costs(0, 0, call_ns), RaceOptions(time=600.0)).looks[-1]
-    return run(yard, [solo("a"), solo("b")], settled, time=60.5 * round_s, warmup=0.0)
+    return run(machine, [solo("a"), solo("b")], settled, time=60.5 * round_s, warmup=0.0)
 
 
 @pytest.mark.parametrize(
@@ -160,45 +171,45 @@ def three_looks(yard: Yard, settled: Callable[[Sequence[Subject]], bool] = never
     [(0, 10), (150, 20), (250, 30), (300, 60), (2000, 60)],  # two workers start one after the other here
 )
 def test_workers_are_launched_anew_as_often_as_it_is_cheap(start_ms: int, rounds_per_launch: int) -> None:
-    yard = Yard(start_ns=start_ms * MILLISECOND)
-    end = three_looks(yard)
+    machine = FakeMachine(start_ns=start_ms * MILLISECOND)
+    end = three_looks(machine)
     launches = 60 // rounds_per_launch
     for subject in end.subjects:
         assert [block.launch for block in subject.blocks] == [number // rounds_per_launch for number in range(60)]
         assert (subject.looks, subject.looks_planned) == (3, 3)
-    assert (yard.launches_of("a"), yard.launches_of("b")) == (launches, launches)
-    assert (yard.steps["warm_up", "a"], yard.steps["warm_up", "b"]) == (launches, launches)
+    assert (machine.launches_of("a"), machine.launches_of("b")) == (launches, launches)
+    assert (machine.steps["warm_up", "a"], machine.steps["warm_up", "b"]) == (launches, launches)
 
 
 def test_between_launches_everything_is_loaded_and_prepared_again() -> None:
-    yard = Yard()
-    end = three_looks(yard)
+    machine = FakeMachine()
+    end = three_looks(machine)
     for subject in end.subjects:
         assert [block.set_up for block in subject.blocks] == ([0] * 5 + [1] * 5) * 6
-    assert [worker.loads for worker in yard.workers] == [2] * 12
-    assert {who: yard.steps["prepare", who] for who in "ab"} == {"a": 12, "b": 12}
+    assert [worker.loads for worker in machine.workers] == [2] * 12
+    assert {name: machine.steps["prepare", name] for name in "ab"} == {"a": 12, "b": 12}
 
 
 @pytest.mark.parametrize(("load_ms", "rounds_per_set_up"), [(0, 5), (15, 5), (30, 10), (60, 18)])
 def test_costly_set_ups_last_longer(load_ms: int, rounds_per_set_up: int) -> None:
-    yard = Yard(start_ns=2_000 * MILLISECOND, load_ns=load_ms * MILLISECOND)
-    end = three_looks(yard)
+    machine = FakeMachine(start_ns=2_000 * MILLISECOND, load_ns=load_ms * MILLISECOND)
+    end = three_looks(machine)
     for subject in end.subjects:
         assert [block.set_up for block in subject.blocks] == [number // rounds_per_set_up for number in range(60)]
 
 
 def test_call_styles_of_a_worker_are_set_up_together() -> None:
-    yard = Yard()
-    end = run(yard, [crew_of("ort", "run", "run-c")], blocks=10, calls=2, warmup=0.0)
+    machine = FakeMachine()
+    end = run(machine, [spec_of("ort", "run", "run-c")], blocks=10, calls=2, warmup=0.0)
     assert [[block.set_up for block in subject.blocks] for subject in end.subjects] == [[0] * 5 + [1] * 5] * 2
-    assert yard.steps["load", "ort"] == 2
-    assert yard.steps["prepare", "run"] == yard.steps["prepare", "run-c"] == 2
-    assert len(yard.workers) == 1
+    assert machine.steps["load", "ort"] == 2
+    assert machine.steps["prepare", "run"] == machine.steps["prepare", "run-c"] == 2
+    assert len(machine.workers) == 1
 
 
 def test_load_and_first_call_are_medians_over_launches_and_set_ups_in_between_do_not_count() -> None:
-    yard = Yard(start_ns=150 * MILLISECOND)
-    a, b = three_looks(yard).subjects
+    machine = FakeMachine(start_ns=150 * MILLISECOND)
+    a, b = three_looks(machine).subjects
     assert (a.load_ns, b.load_ns) == (12, 13)  # workers 0, 2 and 4 took 10, 12 and 14
     assert (a.first_call_ns, b.first_call_ns) == (MILLISECOND, MILLISECOND)
 
@@ -225,24 +236,24 @@ def with_threads(spec: WorkerSpec, threads: int) -> WorkerSpec:
 def test_all_subjects_of_a_round_run_on_the_same_processors_and_rounds_take_turns(
     cpus: tuple[int, ...], threads: tuple[int, int], rounds: list[tuple[int, ...]]
 ) -> None:
-    yard = Yard()
+    machine = FakeMachine()
     specs = [with_threads(solo(name), each) for name, each in zip("ab", threads, strict=True)]
-    run(yard, specs, cpus=cpus, blocks=4, calls=2)
-    for who in "ab":
-        assert [place for name, place in yard.places if name == who] == rounds
-    assert bool(yard.steps.get(("move_to", "a"))) == any(rounds)
+    run(machine, specs, cpus=cpus, blocks=4, calls=2)
+    for name in "ab":
+        assert [place for subject, place in machine.places if subject == name] == rounds
+    assert bool(machine.steps.get(("move_to", "a"))) == any(rounds)
 
 
 def test_single_calls_are_timed_on_the_processors_of_their_round() -> None:
-    yard = Yard()
-    run(yard, [solo("a")], cpus=(3, 5), blocks=6, calls=2)
-    assert [place for _, place in yard.places] == [(3,), (5,), (3,), (5,), (3,), (3,), (5,)]
-    assert yard.steps["time_each", "a"] == 1
+    machine = FakeMachine()
+    run(machine, [solo("a")], cpus=(3, 5), blocks=6, calls=2)
+    assert [place for _, place in machine.places] == [(3,), (5,), (3,), (5,), (3,), (3,), (5,)]
+    assert machine.steps["time_each", "a"] == 1
 
 
 def test_a_worker_lost_on_its_way_to_another_processor_takes_the_one_at_its_turn_with_it() -> None:
-    yard = Yard(troubles={("move_to", "b", 2): lost()})
-    end = run(yard, [solo("a"), solo("b")], cpus=(3, 5), blocks=4, calls=2)
+    machine = FakeMachine(troubles={("move_to", "b", 2): lost()})
+    end = run(machine, [solo("a"), solo("b")], cpus=(3, 5), blocks=4, calls=2)
     assert [(s.status, len(s.blocks)) for s in end.subjects] == [("ok", 4), ("crashed", 2)]
 
 
@@ -258,7 +269,7 @@ def test_a_race_stops_at_the_look_where_it_is_settled(look: int, rounds: int) ->
         seen.append(len(subjects[0].blocks))
         return next(looks) == look
 
-    end = three_looks(Yard(), settled)
+    end = three_looks(FakeMachine(), settled)
     assert seen == [20, 40, 60][:look]
     assert [len(subject.blocks) for subject in end.subjects] == [rounds, rounds]
     assert [(subject.looks, subject.looks_planned) for subject in end.subjects] == [(look, 3)] * 2
@@ -268,25 +279,25 @@ def test_a_race_stops_at_the_look_where_it_is_settled(look: int, rounds: int) ->
 
 
 def test_single_calls_come_from_blocks_of_their_own() -> None:
-    yard = Yard(call_ns={"a": 1_000_000})
-    end = run(yard, [solo("a")], blocks=11, calls=5)
+    machine = FakeMachine(call_ns={"a": 1_000_000})
+    end = run(machine, [solo("a")], blocks=11, calls=5)
     assert len(end.subjects[0].blocks) == 11
-    assert yard.steps["time_each", "a"] == 11 // planning.SINGLES_EVERY
+    assert machine.steps["time_each", "a"] == 11 // planning.SINGLES_EVERY
     assert end.subjects[0].call_ns == (1_000_000,) * 20  # 10 ms each time
 
 
 def test_single_calls_are_spread_over_the_whole_race() -> None:
-    yard = Yard()
-    three_looks(yard)
-    assert yard.steps["time_each", "a"] == yard.steps["time_each", "b"] == 60 // planning.SINGLES_EVERY
+    machine = FakeMachine()
+    three_looks(machine)
+    assert machine.steps["time_each", "a"] == machine.steps["time_each", "b"] == 60 // planning.SINGLES_EVERY
 
 
 def test_blocks_of_one_call_are_single_calls() -> None:
-    yard = Yard(call_ns={"a": 50_000_000})
-    end = run(yard, [solo("a")], time=5.0)
+    machine = FakeMachine(call_ns={"a": 50_000_000})
+    end = run(machine, [solo("a")], time=5.0)
     subject = end.subjects[0]
     assert len(subject.call_ns) == len(subject.blocks) > 20
-    assert ("time_each", "a") not in yard.steps
+    assert ("time_each", "a") not in machine.steps
 
 
 # ---------------------------------------------------------------- what goes wrong
@@ -295,42 +306,42 @@ def test_blocks_of_one_call_are_single_calls() -> None:
 @pytest.mark.parametrize("status", ["crashed", "timeout", "oom"])
 @pytest.mark.parametrize("block", [0, 3])
 def test_a_subject_whose_worker_is_lost_is_a_row_and_its_mates_finish(status: str, block: int) -> None:
-    yard = Yard(troubles={("time_block", "run-c", block): lost(status)})
-    specs = [crew_of("ort", "run", "run-c", "ort-values"), solo("skl")]
-    end = run(yard, specs, blocks=6, calls=2)
+    machine = FakeMachine(troubles={("time_block", "run-c", block): lost(status)})
+    specs = [spec_of("ort", "run", "run-c", "ort-values"), solo("skl")]
+    end = run(machine, specs, blocks=6, calls=2)
     run_, run_c, values, skl = end.subjects
     assert (run_c.status, run_c.reason) == (status, f"{status} for a test")
     assert rounds_of(run_c) == list(range(block))
     for mate in (run_, values, skl):
         assert mate.status == "ok"
         assert rounds_of(mate) == list(range(6))
-    assert (yard.launches_of("ort"), yard.launches_of("skl")) == (2, 1)
+    assert (machine.launches_of("ort"), machine.launches_of("skl")) == (2, 1)
     assert {b.launch for b in run_.blocks} <= {0, 1}
     assert run_.blocks[-1].launch == 1
     assert {b.launch for b in skl.blocks} == {0}
-    assert [s.name for s in yard.workers[-1].spec.subjects] == ["run", "ort-values"]
+    assert [s.name for s in machine.workers[-1].spec.subjects] == ["run", "ort-values"]
 
 
 @pytest.mark.parametrize("step", ["prepare", "warm_up"])
-@pytest.mark.parametrize("who", ["run", "run-c", "ort-values"])
-def test_a_worker_lost_before_the_race_takes_only_the_culprit_with_it(step: str, who: str) -> None:
-    yard = Yard(troubles={(step, who, 0): lost()})
-    end = run(yard, [crew_of("ort", "run", "run-c", "ort-values"), solo("skl")], blocks=4, calls=2)
+@pytest.mark.parametrize("culprit", ["run", "run-c", "ort-values"])
+def test_a_worker_lost_before_the_race_takes_only_the_culprit_with_it(step: str, culprit: str) -> None:
+    machine = FakeMachine(troubles={(step, culprit, 0): lost()})
+    end = run(machine, [spec_of("ort", "run", "run-c", "ort-values"), solo("skl")], blocks=4, calls=2)
     for subject in end.subjects:
-        assert subject.status == ("crashed" if subject.name == who else "ok")
-        assert len(subject.blocks) == (0 if subject.name == who else 4)
+        assert subject.status == ("crashed" if subject.name == culprit else "ok")
+        assert len(subject.blocks) == (0 if subject.name == culprit else 4)
 
 
 def test_several_culprits_in_one_worker_fall_one_after_the_other() -> None:
-    yard = Yard(troubles={("prepare", "run", 0): lost(), ("time_block", "ort-values", 1): lost("oom")})
-    end = run(yard, [crew_of("ort", "run", "run-c", "ort-values")], blocks=4, calls=2)
+    machine = FakeMachine(troubles={("prepare", "run", 0): lost(), ("time_block", "ort-values", 1): lost("oom")})
+    end = run(machine, [spec_of("ort", "run", "run-c", "ort-values")], blocks=4, calls=2)
     assert [subject.status for subject in end.subjects] == ["crashed", "ok", "oom"]
     assert [len(subject.blocks) for subject in end.subjects] == [0, 4, 1]
 
 
 def test_a_worker_lost_while_single_calls_are_timed_keeps_its_blocks() -> None:
-    yard = Yard(troubles={("time_each", "run-c", 0): lost()})
-    end = run(yard, [crew_of("ort", "run", "run-c")], blocks=7, calls=2)
+    machine = FakeMachine(troubles={("time_each", "run-c", 0): lost()})
+    end = run(machine, [spec_of("ort", "run", "run-c")], blocks=7, calls=2)
     assert [subject.status for subject in end.subjects] == ["ok", "crashed"]
     assert [len(subject.blocks) for subject in end.subjects] == [7, planning.SINGLES_EVERY]
 
@@ -338,58 +349,58 @@ def test_a_worker_lost_while_single_calls_are_timed_keeps_its_blocks() -> None:
 @pytest.mark.parametrize("step", ["prepare", "warm_up", "time_block", "time_each"])
 @pytest.mark.parametrize("error", [SubjectError("failed", "no"), SubjectError("oom", "no"), BadModel("no")])
 def test_a_subject_that_raises_fails_alone_and_its_worker_lives_on(step: str, error: Exception) -> None:
-    yard = Yard(troubles={(step, "run", 0): raising(error)})
-    end = run(yard, [crew_of("ort", "run", "run-c")], blocks=6, calls=2)
+    machine = FakeMachine(troubles={(step, "run", 0): raising(error)})
+    end = run(machine, [spec_of("ort", "run", "run-c")], blocks=6, calls=2)
     failed, mate = end.subjects
     assert (failed.status, failed.reason) == (getattr(error, "status", "failed"), "no")
     assert (mate.status, len(mate.blocks)) == ("ok", 6)
-    assert len(yard.workers) == 1
+    assert len(machine.workers) == 1
 
 
 @pytest.mark.parametrize("step", ["ready", "load"])
 @pytest.mark.parametrize("error", [WorkerLost("timeout", "no"), SubjectError("failed", "no"), BadModel("no")])
-def test_a_worker_that_does_not_load_fails_its_whole_crew_and_nobody_else(step: str, error: Exception) -> None:
-    yard = Yard(troubles={(step, "ort", 0): raising(error)})
-    end = run(yard, [crew_of("ort", "run", "run-c"), solo("skl")], blocks=4, calls=2)
+def test_a_worker_that_does_not_load_fails_all_its_subjects_and_no_others(step: str, error: Exception) -> None:
+    machine = FakeMachine(troubles={(step, "ort", 0): raising(error)})
+    end = run(machine, [spec_of("ort", "run", "run-c"), solo("skl")], blocks=4, calls=2)
     status = getattr(error, "status", "failed")
     assert [(s.status, len(s.blocks)) for s in end.subjects] == [(status, 0), (status, 0), ("ok", 4)]
     assert end.subjects[0].reason == end.subjects[1].reason == "no"
-    assert yard.launches_of("ort") == 1
+    assert machine.launches_of("ort") == 1
 
 
-def test_a_race_in_which_nobody_starts_ends_at_once() -> None:
-    yard = Yard(troubles={("load", "a", 0): lost(), ("prepare", "b", 0): lost()})
-    end = run(yard, [solo("a"), solo("b")])
+def test_a_race_in_which_no_worker_starts_ends_at_once() -> None:
+    machine = FakeMachine(troubles={("load", "a", 0): lost(), ("prepare", "b", 0): lost()})
+    end = run(machine, [solo("a"), solo("b")])
     assert [subject.status for subject in end.subjects] == ["crashed", "crashed"]
-    assert not any(step == "time_block" for step, _ in yard.steps)
+    assert not any(step == "time_block" for step, _ in machine.steps)
 
 
 def test_a_race_ends_when_the_last_subject_is_lost() -> None:
-    yard = Yard(troubles={("time_block", "a", 2): lost()})
-    end = run(yard, [solo("a")], blocks=50, calls=2)
+    machine = FakeMachine(troubles={("time_block", "a", 2): lost()})
+    end = run(machine, [solo("a")], blocks=50, calls=2)
     assert len(end.subjects[0].blocks) == 2
 
 
 def test_a_worker_lost_when_it_is_launched_again_keeps_what_it_measured() -> None:
-    yard = Yard(troubles={("load", "b", 2): lost("oom")})  # after a start and a set-up
-    end = three_looks(yard)
+    machine = FakeMachine(troubles={("load", "b", 2): lost("oom")})  # after a start and a set-up
+    end = three_looks(machine)
     assert [(s.status, len(s.blocks)) for s in end.subjects] == [("ok", 60), ("oom", 10)]
 
 
 @pytest.mark.parametrize("error", [SubjectError("failed", "no"), SubjectError("oom", "no"), BadModel("no")])
 def test_a_subject_that_raises_when_it_is_set_up_again_fails_alone(error: Exception) -> None:
-    yard = Yard(troubles={("prepare", "run", 1): raising(error)})
-    failed, mate, other = run(yard, [crew_of("ort", "run", "run-c"), solo("skl")], blocks=8, calls=2).subjects
+    machine = FakeMachine(troubles={("prepare", "run", 1): raising(error)})
+    failed, mate, other = run(machine, [spec_of("ort", "run", "run-c"), solo("skl")], blocks=8, calls=2).subjects
     assert (failed.status, failed.reason, len(failed.blocks)) == (getattr(error, "status", "failed"), "no", 5)
     for subject in (mate, other):
         assert (subject.status, [block.set_up for block in subject.blocks]) == ("ok", [0] * 5 + [1] * 3)
-    assert len(yard.workers) == 2
+    assert len(machine.workers) == 2
 
 
 @pytest.mark.parametrize("culprit", ["run", "run-c", "ort-values"])
 def test_a_worker_lost_when_it_is_set_up_again_takes_only_the_culprit_with_it(culprit: str) -> None:
-    yard = Yard(troubles={("prepare", culprit, 1): lost()})
-    end = run(yard, [crew_of("ort", "run", "run-c", "ort-values"), solo("skl")], blocks=8, calls=2)
+    machine = FakeMachine(troubles={("prepare", culprit, 1): lost()})
+    end = run(machine, [spec_of("ort", "run", "run-c", "ort-values"), solo("skl")], blocks=8, calls=2)
     *spec, skl = end.subjects
     for subject in spec:
         places = [(block.launch, block.set_up) for block in subject.blocks]
@@ -398,36 +409,38 @@ def test_a_worker_lost_when_it_is_set_up_again_takes_only_the_culprit_with_it(cu
         else:
             assert (subject.status, places) == ("ok", [(0, 0)] * 5 + [(1, 0)] * 3)  # in a new process
     assert [(block.launch, block.set_up) for block in skl.blocks] == [(0, 0)] * 5 + [(0, 1)] * 3
-    assert (yard.launches_of("ort"), yard.launches_of("skl")) == (2, 1)
+    assert (machine.launches_of("ort"), machine.launches_of("skl")) == (2, 1)
 
 
 @pytest.mark.parametrize("error", [WorkerLost("timeout", "no"), SubjectError("oom", "no"), BadModel("no")])
-def test_a_worker_that_does_not_load_again_fails_its_crew_which_keeps_what_it_measured(error: Exception) -> None:
-    yard = Yard(troubles={("load", "ort", 1): raising(error)})
-    end = run(yard, [crew_of("ort", "run", "run-c"), solo("skl")], blocks=8, calls=2)
+def test_a_worker_that_does_not_load_again_fails_its_subjects_which_keep_what_was_measured(
+    error: Exception,
+) -> None:
+    machine = FakeMachine(troubles={("load", "ort", 1): raising(error)})
+    end = run(machine, [spec_of("ort", "run", "run-c"), solo("skl")], blocks=8, calls=2)
     status = getattr(error, "status", "failed")
     assert [(s.status, len(s.blocks)) for s in end.subjects] == [(status, 5), (status, 5), ("ok", 8)]
     assert end.subjects[0].reason == end.subjects[1].reason == "no"
-    assert yard.launches_of("ort") == 1
+    assert machine.launches_of("ort") == 1
 
 
-def test_a_worker_lost_when_set_up_again_that_does_not_come_back_fails_its_crew() -> None:
-    yard = Yard(troubles={("prepare", "run", 1): lost(), ("load", "ort", 2): lost("oom")})
-    end = run(yard, [crew_of("ort", "run", "run-c"), solo("skl")], blocks=8, calls=2)
+def test_a_worker_lost_when_set_up_again_that_does_not_come_back_fails_all_its_subjects() -> None:
+    machine = FakeMachine(troubles={("prepare", "run", 1): lost(), ("load", "ort", 2): lost("oom")})
+    end = run(machine, [spec_of("ort", "run", "run-c"), solo("skl")], blocks=8, calls=2)
     assert [(s.status, len(s.blocks)) for s in end.subjects] == [("crashed", 5), ("oom", 5), ("ok", 8)]
 
 
 def test_several_culprits_of_one_set_up_fall_one_after_the_other() -> None:
-    yard = Yard(troubles={("prepare", "run", 1): lost(), ("prepare", "ort-values", 1): lost("oom")})
-    end = run(yard, [crew_of("ort", "run", "run-c", "ort-values")], blocks=8, calls=2)
+    machine = FakeMachine(troubles={("prepare", "run", 1): lost(), ("prepare", "ort-values", 1): lost("oom")})
+    end = run(machine, [spec_of("ort", "run", "run-c", "ort-values")], blocks=8, calls=2)
     assert [(s.status, len(s.blocks)) for s in end.subjects] == [("crashed", 5), ("ok", 8), ("oom", 5)]
 
 
 @pytest.mark.parametrize(("step", "blocks"), [("time_block", 3), ("time_each", 5), ("load", 0), ("warm_up", 0)])
 def test_what_was_measured_before_an_interrupt_is_returned(step: str, blocks: int) -> None:
     before = 3 if step == "time_block" else 0
-    yard = Yard(troubles={(step, "b", before): raising(KeyboardInterrupt())})
-    end = run(yard, [solo("a"), solo("b")], blocks=6, calls=2)
+    machine = FakeMachine(troubles={(step, "b", before): raising(KeyboardInterrupt())})
+    end = run(machine, [solo("a"), solo("b")], blocks=6, calls=2)
     assert end.interrupted
     assert len(end.subjects[1].blocks) == blocks
     assert blocks <= len(end.subjects[0].blocks) <= blocks + 1
@@ -435,26 +448,26 @@ def test_what_was_measured_before_an_interrupt_is_returned(step: str, blocks: in
 
 
 @pytest.mark.parametrize("step", ["ready", "load", "prepare", "warm_up", "time_block", "time_each"])
-def test_no_worker_is_left_after_an_error_that_nobody_expected(step: str) -> None:
-    yard = Yard(troubles={(step, "b", 0): raising(ZeroDivisionError("surprise"))})
+def test_no_worker_is_left_after_an_unexpected_error(step: str) -> None:
+    machine = FakeMachine(troubles={(step, "b", 0): raising(ZeroDivisionError("surprise"))})
     with pytest.raises(ZeroDivisionError, match="surprise"):
-        run(yard, [solo("a"), solo("b")], blocks=6, calls=2)
-    assert len(yard.workers) == 2
+        run(machine, [solo("a"), solo("b")], blocks=6, calls=2)
+    assert len(machine.workers) == 2
 
 
 def test_no_worker_is_left_when_one_cannot_be_launched() -> None:
-    yard = Yard()
+    machine = FakeMachine()
 
-    def launch(spec: WorkerSpec) -> object:
+    def launch(spec: WorkerSpec) -> FakeWorker:
         if spec.runtime == "b":
             raise OSError("no more processes")
-        return yard.launch(spec)
+        return machine.launch(spec)
 
-    tools = Tools(launch=launch, settled=never, clock=yard.clock)  # type: ignore[arg-type]
+    tools = Tools(launch=launch, settled=never, clock=machine.clock)
     with pytest.raises(OSError, match="no more processes"):
         race([solo("a"), solo("b")], RaceOptions(), tools)
-    assert yard.workers
-    assert yard.all_closed
+    assert machine.workers
+    assert machine.all_closed
 
 
 # ---------------------------------------------------------------- batches
@@ -475,23 +488,23 @@ def names_in(batches: list[list[SubjectRun]]) -> list[list[str]]:
         (30, "c", [["c", "a", "b"], ["c", "d"]]),
     ],
 )
-def test_crews_that_do_not_fit_side_by_side_share_the_baseline(
+def test_workers_that_do_not_fit_side_by_side_share_the_baseline(
     memory_bytes: int | None, baseline: str | None, batches: list[list[str]]
 ) -> None:
     runs = [SubjectRun(solo(name, memory_bytes=10), 0) for name in "abcd"]
     assert names_in(into_batches(runs, baseline, memory_bytes)) == batches
 
 
-def test_only_the_baseline_of_its_crew_joins_later_batches() -> None:
-    ort = crew_of("ort", "run", "run-c", memory_bytes=10)
+def test_only_the_baseline_of_its_worker_joins_later_batches() -> None:
+    ort = spec_of("ort", "run", "run-c", memory_bytes=10)
     runs = [SubjectRun(ort, 0), SubjectRun(ort, 1), *(SubjectRun(solo(name, memory_bytes=10), 0) for name in "bc")]
     assert names_in(into_batches(runs, "run-c", 20)) == [["run", "run-c", "b"], ["run-c", "c"]]
 
 
 def test_rounds_keep_counting_over_batches() -> None:
-    yard = Yard()
+    machine = FakeMachine()
     specs = [solo(name, memory_bytes=10) for name in "abc"]
-    end = run(yard, specs, memory_bytes=20, blocks=3, calls=2)
+    end = run(machine, specs, memory_bytes=20, blocks=3, calls=2)
     a, b, c = end.subjects
     assert end.batches == 2
     assert rounds_of(a) == [0, 1, 2, 3, 4, 5]
@@ -501,14 +514,14 @@ def test_rounds_keep_counting_over_batches() -> None:
 
 
 def test_workers_of_one_batch_are_gone_before_the_next_starts() -> None:
-    yard = Yard()
+    machine = FakeMachine()
     open_at_launch: list[int] = []
 
-    def launch(spec: WorkerSpec) -> object:
-        open_at_launch.append(sum(not worker.closed for worker in yard.workers))
-        return yard.launch(spec)
+    def launch(spec: WorkerSpec) -> FakeWorker:
+        open_at_launch.append(sum(not worker.closed for worker in machine.workers))
+        return machine.launch(spec)
 
     specs = [solo(name, memory_bytes=10) for name in "abcd"]
-    tools = Tools(launch=launch, settled=never, clock=yard.clock, memory_bytes=20)  # type: ignore[arg-type]
+    tools = Tools(launch=launch, settled=never, clock=machine.clock, memory_bytes=20)
     race(specs, RaceOptions(blocks=2, calls=2), tools)
     assert max(open_at_launch) == 1

@@ -25,7 +25,7 @@ from tests.measure.traces import STATISTICS, Event, line_of, node, session, writ
 CUT = "the trace is cut at its end: "
 INCOMPLETE = CUT + "the last event is incomplete and was left out"
 UNFINISHED = CUT + "later events, if any, are missing"
-FOREIGN = "no whole event of onnxruntime (ph X with cat, name, ts and dur) and left out"
+FOREIGN = "not a whole event of onnxruntime (ph X with cat, name, ts and dur) and left out"
 
 
 def parse(data: bytes) -> Trace:
@@ -333,7 +333,7 @@ def test_an_event_larger_than_several_chunks_is_read(monkeypatch: pytest.MonkeyP
 
 def test_much_text_without_an_event_is_looked_at_step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trace_module, "CHUNK_BYTES", 100)
-    monkeypatch.setattr(trace_module, "_PATIENCE_BYTES", 200)
+    monkeypatch.setattr(trace_module, "PATIENCE_BYTES", 200)
     assert len(parse(b"[" + b" " * 5000 + written([node()])[1:])) == 1
     with pytest.raises(BadInput, match="no event"):
         parse(b"[" + b"x" * 5000)
@@ -389,10 +389,10 @@ def test_a_full_trace_says_that_later_events_are_missing(monkeypatch: pytest.Mon
         (b'[{"ph": "M", "name": "x"}]', "holds no event"),
         (b'{"a": 1}', "neither a list of events nor an object with traceEvents"),
         (b"{", "neither a list of events nor an object with traceEvents"),
-        (b"hello", "is no JSON"),
-        (b"\x08\x07\x12\x05torch", "is no JSON"),
-        (b"\x00" * 100, "is no JSON"),
-        ("[]".encode("utf-16"), "is no JSON"),
+        (b"hello", "is not JSON"),
+        (b"\x08\x07\x12\x05torch", "is not JSON"),
+        (b"\x00" * 100, "is not JSON"),
+        ("[]".encode("utf-16"), "is not JSON"),
         (gzip.compress(b"[]"), "is gzip-compressed; unpack it"),
         (b"PK\x03\x04", "is a zip archive; unpack it"),
         (b"[" * 200_000, "event"),

@@ -18,8 +18,8 @@ from onnxperf.errors import BadModel, SubjectError
 from onnxperf.frameworks.base import FrameworkModel
 from onnxperf.measure import messages as ms
 from onnxperf.measure import packing
-from onnxperf.measure import worker as worker_module
-from onnxperf.measure.worker import Host, die_with
+from onnxperf.measure.host import Host
+from onnxperf.measure.worker import die_with
 from onnxperf.records import SessionOptions
 
 
@@ -38,7 +38,7 @@ def host_of(*functions: Any, **feeds: Any) -> Host:
     return host
 
 
-def model_crew(path: Path, *calls: str, casts: dict[str, str] | None = None, dtype: str = "float32") -> ms.WorkerSpec:
+def model_spec(path: Path, *calls: str, casts: dict[str, str] | None = None, dtype: str = "float32") -> ms.WorkerSpec:
     return ms.WorkerSpec(
         subjects=tuple(ms.ModelSubject(name=call, call=call) for call in calls),
         threads=1,
@@ -52,7 +52,7 @@ def model_crew(path: Path, *calls: str, casts: dict[str, str] | None = None, dty
 
 def model_host(path: Path, *calls: str, casts: dict[str, str] | None = None, dtype: str = "float32") -> Host:
     host = Host()
-    reply = host.answer(ms.Load(model_crew(path, *calls, casts=casts, dtype=dtype)))
+    reply = host.answer(ms.Load(model_spec(path, *calls, casts=casts, dtype=dtype)))
     assert isinstance(reply, ms.Loaded)
     assert reply.load_ns is not None
     assert reply.load_ns > 0
@@ -72,29 +72,22 @@ def test_a_prepared_function_can_be_warmed_up_and_timed() -> None:
 
 def test_call_styles_of_a_model_share_a_session(linear_path: Path) -> None:
     host = model_host(linear_path, "run", "io-binding")
-    session = host._session
+    session = host.session
     for subject in (0, 1):
         assert isinstance(host.answer(ms.Prepare(subject)), ms.Prepared)
         assert isinstance(host.answer(ms.TimeBlock(subject, 2, 0)), ms.TimedBlock)
-    assert host._session is session
+    assert host.session is session
 
 
 def test_loading_again_opens_another_session_for_whatever_is_prepared_then(linear_path: Path) -> None:
     host = model_host(linear_path, "run")
     host.answer(ms.Prepare(0))
-    session, call = host._session, host._calls[0]
-    assert isinstance(host.answer(ms.Load(model_crew(linear_path, "run"))), ms.Loaded)
+    session, call = host.session, host.calls[0]
+    assert isinstance(host.answer(ms.Load(model_spec(linear_path, "run"))), ms.Loaded)
     assert isinstance(host.answer(ms.Prepare(0)), ms.Prepared)
-    assert host._session is not session
-    assert host._calls[0] is not call
+    assert host.session is not session
+    assert host.calls[0] is not call
     assert isinstance(host.answer(ms.TimeBlock(0, 2, 0)), ms.TimedBlock)
-
-
-def test_moving_is_done_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    moved: list[tuple[int, ...]] = []
-    monkeypatch.setattr(worker_module, "move_to", moved.append)
-    assert Host().answer(ms.MoveTo((1, 3))) == ms.Moved()  # even before anything is loaded
-    assert moved == [(1, 3)]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="threads are found in /proc")
@@ -110,7 +103,7 @@ def test_a_thread_that_cannot_be_moved_does_not_keep_the_others(monkeypatch: pyt
     helper = threading.Thread(target=stay.wait)
     helper.start()
     try:
-        worker_module.move_to((5,))
+        assert Host().answer(ms.MoveTo((5,))) == ms.Moved()  # even before anything is loaded
     finally:
         stay.set()
         helper.join()
@@ -137,7 +130,7 @@ def test_casts_happen_inside_the_call(linear_path: Path) -> None:
 )
 def test_errors_become_replies(error: Exception, reply: ms.Failed) -> None:
     host = host_of(len)
-    host._functions[0] = raiser(error)  # some errors do not survive the way to another process
+    host.functions[0] = raiser(error)  # some errors do not survive the way to another process
     assert host.answer(ms.Prepare(0)) == reply
 
 
@@ -176,7 +169,7 @@ def test_sklearn_runs_with_assume_finite_unless_checks_are_asked_for(check_finit
     host.answer(ms.Load(ms.WorkerSpec(subjects=(subject,), threads=1, feeds={})))
     with sklearn.config_context():
         reply = host.answer(ms.Prepare(0))
-        assert host._calls[0]() is not check_finite
+        assert host.calls[0]() is not check_finite
     assert isinstance(reply, ms.Prepared)
     assert reply.conditions == {"scikit-learn": sklearn.__version__, "assume_finite": not check_finite}
 
@@ -222,7 +215,7 @@ class Framework(FrameworkModel):
 
 def test_a_model_of_a_framework_is_loaded_once_for_its_calls_and_their_parts() -> None:
     host = host_of(len, X=np.ones(3))
-    host._functions[0] = Framework(lambda: None)
+    host.functions[0] = Framework(lambda: None)
     assert isinstance(host.answer(ms.Prepare(0)), ms.Prepared)
     assert (Framework.loaded, Framework.bound) == (1, 1)
     timed = host.answer(ms.SplitEach(0, 2, 0))
@@ -235,10 +228,10 @@ def test_a_model_of_a_framework_is_loaded_once_for_its_calls_and_their_parts() -
 def test_a_model_of_a_framework_is_loaded_once_for_all_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Framework, "loaded", 0)
     host = host_of(len, X=np.ones(3))
-    host._functions[0] = Framework(lambda: None)
-    host._more_feeds = [{"X": np.ones(5)}, {"X": np.ones(7)}]
-    call, _ = host._bind(0)
-    assert [len(call()[0]) for _ in range(4)] == [3, 5, 7, 3]  # type: ignore[index]
+    host.functions[0] = Framework(lambda: None)
+    host.feeds += [{"X": np.ones(5)}, {"X": np.ones(7)}]
+    host.bind(0)
+    assert [len(host.calls[0]()[0]) for _ in range(4)] == [3, 5, 7, 3]  # type: ignore[index]
     assert Framework.loaded == 1
 
 
@@ -246,8 +239,8 @@ def test_loading_again_forgets_the_parts_and_the_session_that_they_hold(linear_p
     host = model_host(linear_path, "run")
     host.answer(ms.Prepare(0))
     host.answer(ms.SplitEach(0, 1, 0))
-    session = weakref.ref(host._session)
-    host.answer(ms.Load(model_crew(linear_path, "run")))
+    session = weakref.ref(host.session)
+    host.answer(ms.Load(model_spec(linear_path, "run")))
     gc.collect()
     assert session() is None
 
@@ -264,6 +257,5 @@ def test_a_worker_whose_parent_is_gone_ends_itself(monkeypatch: pytest.MonkeyPat
 
 def test_what_came_packed_is_not_held_a_second_time() -> None:
     host = host_of(len, X=np.ones(3))
-    assert host._spec is not None
-    assert host._spec.feeds == {}
-    assert [each.function for each in host._spec.subjects if isinstance(each, ms.FunctionSubject)] == [b""]
+    assert host.spec.feeds == {}
+    assert [each.function for each in host.spec.subjects if isinstance(each, ms.FunctionSubject)] == [b""]

@@ -22,7 +22,7 @@ from onnxperf.frameworks.tensorflow import KerasModel, SavedModel, tensorflow_mo
 from onnxperf.frameworks.torch import TorchModel
 from onnxperf.measure import messages as ms
 from onnxperf.measure import packing
-from onnxperf.measure.worker import Host
+from onnxperf.measure.host import Host
 
 FIRST = np.arange(6, dtype=np.float32).reshape(2, 3)
 SECOND = np.full((2, 3), 10, dtype=np.float32)

@@ -17,8 +17,8 @@ from onnxperf.api._shared.sources import as_callable
 from onnxperf.api._shared.subjects import Source, chosen_calls, function_specs, model_specs, open_entries
 from onnxperf.errors import BadInput, BadOption, SubjectError
 from onnxperf.measure.machine.describe import usable_cores
-from onnxperf.measure.messages import WorkerSpec
-from onnxperf.measure.process import ProcessWorker
+from onnxperf.measure.messages import Compute, Load, Prepare, WorkerSpec, outputs_in
+from onnxperf.measure.process import ProcessWorker, open_worker
 from onnxperf.model.load import Model
 from onnxperf.records import Check, Difference, NodeDifference
 from onnxperf.results.check import CheckResult
@@ -80,29 +80,26 @@ def check(
 
 @contextmanager
 def _running(spec: WorkerSpec) -> Iterator[ProcessWorker]:
-    """A worker that has made its first call; its errors are those of the request."""
-    worker = ProcessWorker(spec, _TIMEOUT_S)
+    """A worker that has loaded its spec; its errors are those of the request."""
     try:
-        worker.wait_until_ready()
-        worker.load()
-        yield worker
+        with open_worker(spec, timeout_s=_TIMEOUT_S) as worker:
+            worker.ask(Load(spec))
+            yield worker
     except SubjectError as error:
         raise BadInput(f"{spec.subjects[0].name}: {error}") from error
-    finally:
-        worker.close()
 
 
 def outputs_of(spec: WorkerSpec) -> tuple[list[str], list[Any]]:
     """Names and values of what the only subject of a spec returns."""
     with _running(spec) as worker:
-        worker.prepare(0)
-        names, value = worker.compute(0)
+        worker.ask(Prepare(0))
+        names, value = outputs_in(worker.ask(Compute(0)))
     return names, value if isinstance(value, list) else [value]
 
 
 def _everything(spec: WorkerSpec) -> dict[str, Any]:
     with _running(spec) as worker:
-        names, values = worker.compute(0, everything=True)
+        names, values = outputs_in(worker.ask(Compute(0, everything=True)))
     return dict(zip(names, values, strict=True))
 
 

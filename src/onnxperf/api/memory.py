@@ -34,6 +34,7 @@ from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.memory_steps import MemoryProbe, probe_subject
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.packing import pack_feeds
+from onnxperf.measure.process import open_worker
 from onnxperf.measure.race import Progress
 from onnxperf.model.inputs import Feeds
 from onnxperf.records import Memory, MemoryCase, MemorySubject
@@ -167,14 +168,16 @@ def _told(progress: Progress, number: int, plans: Sequence[_Plan], done: float, 
 
 
 def _probe(plan: _Plan, request: _Request, progress: Progress) -> MemoryCase:
-    """ProbeStep all subjects of a case, one after the other."""
+    """Probe all subjects of a case, one after the other."""
     probes: list[MemoryProbe] = []
     notes = list(plan.case.notes)
     specs = plan.specs()
+    limits = request.settings.limits
+    start = partial(open_worker, timeout_s=limits.timeout, memory_limit_bytes=limits.memory_limit)
     for number, spec in enumerate(specs):
         name = spec.subjects[0].name
         tell = partial(_tell, progress, number / (len(specs) + 1), name)
-        probes.append(probe_subject(spec, start_of(request.settings.limits), request.repeat, request.interval_s, tell))
+        probes.append(probe_subject(spec, start, request.repeat, request.interval_s, tell))
         if probes[-1].interrupted:
             break
     interrupted = any(each.interrupted for each in probes)

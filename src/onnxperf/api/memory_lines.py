@@ -14,8 +14,8 @@ from onnxperf.api._shared.subjects import pickled
 from onnxperf.errors import SubjectError
 from onnxperf.measure.lines import NamedFunction
 from onnxperf.measure.machine import describe as machines
-from onnxperf.measure.messages import FunctionSubject, TracedLines, WorkerSpec
-from onnxperf.measure.process import ProcessWorker
+from onnxperf.measure.messages import FunctionSubject, Load, TracedLines, TraceLines, WorkerSpec
+from onnxperf.measure.process import open_worker
 from onnxperf.measure.profiling import Progress
 from onnxperf.records.lines import LineMemory, MemoryLines
 from onnxperf.results.lines import LinesResult
@@ -45,16 +45,13 @@ def memory_lines(
     spec = WorkerSpec(subjects=(_subject(source),), threads=machines.usable_cores(), feeds={})
     empty = MemoryLines(machine=machines.describe_machine(), command="onnxperf.memory_lines", function=_label(source))
     progress(0.0, "calling the function")
-    worker = ProcessWorker(spec, timeout, limit)
     try:
-        worker.wait_until_ready()
-        worker.load()
-        traced = worker.trace_lines(0)
+        with open_worker(spec, timeout_s=timeout, memory_limit_bytes=limit) as worker:
+            worker.ask(Load(spec))
+            traced = worker.ask(TraceLines(0))
     except SubjectError as error:  # its process is gone, and with it what was known about its lines
         answer = f"{_label(source)} could not be measured: {error.reason}."
         return LinesResult(replace(empty, status=error.status, reason=error.reason, answer=answer))
-    finally:
-        worker.close()
     return LinesResult(_record(empty, traced, source))
 
 

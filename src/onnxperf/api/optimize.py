@@ -17,8 +17,8 @@ from onnxperf.api._shared.requests import LoadKeywords, check_keywords, session_
 from onnxperf.api._shared.subjects import Source, chosen_calls
 from onnxperf.api.profile import TIMEOUT_S
 from onnxperf.errors import BadInput, BadOption
-from onnxperf.measure.messages import WorkerSpec
-from onnxperf.measure.process import ProcessWorker
+from onnxperf.measure.messages import Load, WorkerSpec
+from onnxperf.measure.process import open_worker
 from onnxperf.model.graph import all_nodes
 from onnxperf.model.load import LARGEST_PROTO_BYTES, Model, open_model
 from onnxperf.model.outline import outline
@@ -77,13 +77,8 @@ def optimize(
 
 def _load(spec: WorkerSpec, timeout: float) -> dict[str, Scalar]:
     """Open the session, which writes the model, in a process of its own: models are not to be trusted."""
-    worker = ProcessWorker(spec, timeout)
-    try:
-        with recordings.subjects_errors_are_mine():
-            worker.wait_until_ready()
-            return worker.load().conditions
-    finally:
-        worker.close()
+    with recordings.subjects_errors_are_mine(), open_worker(spec, timeout_s=timeout) as worker:
+        return worker.ask(Load(spec)).conditions
 
 
 def _written(output: Path) -> onnx.ModelProto:

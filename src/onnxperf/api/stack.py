@@ -29,8 +29,8 @@ from onnxperf.measure import allocations as tracking
 from onnxperf.measure import native_stack
 from onnxperf.measure.lines import NamedFunction
 from onnxperf.measure.machine import describe as machines
-from onnxperf.measure.messages import WorkerSpec
-from onnxperf.measure.process import ProcessWorker
+from onnxperf.measure.messages import CallFor, Load, Prepare, SampleStack, TrackAllocations, WarmUp, WorkerSpec
+from onnxperf.measure.process import ProcessWorker, open_worker
 from onnxperf.measure.profiling import Progress
 from onnxperf.model.inputs import Feeds
 from onnxperf.records import Scalar, SessionOptions
@@ -85,11 +85,9 @@ def stack(  # noqa: PLR0913 - one keyword per option of the command
         native_stack.find_py_spy()
     if allocations:
         tracking.require_memray()
-    worker = ProcessWorker(subject.spec, timeout)
-    try:
+    progress(0.0, f"loading {subject.name}")
+    with open_worker(subject.spec, timeout_s=timeout) as worker:
         return _result(subject, _seen(worker, subject, asked, progress), asked)
-    finally:
-        worker.close()
 
 
 class _Asked(NamedTuple):
@@ -131,14 +129,12 @@ class _Seen(NamedTuple):
 
 def _seen(worker: ProcessWorker, subject: _Subject, asked: _Asked, progress: Progress) -> _Seen:
     """Let them watch one after the other: each slows down what it watches."""
-    progress(0.0, f"loading {subject.name}")
-    worker.wait_until_ready()
-    conditions = worker.load().conditions | worker.prepare(0).conditions
-    call_ns = worker.warm_up(0, WARM_NS)
+    conditions = worker.ask(Load(subject.spec)).conditions | worker.ask(Prepare(0)).conditions
+    call_ns = worker.ask(WarmUp(0, WARM_NS)).call_ns
     calls = asked.calls or max(1, int(DEFAULT_S * 1e9 / max(call_ns, 1.0)))
     progress(0.1, f"{calls:,} calls, watched by pyinstrument")
     title = f"{subject.name} · {subject.spec.runtime} · {calls:,} calls"
-    session = _described(worker.sample_stack(0, calls, asked.interval_s), title)
+    session = _described(worker.ask(SampleStack(0, calls, asked.interval_s)).session, title)
     progress(0.45, "more calls, watched by py-spy")
     watched_s = min(max(calls * call_ns / 1e9, DEFAULT_S), LONGEST_S)
     samples, problem = _watched(worker, asked.native, watched_s, asked.rate)
@@ -237,8 +233,8 @@ def _watched(worker: ProcessWorker, native: bool, watched_s: float, rate: int) -
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
         raw = Path(folder) / "samples.raw"
         try:
-            worker.call_for(0, 0)  # lets py-spy in
-            native_stack.record(worker.pid, lambda: worker.call_for(0, _TURN_NS), raw, watched_s, rate)
+            worker.ask(CallFor(0, 0))  # lets py-spy in
+            native_stack.record(worker.pid, lambda: worker.ask(CallFor(0, _TURN_NS)), raw, watched_s, rate)
         except (BadInput, SubjectError) as error:
             if native or isinstance(error, WorkerLost):  # nobody is left to be asked
                 raise
@@ -251,7 +247,8 @@ def _watched(worker: ProcessWorker, native: bool, watched_s: float, rate: int) -
 def _tracked(worker: ProcessWorker, calls: int, name: str) -> tuple[Allocations, str]:
     """What memray saw, and its page."""
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
-        path = worker.track_allocations(0, calls, Path(folder) / "allocations.bin")
+        path = Path(folder) / "allocations.bin"
+        worker.ask(TrackAllocations(0, calls, str(path)))
         return tracking.read(path, calls, _short), flame_page(path, f"{name}, {calls:,} calls", tracking.Inside)
 
 

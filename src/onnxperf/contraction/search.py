@@ -9,13 +9,14 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from onnxperf.errors import BadInput, SubjectError, WorkerLost
-from onnxperf.measure.messages import Loaded, Prepared
+from onnxperf.measure.messages import Load, Prepare, TimeBlock
+from onnxperf.measure.process import Worker
 
 Progress = Callable[[float, str], None]
 
@@ -38,19 +39,6 @@ STAGES = (
     Stage(rounds=5, block_ns=3_000_000, keep=12),
     Stage(rounds=10, block_ns=6_000_000, keep=FINALISTS),
 )
-
-
-class Timer(Protocol):
-    """What the search needs of a worker."""
-
-    def load(self) -> Loaded:
-        """Get ready."""
-
-    def prepare(self, subject: int) -> Prepared:
-        """Open a subject's session and call it once."""
-
-    def time_block(self, subject: int, calls: int, warm_ns: int) -> tuple[int, int]:
-        """Time calls together; returns start and duration in ns."""
 
 
 @dataclass
@@ -78,14 +66,14 @@ class Found(NamedTuple):
 
 
 def search(
-    entrants: Sequence[Entrant], timer: Timer, executed: Sequence[Path | None], progress: Progress, seed: int = 0
+    entrants: Sequence[Entrant], worker: Worker, executed: Sequence[Path | None], progress: Progress, seed: int = 0
 ) -> Found:
     """Time entrants in stages, half as many or fewer each time; entrants are filled in."""
-    timer.load()
+    worker.ask(Load(worker.spec))
     for number, entrant in enumerate(entrants):
         if number % 20 == 0:
             progress(0.1 * number / len(entrants), f"preparing {len(entrants)} graphs")
-        _prepare(entrant, number, timer, executed[number])
+        _prepare(entrant, number, worker, executed[number])
     leaders: dict[str, int] = {}
     for number, entrant in enumerate(entrants):
         if not entrant.reason:
@@ -93,7 +81,7 @@ def search(
     running = _affordable(entrants, list(leaders.values()))
     for index, stage in enumerate(STAGES):
         if running and (index == 0 or len(running) > stage.keep):
-            _time(entrants, running, stage, timer, _told(progress, index), seed + index)
+            _time(entrants, running, stage, worker, _told(progress, index), seed + index)
             running = [number for number in running if not entrants[number].reason]
             running = sorted(running, key=lambda number: entrants[number].time_ns or 0.0)[: stage.keep]
     for number, entrant in enumerate(entrants):
@@ -102,9 +90,9 @@ def search(
     return Found(running, len(leaders))
 
 
-def _prepare(entrant: Entrant, number: int, timer: Timer, executed: Path | None) -> None:
+def _prepare(entrant: Entrant, number: int, worker: Worker, executed: Path | None) -> None:
     try:
-        entrant.call_ns = float(timer.prepare(number).first_call_ns)
+        entrant.call_ns = float(worker.ask(Prepare(number)).first_call_ns)
     except WorkerLost:
         raise
     except (SubjectError, BadInput) as error:
@@ -129,7 +117,7 @@ def _affordable(entrants: Sequence[Entrant], numbers: list[int]) -> list[int]:
 
 
 def _time(
-    entrants: Sequence[Entrant], running: Sequence[int], stage: Stage, timer: Timer, progress: Progress, seed: int
+    entrants: Sequence[Entrant], running: Sequence[int], stage: Stage, worker: Worker, progress: Progress, seed: int
 ) -> None:
     """Blocks in a new order each round; what the whole round was slowed down by is divided out."""
     shuffle = random.Random(seed).shuffle  # noqa: S311 - an experiment's design, not a secret
@@ -139,7 +127,7 @@ def _time(
         shuffle(order)
         rounds.append({})
         for number in order:
-            _time_block(entrants[number], number, stage, timer, rounds[-1])
+            _time_block(entrants[number], number, stage, worker, rounds[-1])
         running = [number for number in running if not entrants[number].reason]
         if not running:
             return
@@ -152,10 +140,10 @@ def _time(
         entrants[number].time_ns = statistics.median(ratios) * level
 
 
-def _time_block(entrant: Entrant, number: int, stage: Stage, timer: Timer, times: dict[int, float]) -> None:
+def _time_block(entrant: Entrant, number: int, stage: Stage, worker: Worker, times: dict[int, float]) -> None:
     calls = max(1, int(stage.block_ns / max(entrant.call_ns, 1.0)))
     try:
-        _, duration = timer.time_block(number, calls, stage.block_ns // 3)
+        duration = worker.ask(TimeBlock(number, calls, stage.block_ns // 3)).duration_ns
     except WorkerLost:
         raise
     except (SubjectError, BadInput) as error:

@@ -7,10 +7,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import repeat
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from onnxperf.errors import MissingExtra, SubjectError
+from onnxperf.measure.messages import TrackAllocations, TrackedAllocations
 from onnxperf.records.stack import Allocations, Allocator
+
+if TYPE_CHECKING:
+    from onnxperf.measure.host import Host
 
 Place = tuple[str, str, int]
 """Function, file and line."""
@@ -26,8 +30,14 @@ def require_memray() -> None:
         raise MissingExtra("memray", "stack")
 
 
+def track_allocations(host: Host, request: TrackAllocations) -> TrackedAllocations:
+    """Track the calls of a subject."""
+    track(host.calls[request.subject], request.calls, Path(request.path))
+    return TrackedAllocations(request.path)
+
+
 def track(work: Callable[[], object], calls: int, path: Path) -> None:
-    """Call `work` so often while memray writes down what memory is taken and given back."""
+    """Call `work` so often while memray records what memory is taken and given back."""
     require_memray()
     import memray
 

@@ -87,7 +87,7 @@ _SHAPES = msgspec.json.Decoder(list[dict[str, list[_Integer]]])
 
 
 def _event_of(value: Any) -> Any:
-    """An event of parsed JSON, without those of its arguments that have a wrong type; None if it is no whole event."""
+    """An event of parsed JSON, without arguments of a wrong type; None if it is not a whole event."""
     if isinstance(value, _Event):
         return value
     if not isinstance(value, Mapping) or value.get("ph", "X") != "X":
@@ -97,13 +97,13 @@ def _event_of(value: Any) -> Any:
     if category is None or name is None or abs(start) > _LATEST_US or not 0 <= duration <= _LONGEST_US:
         return None
     given = value.get("args")
-    told: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
-    arguments = _Arguments(
-        *(_text(told.get(key)) for key in _TEXTS),
-        *(_raw(told.get(key)) for key in _RAWS),
-        *(_number(told.get(key)) for key in NUMBER_ARGUMENTS),
+    arguments: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+    known = _Arguments(
+        *(_text(arguments.get(key)) for key in _TEXTS),
+        *(_raw(arguments.get(key)) for key in _RAWS),
+        *(_number(arguments.get(key)) for key in NUMBER_ARGUMENTS),
     )
-    return _Event(category, name, start, duration, process, thread, "X", arguments)
+    return _Event(category, name, start, duration, process, thread, "X", known)
 
 
 def _text(value: Any) -> str | None:
@@ -244,14 +244,14 @@ class Columns:
 
     def _why_empty(self) -> str:
         lost = self.unreadable + self._foreign
-        return f"is no trace of onnxruntime: none of its {lost} entries is an event" if lost else "holds no event"
+        return f"is not a trace of onnxruntime: none of its {lost} entries is an event" if lost else "holds no event"
 
     def _notes(self) -> list[str]:
         notes = []
         if self.unreadable:
             notes.append(f"{_entries(self.unreadable)} unreadable and left out")
         if self._foreign:
-            kind = "no whole event of onnxruntime (ph X with cat, name, ts and dur)"
+            kind = "not a whole event of onnxruntime (ph X with cat, name, ts and dur)"
             notes.append(f"{_entries(self._foreign)} {kind} and left out")
         if len(self._thread_statistics) + self.unreadable + self._foreign >= EVENT_CAP:
             notes.append(

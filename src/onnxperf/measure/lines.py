@@ -1,4 +1,4 @@
-"""The child's side of `memory --lines`: memory is read between any two lines of a function."""
+"""Memory read between any two lines of a function, in the worker that calls it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import CodeType, FrameType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.measure import memory
-from onnxperf.measure.messages import TracedLines
+from onnxperf.measure.messages import TracedLines, TraceLines
 from onnxperf.records.lines import LineMemory
+
+if TYPE_CHECKING:
+    from onnxperf.measure.host import Host
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class NamedFunction:
         return cls(str(Path(place).absolute()), name)
 
     def load(self) -> Callable[..., object]:
-        """The function; what its file does at the top has then been done."""
+        """The function; the statements at the top of its file have run then."""
         try:
             module = self._load_file() if self.place.endswith(".py") else importlib.import_module(self.place)
         except (Exception, SystemExit) as error:
@@ -59,6 +62,11 @@ class NamedFunction:
         path = Path(self.place)
         # A file may bear the name of a module that is in use, such as statistics.py.
         return load_file(path, path.stem if path.stem not in sys.modules else f"{path.stem} (traced)")
+
+
+def answer_trace_lines(host: Host, request: TraceLines) -> TracedLines:
+    """Trace the lines of a subject."""
+    return trace_lines(host.functions[request.subject])
 
 
 def trace_lines(source: NamedFunction | Callable[..., object]) -> TracedLines:
@@ -87,7 +95,7 @@ def trace_lines(source: NamedFunction | Callable[..., object]) -> TracedLines:
 
 @dataclass
 class _Line:
-    """What is known about a line after some occurrences."""
+    """What a line needed in its occurrences so far."""
 
     occurrences: int = 0
     resident_bytes: int = 0
@@ -108,7 +116,7 @@ class _Running:
 class _Tracer:
     """Follows one code object; all that its lines call, comprehensions and other functions, is part of these lines.
 
-    From Python 3.12 on, comprehensions of lists, sets and dicts are no calls (PEP 709): their lines occur once per
+    From Python 3.12 on, comprehensions of lists, sets and dicts are not calls (PEP 709): their lines occur once per
     item, and the peak is that of one item. Generator expressions are calls still.
     """
 
@@ -189,7 +197,7 @@ def _written(function: Any) -> Any:
         written = inspect.unwrap(written.func)
     written = getattr(written, "__func__", written)
     if not inspect.isfunction(written):
-        raise BadInput(f"{_name(function)} is no function written in Python; it has no lines")
+        raise BadInput(f"{_name(function)} is not a function written in Python; it has no lines")
     if inspect.iscoroutinefunction(written):
         raise BadInput(f"{_name(function)} is a coroutine; give a function that runs it")
     needed = [
@@ -220,7 +228,7 @@ def load_file(path: Path, name: str) -> ModuleType:
     """The module that a file makes, under this name; it finds what lies beside it."""
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise BadInput("it is no Python file")
+        raise BadInput("it is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(path.absolute().parent))
     sys.modules[name] = module

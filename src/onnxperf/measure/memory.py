@@ -1,4 +1,4 @@
-"""Memory of a process as the kernel tells it: what is resident, its highest mark since a reset, and how to trim it."""
+"""Memory of a process as the kernel shows it: what is resident, its highest mark since a reset, and how to trim it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ import psutil
 
 from onnxperf.records import Resident
 
+PROC = Path("/proc")
+"""Where the kernel describes processes; elsewhere psutil does."""
 _FORGET_PEAK = "5"
 """What /proc/self/clear_refs takes for: let the high-water mark begin at what is resident now."""
 
@@ -29,9 +31,9 @@ def read_resident(pid: int | None = None) -> Resident:
 
 
 def resident_bytes(pid: int) -> int:
-    """What is resident of another process in all; cheap enough to ask a thousand times a second."""
+    """What is resident of another process in all; cheap enough for a thousand readings a second."""
     try:
-        with open(f"/proc/{pid}/statm", "rb") as file:  # noqa: PTH123 - a Path would take longer than the read
+        with open(f"{PROC}/{pid}/statm", "rb") as file:  # noqa: PTH123 - a Path would take longer than the read
             return int(file.read().split()[1]) * _page_bytes()
     except (OSError, IndexError, ValueError):
         return _resident_of_psutil(pid)
@@ -40,14 +42,14 @@ def resident_bytes(pid: int) -> int:
 def reset_peak() -> bool:
     """Let the high-water mark of this process begin anew; False where the kernel cannot."""
     try:
-        Path("/proc/self/clear_refs").write_text(_FORGET_PEAK, encoding="ascii")
+        (PROC / "self/clear_refs").write_text(_FORGET_PEAK, encoding="ascii")
     except OSError:
         return False
     return "VmHWM" in _status(None)
 
 
 def peak_bytes(pid: int | None = None) -> int | None:
-    """The most that was resident since the last reset; None where the kernel does not tell."""
+    """The most that was resident since the last reset; None where the kernel does not show it."""
     return _status(pid).get("VmHWM")
 
 
@@ -79,7 +81,7 @@ def _status(pid: int | None) -> dict[str, int]:
     """The sizes in the kernel's description of a process."""
     name = "self" if pid is None else str(pid)
     try:
-        text = Path(f"/proc/{name}/status").read_text(encoding="ascii", errors="replace")
+        text = (PROC / name / "status").read_text(encoding="ascii", errors="replace")
     except OSError:
         return {}
     lines = (line.split() for line in text.splitlines() if line.endswith(" kB"))

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from onnxperf.frameworks.base import FrameworkModel
 from onnxperf.measure.memory import peak_bytes, read_resident, reset_peak, trim
-from onnxperf.measure.messages import CalledMany, Mark
+from onnxperf.measure.messages import CalledMany, CallMany, Mark, ProbedStep, ProbeStep
 from onnxperf.measure.timing import monotonic_ns
+from onnxperf.records import Scalar
+
+if TYPE_CHECKING:
+    from onnxperf.measure.host import Host
 
 
 def probe(work: Callable[[], object]) -> tuple[Mark, int | None]:
@@ -23,16 +28,38 @@ def probe(work: Callable[[], object]) -> tuple[Mark, int | None]:
     return Mark(before, read_resident(), peak, start_ns, duration_ns), size_bytes
 
 
-def call_many(work: Callable[[], object], calls: int) -> CalledMany:
-    """Call something often; what is resident then, free memory given back."""
-    for _ in range(calls):
+def probe_step(host: Host, request: ProbeStep) -> ProbedStep:
+    """Take a step of the first subject."""
+    conditions: dict[str, Scalar] = {"threads": host.spec.threads}
+
+    def load() -> None:
+        conditions.update(host.open().conditions)
+        if 0 in host.functions:
+            conditions.update(host.bind(0))
+
+    def first_call() -> object:
+        if 0 not in host.calls:
+            conditions.update(host.bind(0))
+        return host.calls[0]()
+
+    if request.step == "load" and 0 in host.functions and not isinstance(host.functions[0], FrameworkModel):
+        return ProbedStep(None)  # a plain callable has nothing to load: it came with its data
+    work = {"load": load, "first call": first_call}.get(request.step) or host.calls[0]
+    mark, output_bytes = probe(work)
+    return ProbedStep(mark, conditions, output_bytes)
+
+
+def call_many(host: Host, request: CallMany) -> CalledMany:
+    """Call the first subject often; what is resident then, free memory given back."""
+    work = host.calls[0]
+    for _ in range(request.calls):
         work()
     trim()
     return CalledMany(read_resident())
 
 
 def size_of(value: Any) -> int | None:
-    """Bytes of the arrays in a result, however they are nested; None where one has a size that it does not tell."""
+    """Bytes of the arrays in a result, however they are nested; None where the size of one is unknown."""
     if value is None:
         return 0
     if isinstance(value, dict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -13,7 +13,8 @@ from msgspec import Struct
 
 from onnxperf.errors import BadInput, SubjectError, WorkerLost
 from onnxperf.measure.memory import resident_bytes
-from onnxperf.measure.messages import CalledMany, Mark, ModelSubject, ProbedStep, WorkerSpec
+from onnxperf.measure.messages import CallMany, Hold, Mark, ModelSubject, ProbedStep, ProbeStep, WorkerSpec
+from onnxperf.measure.process import Worker
 from onnxperf.measure.profiling import shares
 from onnxperf.measure.timing import Clock, monotonic_ns
 from onnxperf.records import MemoryStep, MemorySubject, Scalar, Status, StepName
@@ -26,30 +27,15 @@ _GROWTH_NS = 2_000_000_000
 _MOST_CALLS = 5000
 
 
-class MemoryWorker(Protocol):
-    """What is needed of a worker; tests bring a fake."""
-
-    def wait_until_ready(self) -> None:
-        """Return when the process has imported what it needs."""
-
-    def hold(self) -> None:
-        """Take over the inputs, and load nothing yet."""
-
-    def probe(self, step: StepName) -> ProbedStep:
-        """Take a step; returns what memory it needed."""
-
-    def call_many(self, calls: int) -> CalledMany:
-        """Call often; returns what memory is left in use."""
+class MemoryWorker(Worker, Protocol):
+    """A worker whose memory can be sampled from outside."""
 
     def watch(self, look: Callable[[int], None], interval_s: float) -> None:
-        """Call `look` with the number of the process again and again while it is at work."""
-
-    def close(self) -> None:
-        """End the process."""
+        """Call `look` with the number of the process again and again while it is busy."""
 
 
 class MemoryProbe(Struct, frozen=True, kw_only=True):
-    """What one subject needed, as far as it came."""
+    """What one subject needed, until its end or its last step."""
 
     subject: MemorySubject
     points: tuple[tuple[int, int], ...] = ()
@@ -87,7 +73,7 @@ class Curve:
 
 @dataclass
 class _Log:
-    """What is known so far."""
+    """What was measured so far."""
 
     curve: Curve
     steps: list[MemoryStep] = field(default_factory=list)
@@ -123,7 +109,7 @@ class _Log:
         return "pending" if self.interrupted else "ok"
 
     def memory_probe(self, spec: WorkerSpec) -> MemoryProbe:
-        """Everything, as far as it came."""
+        """Everything that was measured."""
         subject, error = spec.subjects[0], self.error
         lost = error if isinstance(error, WorkerLost) else None
         record = MemorySubject(
@@ -150,50 +136,49 @@ class _Log:
 
 def probe_subject(
     spec: WorkerSpec,
-    launch: Callable[[WorkerSpec], MemoryWorker],
+    open_worker: Callable[[WorkerSpec], AbstractContextManager[MemoryWorker]],
     repeat: int | None,
     interval_s: float,
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> MemoryProbe:
     """Load, call, and call again and again; whatever ends it, what was probed is returned."""
     log = _Log(Curve())
-    with closing(launch(spec)) as worker:
-        try:
-            tell("starting")
-            worker.wait_until_ready()
-            worker.hold()
+    try:
+        report("starting")
+        with open_worker(spec) as worker:
+            worker.ask(Hold(spec))
             worker.watch(log.curve.look, interval_s)
-            _take_steps(worker, log, 1 + len(spec.more_feeds), tell)
-            _call_often(worker, log, repeat, tell)
-        except KeyboardInterrupt:
-            log.interrupted = True
-        except (SubjectError, BadInput) as error:
-            log.error = error
+            _take_steps(worker, log, 1 + len(spec.more_feeds), report)
+            _call_often(worker, log, repeat, report)
+    except KeyboardInterrupt:
+        log.interrupted = True
+    except (SubjectError, BadInput) as error:
+        log.error = error
     return log.memory_probe(spec)
 
 
-def _take_steps(worker: MemoryWorker, log: _Log, sizes: int, tell: Callable[[str], None]) -> None:
-    tell("loading")
-    log.add("load", worker.probe("load"))
-    tell("first call")
-    first = worker.probe("first call")
+def _take_steps(worker: MemoryWorker, log: _Log, sizes: int, report: Callable[[str], None]) -> None:
+    report("loading")
+    log.add("load", worker.ask(ProbeStep("load")))
+    report("first call")
+    first = worker.ask(ProbeStep("first call"))
     log.add("first call", first)
     log.output_bytes = first.output_bytes
-    tell("steady calls")
+    report("steady calls")
     for calls in range(1, 1 + max(STEADY_CALLS, 2 * sizes)):
-        log.add("steady call", worker.probe("steady call"))
-        if sizes > 1:  # with one size, a session settles within these calls, and that is no growth
+        log.add("steady call", worker.ask(ProbeStep("steady call")))
+        if sizes > 1:  # with one size, a session settles within these calls, which is not growth
             log.points.append((calls, log.steps[-1].before.anonymous_bytes))
 
 
-def _call_often(worker: MemoryWorker, log: _Log, repeat: int | None, tell: Callable[[str], None]) -> None:
+def _call_often(worker: MemoryWorker, log: _Log, repeat: int | None, report: Callable[[str], None]) -> None:
     """Points of resident memory over many calls."""
     done = sum(step.name != "load" for step in log.steps)
     call_ns = statistics.median(step.duration_ns for step in log.steps[-STEADY_CALLS:])
     total = repeat or min(max(int(_GROWTH_NS / max(call_ns, 1.0)), _POINTS[0]), _MOST_CALLS)
     parts = shares(total, min(total, _POINTS[-1]))
     for number, calls in enumerate(parts):
-        tell(f"growth over {total} calls, {100 * number // len(parts)} %")
-        called = worker.call_many(calls)
+        report(f"growth over {total} calls, {100 * number // len(parts)} %")
+        called = worker.ask(CallMany(calls))
         done += calls
         log.points.append((done, called.resident.anonymous_bytes))

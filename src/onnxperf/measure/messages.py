@@ -1,18 +1,24 @@
-"""What the parent and its workers say to each other, encoded as MessagePack with a type tag."""
+"""The language of the parent and its workers: each request declares its reply and the function that answers it."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from operator import or_
+from types import GenericAlias
+from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from onnxperf.errors import Ending
-from onnxperf.measure.packing import Packed, Tensor
+from onnxperf.measure.packing import Packed, PackedTensor, unpack_value
 from onnxperf.records import Recording, Resident, Scalar, SessionOptions, StepName
 from onnxperf.records.lines import LineMemory
 
 
 class ModelSubject(Struct, frozen=True, kw_only=True, tag="model"):
-    """A call style on the session that its spec shares, or on one of its own."""
+    """A call style on the session that its worker shares, or on one of its own."""
 
     name: str
     call: str
@@ -27,7 +33,7 @@ class FunctionSubject(Struct, frozen=True, kw_only=True, tag="function"):
 
     name: str
     function: bytes
-    """Written by cloudpickle in this very run, and never stored."""
+    """Pickled by cloudpickle in this very run, and never stored."""
     check_finite: bool = False
 
 
@@ -36,159 +42,102 @@ class WorkerSpec(Struct, frozen=True, kw_only=True):
 
     subjects: tuple[ModelSubject | FunctionSubject, ...]
     threads: int
-    feeds: dict[str, Tensor]
+    feeds: dict[str, PackedTensor]
     runtime: str = "callable"
     model_label: str | None = None
     model_path: str | None = None
     session: SessionOptions = SessionOptions()
     recording: Recording | None = None
-    """What the session writes down about itself; every one of its calls is in its trace."""
+    """What the session records of itself; every one of its calls is in its trace."""
     casts: dict[str, str] = {}
-    more_feeds: tuple[dict[str, Tensor], ...] = ()
-    """Inputs of other sizes, which its calls take in turn after `feeds`."""
+    more_feeds: tuple[dict[str, PackedTensor], ...] = ()
+    """Inputs of other sizes; calls take them in turn after `feeds`."""
     memory_bytes: int = 0
     """Estimate of what the worker will hold."""
 
 
-class Load(Struct, frozen=True, tag="load"):
-    """Open the session that the spec shares."""
-
-    spec: WorkerSpec
+class Reply(Struct, frozen=True, tag=True):
+    """What a worker answers."""
 
 
-class Prepare(Struct, frozen=True, tag="prepare"):
-    """Bind a subject to its inputs and call it for the first time."""
-
-    subject: int
+R = TypeVar("R", bound=Reply)
 
 
-class WarmUp(Struct, frozen=True, tag="warm-up"):
-    """Call a subject untimed."""
+class Request(Struct, Generic[R], frozen=True, tag=True):
+    """What a worker is asked for, with the type of its reply."""
 
-    subject: int
-    duration_ns: int
-
-
-class TimeBlock(Struct, frozen=True, tag="time-block"):
-    """Time calls together."""
-
-    subject: int
-    calls: int
-    warm_ns: int
+    answered_by: ClassVar[str]
+    """`module:function` in the worker; a module is imported with its first request, so that a worker that only times
+    loads no profiler. The function takes the host and the request."""
 
 
-class TimeEach(Struct, frozen=True, tag="time-each"):
-    """Time calls one by one."""
-
-    subject: int
-    calls: int
-    warm_ns: int
+class Ready(Reply, frozen=True):
+    """The worker has started and imported its runtime; not requested."""
 
 
-class CallEach(Struct, frozen=True, tag="call-each"):
-    """Time calls one by one, and make no others."""
+class Failed(Reply, frozen=True):
+    """A request raised an error; the worker can answer others."""
 
-    subject: int
-    calls: int
-
-
-class EndRecording(Struct, frozen=True, tag="end-recording"):
-    """Write the trace."""
+    status: Ending
+    reason: str
+    bad_input: bool = False
+    """The user can correct it."""
 
 
-class MoveTo(Struct, frozen=True, tag="move-to"):
-    """Use these processors from now on, and no others."""
-
-    cpus: tuple[int, ...]
+# ---------------------------------------------------------------- set up
 
 
-class Moved(Struct, frozen=True, tag="moved"):
-    """All threads of the worker are where they were asked to be."""
-
-
-class Compute(Struct, frozen=True, tag="compute"):
-    """Call a subject and send what it returns."""
-
-    subject: int
-    everything: bool = False
-    """Also what lies between inputs and outputs."""
-
-
-class SplitEach(Struct, frozen=True, tag="split-each"):
-    """Time the parts of single calls: preparing, computing, fetching."""
-
-    subject: int
-    calls: int
-    warm_ns: int
-
-
-class Hold(Struct, frozen=True, tag="hold"):
-    """Take over a spec and its inputs, and load nothing yet."""
-
-    spec: WorkerSpec
-
-
-class ProbeStep(Struct, frozen=True, tag="probe"):
-    """Take a step of the first subject, and tell what memory it needed."""
-
-    step: StepName
-
-
-class CallMany(Struct, frozen=True, tag="call_many"):
-    """Call the first subject often, and tell what memory is left in use."""
-
-    calls: int
-
-
-class TraceLines(Struct, frozen=True, tag="trace-lines"):
-    """Call a function of the user once, and tell what memory each of its lines needs."""
-
-    subject: int
-
-
-class SampleStack(Struct, frozen=True, tag="sample-stack"):
-    """Call a subject while its Python stack is sampled."""
-
-    subject: int
-    calls: int
-    interval_s: float
-
-
-class CallFor(Struct, frozen=True, tag="call-for"):
-    """Call a subject for a while, for others to watch."""
-
-    subject: int
-    duration_ns: int
-
-
-class TrackAllocations(Struct, frozen=True, tag="track-allocations"):
-    """Call a subject while memray writes down the memory that is taken."""
-
-    subject: int
-    calls: int
-    path: str
-    """File to write; there is none of this name yet."""
-
-
-class Ready(Struct, frozen=True, tag="ready"):
-    """The worker has started and imported its runtime."""
-
-
-class Loaded(Struct, frozen=True, tag="loaded"):
+class Loaded(Reply, frozen=True):
     """The session is open."""
 
     load_ns: int | None
     conditions: dict[str, Scalar]
 
 
-class Prepared(Struct, frozen=True, tag="prepared"):
+class Load(Request[Loaded], frozen=True):
+    """Open the session that the subjects share; what was loaded before is dropped first."""
+
+    answered_by = "onnxperf.measure.host:load"
+    spec: WorkerSpec
+
+
+class Held(Reply, frozen=True):
+    """The inputs are there."""
+
+
+class Hold(Request[Held], frozen=True):
+    """Take over a spec and its inputs, and load nothing yet."""
+
+    answered_by = "onnxperf.measure.host:hold"
+    spec: WorkerSpec
+
+
+class Prepared(Reply, frozen=True):
     """A subject made its first call."""
 
     first_call_ns: int
     conditions: dict[str, Scalar] = {}
 
 
-class Computed(Struct, frozen=True, tag="computed"):
+class Prepare(Request[Prepared], frozen=True):
+    """Bind a subject to its inputs and call it for the first time."""
+
+    answered_by = "onnxperf.measure.host:prepare"
+    subject: int
+
+
+class Moved(Reply, frozen=True):
+    """All threads of the worker are on these processors."""
+
+
+class MoveTo(Request[Moved], frozen=True):
+    """Use these processors from now on, and no others."""
+
+    answered_by = "onnxperf.measure.host:move"
+    cpus: tuple[int, ...]
+
+
+class Computed(Reply, frozen=True):
     """What a subject returned."""
 
     names: list[str]
@@ -196,26 +145,82 @@ class Computed(Struct, frozen=True, tag="computed"):
     value: Packed
 
 
-class WarmedUp(Struct, frozen=True, tag="warmed-up"):
+class Compute(Request[Computed], frozen=True):
+    """Call a subject and send what it returns."""
+
+    answered_by = "onnxperf.measure.host:compute"
+    subject: int
+    everything: bool = False
+    """Also what lies between inputs and outputs."""
+
+
+def outputs_in(computed: Computed) -> tuple[list[str], Any]:
+    """Names and values that a subject returned, unpacked."""
+    return computed.names, unpack_value(computed.value)
+
+
+class EndedRecording(Reply, frozen=True):
+    """The trace is in this file."""
+
+    path: str
+
+
+class EndRecording(Request[EndedRecording], frozen=True):
+    """Write the trace."""
+
+    answered_by = "onnxperf.measure.host:end_recording"
+
+
+# ---------------------------------------------------------------- time
+
+
+class WarmedUp(Reply, frozen=True):
     """A subject is warm."""
 
     call_ns: float
 
 
-class TimedBlock(Struct, frozen=True, tag="timed-block"):
+class WarmUp(Request[WarmedUp], frozen=True):
+    """Call a subject untimed."""
+
+    answered_by = "onnxperf.measure.timing:answer_warm_up"
+    subject: int
+    duration_ns: int
+
+
+class TimedBlock(Reply, frozen=True):
     """A block is done."""
 
     start_ns: int
     duration_ns: int
 
 
-class TimedEach(Struct, frozen=True, tag="timed-each"):
+class TimeBlock(Request[TimedBlock], frozen=True):
+    """Time calls together."""
+
+    answered_by = "onnxperf.measure.timing:answer_time_block"
+    subject: int
+    calls: int
+    warm_ns: int
+
+
+class TimedEach(Reply, frozen=True):
     """Single calls are done."""
 
     call_ns: list[int]
 
 
-class TimedSplit(Struct, frozen=True, tag="timed-split"):
+class TimeEach(Request[TimedEach], frozen=True):
+    """Time calls one by one."""
+
+    answered_by = "onnxperf.measure.timing:answer_time_each"
+    subject: int
+    calls: int
+    warm_ns: int | None
+    """Duration of the untimed calls before; None means that there are no others, as in a trace."""
+
+
+class TimedSplit(Reply, frozen=True):
     """The parts of every call; none of a plain callable, which cannot be divided."""
 
     prepare_ns: list[int]
@@ -223,17 +228,19 @@ class TimedSplit(Struct, frozen=True, tag="timed-split"):
     fetch_ns: list[int]
 
 
-class Recorded(Struct, frozen=True, tag="recorded"):
-    """The trace is written."""
+class SplitEach(Request[TimedSplit], frozen=True):
+    """Time the parts of single calls: preparing, computing, fetching."""
 
-    path: str
+    answered_by = "onnxperf.measure.timing:answer_split_each"
+    subject: int
+    calls: int
+    warm_ns: int
 
 
-class Held(Struct, frozen=True, tag="held"):
-    """The inputs are there."""
+# ---------------------------------------------------------------- memory
 
 
-class Mark(Struct, frozen=True, tag="mark"):
+class Mark(Struct, frozen=True):
     """What one step needed."""
 
     before: Resident
@@ -244,105 +251,119 @@ class Mark(Struct, frozen=True, tag="mark"):
     duration_ns: int
 
 
-class ProbedStep(Struct, frozen=True, tag="probed"):
+class ProbedStep(Reply, frozen=True):
     """A step was taken; no mark means that there is no such step, as with loading a plain callable."""
 
     mark: Mark | None
     conditions: dict[str, Scalar] = {}
     output_bytes: int | None = None
-    """Size of what a call returned, where it can be told."""
+    """Size of what a call returned, where it is known."""
 
 
-class CalledMany(Struct, frozen=True, tag="called"):
-    """Many calls were made."""
+class ProbeStep(Request[ProbedStep], frozen=True):
+    """Take a step of the first subject, and measure what memory it needs."""
+
+    answered_by = "onnxperf.measure.memory_probe:probe_step"
+    step: StepName
+
+
+class CalledMany(Reply, frozen=True):
+    """Many calls were made, and this is resident afterwards."""
 
     resident: Resident
 
 
-class TracedLines(Struct, frozen=True, kw_only=True, tag="traced-lines"):
+class CallMany(Request[CalledMany], frozen=True):
+    """Call the first subject often, and measure what memory is left in use."""
+
+    answered_by = "onnxperf.measure.memory_probe:call_many"
+    calls: int
+
+
+class TracedLines(Reply, frozen=True, kw_only=True):
     """A function was called, and memory read between its lines."""
 
     function: str
     file: str
     first_line: int
     texts: list[str]
-    """The function as it is written; empty where the worker cannot read it."""
+    """The lines of the function; empty where the worker cannot read them."""
     lines: list[LineMemory]
     """Those that ran, without their text."""
     start_bytes: int
     end_bytes: int
     exact: bool
     error: str
-    """What ended the function; empty where it came to its end."""
+    """What ended the function; empty where it returned."""
     error_line: int | None
 
 
-class SampledStack(Struct, frozen=True, tag="sampled-stack"):
-    """The samples are taken."""
+class TraceLines(Request[TracedLines], frozen=True):
+    """Call a function of the user once, and measure what memory each of its lines needs."""
 
-    session: bytes
-    """As pyinstrument writes it, in JSON."""
-
-
-class CalledFor(Struct, frozen=True, tag="called-for"):
-    """The while is over."""
-
-    calls: int
+    answered_by = "onnxperf.measure.lines:answer_trace_lines"
+    subject: int
 
 
-class TrackedAllocations(Struct, frozen=True, tag="tracked-allocations"):
-    """The memory is written down."""
+class TrackedAllocations(Reply, frozen=True):
+    """The allocations are in this file."""
 
     path: str
 
 
-class Failed(Struct, frozen=True, tag="failed"):
-    """What was asked raised an error; the worker lives on."""
+class TrackAllocations(Request[TrackedAllocations], frozen=True):
+    """Call a subject while memray records the memory that is taken."""
 
-    status: Ending
-    reason: str
-    bad_input: bool = False
-    """The user can mend it."""
+    answered_by = "onnxperf.measure.allocations:track_allocations"
+    subject: int
+    calls: int
+    path: str
+    """File to write; it does not exist yet."""
 
 
-TimingRequest = WarmUp | TimeBlock | TimeEach | CallEach
-Request = (
-    SplitEach
-    | SampleStack
-    | CallFor
-    | TrackAllocations
-    | TraceLines
-    | Hold
-    | ProbeStep
-    | CallMany
-    | Load
-    | Prepare
-    | Compute
-    | MoveTo
-    | EndRecording
-    | TimingRequest
-)
-Reply = (
-    TimedSplit
-    | SampledStack
-    | CalledFor
-    | TrackedAllocations
-    | TracedLines
-    | Held
-    | ProbedStep
-    | CalledMany
-    | Ready
-    | Moved
-    | Computed
-    | Loaded
-    | Prepared
-    | WarmedUp
-    | TimedBlock
-    | TimedEach
-    | Recorded
-    | Failed
-)
+# ---------------------------------------------------------------- stacks
+
+
+class SampledStack(Reply, frozen=True):
+    """The samples are taken."""
+
+    session: bytes
+    """pyinstrument's session in JSON."""
+
+
+class SampleStack(Request[SampledStack], frozen=True):
+    """Call a subject while its Python stack is sampled."""
+
+    answered_by = "onnxperf.measure.python_stack:sample_stack"
+    subject: int
+    calls: int
+    interval_s: float
+
+
+class CalledFor(Reply, frozen=True):
+    """The time is over."""
+
+    calls: int
+
+
+class CallFor(Request[CalledFor], frozen=True):
+    """Call a subject for some time, while another program watches."""
+
+    answered_by = "onnxperf.measure.python_stack:answer_call_for"
+    subject: int
+    duration_ns: int
+
+
+# ---------------------------------------------------------------- bytes
+
+
+def decoder_of(base: type[Struct]) -> Callable[[bytes], Any]:
+    """Decodes a number and any of the messages derived from `base`; refuses everything else."""
+    kinds = reduce(or_, base.__subclasses__())
+    return msgspec.msgpack.Decoder(GenericAlias(tuple, (int, kinds))).decode
+
 
 encode = msgspec.msgpack.Encoder().encode
-decode_request = msgspec.msgpack.Decoder(Request).decode
-decode_reply = msgspec.msgpack.Decoder(Reply).decode
+"""Messages travel as (number, message); a reply bears the number of its request."""
+decode_request: Callable[[bytes], tuple[int, Request[Any]]] = decoder_of(Request)
+decode_reply: Callable[[bytes], tuple[int, Reply]] = decoder_of(Reply)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from onnxperf.errors import MissingExtra, SubjectError
 
-_GRACE_S = 60.0
+GRACE_S = 60.0
 """Beyond the time of sampling: py-spy first reads the symbols of all libraries."""
 
 
@@ -31,13 +31,13 @@ def record(pid: int, keep_busy: Callable[[], object], output: Path, duration_s: 
     command = [find_py_spy(), "record", "--native", "--idle", "--format", "raw", "--output", str(output)]
     command += ["--duration", str(max(1, round(duration_s))), "--rate", str(rate), "--pid", str(pid)]
     log = output.with_suffix(".log")
-    with log.open("wb") as said:
-        spy = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+    with log.open("wb") as output_file:
+        spy = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output_file, stderr=output_file)
         try:
-            end = time.monotonic() + duration_s + _GRACE_S
+            end = time.monotonic() + duration_s + GRACE_S
             while spy.poll() is None:
                 if time.monotonic() > end:
-                    raise SubjectError("timeout", f"py-spy did not end within {duration_s + _GRACE_S:g} s")
+                    raise SubjectError("timeout", f"py-spy did not end within {duration_s + GRACE_S:g} s")
                 keep_busy()
         finally:
             with contextlib.suppress(ProcessLookupError):
@@ -51,5 +51,7 @@ def record(pid: int, keep_busy: Callable[[], object], output: Path, duration_s: 
 
 def _complaint(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip()[:1].isdigit()]
-    told = [line for line in lines if "error" in line.lower() or "denied" in line.lower() or "reason" in line.lower()]
-    return " ".join((told or lines or ["it ended without a word"])[:2])
+    reasons = [
+        line for line in lines if "error" in line.lower() or "denied" in line.lower() or "reason" in line.lower()
+    ]
+    return " ".join((reasons or lines or ["it ended without a message"])[:2])

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 
-class Tensor(Struct, frozen=True, tag="tensor"):
+class PackedTensor(Struct, frozen=True, tag="tensor"):
     """An array on its way to another process."""
 
     dtype: str
@@ -31,31 +31,31 @@ class PackedList(Struct, frozen=True, tag="list"):
     items: list[Packed]
 
 
-class Dictionary(Struct, frozen=True, tag="map"):
+class PackedDictionary(Struct, frozen=True, tag="map"):
     """A dictionary on its way to another process."""
 
     keys: list[str | int | float]
     values: list[Packed]
 
 
-Packed = Tensor | PackedList | Dictionary | None
+Packed = PackedTensor | PackedList | PackedDictionary | None
 """A value of a model on its way to another process; None is an optional without a value."""
 
 
-def pack_feeds(arrays: Mapping[str, Any]) -> dict[str, Tensor]:
+def pack_feeds(arrays: Mapping[str, Any]) -> dict[str, PackedTensor]:
     """Turn arrays into messages; strings travel as text."""
     return {name: _pack(np.asarray(array)) for name, array in arrays.items()}
 
 
-def _pack(array: Any) -> Tensor:
+def _pack(array: Any) -> PackedTensor:
     if array.dtype.kind in "OUS":
-        return Tensor("string", array.shape, (), [str(item) for item in array.ravel()])
-    # A name does not tell the byte order, and ml_dtypes' types have nothing but a name.
+        return PackedTensor("string", array.shape, (), [str(item) for item in array.ravel()])
+    # A name does not include the byte order, and ml_dtypes' types have nothing but a name.
     dtype = array.dtype.name if array.dtype.isnative else array.dtype.str
-    return Tensor(dtype, array.shape, array.strides, array.tobytes())
+    return PackedTensor(dtype, array.shape, array.strides, array.tobytes())
 
 
-def unpack_feeds(tensors: Mapping[str, Tensor]) -> dict[str, Any]:
+def unpack_feeds(tensors: Mapping[str, PackedTensor]) -> dict[str, Any]:
     """Turn messages into arrays that own their memory and have the layout of the originals."""
     return {name: _unpack(tensor) for name, tensor in tensors.items()}
 
@@ -65,7 +65,7 @@ def pack_value(value: Any) -> Packed:
     if value is None:
         return None
     if isinstance(value, dict):
-        return Dictionary(
+        return PackedDictionary(
             [k.item() if hasattr(k, "item") else k for k in value], [pack_value(v) for v in value.values()]
         )
     if isinstance(value, list | tuple) or type(value).__name__ == "OrtValueVector":
@@ -81,13 +81,13 @@ def unpack_value(value: Packed) -> Any:
             return None
         case PackedList():
             return [unpack_value(each) for each in value.items]
-        case Dictionary():
+        case PackedDictionary():
             return dict(zip(value.keys, map(unpack_value, value.values), strict=True))
-        case Tensor():
+        case PackedTensor():
             return _unpack(value)
 
 
-def _unpack(tensor: Tensor) -> Any:
+def _unpack(tensor: PackedTensor) -> Any:
     if isinstance(tensor.data, list):
         return np.array(tensor.data, dtype=object).reshape(tensor.shape)
     plain = np.frombuffer(bytearray(tensor.data), dtype=_dtype(tensor.dtype)).reshape(tensor.shape)

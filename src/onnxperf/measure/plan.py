@@ -21,7 +21,7 @@ _BLOCK_MARGIN = 1.1
 _OVERHEAD_NS = 300_000
 """Signals and messages around a block."""
 SINGLES_EVERY = 5
-"""Rounds between blocks of single calls, so that these see the same weather as the others."""
+"""Rounds between blocks of single calls, so that these see the same conditions as the others."""
 _SINGLE_CALLS = 250
 """Single calls at a time: after the 20 rounds of the shortest race there are enough of them for a p99."""
 _FEWEST_SPLIT_CALLS = 3
@@ -60,7 +60,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     single_calls: tuple[int, ...]
     """Single calls of each subject, every SINGLES_EVERY rounds."""
     split_calls: tuple[int, ...]
-    """Calls of each subject whose parts are timed, as often; 0 where nobody asked for them."""
+    """Calls of each subject whose parts are timed, as often; 0 where they are not requested."""
     rounds_per_launch: int
     """Rounds after which all workers are started anew."""
     rounds_per_set_up: int
@@ -117,7 +117,7 @@ def _turn_ns(call_ns: float, calls: int) -> float:
 def processors_of(number: int, cpus: Sequence[int], threads: int) -> tuple[int, ...]:
     """The processors of a round, as many as a subject has threads: all subjects of a round use the same ones.
 
-    A neighbour on the host slows down one processor and not the other: on different ones, equal subjects differ by
+    Another guest of the host slows down one processor and not the other: on different ones, equal subjects differ by
     12 % from round to round, on the same one by 1 %. Rounds take turns, so that no processor decides. Subjects that
     use all processors need no binding.
     """
@@ -127,7 +127,7 @@ def processors_of(number: int, cpus: Sequence[int], threads: int) -> tuple[int, 
 
 
 def balanced_orders(subjects: int, seed: int) -> Iterator[list[int]]:
-    """Orders without end in which everyone follows everyone else equally often (Williams' design, rows shuffled)."""
+    """Orders without end in which every subject follows every other equally often (Williams' design, rows shuffled)."""
     shuffle = random.Random(seed).shuffle  # noqa: S311 - an experiment's design, not a secret
     zigzag = [turn // 2 if turn % 2 == 0 else subjects - (turn + 1) // 2 for turn in range(subjects)]
     rows = [[(start + step) % subjects for step in zigzag] for start in range(subjects)]

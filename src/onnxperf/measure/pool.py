@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
 
 from onnxperf.errors import OnnxperfError
-from onnxperf.measure.messages import Loaded, Prepared, TimedSplit, WorkerSpec
+from onnxperf.measure.messages import Load, R, Request, WorkerSpec
 from onnxperf.measure.process import ProcessWorker
 
 PROCESSES = 3
@@ -30,7 +30,7 @@ class Pool:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """End all idle processes; those at work belong to their race."""
+        """End all idle processes; busy ones belong to their race."""
         for workers in self._idle.values():
             for worker in workers:
                 worker.close()
@@ -38,92 +38,68 @@ class Pool:
 
     def launch(self, spec: WorkerSpec) -> PooledWorker:
         """A process for a spec: a new one while there are few, else the one that has been idle longest."""
-        kind = (spec.runtime, spec.threads)
+        kind = _kind(spec)
         idle = self._idle[kind]
-        if spec.runtime == "callable" or not idle or self._started[kind] < PROCESSES:
-            self._started[kind] += 1
-            return PooledWorker(self, kind, self._start(spec))
-        worker = idle.popleft()
-        worker.adopt(spec)
-        return PooledWorker(self, kind, worker)
+        if spec.runtime != "callable" and idle and self._started[kind] >= PROCESSES:
+            return PooledWorker(spec, idle.popleft(), self)
+        self._started[kind] += 1
+        return PooledWorker(spec, self._start(spec), self)
 
-    def take_back(self, kind: _Kind, worker: ProcessWorker) -> None:
-        """Keep a process for the next race, without what it has loaded; one that has ended, or is a user's, goes."""
-        if kind[0] == "callable":
-            worker.close()  # a callable of the user may have left anything behind in its process
-            return
-        if self._is_empty(worker):
-            self._idle[kind].append(worker)
+    def take_back(self, process: ProcessWorker) -> None:
+        """Keep a process for the next race, without what it has loaded; one that cannot be used again is closed."""
+        kind = _kind(process.spec)
+        # A callable of the user may have left anything behind in its process.
+        if process.spec.runtime != "callable" and _unloaded(process):
+            self._idle[kind].append(process)
         else:
-            worker.close()
+            process.close()
             self._started[kind] -= 1
 
-    @staticmethod
-    def _is_empty(worker: ProcessWorker) -> bool:
-        """Have a process drop what it has loaded; False if it cannot."""
-        if not worker.idle:
-            return False
-        try:
-            worker.thaw()
-            worker.unload()
-            worker.freeze()
-        except (OnnxperfError, OSError):
-            return False
-        return True
+
+def _kind(spec: WorkerSpec) -> _Kind:
+    return spec.runtime, spec.threads
 
 
+def _unloaded(process: ProcessWorker) -> bool:
+    """Whether a process could drop what it has loaded, and is frozen now."""
+    if not process.idle:
+        return False
+    nothing = WorkerSpec(subjects=(), threads=process.spec.threads, feeds={}, runtime=process.spec.runtime)
+    try:
+        process.thaw()
+        process.ask(Load(nothing))
+        process.freeze()
+    except (OnnxperfError, OSError):
+        return False
+    process.spec = nothing  # an idle process keeps no inputs in memory here either
+    return True
+
+
+@dataclass(eq=False)
 class PooledWorker:
     """A worker whose process goes back to its pool at the end."""
 
-    def __init__(self, pool: Pool, kind: _Kind, worker: ProcessWorker) -> None:
-        self._pool = pool
-        self._kind = kind
-        self._worker = worker
-
-    def close(self) -> None:
-        """Give the process back."""
-        self._pool.take_back(self._kind, self._worker)
+    spec: WorkerSpec
+    process: ProcessWorker
+    pool: Pool
+    cpus: tuple[int, ...] = ()
 
     def wait_until_ready(self) -> None:
         """Return when the process has imported what it needs."""
-        self._worker.wait_until_ready()
+        self.process.wait_until_ready()
 
-    def load(self) -> Loaded:
-        """Open the shared session."""
-        return self._worker.load()
-
-    def prepare(self, subject: int) -> Prepared:
-        """Bind a subject and make its first call."""
-        return self._worker.prepare(subject)
-
-    def warm_up(self, subject: int, duration_ns: int) -> float:
-        """Call a subject untimed."""
-        return self._worker.warm_up(subject, duration_ns)
-
-    def time_block(self, subject: int, calls: int, warm_ns: int) -> tuple[int, int]:
-        """Time calls together."""
-        return self._worker.time_block(subject, calls, warm_ns)
-
-    def time_each(self, subject: int, calls: int, warm_ns: int) -> list[int]:
-        """Time calls one by one."""
-        return self._worker.time_each(subject, calls, warm_ns)
-
-    def split_each(self, subject: int, calls: int, warm_ns: int) -> TimedSplit:
-        """Time the parts of calls."""
-        return self._worker.split_each(subject, calls, warm_ns)
-
-    def compute(self, subject: int) -> tuple[list[str], Any]:
-        """Call a subject; returns the names of its values, where they have any, and the values."""
-        return self._worker.compute(subject)
-
-    def move_to(self, cpus: tuple[int, ...]) -> None:
-        """Use these processors from now on."""
-        self._worker.move_to(cpus)
+    def ask(self, request: Request[R]) -> R:
+        """Send a request and wait for its reply."""
+        return self.process.ask(request)
 
     def freeze(self) -> None:
         """Stop every thread."""
-        self._worker.freeze()
+        self.process.freeze()
 
     def thaw(self) -> None:
-        """Let the threads go on."""
-        self._worker.thaw()
+        """Let the threads continue."""
+        self.process.thaw()
+
+    def close(self) -> None:
+        """Give the process back."""
+        self.pool.take_back(self.process)

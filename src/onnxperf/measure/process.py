@@ -9,18 +9,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from multiprocessing import Pipe
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
-
-from msgspec.structs import replace
+from typing import Any, Protocol, cast
 
 from onnxperf.errors import BadModel, SubjectError, WorkerLost
-from onnxperf.measure import messages, packing
-from onnxperf.measure.memory import peak_bytes, resident_bytes
-from onnxperf.measure.messages import Failed, Loaded, Prepared, TimedSplit, WorkerSpec
-from onnxperf.records import StepName
+from onnxperf.measure import memory
+from onnxperf.measure.messages import Failed, MoveTo, R, Reply, Request, WorkerSpec, decode_reply, encode
 
 CAN_FREEZE = hasattr(signal, "SIGSTOP") and hasattr(os, "waitid")
 
@@ -37,64 +33,66 @@ _THREAD_VARIABLES = (
 
 _TAIL_BYTES = 4096
 _TAIL_LINES = 20
-"""Of what a lost worker said, this is kept."""
+"""Of the output of a lost worker, this is kept."""
 _LOOK_S = 0.1
 """Between two looks at a worker's memory; they take some 30 us."""
 
-R = TypeVar("R")
-
 
 class Worker(Protocol):
-    """What the race needs of a worker; tests give it a fake with a fake clock."""
+    """A process that hosts subjects; tests have a fake on a fake clock."""
+
+    cpus: tuple[int, ...]
+    """Processors that it was moved to; empty before the first move."""
+
+    @property
+    def spec(self) -> WorkerSpec:
+        """What it hosts once it is loaded."""
 
     def wait_until_ready(self) -> None:
         """Return when the process has imported what it needs."""
 
-    def load(self) -> Loaded:
-        """Open the shared session."""
-
-    def prepare(self, subject: int) -> Prepared:
-        """Bind a subject and make its first call."""
-
-    def warm_up(self, subject: int, duration_ns: int) -> float:
-        """Call a subject untimed; returns the time of a call in ns."""
-
-    def time_block(self, subject: int, calls: int, warm_ns: int) -> tuple[int, int]:
-        """Time calls together; returns start and duration in ns."""
-
-    def time_each(self, subject: int, calls: int, warm_ns: int) -> list[int]:
-        """Time calls one by one."""
-
-    def split_each(self, subject: int, calls: int, warm_ns: int) -> TimedSplit:
-        """Time the parts of calls."""
-
-    def compute(self, subject: int) -> tuple[list[str], Any]:
-        """Call a subject; returns the names of its values, where they have any, and the values."""
-
-    def move_to(self, cpus: tuple[int, ...]) -> None:
-        """Use these processors from now on."""
+    def ask(self, request: Request[R]) -> R:
+        """Send a request and wait for its reply; an error in the worker is raised here."""
 
     def freeze(self) -> None:
         """Stop every thread; returns when they have stopped."""
 
     def thaw(self) -> None:
-        """Let the threads go on."""
+        """Let the threads continue."""
 
     def close(self) -> None:
         """End the process, frozen or not."""
+
+
+def move_to(worker: Worker, cpus: tuple[int, ...]) -> None:
+    """Move a worker to these processors, unless there are none or it is there already."""
+    if cpus and cpus != worker.cpus:
+        worker.ask(MoveTo(cpus))
+        worker.cpus = cpus
+
+
+@contextlib.contextmanager
+def open_worker(
+    spec: WorkerSpec, *, timeout_s: float, memory_limit_bytes: int | None = None
+) -> Iterator[ProcessWorker]:
+    """A worker that has started; whatever happens, it is closed at the end."""
+    with contextlib.closing(ProcessWorker(spec, timeout_s, memory_limit_bytes)) as worker:
+        worker.wait_until_ready()
+        yield worker
 
 
 class ProcessWorker:
     """A worker in a freshly started interpreter of its own."""
 
     def __init__(self, spec: WorkerSpec, timeout_s: float, memory_limit_bytes: int | None = None) -> None:
-        self._spec = spec
-        self._timeout_s = timeout_s
-        self._memory_limit_bytes = memory_limit_bytes
+        self.spec = spec
+        self.timeout_s = timeout_s
+        self.memory_limit_bytes = memory_limit_bytes
+        self.cpus: tuple[int, ...] = ()
         self._watch: Callable[[int], None] | None = None
         self._look_s = _LOOK_S
-        self._cpus: tuple[int, ...] = ()
-        self._ready = self._busy = False
+        self._asked, self._answered = 0, -1
+        """Numbers of the last request and the last reply; that the worker is ready is reply 0."""
         self._oom_kills = _oom_kills()
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker
         self._pipe, theirs = Pipe()
@@ -114,106 +112,30 @@ class ProcessWorker:
 
     def wait_until_ready(self) -> None:
         """Return when the process has imported what it needs."""
-        if not self._ready:
-            self._receive(messages.Ready)
-            self._ready = True
-
-    @property
-    def idle(self) -> bool:
-        """Whether the process has not ended, as far as is known, and owes no answer."""
-        return self._process.returncode is None and not self._busy
-
-    def adopt(self, spec: WorkerSpec) -> None:
-        """Host another spec of the same runtime and number of threads from the next load on."""
-        self._spec = spec
-
-    def unload(self) -> None:
-        """Drop the session and the inputs."""
-        self.wait_until_ready()
-        self._ask(messages.Load(replace(self._spec, subjects=(), model_path=None, feeds={}, more_feeds=())), Loaded)
-
-    def load(self) -> Loaded:
-        """Open the shared session."""
-        return self._ask(messages.Load(self._spec), Loaded)
-
-    def prepare(self, subject: int) -> Prepared:
-        """Bind a subject and make its first call."""
-        return self._ask(messages.Prepare(subject), Prepared)
-
-    def warm_up(self, subject: int, duration_ns: int) -> float:
-        """Call a subject untimed."""
-        return self._ask(messages.WarmUp(subject, duration_ns), messages.WarmedUp).call_ns
-
-    def time_block(self, subject: int, calls: int, warm_ns: int) -> tuple[int, int]:
-        """Time calls together."""
-        timed = self._ask(messages.TimeBlock(subject, calls, warm_ns), messages.TimedBlock)
-        return timed.start_ns, timed.duration_ns
-
-    def time_each(self, subject: int, calls: int, warm_ns: int) -> list[int]:
-        """Time calls one by one."""
-        return self._ask(messages.TimeEach(subject, calls, warm_ns), messages.TimedEach).call_ns
-
-    def split_each(self, subject: int, calls: int, warm_ns: int) -> TimedSplit:
-        """Time the parts of calls."""
-        return self._ask(messages.SplitEach(subject, calls, warm_ns), TimedSplit)
-
-    def call_each(self, subject: int, calls: int) -> list[int]:
-        """Time calls one by one, and make no others."""
-        return self._ask(messages.CallEach(subject, calls), messages.TimedEach).call_ns
+        if self._answered < 0:
+            self._receive()
 
     @property
     def pid(self) -> int:
         """Number of the process."""
         return self._process.pid
 
-    def sample_stack(self, subject: int, calls: int, interval_s: float) -> bytes:
-        """Call a subject while its Python stack is sampled; returns pyinstrument's session as JSON."""
-        return self._ask(messages.SampleStack(subject, calls, interval_s), messages.SampledStack).session
-
-    def call_for(self, subject: int, duration_ns: int) -> int:
-        """Call a subject for a while, for others to watch; returns the number of calls."""
-        return self._ask(messages.CallFor(subject, duration_ns), messages.CalledFor).calls
-
-    def track_allocations(self, subject: int, calls: int, path: Path) -> Path:
-        """Call a subject while memray writes this file."""
-        request = messages.TrackAllocations(subject, calls, str(path))
-        return Path(self._ask(request, messages.TrackedAllocations).path)
-
-    def end_recording(self) -> Path:
-        """Have the trace written; returns its file."""
-        return Path(self._ask(messages.EndRecording(), messages.Recorded, after_interrupt=True).path)
-
-    def hold(self) -> None:
-        """Take over the inputs, and load nothing yet."""
-        self._ask(messages.Hold(self._spec), messages.Held)
-
-    def probe(self, step: StepName) -> messages.ProbedStep:
-        """Take a step of the first subject; returns what memory it needed."""
-        return self._ask(messages.ProbeStep(step), messages.ProbedStep)
-
-    def call_many(self, calls: int) -> messages.CalledMany:
-        """Call the first subject often; returns what memory is left in use."""
-        return self._ask(messages.CallMany(calls), messages.CalledMany)
+    @property
+    def idle(self) -> bool:
+        """Whether the process has started, has not ended, as far as is known, and owes no answer."""
+        return self._process.returncode is None and self._answered == self._asked
 
     def watch(self, look: Callable[[int], None], interval_s: float) -> None:
-        """From now on, while the worker is at work, call `look` with the number of its process again and again."""
-        limited = self._memory_limit_bytes is not None
+        """From now on, while the worker is busy, call `look` with the number of its process again and again."""
+        limited = self.memory_limit_bytes is not None
         self._watch, self._look_s = look, min(interval_s, _LOOK_S) if limited else interval_s
 
-    def trace_lines(self, subject: int) -> messages.TracedLines:
-        """Call a function once, and read memory between its lines."""
-        return self._ask(messages.TraceLines(subject), messages.TracedLines)
-
-    def compute(self, subject: int, everything: bool = False) -> tuple[list[str], Any]:
-        """Call a subject; returns the names of its values, where they have any, and the values."""
-        computed = self._ask(messages.Compute(subject, everything), messages.Computed)
-        return computed.names, packing.unpack_value(computed.value)
-
-    def move_to(self, cpus: tuple[int, ...]) -> None:
-        """Use these processors from now on."""
-        if cpus != self._cpus:
-            self._ask(messages.MoveTo(cpus), messages.Moved)
-            self._cpus = cpus
+    def ask(self, request: Request[R]) -> R:
+        """Send a request and wait for its reply; an error in the worker is raised here."""
+        self._asked += 1
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # waiting for the reply shows the reason
+            self._pipe.send_bytes(encode((self._asked, request)))
+        return cast("R", self._receive())
 
     def freeze(self) -> None:
         """Stop the process and its children, and wait until the kernel confirms it."""
@@ -223,12 +145,12 @@ class ProcessWorker:
             os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def thaw(self) -> None:
-        """Let the process and its children go on."""
+        """Let the process and its children continue."""
         if CAN_FREEZE:
             self._signal(signal.SIGCONT)
 
     def close(self) -> None:
-        """Kill the process and its children; there is nothing in them worth a farewell."""
+        """Kill the process and its children; they hold nothing that must be saved."""
         if hasattr(signal, "SIGKILL"):
             self._signal(signal.SIGKILL)
         else:
@@ -243,35 +165,27 @@ class ProcessWorker:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, number)
 
-    def _ask(self, request: messages.Request, kind: type[R], after_interrupt: bool = False) -> R:
-        """Ask and wait; after Ctrl-C, the answer to what was interrupted may come first."""
-        self._busy = True
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the reply will tell why
-            self._pipe.send_bytes(messages.encode(request))
-        return self._receive(kind, after_interrupt)
-
-    def _receive(self, kind: type[R], after_interrupt: bool = False) -> R:
+    def _receive(self) -> Reply:
         """Sleep until the worker answers; the parent must not disturb what is being measured."""
-        try:
-            if not self._wait():
-                self.close()
-                raise WorkerLost("timeout", f"no answer within {self._timeout_s:g} s (change with --timeout)")
-            reply = messages.decode_reply(self._pipe.recv_bytes())
-        except (EOFError, ConnectionResetError, BrokenPipeError) as error:
-            raise self._death() from error
-        self._busy = False
+        while True:
+            try:
+                if not self._wait():
+                    self.close()
+                    raise WorkerLost("timeout", f"no answer within {self.timeout_s:g} s (increase `timeout`)")
+                self._answered, reply = decode_reply(self._pipe.recv_bytes())
+            except (EOFError, ConnectionResetError, BrokenPipeError) as error:
+                raise self._death() from error
+            if self._answered == self._asked:  # after Ctrl-C, the reply to what was interrupted comes first
+                break
         if isinstance(reply, Failed):
             raise BadModel(reply.reason) if reply.bad_input else SubjectError(reply.status, reply.reason)
-        if after_interrupt and not isinstance(reply, kind):
-            return self._receive(kind)
-        assert isinstance(reply, kind)  # noqa: S101 - both sides are ours
         return reply
 
     def _wait(self) -> bool:
-        """Whether the worker answers in time; it may be looked at meanwhile."""
-        if self._memory_limit_bytes is None and self._watch is None:
-            return self._pipe.poll(self._timeout_s)
-        end_s = time.monotonic() + self._timeout_s
+        """Whether the worker answers in time; its memory may be read meanwhile."""
+        if self.memory_limit_bytes is None and self._watch is None:
+            return self._pipe.poll(self.timeout_s)
+        end_s = time.monotonic() + self.timeout_s
         while (left_s := end_s - time.monotonic()) > 0:
             answered = self._pipe.poll(min(self._look_s, left_s))
             if self._watch is not None:
@@ -282,25 +196,25 @@ class ProcessWorker:
         return False
 
     def _keep_to_limit(self) -> None:
-        if self._memory_limit_bytes is None:
+        if self.memory_limit_bytes is None:
             return
         pid = self._process.pid
-        peak = peak_bytes(pid) or resident_bytes(pid)
-        if peak > self._memory_limit_bytes:
+        peak = memory.peak_bytes(pid) or memory.resident_bytes(pid)
+        if peak > self.memory_limit_bytes:
             self.close()
-            limit, used = (f"{size / 2**20:.0f} MiB" for size in (self._memory_limit_bytes, peak))
-            raise WorkerLost("oom", f"needed {used} of memory, more than the {limit} of --memory-limit")
+            limit, used = (f"{size / 2**20:.0f} MiB" for size in (self.memory_limit_bytes, peak))
+            raise WorkerLost("oom", f"needed {used} of memory, more than the {limit} of `memory_limit`")
 
     def _death(self) -> WorkerLost:
-        """Say how the process died, and end the children that it leaves behind."""
+        """How the process died; the children that it leaves behind are ended."""
         if CAN_FREEZE:
             # Until the dead process is reaped, its number still belongs to its group.
             os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
             self._signal(signal.SIGKILL)
         code = self._process.wait()
-        said = self._said()
-        last = f": {said[-1].strip()}" if said else ""
-        number, tail = (-code if code < 0 else None), "\n".join(said[-_TAIL_LINES:])
+        output = self._last_output()
+        last = f": {output[-1].strip()}" if output else ""
+        number, tail = (-code if code < 0 else None), "\n".join(output[-_TAIL_LINES:])
         if code == -getattr(signal, "SIGKILL", 9):
             if _oom_kills() > self._oom_kills:
                 return WorkerLost("oom", "killed by the kernel: out of memory", number, tail)
@@ -309,7 +223,7 @@ class ProcessWorker:
             return WorkerLost("crashed", f"killed by {signal.Signals(-code).name}{last}", number, tail)
         return WorkerLost("crashed", f"its process ended with exit code {code}{last}", number, tail)
 
-    def _said(self) -> list[str]:
+    def _last_output(self) -> list[str]:
         """The last lines that the process wrote."""
         self._output.seek(max(0, self._output.seek(0, os.SEEK_END) - _TAIL_BYTES))
         return self._output.read().decode("utf-8", "replace").strip().splitlines()
@@ -336,9 +250,9 @@ def _environment(threads: int) -> dict[str, str]:
 
 
 def _oom_kills() -> int:
-    """How often the kernel has killed for lack of memory, where it tells."""
+    """How often the kernel has killed a process for lack of memory, where that is known."""
     with contextlib.suppress(OSError):
-        for line in Path("/proc/vmstat").read_text(encoding="ascii").splitlines():
+        for line in (memory.PROC / "vmstat").read_text(encoding="ascii").splitlines():
             if line.startswith("oom_kill "):
                 return int(line.split()[1])
     return 0

@@ -1,37 +1,26 @@
-"""Sessions that record themselves, called in turn with others so that all of them see the same weather."""
+"""Sessions that record themselves, called in turn with others so that all of them see the same conditions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Protocol
 
 from msgspec import Struct
 
-from onnxperf.measure.messages import WorkerSpec
+from onnxperf.measure.messages import EndRecording, Load, Prepare, TimeEach, WarmUp, WorkerSpec
 from onnxperf.measure.plan import WARM_NS, processors_of
-from onnxperf.measure.process import Worker
+from onnxperf.measure.process import Worker, move_to
 from onnxperf.records import EVENT_CAP, Scalar
 
 ROUNDS = 10
 """Turns that each session gets at most."""
 _DEFAULT_NS = 1_000_000_000
-"""Time of inferences that a trace should hold if nobody says how many."""
+"""Time of the inferences in a trace, unless their number is given."""
 _DEFAULT_REPEATS = range(5, 101)
 _WARMUP_NS = 50_000_000
 
 Progress = Callable[[float, str], None]
-
-
-class Recorder(Worker, Protocol):
-    """A worker whose session may write a trace."""
-
-    def call_each(self, subject: int, calls: int) -> list[int]:
-        """Time calls one by one, and make no others."""
-
-    def end_recording(self) -> Path:
-        """Have the trace written; returns its file."""
 
 
 class Turns(Struct, frozen=True, kw_only=True):
@@ -61,16 +50,14 @@ class TurnsEnd(Struct, frozen=True, kw_only=True):
 def take_turns(
     specs: Sequence[WorkerSpec],
     repeat: int | None,
-    launch: Callable[[WorkerSpec], Recorder],
+    launch: Callable[[WorkerSpec], Worker],
     cpus: Sequence[int] = (),
     progress: Progress = lambda _done, _text: None,
     most: int | None = None,
 ) -> TurnsEnd:
     """Call every session `repeat` times, a few calls at a turn; all but the one at its turn are frozen."""
     with ExitStack() as stack:
-        workers = [launch(spec) for spec in specs]
-        for worker in workers:
-            stack.callback(worker.close)
+        workers = [stack.enter_context(closing(launch(spec))) for spec in specs]
         progress(0.0, "starting workers")
         for worker in workers:
             worker.wait_until_ready()
@@ -79,20 +66,21 @@ def take_turns(
         for spec, worker in zip(specs, workers, strict=True):
             progress(0.0, f"loading {spec.model_label}")
             worker.thaw()
-            loaded.append(worker.load())
-            first_ns.append(worker.prepare(0).first_call_ns)
-            guess_ns.append(first_ns[-1] if spec.recording else worker.warm_up(0, _WARMUP_NS))
+            loaded.append(worker.ask(Load(spec)))
+            first_ns.append(worker.ask(Prepare(0)).first_call_ns)
+            guess_ns.append(first_ns[-1] if spec.recording else worker.ask(WarmUp(0, _WARMUP_NS)).call_ns)
             worker.freeze()
         times, interrupted = _rounds(specs, workers, _repeat(repeat, min(guess_ns), most), cpus, progress)
         turns = []
         for index, (spec, worker) in enumerate(zip(specs, workers, strict=True)):
             worker.thaw()
+            recorded = spec.recording is not None and spec.recording.trace_prefix
             turns.append(
                 Turns(
                     load_ns=loaded[index].load_ns,
                     first_call_ns=first_ns[index],
                     call_ns=tuple(times[index]),
-                    trace=worker.end_recording() if spec.recording and spec.recording.trace_prefix else None,
+                    trace=Path(worker.ask(EndRecording()).path) if recorded else None,
                     conditions=loaded[index].conditions,
                 )
             )
@@ -101,9 +89,9 @@ def take_turns(
 
 
 def _rounds(
-    specs: Sequence[WorkerSpec], workers: Sequence[Recorder], repeat: int, cpus: Sequence[int], progress: Progress
+    specs: Sequence[WorkerSpec], workers: Sequence[Worker], repeat: int, cpus: Sequence[int], progress: Progress
 ) -> tuple[list[list[int]], bool]:
-    """The calls after the first; who begins changes from round to round."""
+    """The calls after the first; every second round has the opposite order."""
     times: list[list[int]] = [[] for _ in workers]
     threads = max(spec.threads for spec in specs)
     counts = shares(repeat - 1, min(ROUNDS, repeat - 1))
@@ -113,11 +101,9 @@ def _rounds(
             for index in range(len(workers))[:: 1 if number % 2 == 0 else -1]:
                 worker = workers[index]
                 worker.thaw()
-                if bound := processors_of(number, cpus, threads):
-                    worker.move_to(bound)
-                recording = specs[index].recording is not None
-                each = worker.call_each(0, calls) if recording else worker.time_each(0, calls, WARM_NS)
-                times[index] += each
+                move_to(worker, processors_of(number, cpus, threads))
+                warm_ns = WARM_NS if specs[index].recording is None else None  # a trace has no other calls
+                times[index] += worker.ask(TimeEach(0, calls, warm_ns)).call_ns
                 worker.freeze()
     except KeyboardInterrupt:
         return times, True
@@ -129,10 +115,10 @@ def shares(total: int, parts: int) -> list[int]:
     return [total // parts + (index < total % parts) for index in range(parts)] if parts > 0 else []
 
 
-def _repeat(asked: int | None, call_ns: float, most: int | None) -> int:
-    """As often as was asked, or for about a second; never so often that the trace is full."""
+def _repeat(requested: int | None, call_ns: float, most: int | None) -> int:
+    """As often as requested, or for about a second; never so often that the trace is full."""
     wanted = int(_DEFAULT_NS / max(call_ns, 1.0))
-    repeat = asked if asked is not None else max(_DEFAULT_REPEATS[0], min(wanted, _DEFAULT_REPEATS[-1]))
+    repeat = requested if requested is not None else max(_DEFAULT_REPEATS[0], min(wanted, _DEFAULT_REPEATS[-1]))
     return max(1, repeat if most is None else min(repeat, most))
 
 

@@ -7,13 +7,29 @@ import json
 import sys
 from collections.abc import Callable
 from itertools import repeat
+from typing import TYPE_CHECKING
 
 from onnxperf.errors import MissingExtra
+from onnxperf.measure.messages import CalledFor, CallFor, SampledStack, SampleStack
+from onnxperf.measure.timing import Clock, monotonic_ns
+
+if TYPE_CHECKING:
+    from onnxperf.measure.host import Host
 
 _PR_SET_PTRACER = 0x59616D61
 _ANYONE = ctypes.c_ulong(-1)
 _CLOCK_NS = 1_000_000
 """Time between two looks at the clock, at least."""
+
+
+def sample_stack(host: Host, request: SampleStack) -> SampledStack:
+    """Sample the calls of a subject."""
+    return SampledStack(sample(host.calls[request.subject], request.calls, request.interval_s))
+
+
+def answer_call_for(host: Host, request: CallFor) -> CalledFor:
+    """Call a subject for some time."""
+    return CalledFor(call_for(host.calls[request.subject], request.duration_ns))
 
 
 def sample(work: Callable[[], object], calls: int, interval_s: float) -> bytes:
@@ -39,8 +55,8 @@ def sample(work: Callable[[], object], calls: int, interval_s: float) -> bytes:
     return json.dumps(session.to_json()).encode()
 
 
-def call_for(work: Callable[[], object], duration_ns: int, clock: Callable[[], int]) -> int:
-    """Let others look at this process, and call `work` for a while; returns the number of calls."""
+def call_for(work: Callable[[], object], duration_ns: int, clock: Clock = monotonic_ns) -> int:
+    """Let other processes look at this one, and call `work` for some time; returns the number of calls."""
     allow_observers()
 
     def call_again() -> int:
@@ -58,6 +74,6 @@ def call_for(work: Callable[[], object], duration_ns: int, clock: Callable[[], i
 
 
 def allow_observers() -> None:
-    """Where the kernel lets only parents look into a process, py-spy, a sibling, needs to be let in."""
+    """Where the kernel lets only parents look into a process, py-spy, a sibling, needs permission."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PTRACER, _ANYONE, 0, 0, 0)

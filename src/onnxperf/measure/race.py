@@ -1,4 +1,4 @@
-"""The race: subjects take turns, round after round, until a planned look says that the answer is clear."""
+"""The race: subjects take turns, round after round, until a planned look shows that the answer is clear."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from onnxperf.measure import plan as planning
-from onnxperf.measure.messages import WorkerSpec
+from onnxperf.measure.messages import SplitEach, TimeBlock, TimeEach, WorkerSpec
 from onnxperf.measure.process import Worker
 from onnxperf.measure.timing import Clock, monotonic_ns
 from onnxperf.measure.worker_group import Launch, SubjectRun, WorkerGroup
@@ -18,7 +18,7 @@ from onnxperf.records import Block, RaceOptions, Subject
 Settled = Callable[[Sequence[Subject]], bool]
 """Is every question about these subjects answered?"""
 Progress = Callable[[float, str], None]
-"""Part done (0 to 1) and what is going on; called only between blocks."""
+"""Receives the part done (0 to 1) and the current step; called only between blocks."""
 
 
 class Tools(Struct, frozen=True, kw_only=True):
@@ -33,7 +33,7 @@ class Tools(Struct, frozen=True, kw_only=True):
     memory_bytes: int | None = None
     """What all workers together may hold; None means that all fit."""
     collect: bool = False
-    """Also bring home what every subject returns."""
+    """Also collect what every subject returns."""
 
 
 class RaceEnd(Struct, frozen=True, kw_only=True):
@@ -43,7 +43,7 @@ class RaceEnd(Struct, frozen=True, kw_only=True):
     batches: int
     interrupted: bool
     outputs: tuple[tuple[list[str], Any] | None, ...] = ()
-    """What every subject returned, where that was asked for and it got so far."""
+    """What every subject returned, where that was requested and its first call succeeded."""
 
 
 def race(specs: Sequence[WorkerSpec], options: RaceOptions, tools: Tools) -> RaceEnd:
@@ -78,13 +78,13 @@ def into_batches(runs: Sequence[SubjectRun], baseline: str | None, memory_bytes:
 
 
 def _race_batch(runs: Sequence[SubjectRun], first_round: int, options: RaceOptions, tools: Tools) -> int:
-    """Race runs that run side by side; returns the number of the next round."""
+    """Race the runs of a batch against each other; returns the number of the next round."""
     done = planned = 0
 
-    def tell(text: str) -> None:
+    def report(text: str) -> None:
         tools.progress(done / planned if planned else 0.0, text)
 
-    with WorkerGroup(runs, tools.launch, int(options.warmup * 1e9), tell, tools.collect) as group:
+    with WorkerGroup(runs, tools.launch, int(options.warmup * 1e9), report, tools.collect) as group:
         begin = tools.clock()
         group.start()
         if not group.alive():
@@ -96,7 +96,7 @@ def _race_batch(runs: Sequence[SubjectRun], first_round: int, options: RaceOptio
         for number, look in enumerate(plan.looks, start=1):
             while done < look and group.alive():
                 _renew(group, done, plan)
-                tell(f"round {done + 1} of at most {planned}")
+                report(f"round {done + 1} of at most {planned}")
                 cpus = planning.processors_of(done, tools.cpus, threads)
                 _run_round(group, [runs[index] for index in next(orders)], first_round + done, cpus)
                 done += 1
@@ -138,15 +138,15 @@ def _run_round(group: WorkerGroup, order: Sequence[SubjectRun], number: int, cpu
 
 
 def _time_block(run: SubjectRun, number: int, position: int, worker: Worker) -> None:
-    start_ns, duration_ns = worker.time_block(run.slot, run.calls, planning.WARM_NS)
+    timed = worker.ask(TimeBlock(run.slot, run.calls, planning.WARM_NS))
     block = Block(
         round=number,
         position=position,
         launch=run.launches - 1,
         set_up=run.set_ups - 1,
         calls=run.calls,
-        start_ns=start_ns,
-        duration_ns=duration_ns,
+        start_ns=timed.start_ns,
+        duration_ns=timed.duration_ns,
     )
     run.blocks.append(block)
 
@@ -159,18 +159,18 @@ def _time_single_calls(group: WorkerGroup, cpus: tuple[int, ...]) -> None:
 
 
 def _time_each(run: SubjectRun, worker: Worker) -> None:
-    run.each_ns += worker.time_each(run.slot, run.single_calls, planning.WARM_NS)
+    run.each_ns += worker.ask(TimeEach(run.slot, run.single_calls, planning.WARM_NS)).call_ns
 
 
 def _time_parts(group: WorkerGroup, cpus: tuple[int, ...]) -> None:
-    """Time what calls are made of, where that was asked for."""
+    """Time the parts of calls, where that was requested."""
     for run in group.alive():
         if run.split_calls:
             group.turn(run, partial(_split_each, run), cpus)
 
 
 def _split_each(run: SubjectRun, worker: Worker) -> None:
-    timed = worker.split_each(run.slot, run.split_calls, planning.WARM_NS)
+    timed = worker.ask(SplitEach(run.slot, run.split_calls, planning.WARM_NS))
     run.prepare_ns += timed.prepare_ns
     run.compute_ns += timed.compute_ns
     run.fetch_ns += timed.fetch_ns

@@ -7,7 +7,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from onnxperf.measure import messages
+from onnxperf.measure.messages import TimedBlock, TimedEach, TimedSplit, WarmedUp
+
+if TYPE_CHECKING:
+    from onnxperf.measure.host import Host
 
 Clock = Callable[[], int]
 Work = Callable[[], object]
@@ -91,3 +97,25 @@ def _no_garbage_collection() -> Iterator[None]:
         yield
     finally:
         gc.enable()
+
+
+def answer_warm_up(host: Host, request: messages.WarmUp) -> WarmedUp:
+    """Warm up a subject."""
+    return WarmedUp(warm_up(host.calls[request.subject], request.duration_ns))
+
+
+def answer_time_block(host: Host, request: messages.TimeBlock) -> TimedBlock:
+    """Time a block of a subject."""
+    return TimedBlock(*time_block(host.calls[request.subject], request.calls, request.warm_ns))
+
+
+def answer_time_each(host: Host, request: messages.TimeEach) -> TimedEach:
+    """Time single calls of a subject."""
+    return TimedEach(time_each(host.calls[request.subject], request.calls, request.warm_ns))
+
+
+def answer_split_each(host: Host, request: messages.SplitEach) -> TimedSplit:
+    """Time the parts of single calls of a subject, where it has parts."""
+    if request.subject not in host.parts:
+        return TimedSplit([], [], [])
+    return TimedSplit(*time_split(*host.parts[request.subject](), request.calls, request.warm_ns))

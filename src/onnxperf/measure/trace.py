@@ -19,7 +19,7 @@ from onnxperf.records.trace import Trace
 
 CHUNK_BYTES = 1 << 17
 """Read at once: what is decoded from it should still be in the processor's cache when it is turned into columns."""
-_PATIENCE_BYTES = 1 << 22
+PATIENCE_BYTES = 1 << 22
 """Where no next event begins within this much text, look for events one by one."""
 
 _LENIENT = json.JSONDecoder(strict=False)  # older versions write line breaks in names as they are
@@ -109,7 +109,7 @@ def _parse(stream: io.BufferedIOBase, what: str) -> Trace:
         elif end == len(rest) + 1:  # nothing came
             rest, ended = _walk_over(rest, columns, last=True)
             break
-        elif cut > 0 or end > _PATIENCE_BYTES:
+        elif cut > 0 or end > PATIENCE_BYTES:
             stop = cut if cut > 0 else space.rfind(b"}", 1, end) + 1 or 1
             rest, ended = _walk_over(bytes(space[1:stop]), columns)
             rest = (rest + space[stop:end]).lstrip(_SEPARATORS)
@@ -135,14 +135,14 @@ def _skip_head(stream: io.BufferedIOBase, what: str) -> bytes:
         return head[1:].lstrip()
     if not head.startswith(b"{"):
         kind = next((kind for magic, kind in _OTHER_FILES.items() if head.startswith(magic)), None)
-        told = f"is {kind}; unpack it first" if kind else "is no JSON; give the file that onnxruntime's profiler wrote"
-        raise BadInput(f"{what} {told}")
+        why = f"is {kind}; unpack it first" if kind else "is not JSON; give the file that onnxruntime's profiler wrote"
+        raise BadInput(f"{what} {why}")
     found = _ARRAY.search(head)
     if found is None:
         head += stream.read()  # other entries may come first, at any length
         found = _ARRAY.search(head)
     if found is None:
-        raise BadInput(f"{what} is no trace: neither a list of events nor an object with traceEvents")
+        raise BadInput(f"{what} is not a trace: neither a list of events nor an object with traceEvents")
     return head[found.end() :].lstrip()
 
 
@@ -170,7 +170,7 @@ def _walk_over(data: bytes, columns: Columns, last: bool = False) -> tuple[bytes
 
 
 def _walk(text: str, last: bool) -> _Walk:
-    """Find events one by one; after an unreadable one go on where the next begins."""
+    """Find events one by one; after an unreadable one continue where the next begins."""
     values: list[Any] = []
     unreadable = 0
     place = _skip_blank(text, 0)

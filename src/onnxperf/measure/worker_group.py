@@ -1,4 +1,4 @@
-"""The workers of a race: started side by side, frozen but for the one at its turn, and mended when one is lost."""
+"""The workers of a race: started side by side, frozen but for the one at its turn, and replaced when one is lost."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from onnxperf.errors import BadInput, SubjectError, WorkerLost
-from onnxperf.measure.messages import ModelSubject, WorkerSpec
-from onnxperf.measure.process import Worker
+from onnxperf.measure.messages import Compute, Load, ModelSubject, Prepare, WarmUp, WorkerSpec, outputs_in
+from onnxperf.measure.process import Worker, move_to
 from onnxperf.records import Block, Scalar, Split, Status, Subject
 
 Launch = Callable[[WorkerSpec], Worker]
@@ -20,19 +20,19 @@ Launch = Callable[[WorkerSpec], Worker]
 
 @dataclass(eq=False)
 class SubjectRun:
-    """A subject under way: where it lives and what was measured so far."""
+    """A subject in a race: its worker and what was measured so far."""
 
     spec: WorkerSpec
     position: int
     slot: int = 0
-    """Its place among the subjects of the worker that runs now."""
+    """Its place among the subjects that its worker hosts now."""
     calls: int = 0
     single_calls: int = 0
     split_calls: int = 0
     call_ns: float = 0.0
     launches: int = 0
     set_ups: int = 0
-    """Within the launch that runs now."""
+    """Within the current launch."""
     looks: int = 0
     looks_planned: int = 0
     load_ns: list[int] = field(default_factory=list)
@@ -43,7 +43,7 @@ class SubjectRun:
     compute_ns: list[int] = field(default_factory=list)
     fetch_ns: list[int] = field(default_factory=list)
     outputs: tuple[list[str], Any] | None = None
-    """Names and values of what its first call of all returned, where that was asked for."""
+    """Names and values that its very first call returned, where they were requested."""
     conditions: dict[str, Scalar] = field(default_factory=dict)
     status: Status = "ok"
     reason: str = ""
@@ -68,7 +68,7 @@ class SubjectRun:
             self.signal, self.stderr = error.signal, error.stderr
 
     def record(self) -> Subject:
-        """What is known now, as a record."""
+        """What was measured so far, as a record."""
         subject = self.spec.subjects[self.position]
         # A block of one call is the time of a single call too.
         singles = [block.duration_ns for block in self.blocks if block.calls == 1]
@@ -111,14 +111,14 @@ class WorkerGroup:
         runs: Sequence[SubjectRun],
         launch: Launch,
         warmup_ns: int,
-        tell: Callable[[str], None],
+        report: Callable[[str], None],
         collect: bool = False,
     ) -> None:
         self.runs = list(runs)
         self._specs = list({id(run.spec): run.spec for run in runs}.values())
         self._launch = launch
         self._warmup_ns = warmup_ns
-        self._tell = tell
+        self._report = report
         self._collect = collect
         self._workers: dict[int, Worker] = {}
 
@@ -153,12 +153,11 @@ class WorkerGroup:
         return sum(loads.values()) + sum(run.first_call_ns[-1] for run in self.alive())
 
     def turn(self, run: SubjectRun, step: Callable[[Worker], None], cpus: tuple[int, ...] = ()) -> None:
-        """Wake a run's worker for one step; a failure ends the run and leaves its worker to the others."""
+        """Thaw the worker of a run for one step; a failure ends the run and leaves the worker to its other subjects."""
         worker = self._workers[id(run.spec)]
         try:
             worker.thaw()
-            if cpus:
-                worker.move_to(cpus)
+            move_to(worker, cpus)
             step(worker)
             worker.freeze()
         except WorkerLost as error:
@@ -177,7 +176,7 @@ class WorkerGroup:
                     run.slot = slot
                 subjects = tuple(spec.subjects[run.position] for run in runs)
                 self._workers[id(spec)] = self._launch(replace(spec, subjects=subjects))
-        self._tell("starting workers")
+        self._report("starting workers")
         for step in (self._wait_until_ready, self._load):
             for spec in specs:
                 if self._alive_in(spec):
@@ -186,7 +185,7 @@ class WorkerGroup:
             self._prepare_all_in(spec, self._prepare)
 
     def _for_all_in(self, spec: WorkerSpec, step: Callable[[WorkerSpec, Worker], None]) -> None:
-        """Take a step that concerns a whole worker: if it fails, all of the worker's subjects fail."""
+        """Take a step of a whole worker: if it fails, all of its subjects fail."""
         worker = self._workers[id(spec)]
         try:
             worker.thaw()
@@ -203,8 +202,8 @@ class WorkerGroup:
 
     def _load(self, spec: WorkerSpec, worker: Worker) -> None:
         runs = self._alive_in(spec)
-        self._tell(f"loading {spec.model_label or runs[0].name}")
-        loaded = worker.load()
+        self._report(f"loading {spec.model_label or runs[0].name}")
+        loaded = worker.ask(Load(worker.spec))
         for run in runs:
             run.launches += 1
             run.set_ups = 1
@@ -213,28 +212,28 @@ class WorkerGroup:
                 run.load_ns.append(loaded.load_ns)
 
     def _load_again(self, spec: WorkerSpec, worker: Worker) -> None:
-        worker.load()
+        worker.ask(Load(worker.spec))
         for run in self._alive_in(spec):
             run.set_ups += 1
 
     def _prepare_all_in(self, spec: WorkerSpec, prepare: Callable[[SubjectRun, Worker], None]) -> None:
         worker = self._workers.get(id(spec))
         for run in self._alive_in(spec):
-            # A run that takes the worker down is dropped, and the new worker has prepared the others by then.
+            # A run whose worker is lost is dropped; the new worker has prepared the others by then.
             if self._workers.get(id(spec)) is worker:
                 self.turn(run, partial(prepare, run))
 
     def _prepare(self, run: SubjectRun, worker: Worker) -> None:
-        self._tell(f"warming up {run.name}")
-        prepared = worker.prepare(run.slot)
+        self._report(f"warming up {run.name}")
+        prepared = worker.ask(Prepare(run.slot))
         run.first_call_ns.append(prepared.first_call_ns)
         run.conditions.update(prepared.conditions)
         if self._collect and run.outputs is None:
-            run.outputs = worker.compute(run.slot)
-        run.call_ns = worker.warm_up(run.slot, self._warmup_ns)
+            run.outputs = outputs_in(worker.ask(Compute(run.slot)))
+        run.call_ns = worker.ask(WarmUp(run.slot, self._warmup_ns)).call_ns
 
     def _prepare_again(self, run: SubjectRun, worker: Worker) -> None:
-        worker.prepare(run.slot)
+        worker.ask(Prepare(run.slot))
 
     def _alive_in(self, spec: WorkerSpec) -> list[SubjectRun]:
         return [run for run in self.runs if run.spec is spec and run.alive]

@@ -24,9 +24,9 @@ from onnxperf.contraction.limit import bare_product
 from onnxperf.contraction.search import Entrant, Found, search
 from onnxperf.errors import BadInput, SubjectError
 from onnxperf.measure.machine import describe as machines
-from onnxperf.measure.messages import FunctionSubject, ModelSubject, WorkerSpec
+from onnxperf.measure.messages import Compute, FunctionSubject, ModelSubject, WorkerSpec, outputs_in
 from onnxperf.measure.packing import pack_feeds
-from onnxperf.measure.process import ProcessWorker
+from onnxperf.measure.process import Worker, open_worker
 from onnxperf.measure.race import Progress
 from onnxperf.records import Case, RaceOptions, SessionOptions, WorkerLimits
 
@@ -85,16 +85,13 @@ class CandidateRace:
         """Find the fastest few; those that compute something else are dropped, and named."""
         entrants = [Entrant(graph.name, graph.cost_us) for graph in self.graphs]
         subjects = [self._subject(graph.name, graph.model, number) for number, graph in enumerate(self.graphs)]
-        worker = ProcessWorker(self._spec(subjects), _TIMEOUT_S)
+        executed = [None if each.executed_path is None else Path(each.executed_path) for each in subjects]
         try:
-            worker.wait_until_ready()
-            executed = [None if each.executed_path is None else Path(each.executed_path) for each in subjects]
-            found = search(entrants, worker, executed, progress)
-            wrong = [number for number in found.finalists if not self._is_right(worker, number)]
+            with open_worker(self._spec(subjects), timeout_s=_TIMEOUT_S) as worker:
+                found = search(entrants, worker, executed, progress)
+                wrong = [number for number in found.finalists if not self._is_right(worker, number)]
         except SubjectError as error:
             raise BadInput(f"the search ended: {error}") from error
-        finally:
-            worker.close()
         finalists = [number for number in found.finalists if number not in wrong]
         if not finalists:
             why = next((entrant.reason for entrant in entrants if entrant.reason), "their results are wrong")
@@ -135,9 +132,9 @@ class CandidateRace:
         subject = FunctionSubject(name=name, function=pickled(name, function))
         return replace(spec, subjects=(subject,), runtime="callable", model_label=None)
 
-    def _is_right(self, worker: ProcessWorker, number: int) -> bool:
+    def _is_right(self, worker: Worker, number: int) -> bool:
         """Whether a graph computes what numpy does, in double precision or exactly."""
-        _, value = worker.compute(number)
+        _, value = outputs_in(worker.ask(Compute(number)))
         exact = [operand.astype(np.float64) if operand.dtype.kind == "f" else operand for operand in self.operands]
         wanted = np.asarray(np.einsum(self.request.equation.canonical, *exact, optimize=True))
         rtol, atol = _TOLERANCES.get(self.request.dtype, (0.0, 0.0))

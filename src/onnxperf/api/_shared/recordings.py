@@ -98,7 +98,7 @@ def subjects_errors_are_mine() -> Iterator[None]:
 def play(
     specs: list[WorkerSpec], repeat: int | None, most: int | None, timeout_s: float, progress: Progress
 ) -> TurnsEnd:
-    """Let specs take turns in processes of their own."""
+    """Call the sessions of specs in turn, each in a process of its own."""
     launch = partial(ProcessWorker, timeout_s=timeout_s)
     with subjects_errors_are_mine():
         return take_turns(specs, repeat, launch, machines.processors(), progress, most)

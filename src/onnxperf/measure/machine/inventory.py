@@ -25,7 +25,7 @@ Run = Callable[[Sequence[str]], str]
 Version = Callable[[str], str | None]
 """The installed version of a distribution, if any."""
 
-_COMMAND_TIMEOUT_S = 8.0
+COMMAND_TIMEOUT_S = 8.0
 _ROOT = Path("/")
 _TENSORFLOWS = ("tensorflow", "tensorflow-cpu", "tensorflow-intel", "tensorflow-macos", "tf-nightly")
 _CUDA_RUNTIMES = ("nvidia-cuda-runtime", "nvidia-cuda-runtime-cu12", "nvidia-cuda-runtime-cu11")
@@ -60,7 +60,7 @@ def run_quietly(command: Sequence[str]) -> str:
             command,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=_COMMAND_TIMEOUT_S,
+            timeout=COMMAND_TIMEOUT_S,
             check=True,
             encoding="utf-8",
             errors="replace",
@@ -95,7 +95,7 @@ def take_inventory(machine: Machine) -> Rows:
     )
     rows: Rows = []
     for find in finders:
-        # A machine can be odd in ways nobody foresaw; that costs its row, never the report.
+        # A machine can be odd in unforeseen ways; that costs one row, never the report.
         with contextlib.suppress(Exception):
             rows += find()
     return rows
@@ -119,8 +119,8 @@ def thread_rows(
     if version("scikit-learn"):
         found.append(("scikit-learn", _openmp_threads(machine, environment)))
     if version("torch"):
-        asked = run([sys.executable, "-P", "-c", "import torch; print(torch.get_num_threads())"])
-        found += [("torch", f"{asked} (asked in a process of its own)")] if asked.isdigit() else []
+        threads = run([sys.executable, "-P", "-c", "import torch; print(torch.get_num_threads())"])
+        found += [("torch", f"{threads} (in a process of its own)")] if threads.isdigit() else []
     if any(map(version, _TENSORFLOWS)):
         found.append(("tensorflow", _tensorflow_threads(machine, environment)))
     return [(f"threads of {name}", text) for name, text in found]
@@ -138,21 +138,21 @@ def _numpy_threads(machine: Machine, environment: Mapping[str, str]) -> str:
     for name in (*_BLAS_VARIABLES, "OMP_NUM_THREADS"):
         if environment.get(name, "").isdigit():
             return f"{environment[name]} ({name})"
-    return f"{machine.logical_cpus} (one per logical cpu, unless its BLAS knows better)"
+    return f"{machine.logical_cpus} (one per logical cpu, unless its BLAS decides otherwise)"
 
 
 def _openmp_threads(machine: Machine, environment: Mapping[str, str]) -> str:
-    asked = environment.get("OMP_NUM_THREADS", "")
-    if asked.isdigit():
-        return f"{asked} in OpenMP parts (OMP_NUM_THREADS)"
+    threads = environment.get("OMP_NUM_THREADS", "")
+    if threads.isdigit():
+        return f"{threads} in OpenMP parts (OMP_NUM_THREADS)"
     return f"{machine.cores} in OpenMP parts (one per physical core), 1 elsewhere (n_jobs)"
 
 
 def _tensorflow_threads(machine: Machine, environment: Mapping[str, str]) -> str:
     """Its own rule, since importing it would take longer than the race."""
-    asked = environment.get("TF_NUM_INTRAOP_THREADS", "")
-    if asked.isdigit() and int(asked) > 0:
-        return f"{asked} (TF_NUM_INTRAOP_THREADS)"
+    threads = environment.get("TF_NUM_INTRAOP_THREADS", "")
+    if threads.isdigit() and int(threads) > 0:
+        return f"{threads} (TF_NUM_INTRAOP_THREADS)"
     return f"{machine.logical_cpus} (one per logical cpu)"
 
 
@@ -193,8 +193,8 @@ def gpu_rows(nvidia_smi: str | None, run: Run = run_quietly) -> Rows:
     """Name, memory and driver of every GPU that nvidia-smi sees."""
     if nvidia_smi is None:
         return []
-    said = run([nvidia_smi, "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"])
-    cards = [[part.strip() for part in line.split(",")] for line in said.splitlines()]
+    listing = run([nvidia_smi, "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"])
+    cards = [[part.strip() for part in line.split(",")] for line in listing.splitlines()]
     texts = [f"{name}, {memory}, driver {driver}" for name, memory, driver in (c for c in cards if len(c) == 3)]
     return [("GPU", "; ".join(texts))] if texts else []
 

@@ -1,4 +1,4 @@
-"""What the kernel says in files: texts, and the limits of this process's control groups."""
+"""What the kernel shows in files: texts, and the limits of this process's control groups."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class Noise(Struct, frozen=True, kw_only=True):
 
 
 def remember(band: float, cpu: str, date: str) -> None:
-    """Keep the noise for later races, in place of an older one; a read-only home is no reason to fail."""
+    """Keep the noise for later races, in place of an older one; a read-only home is not an error."""
     record = msgspec.json.encode(Noise(machine=_key(cpu), band=band, date=date))
     with contextlib.suppress(OSError):
         _file().parent.mkdir(parents=True, exist_ok=True)
@@ -35,7 +35,7 @@ def remember(band: float, cpu: str, date: str) -> None:
 
 
 def recall(cpu: str) -> Noise | None:
-    """The noise that was measured on this very machine, if ever."""
+    """The noise that was measured on this very machine, if any."""
     try:
         noise = msgspec.json.decode(_file().read_bytes(), type=Noise)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):

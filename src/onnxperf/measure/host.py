@@ -1,0 +1,226 @@
+"""What a worker hosts: its subjects, their inputs, the session that they share, and the answers to requests."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache, partial
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from onnxperf.errors import BadInput, SubjectError
+from onnxperf.frameworks.base import FrameworkModel, to_numpy
+from onnxperf.measure import messages, packing, timing
+from onnxperf.measure.memory import reset_peak
+from onnxperf.measure.messages import (
+    Computed,
+    EndedRecording,
+    Failed,
+    FunctionSubject,
+    Held,
+    Loaded,
+    ModelSubject,
+    Moved,
+    Prepared,
+    Reply,
+    Request,
+    WorkerSpec,
+)
+from onnxperf.records import Recording, Scalar
+from onnxperf.runtimes.base import Parts, Session, runtime_module
+
+
+@dataclass(eq=False)
+class Host:
+    """The subjects of one worker and the session that they share."""
+
+    spec: WorkerSpec = field(default_factory=lambda: WorkerSpec(subjects=(), threads=1, feeds={}))
+    """Without what came packed: held a second time, it would count as memory of the subject."""
+    session: Session | None = None
+    feeds: list[dict[str, Any]] = field(default_factory=list)
+    """Inputs of each size."""
+    functions: dict[int, Any] = field(default_factory=dict)
+    """Callables of the user, by subject."""
+    parts: dict[int, Callable[[], Parts]] = field(default_factory=dict)
+    """What the calls of a subject are made of, where they can be divided."""
+    calls: dict[int, Callable[[], object]] = field(default_factory=dict)
+    """Prepared subjects."""
+
+    def answer(self, request: Request[Any]) -> Reply:
+        """Answer a request; an error becomes a reply, so that the other subjects can continue."""
+        try:
+            return handler_of(type(request))(self, request)
+        except Exception as error:
+            return _describe(error)
+
+    def take(self, spec: WorkerSpec) -> None:
+        """Take over a spec in place of the one before."""
+        # The old session goes before the new one comes: both may not fit.
+        self.session, self.calls, self.parts = None, {}, {}
+        reset_peak()  # a limit holds for what is loaded now, not for what a process hosted before
+        self.feeds = [packing.unpack_feeds(feeds) for feeds in (spec.feeds, *spec.more_feeds)]
+        functions = {index: each for index, each in enumerate(spec.subjects) if isinstance(each, FunctionSubject)}
+        self.functions = {index: _revive(subject) for index, subject in functions.items()}
+        bare = (replace(each, function=b"") if isinstance(each, FunctionSubject) else each for each in spec.subjects)
+        self.spec = replace(spec, subjects=tuple(bare), feeds={}, more_feeds=())
+
+    def open(self) -> Loaded:
+        """Open the session that the subjects share, where they share one."""
+        spec = self.spec
+        if spec.model_path is None:
+            return Loaded(None, {"threads": spec.threads})
+        open_session = _opener(spec.runtime, spec.recording)
+        start = timing.monotonic_ns()
+        self.session = open_session(Path(spec.model_path), spec.session)
+        load_ns = timing.monotonic_ns() - start
+        return Loaded(load_ns, {"threads": spec.threads, **self.session.conditions})
+
+    def bind(self, index: int) -> dict[str, Scalar]:
+        """Bind a subject to its inputs; where these have several sizes, its calls take them in turn."""
+        subject = self.spec.subjects[index]
+        if isinstance(subject, FunctionSubject):
+            function = self.functions[index]
+            if isinstance(function, FrameworkModel):
+                parts_on = function.opened()  # once for all sizes
+                parts = [parts_on(*each.values()) for each in self.feeds]
+                self.parts[index] = lambda: parts[0]  # made again, they would load the model again
+                self.calls[index] = _in_turn([each.prepare() for each in parts])
+            else:
+                self.calls[index] = _in_turn([_on(function, each) for each in self.feeds])
+            return _conditions_of(function, subject)
+        session = self.session if subject.model_path is None else _own_session(subject, self.spec)
+        assert session is not None  # noqa: S101 - the parent loads first
+        casts = self.spec.casts
+        self.parts[index] = partial(session.parts, subject.call, self.feeds[0], casts)
+        self.calls[index] = _in_turn([session.bind(subject.call, each, casts) for each in self.feeds])
+        return {}
+
+
+@cache
+def handler_of(kind: type[Request[Any]]) -> Callable[[Host, Any], Reply]:
+    """The function that answers a kind of request."""
+    module, _, name = kind.answered_by.partition(":")
+    handler: Callable[[Host, Any], Reply] = getattr(importlib.import_module(module), name)
+    return handler
+
+
+def hold(host: Host, request: messages.Hold) -> Held:
+    """Take over a spec and its inputs."""
+    host.take(request.spec)
+    return Held()
+
+
+def load(host: Host, request: messages.Load) -> Loaded:
+    """Take over a spec and open its session."""
+    host.take(request.spec)
+    return host.open()
+
+
+def prepare(host: Host, request: messages.Prepare) -> Prepared:
+    """Bind a subject and time its first call."""
+    conditions = host.bind(request.subject)
+    call = host.calls[request.subject]
+    start = timing.monotonic_ns()
+    call()
+    return Prepared(timing.monotonic_ns() - start, conditions)
+
+
+def compute(host: Host, request: messages.Compute) -> Computed:
+    """The outputs of one call; or, of a model, every tensor by name."""
+    if request.everything:
+        assert host.session is not None  # noqa: S101 - only models are asked for everything
+        values = host.session.intermediates(host.feeds[0])
+        return Computed(list(values), packing.pack_value(list(values.values())))
+    outputs = host.calls[request.subject]()
+    if host.session is not None:
+        return Computed(list(host.session.output_names), packing.pack_value(outputs))
+    arrays = to_numpy(outputs)
+    if isinstance(arrays, dict):
+        return Computed(list(arrays), packing.pack_value(list(arrays.values())))
+    return Computed([], packing.pack_value(arrays))
+
+
+def end_recording(host: Host, _request: messages.EndRecording) -> EndedRecording:
+    """Have onnxruntime write its trace."""
+    from onnxperf.runtimes.ort import OrtSession
+
+    assert isinstance(host.session, OrtSession)  # noqa: S101 - only a session of onnxruntime records
+    return EndedRecording(host.session.end_recording())
+
+
+def move(_host: Host, request: messages.MoveTo) -> Moved:
+    """Bind all threads of this process to these processors."""
+    for thread in Path("/proc/self/task").iterdir():
+        with contextlib.suppress(OSError):  # a thread may end, and a processor be taken from us, meanwhile
+            os.sched_setaffinity(int(thread.name), request.cpus)
+    return Moved()
+
+
+def _own_session(subject: ModelSubject, spec: WorkerSpec) -> Session:
+    recording = None if subject.executed_path is None else Recording(executed_path=subject.executed_path)
+    return _opener(spec.runtime, recording)(Path(str(subject.model_path)), spec.session)
+
+
+def _opener(runtime: str, recording: Recording | None) -> Callable[..., Session]:
+    """What opens a session; only those of onnxruntime can record themselves."""
+    if recording is None:
+        return runtime_module(runtime).open_session
+    from onnxperf.runtimes import ort
+
+    return partial(ort.open_session, recording=recording)
+
+
+def _revive(subject: FunctionSubject) -> Any:
+    """Unpickle a callable of the user in this process."""
+    import cloudpickle
+
+    function = cloudpickle.loads(subject.function)
+    if "sklearn" in sys.modules:
+        importlib.import_module("sklearn").set_config(assume_finite=not subject.check_finite)
+    return function
+
+
+def _on(function: Any, feeds: dict[str, Any]) -> Callable[[], object]:
+    """A callable on its inputs."""
+    return partial(function, *feeds.values()) if feeds else function
+
+
+def _conditions_of(function: Any, subject: FunctionSubject) -> dict[str, Scalar]:
+    if isinstance(function, FrameworkModel):
+        return {"framework": function.framework, **function.conditions()}
+    if "sklearn" in sys.modules:
+        version = importlib.import_module("sklearn").__version__
+        return {"scikit-learn": version, "assume_finite": not subject.check_finite}
+    return {}
+
+
+def _in_turn(calls: list[Callable[[], object]]) -> Callable[[], object]:
+    """One after the other, round and round."""
+    if len(calls) == 1:
+        return calls[0]
+    turns = cycle(calls)
+
+    def call() -> object:
+        return next(turns)()
+
+    return call
+
+
+def _describe(error: Exception) -> Failed:
+    """An error as one line."""
+    if isinstance(error, SubjectError):
+        return Failed(error.status, error.reason)
+    if isinstance(error, BadInput):
+        return Failed("failed", str(error), bad_input=True)
+    lines = traceback.format_exception_only(error)
+    text = " ".join(" ".join(lines).split())
+    out_of_memory = isinstance(error, MemoryError) or "bad_alloc" in text or "Failed to allocate memory" in text
+    return Failed("oom" if out_of_memory else "failed", text)
