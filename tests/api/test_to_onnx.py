@@ -55,7 +55,7 @@ def test_a_model_says_what_it_was_made_from(pipeline: Pipeline) -> None:
     assert isinstance(proto, onnx.ModelProto)
     assert [output.name for output in proto.graph.output] == ["label", "probability"]
     told = {each.key: each.value for each in proto.metadata_props}
-    assert told["onnxperf.framework"] == "scikit-learn"
+    assert told["onnxperf.framework"] == "sklearn"
     assert told["onnxperf.source"] == "sklearn.linear_model._logistic.LogisticRegression"
     assert "skl2onnx" in told["onnxperf.versions"]
 

@@ -19,7 +19,8 @@ from typing import Any, get_args
 from msgspec.structs import replace
 
 from onnxperf.errors import BadInput, SubjectError
-from onnxperf.frameworks.base import FrameworkModel, to_numpy
+from onnxperf.frameworks.base import FrameworkModel
+from onnxperf.frameworks.outputs import to_numpy
 from onnxperf.measure import lines, memory_probe, messages, packing, timing
 from onnxperf.measure.memory import reset_peak
 from onnxperf.measure.messages import (
@@ -34,7 +35,8 @@ from onnxperf.measure.messages import (
     WorkerSpec,
 )
 from onnxperf.records import Recording, Scalar, StepName
-from onnxperf.runtimes.base import Parts, Session, runtime_module
+from onnxperf.runtimes.base import Parts, Session
+from onnxperf.runtimes.find import find_runtime
 
 _PR_SET_PDEATHSIG = 1
 
@@ -51,7 +53,7 @@ def main() -> None:
     if runtime != "callable":
         # The import is not part of the load time; an error will come again, and be told, when the model is loaded.
         with contextlib.suppress(Exception):
-            runtime_module(runtime)
+            find_runtime(runtime).ready()
     host = Host()
     pipe.send_bytes(messages.encode(messages.Ready()))
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
@@ -103,13 +105,9 @@ class Host:
         assert spec is not None  # noqa: S101 - the parent sends a spec first
         if spec.model_path is None:
             return Loaded(None, {"threads": spec.threads})
-        open_session = runtime_module(spec.runtime).open_session
-        if spec.recording is not None:
-            from onnxperf.runtimes import ort
-
-            open_session = partial(ort.open_session, recording=spec.recording)
+        open_session = find_runtime(spec.runtime).ready()
         start = timing.monotonic_ns()
-        self._session = open_session(Path(spec.model_path), spec.session)
+        self._session = open_session(Path(spec.model_path), spec.session, spec.recording)
         load_ns = timing.monotonic_ns() - start
         return Loaded(load_ns, {"threads": spec.threads, **self._session.conditions})
 
@@ -144,9 +142,7 @@ class Host:
         return messages.Computed([], packing.pack_value(arrays))
 
     def _end_recording(self) -> messages.Recorded:
-        from onnxperf.runtimes.ort import OrtSession
-
-        assert isinstance(self._session, OrtSession)  # noqa: S101 - only a session of onnxruntime records
+        assert self._session is not None  # noqa: S101 - only models are recorded
         return messages.Recorded(self._session.end_recording())
 
     def _prepare(self, index: int) -> Prepared:
@@ -221,12 +217,8 @@ _STEPS: dict[type[Request], Callable[[Host, Any], Reply]] = {
 
 
 def _own_session(subject: ModelSubject, spec: WorkerSpec) -> Session:
-    open_session = runtime_module(spec.runtime).open_session
-    if subject.executed_path is not None:
-        from onnxperf.runtimes import ort
-
-        open_session = partial(ort.open_session, recording=Recording(executed_path=subject.executed_path))
-    return open_session(Path(str(subject.model_path)), spec.session)
+    recording = None if subject.executed_path is None else Recording(executed_path=subject.executed_path)
+    return find_runtime(spec.runtime).open_session(Path(str(subject.model_path)), spec.session, recording)
 
 
 def _time(work: Callable[[], object], request: TimingRequest) -> Reply:

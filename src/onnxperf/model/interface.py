@@ -28,6 +28,15 @@ def rename_inputs(proto: onnx.ModelProto, names: Sequence[str]) -> None:
     _rename(proto, dict(zip(old, names, strict=True)))
 
 
+def distinct_names(outputs: Sequence[str], inputs: Sequence[str]) -> list[str]:
+    """Names of outputs, changed where an input or another output has the same."""
+    names: list[str] = []
+    for output in outputs:
+        name = f"{output}_output" if output in inputs else output
+        names.append(name if name not in names else f"{name}_{len(names)}")
+    return names
+
+
 def rename_outputs(proto: onnx.ModelProto, names: Sequence[str]) -> None:
     """Give the outputs these names, in their order, wherever they are used."""
     old = [value.name for value in proto.graph.output]

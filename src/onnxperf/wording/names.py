@@ -34,7 +34,7 @@ def _escape(character: str) -> str:
     return character.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
-def dims_text(dims: dict[str, int]) -> str:
+def dims_text(dims: Mapping[str, int]) -> str:
     """Dimensions as `batch=8, seq=128`."""
     return ", ".join(f"{name}={length}" for name, length in dims.items())
 

@@ -1,4 +1,4 @@
-"""From models and callables to specs: who races, under which name, and who shares a process."""
+"""From models and callables to specs: the subjects of a race, their names, and which of them share a process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from onnxperf.measure.packing import pack_feeds
 from onnxperf.model.inputs import Feeds, make_feeds, read_inputs, require_contiguous
 from onnxperf.model.load import Model, open_model
 from onnxperf.records import InputOptions, RaceOptions, SessionOptions
-from onnxperf.runtimes.base import runtime_module
+from onnxperf.runtimes.find import find_runtime
 
 Source = str | os.PathLike[str] | bytes | onnx.ModelProto
 Sources = Source | Sequence[Source] | Mapping[str, Source]
@@ -123,19 +123,16 @@ def refuse_options_of_models(given: Mapping[str, Any], usual: Mapping[str, str])
 
 def chosen_calls(runtimes: Sequence[str], calls: Sequence[str], session: SessionOptions) -> dict[str, tuple[str, ...]]:
     """The call styles of each runtime; `all` means all that it has, and a runtime with one style always uses that."""
-    modules = {runtime: runtime_module(runtime) for runtime in runtimes or [""]}
-    known = list(dict.fromkeys(call for module in modules.values() for call in module.CALLS))
+    found = {runtime: find_runtime(runtime) for runtime in runtimes or [""]}
+    known = list(dict.fromkeys(call for each in found.values() for call in each.call_names))
     for call in calls or [""]:
         if call not in (*known, "all"):
             raise BadOption.unknown("call style", call, [*known, "all"])
-    if "ort" in modules:
-        from onnxperf.runtimes.ort import provider_name
-
-        provider_name(session.provider)
+    for each in found.values():
+        each.check_options(session)
     every = "all" in calls
     return {
-        runtime: module.CALLS if every or len(module.CALLS) == 1 else tuple(calls)
-        for runtime, module in modules.items()
+        runtime: each.call_names if every or len(each.calls) == 1 else tuple(calls) for runtime, each in found.items()
     }
 
 
@@ -157,8 +154,9 @@ def model_specs(
 
 
 def _model_spec(entry: Entry, runtime: str, styles: Mapping[str, str], session: SessionOptions) -> WorkerSpec:
+    description = find_runtime(runtime)
     for style in styles.values():
-        if style.startswith("io-binding"):
+        if description.call(style).needs_contiguous:
             require_contiguous(entry.feeds, style)
     return WorkerSpec(
         subjects=tuple(ModelSubject(name=name, call=style) for name, style in styles.items()),
@@ -175,7 +173,10 @@ def _model_spec(entry: Entry, runtime: str, styles: Mapping[str, str], session: 
 
 def _own_name(runtime: str, style: str, calls: Mapping[str, tuple[str, ...]]) -> str:
     """What sets a subject apart: its call style where its runtime has several of them here, else its runtime."""
-    return style if len(calls[runtime]) > 1 else runtime
+    if len(calls[runtime]) == 1:
+        return runtime
+    elsewhere = (each for name, each in calls.items() if name != runtime and len(each) > 1)
+    return f"{runtime} {style}" if any(style in each for each in elsewhere) else style
 
 
 def function_specs(
