@@ -385,7 +385,7 @@ def test_functions_race_without_a_model() -> None:
 
 
 def test_models_and_functions_are_not_raced_from_one_dict(linear_path: Path) -> None:
-    with pytest.raises(onnxperf.BadOption, match="'m' is no function"):
+    with pytest.raises(onnxperf.BadOption, match="'m' is not a function"):
         onnxperf.bench({"m": linear_path, "f": len})  # type: ignore[arg-type]
 
 

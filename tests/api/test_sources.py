@@ -47,7 +47,7 @@ def test_a_function_is_what_it_is() -> None:
     ("source", "options", "message"),
     [
         (3, {}, "expected an estimator, a model or a function, got int"),
-        ("no/such/folder", {}, "'no/such/folder' is no folder of a TensorFlow saved_model"),
+        ("no/such/folder", {}, "'no/such/folder' is not the folder of a tensorflow saved_model"),
         (len, {"call": "predict"}, "call 'predict': only models of Keras have a choice"),
     ],
 )

@@ -147,7 +147,7 @@ def test_string_outputs_come_out(call: str) -> None:
 @pytest.mark.parametrize("call", ["io-binding-fixed", "io-binding-inplace"])
 def test_string_outputs_have_no_buffer(call: str) -> None:
     session = session_of(LABELS, '"" : 17, "ai.onnx.ml" : 3')
-    with pytest.raises(SubjectError, match="output 'Y' is no numeric tensor") as refused:
+    with pytest.raises(SubjectError, match="output 'Y' is not a numeric tensor") as refused:
         session.bind(call, {"X": np.array([0, 1])}, {})
     assert refused.value.status == "failed"
 

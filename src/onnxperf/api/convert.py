@@ -18,7 +18,7 @@ from onnxperf.api._shared.samples import caller_of, matched, resized
 from onnxperf.api._shared.subjects import Entry, model_specs
 from onnxperf.api.check import outputs_of
 from onnxperf.errors import BadInput, BadOption
-from onnxperf.frameworks.base import ExportRequest, Framework
+from onnxperf.frameworks.base import AnyFramework, ExportRequest
 from onnxperf.frameworks.export import export, framework_to_convert, versions_of
 from onnxperf.frameworks.samples import named_sample
 from onnxperf.measure.machine.describe import usable_cores
@@ -112,7 +112,7 @@ class _Draft:
 
 
 def _drafted(
-    framework: Framework[Any],
+    framework: AnyFramework,
     model: object,
     arrays: dict[str, Array] | None,
     wanted: _Dynamic,
@@ -209,7 +209,7 @@ class _Dynamic:
             if not axis.isascii() or not axis.isdigit() or int(axis) >= ranks[known[value]]:
                 raise BadOption(f"--dynamic {key}={name}: {value} has the axes 0 to {ranks[known[value]] - 1}")
             if not name.isidentifier():
-                raise BadOption(f"--dynamic {key}={name}: {name!r} is no name for a dimension, such as batch")
+                raise BadOption(f"--dynamic {key}={name}: {name!r} is not a name for a dimension, such as batch")
             found[known[value], int(axis)] = name
         return found
 
@@ -259,7 +259,7 @@ def _label(model: object) -> str:
 
 
 def _origin(framework: str, model: object, versions: Mapping[str, str]) -> dict[str, str]:
-    """Where the model came from; a path says only its last part."""
+    """Where the model came from; of a path only the last part."""
     kind = f"{type(model).__module__}.{type(model).__qualname__}"
     source = Path(model).name if isinstance(model, str | os.PathLike) else kind
     return {

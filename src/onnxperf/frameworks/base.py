@@ -126,7 +126,10 @@ class Framework(ABC, Generic[S]):
         return to_numpy(self.subject(source, input_names=tuple(arrays))(*arrays.values()))
 
 
-def find_framework(name: str) -> Framework[Any]:
+AnyFramework = Framework[Any]
+
+
+def find_framework(name: str) -> AnyFramework:
     """A framework by its name; imports nothing of the framework itself."""
     if name not in FRAMEWORKS:
         raise BadOption.unknown("framework", name, FRAMEWORKS)
@@ -135,7 +138,7 @@ def find_framework(name: str) -> Framework[Any]:
     return framework
 
 
-def framework_of(source: object) -> Framework[Any] | None:
+def framework_of(source: object) -> AnyFramework | None:
     """The framework that a model belongs to."""
     return next((each for each in map(find_framework, FRAMEWORKS) if each.detect(source)), None)
 

@@ -9,15 +9,14 @@ import os
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import onnx
 
 from onnxperf.errors import BadInput, BadOption, MissingExtra
-from onnxperf.frameworks.base import ExportRequest, Framework, framework_of, version_of
+from onnxperf.frameworks.base import AnyFramework, ExportRequest, framework_of, version_of
 
 
-def framework_to_convert(source: object) -> Framework[Any]:
+def framework_to_convert(source: object) -> AnyFramework:
     """The framework of a model; an error that lists what can be converted where there is none."""
     found = framework_of(source)
     if found is not None:
@@ -38,13 +37,13 @@ def _path_problem(path: Path) -> str:
     return f"{str(path)!r}: expected the folder of a saved_model, FILE.py:function or module:function"
 
 
-def versions_of(framework: Framework[Any]) -> dict[str, str]:
+def versions_of(framework: AnyFramework) -> dict[str, str]:
     """Versions of the libraries that take part in a conversion."""
     found = {name: version_of(names) for name, names in {**framework.libraries, "onnx": ("onnx",)}.items()}
     return {name: number for name, number in found.items() if number}
 
 
-def export(framework: Framework[Any], source: object, request: ExportRequest) -> onnx.ModelProto:
+def export(framework: AnyFramework, source: object, request: ExportRequest) -> onnx.ModelProto:
     """Convert a model."""
     try:
         with _quiet():
@@ -57,7 +56,7 @@ def export(framework: Framework[Any], source: object, request: ExportRequest) ->
         raise BadInput(_refusal(framework, error)) from error
 
 
-def _refusal(framework: Framework[Any], error: Exception) -> str:
+def _refusal(framework: AnyFramework, error: Exception) -> str:
     # torch puts what went wrong behind a page of advice
     text = str(error).rpartition("## Exception summary")[2].partition("(Refer to the full")[0]
     line = " ".join(text.split())

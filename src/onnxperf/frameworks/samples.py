@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from onnxperf.errors import BadFeed
-from onnxperf.frameworks.base import Framework, Shape
+from onnxperf.frameworks.base import AnyFramework, Shape
 from onnxperf.model.generate import generate
 from onnxperf.records import InputOptions
 from onnxperf.runtimes.base import Array
 
 
 def named_sample(
-    framework: Framework[Any],
+    framework: AnyFramework,
     source: object,
     sample: object,
     options: InputOptions,
@@ -52,9 +52,9 @@ def _array(name: object, value: Any) -> Array:
     try:
         array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
     except (ValueError, TypeError, RuntimeError) as error:
-        raise BadFeed(f"sample: {name} is no array: {' '.join(str(error).split())}") from error
+        raise BadFeed(f"sample: {name} is not an array: {' '.join(str(error).split())}") from error
     if array.dtype.kind == "O" and not all(isinstance(each, str) for each in array.flat):
-        raise BadFeed(f"sample: {name} is no array of numbers or texts")
+        raise BadFeed(f"sample: {name} is not an array of numbers or texts")
     return array
 
 

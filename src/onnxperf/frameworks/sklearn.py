@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeGuard, Unpack
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeGuard, Unpack
 
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.frameworks.base import ExportRequest, Framework, Libraries, Shape, SubjectOptions, is_instance, required
@@ -22,10 +22,10 @@ _ROWS = 10
 class Estimator(Protocol):
     """What is called of an estimator; a transformer has `transform` in place of `predict`."""
 
-    def predict(self, table: Any, /) -> Array:
+    def predict(self, table: object, /) -> Array:
         """Labels or values."""
 
-    def transform(self, table: Any, /) -> Array:
+    def transform(self, table: object, /) -> Array:
         """Other columns."""
 
 

@@ -379,7 +379,7 @@ def _keras_inputs(model: KerasLayer, sample: Mapping[str, Array] | None) -> list
     inputs = getattr(model, "inputs", None)
     if not inputs:
         raise BadFeed("this Keras model does not declare its inputs; give a sample of its inputs")
-    # A Sequential model: it has one input, and a batch that a first call fixed is no property of the model.
+    # A Sequential model: it has one input, and a batch that a first call fixed does not belong to the model.
     return [("input", (None, *inputs[0].shape[1:]), inputs[0].dtype)]
 
 

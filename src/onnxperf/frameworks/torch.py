@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeGuard, TypeVar, Unpack
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeGuard, TypeVar, Unpack
 
 import numpy as np
 
@@ -249,20 +249,21 @@ def _arguments(module: TorchModule, values: Mapping[str, T]) -> tuple[tuple[T, .
     return (tuple(values.values()), {}) if starred else ((), dict(values))
 
 
-def _shapes(module: TorchModule, axes: Mapping[str, object]) -> dict[str, Any]:
+def _shapes(module: TorchModule, axes: Mapping[str, object]) -> dict[str, object]:
     """Which axes are free, in the structure of the arguments."""
     starred = {
         each.name: f"{each.name}_"
         for each in inspect.signature(module.forward).parameters.values()
         if each.kind is each.VAR_POSITIONAL
     }
-    shapes: dict[str, Any] = {}
+    shapes: dict[str, object] = {}
+    behind_star: dict[str, tuple[object, ...]] = {}
     for name, free in axes.items():
         owner = next((star for star, prefix in starred.items() if name.startswith(prefix)), None)
         if owner is None:
             shapes[name] = free
         else:
-            shapes[owner] = (*shapes.get(owner, ()), free)
+            shapes[owner] = behind_star[owner] = (*behind_star.get(owner, ()), free)
     return shapes
 
 

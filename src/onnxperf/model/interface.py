@@ -51,7 +51,7 @@ def _check_names(option: str, old: Sequence[str], new: Sequence[str]) -> None:
         raise BadOption(f"--{option} {','.join(new)}: {len(new)} names for {len(old)} of the model: {', '.join(old)}")
     for name in new:
         if not name or not name.isprintable():
-            raise BadOption(f"--{option}: {name!r} is no name that can be shown")
+            raise BadOption(f"--{option}: {name!r} is not a name that can be shown")
         if new.count(name) > 1:
             raise BadOption(f"--{option} {','.join(new)}: {name} is there twice")
 

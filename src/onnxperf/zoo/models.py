@@ -77,7 +77,7 @@ def build(name: str, framework: str, folder: Path) -> None:
     _BUILDERS[framework](name, folder)
 
 
-def load(name: str, framework: str, folder: Path) -> Any:
+def load(name: str, framework: str, folder: Path) -> object:
     """The very model that the ONNX file was exported from."""
     return _LOADERS[framework](name, folder)
 
@@ -162,7 +162,7 @@ def _build_torch(name: str, folder: Path) -> None:
     )
 
 
-def _load_torch(name: str, folder: Path) -> Any:
+def _load_torch(name: str, folder: Path) -> object:
     load_file = required("safetensors.torch", "torch").load_file
     module = _torch_module(name)
     module.load_state_dict(load_file(folder / _WEIGHTS["torch"]), assign=True)
@@ -230,7 +230,7 @@ def _build_keras(name: str, folder: Path) -> None:
     onnx.save(proto, folder / f"{name}.onnx")
 
 
-def _load_keras(name: str, folder: Path) -> Any:
+def _load_keras(name: str, folder: Path) -> object:
     if name in _BERT_SIZES:
         required("keras_hub", "tensorflow")  # its layers register themselves with Keras
     return required("keras", "tensorflow").saving.load_model(folder / _WEIGHTS["tensorflow"], compile=False)
@@ -260,7 +260,7 @@ def _build_sklearn(name: str, folder: Path) -> None:
     onnx.save(proto, folder / f"{name}.onnx")
 
 
-def _load_sklearn(_name: str, folder: Path) -> Any:
+def _load_sklearn(_name: str, folder: Path) -> object:
     from sklearn.linear_model import LinearRegression
 
     estimator = LinearRegression()
@@ -275,7 +275,7 @@ _BUILDERS: dict[str, Callable[[str, Path], None]] = {
     "tensorflow": _build_keras,
     "sklearn": _build_sklearn,
 }
-_LOADERS: dict[str, Callable[[str, Path], Any]] = {
+_LOADERS: dict[str, Callable[[str, Path], object]] = {
     "torch": _load_torch,
     "tensorflow": _load_keras,
     "sklearn": _load_sklearn,

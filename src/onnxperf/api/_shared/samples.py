@@ -13,7 +13,7 @@ import onnx
 
 from onnxperf.api._shared.sources import load_source
 from onnxperf.errors import BadInput, BadOption
-from onnxperf.frameworks.base import Framework
+from onnxperf.frameworks.base import AnyFramework
 from onnxperf.frameworks.export import framework_to_convert
 from onnxperf.model.generate import Array
 from onnxperf.model.inputs import read_inputs
@@ -65,7 +65,7 @@ def resized(
     return made
 
 
-def caller_of(framework: Framework[Any], source: object, links: Mapping[str, str], keys: Sequence[str]) -> Call:
+def caller_of(framework: AnyFramework, source: object, links: Mapping[str, str], keys: Sequence[str]) -> Call:
     """The source as a function of arrays by the names of the converted model's inputs; its outputs in their order."""
 
     def call(feeds: Mapping[str, Array]) -> list[Any]:

@@ -29,7 +29,7 @@ def as_callable(source: object, **options: Unpack[SubjectOptions]) -> Callable[.
     if call != "call":
         raise BadOption(f"call {call!r}: only models of Keras have a choice, not {type(source).__name__}")
     if isinstance(source, str | os.PathLike):
-        raise BadOption(f"--against: {os.fspath(source)!r} is no folder of a TensorFlow saved_model")
+        raise BadOption(f"--against: {os.fspath(source)!r} is not the folder of a tensorflow saved_model")
     if not callable(source):
         raise BadOption(f"--against: expected an estimator, a model or a function, got {type(source).__name__}")
     return source

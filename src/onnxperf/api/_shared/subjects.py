@@ -35,7 +35,7 @@ _OF_MODELS = {
     "runtime": "--runtime",
     "call": "--call",
 }
-"""Keywords that say how a model is fed and run, and their options."""
+"""Keywords about how a model is fed and run, and their options."""
 _INTERPRETER_BYTES = 150 << 20
 _MODEL_COPIES = 3
 """A session may hold the file, its weights and a prepacked copy of them."""
@@ -107,7 +107,7 @@ def functions_in(model: object) -> dict[str, Callable[[], Any]]:
     functions = {name: each for name, each in model.items() if callable(each)}
     if functions and len(functions) < len(model):
         other = next(name for name in model if name not in functions)
-        raise BadOption(f"{other!r} is no function, the others are; give models or functions, or use against=")
+        raise BadOption(f"{other!r} is not a function, the others are; give models or functions, or use against=")
     return functions
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from onnxperf.errors import BadFeed, SubjectError
 from onnxperf.runtimes.base import Array, Arrays, Call, CallStyle, Parts, as_it_is, cast_feeds
 
 if TYPE_CHECKING:  # the traits of a call style are asked for where onnxruntime is not needed
-    from onnxruntime.capi.onnxruntime_pybind11_state import OrtDevice
+    from onnxruntime.capi.onnxruntime_pybind11_state import OrtDevice, OrtValue, SessionIOBinding
 
     from onnxperf.runtimes.ort.session import OrtSession
 
@@ -45,7 +45,7 @@ def _bind_io_binding(session: OrtSession, feeds: Arrays, casts: Mapping[str, str
     binding, device, run = _ort().SessionIOBinding(session.ort._sess), _cpu(), session.ort._sess.run_with_iobinding
     inputs, outputs = list(feeds.items()), session.output_names
 
-    def call() -> list[Any]:
+    def call() -> list[Array]:
         for name, array in inputs:
             binding.bind_input(name, device, array.dtype.type, array.shape, array.__array_interface__["data"][0])
         for name in outputs:
@@ -97,7 +97,7 @@ def _split_run(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> 
 
 
 def _split_ort_values(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> Parts:
-    def fetch(values: Any) -> list[Any]:
+    def fetch(values: Sequence[OrtValue]) -> list[Array]:
         return [values[i].numpy() for i in range(len(values))]
 
     return Parts(lambda: _bind_ort_values(session, cast_feeds(feeds, casts), {}), fetch)
@@ -107,7 +107,7 @@ def _split_io_binding(session: OrtSession, feeds: Arrays, casts: Mapping[str, st
     binding, device, run = _ort().SessionIOBinding(session.ort._sess), _cpu(), session.ort._sess.run_with_iobinding
     outputs = session.output_names
 
-    def prepare() -> Callable[[], Any]:
+    def prepare() -> Callable[[], object]:
         arrays = cast_feeds(feeds, casts)
         for name, array in arrays.items():
             binding.bind_input(name, device, array.dtype.type, array.shape, array.__array_interface__["data"][0])
@@ -119,7 +119,7 @@ def _split_io_binding(session: OrtSession, feeds: Arrays, casts: Mapping[str, st
 
         return compute
 
-    def fetch(_nothing: Any) -> list[Any]:
+    def fetch(_nothing: object) -> list[Array]:
         values = binding.get_outputs()
         return [values[i].numpy() for i in range(len(outputs))]
 
@@ -131,7 +131,7 @@ def _split_fixed(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -
     copies = [(buffers[name], array) for name, array in feeds.items()]
     run = partial(session.ort._sess.run_with_iobinding, binding, None)
 
-    def prepare() -> Callable[[], Any]:
+    def prepare() -> Callable[[], object]:
         for buffer, array in copies:
             np.copyto(buffer, array, casting="unsafe")
         return run
@@ -144,12 +144,12 @@ def _split_inplace(session: OrtSession, feeds: Arrays, casts: Mapping[str, str])
     return Parts(lambda: call, as_it_is)
 
 
-def _fixed_buffers(session: OrtSession, feeds: Arrays) -> tuple[Any, dict[str, Array], list[Array]]:
+def _fixed_buffers(session: OrtSession, feeds: Arrays) -> tuple[SessionIOBinding, dict[str, Array], list[Array]]:
     """Bind copies of the inputs, and outputs of the shapes that these inputs give."""
     results = session.ort.run(None, dict(feeds))
     for name, result in zip(session.output_names, results, strict=True):
         if not isinstance(result, np.ndarray) or result.dtype.hasobject:
-            raise SubjectError("failed", f"output {name!r} is no numeric tensor, so it cannot be bound to a buffer")
+            raise SubjectError("failed", f"output {name!r} is not a numeric tensor, so it cannot be bound to a buffer")
     buffers = {name: array.copy() for name, array in feeds.items()}
     outputs = [result.copy() for result in results]
     binding, device = _ort().SessionIOBinding(session.ort._sess), _cpu()
