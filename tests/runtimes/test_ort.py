@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,12 @@ def test_values_made_from_a_cast_keep_its_memory_alive() -> None:
     ones = np.ones((1000, 1000))  # so large that freed memory goes back to the system at once
     parts = session_of(NEGATE).parts("ort-values", {"X": ones}, {"X": "float32"})
     np.testing.assert_array_equal(parts.fetch(parts.prepare()())[0], -ones)
+
+
+def test_a_new_call_style_is_one_entry_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(CALLS, "again", replace(CALLS["run"], name="again"))
+    session, feeds = session_of(NEGATE), {"X": np.ones((2, 2), np.float32)}
+    np.testing.assert_array_equal(outputs_of(session, "again", feeds), outputs_of(session, "run", feeds))
 
 
 def test_call_styles_on_one_session_do_not_disturb_each_other() -> None:

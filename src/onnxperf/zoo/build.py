@@ -19,9 +19,9 @@ import platformdirs
 from onnxperf.errors import BadInput, BadOption, MissingExtra
 from onnxperf.frameworks.base import Libraries, Live, find_framework, version_of
 from onnxperf.frameworks.tensorflow import SavedModel
+from onnxperf.zoo import PREFIX
 from onnxperf.zoo import models as zoo_models
 
-PREFIX = "zoo:"
 ZOO: dict[str, tuple[str, ...]] = {
     "resnet50": ("torch", "tensorflow"),
     "bert-base": ("torch", "tensorflow"),

@@ -19,12 +19,13 @@ from onnxperf.model.inputs import Feeds, make_feeds, read_inputs, require_contig
 from onnxperf.model.load import Model, open_model
 from onnxperf.records import InputOptions, RaceOptions, SessionOptions
 from onnxperf.runtimes.find import find_runtime
+from onnxperf.zoo import PREFIX
 
 Source = str | os.PathLike[str] | bytes | onnx.ModelProto
 Sources = Source | Sequence[Source] | Mapping[str, Source]
 Functions = Callable[[], Any] | Mapping[str, Callable[[], Any]]
 
-ZOO_PREFIX = "zoo:"
+ZOO_PREFIX = PREFIX
 _OF_MODELS = {
     "feeds": "--input",
     "dims": "--dim",
@@ -84,18 +85,18 @@ def _open_models(sources: Sources) -> list[Model]:
 
 
 def open_source(source: Source) -> Model:
-    """A model from anywhere; one of the zoo keeps the name that it was asked for by."""
+    """A model from anywhere; one of the zoo keeps the name that was given for it."""
     place = located(source)
     return open_model(place, source if place is not source and isinstance(source, str) else None)
 
 
 def located(source: Source) -> Source:
     """Where a model is: one of the zoo is built first, if it is not there yet."""
-    if not isinstance(source, str) or not source.startswith(ZOO_PREFIX):
-        return source
-    from onnxperf.zoo.build import zoo_model
+    if isinstance(source, str) and source.startswith(ZOO_PREFIX):
+        from onnxperf.zoo.build import zoo_model
 
-    return zoo_model(source).onnx
+        return zoo_model(source).onnx
+    return source
 
 
 def functions_in(model: object) -> dict[str, Callable[[], Any]]:
