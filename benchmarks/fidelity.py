@@ -29,7 +29,7 @@ from onnxperf.api._shared import racing
 from onnxperf.api._shared.subjects import model_specs, open_entries
 from onnxperf.measure.messages import FunctionSubject, WorkerSpec
 from onnxperf.measure.process import ProcessWorker
-from onnxperf.records import InputOptions, RaceOptions, SessionOptions, Subject
+from onnxperf.records import InputOptions, RaceOptions, SessionOptions, Subject, WorkerLimits
 
 ALARMS = ("faster", "slower")
 LINEAR = """<ir_version: 8, opset_import: ["" : 17]>
@@ -69,7 +69,7 @@ def function_spec(functions: dict[str, Callable[[], object]], threads: int = 1) 
 def run(specs: Sequence[WorkerSpec], **options: Any) -> tuple[Subject, ...]:
     """A real race, judged."""
     chosen = RaceOptions(**options)
-    end = racing.run_race(specs, chosen, lambda _done, _text: None)
+    end = racing.run_race(specs, chosen, racing.start_of(WorkerLimits()), lambda _done, _text: None)
     if end.interrupted:
         raise KeyboardInterrupt
     subjects = racing.judged_case(end, chosen).subjects

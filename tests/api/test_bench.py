@@ -22,7 +22,7 @@ from onnxperf.measure.machine import noise
 from onnxperf.measure.machine.describe import describe_machine
 from onnxperf.records import InputOptions, RaceOptions, SessionOptions
 from onnxperf.results.bench import BenchResult
-from onnxperf.runtimes.ort import CALLS
+from onnxperf.runtimes.ort.calls import CALLS
 
 TINY: dict[str, Any] = {"blocks": 2, "calls": 3, "warmup": 0.0, "threads": 1, "time": 0.1}
 
@@ -78,7 +78,7 @@ def test_a_model_alone_is_one_subject(linear_path: Path) -> None:
 
 def test_all_call_styles_race_in_their_own_order(linear_bytes: bytes) -> None:
     result = bench(linear_bytes, call="all")
-    assert tuple(names(result)) == CALLS
+    assert names(result) == list(CALLS)
     assert result.ok
     assert [subject.verdict for subject in result.subjects] == ["baseline"] + ["undecided"] * 5
     assert {subject.reason for subject in result.subjects[1:]} == {"only 2 rounds; a verdict needs 20"}
@@ -385,7 +385,7 @@ def test_functions_race_without_a_model() -> None:
 
 
 def test_models_and_functions_are_not_raced_from_one_dict(linear_path: Path) -> None:
-    with pytest.raises(onnxperf.BadOption, match="'m' is no function"):
+    with pytest.raises(onnxperf.BadOption, match="'m' is not a function"):
         onnxperf.bench({"m": linear_path, "f": len})  # type: ignore[arg-type]
 
 

@@ -11,9 +11,9 @@ import pytest
 
 import onnxperf
 from onnxperf.errors import BadFeed, BadInput, BadOption
-from onnxperf.runtimes.base import RUNTIMES, runtime_module
+from onnxperf.runtimes.find import find_runtime, runtimes
 
-STYLES = [(runtime, call) for runtime in RUNTIMES for call in runtime_module(runtime).CALLS]
+STYLES = [(runtime, call) for runtime in runtimes() for call in find_runtime(runtime).call_names]
 
 
 @pytest.mark.parametrize(("runtime", "call"), STYLES)
@@ -66,7 +66,7 @@ def test_a_missing_input_is_named(linear_bytes: bytes) -> None:
         onnxperf.load(linear_bytes, threads=1).run({})
 
 
-@pytest.mark.parametrize("runtime", RUNTIMES)
+@pytest.mark.parametrize("runtime", runtimes())
 def test_what_is_no_model_is_bad_input(runtime: str) -> None:
     with pytest.raises(BadInput):
         onnxperf.load(b"no model", runtime=runtime)

@@ -232,7 +232,7 @@ def test_a_function_has_no_inputs_of_a_model(options: dict[str, Any]) -> None:
 
 
 def test_models_and_functions_do_not_mix(model: Path) -> None:
-    with pytest.raises(onnxperf.BadOption, match="'m' is no function, the others are"):
+    with pytest.raises(onnxperf.BadOption, match="'m' is not a function, the others are"):
         onnxperf.memory({"m": model, "f": touch(1)})  # type: ignore[arg-type]
 
 

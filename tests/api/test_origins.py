@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,14 @@ def test_a_model_cannot_name_code_that_is_run(linear_proto: onnx.ModelProto, tmp
     onnx.save(copy, tmp_path / "evil.onnx")
     with pytest.raises(BadOption, match="knows its source"):
         onnxperf.bench(str(tmp_path / "evil.onnx"), against="torch", **SHORT)
+
+
+@pytest.mark.parametrize(("older", "name"), [("scikit-learn", "sklearn"), ("keras", "tensorflow"), ("torch", "torch")])
+def test_a_record_with_an_older_name_of_a_framework_is_understood(own_cache: Path, older: str, name: str) -> None:
+    folder = own_cache / "onnxperf" / "origins"
+    folder.mkdir(parents=True)
+    (folder / "abc.json").write_text(json.dumps({"framework": older, "source": "train.py:make"}), encoding="utf-8")
+    assert origins.recall("abc") == origins.Origin(name, "train.py:make")
 
 
 def test_a_damaged_record_is_as_good_as_none(own_cache: Path) -> None:

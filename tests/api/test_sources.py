@@ -15,8 +15,7 @@ from onnx import parser
 import onnxperf
 from onnxperf.api._shared.sources import as_callable, call_styles, load_source
 from onnxperf.errors import BadOption
-from onnxperf.frameworks import FrameworkModel
-from onnxperf.frameworks.base import required
+from onnxperf.frameworks.base import FrameworkModel, required
 
 DOUBLED = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[n, 3] value) => (float[n, 3] doubled) { doubled = Add(value, value) }"""
@@ -48,7 +47,7 @@ def test_a_function_is_what_it_is() -> None:
     ("source", "options", "message"),
     [
         (3, {}, "expected an estimator, a model or a function, got int"),
-        ("no/such/folder", {}, "'no/such/folder' is no folder of a TensorFlow saved_model"),
+        ("no/such/folder", {}, "'no/such/folder' is not the folder of a tensorflow saved_model"),
         (len, {"call": "predict"}, "call 'predict': only models of Keras have a choice"),
     ],
 )
@@ -120,7 +119,7 @@ def test_a_keras_model_with_a_layer_of_ones_own_is_checked_in_a_worker() -> None
     ("text", "message"),
     [
         ("here", "--against here: expected FILE.py:function"),
-        ("nowhere.py:make", "--against: no such file: 'nowhere.py'"),
+        ("nowhere.py:make", "--against: 'nowhere.py' does not exist"),
         ("unusable_source.py:make", "'unusable_source.py' cannot be loaded: ZeroDivisionError"),
         ("usable_source.py:take", "unknown function of usable_source.py 'take'; choose from: make"),
     ],

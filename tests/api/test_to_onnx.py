@@ -55,7 +55,7 @@ def test_a_model_says_what_it_was_made_from(pipeline: Pipeline) -> None:
     assert isinstance(proto, onnx.ModelProto)
     assert [output.name for output in proto.graph.output] == ["label", "probability"]
     told = {each.key: each.value for each in proto.metadata_props}
-    assert told["onnxperf.framework"] == "scikit-learn"
+    assert told["onnxperf.framework"] == "sklearn"
     assert told["onnxperf.source"] == "sklearn.linear_model._logistic.LogisticRegression"
     assert "skl2onnx" in told["onnxperf.versions"]
 
@@ -152,7 +152,7 @@ def test_weights_of_a_large_model_go_beside_it(
         ({"dynamic": {"Y.0": "batch"}}, BadOption, "unknown input in --dynamic 'Y'; choose from: X"),
         ({"dynamic": {"X.2": "batch"}}, BadOption, "X has the axes 0 to 1"),
         ({"dynamic": {"X.1": "columns"}}, BadInput, "the source fixes the size"),
-        ({"dynamic": {"X.0": "a b"}}, BadOption, "is no name for a dimension"),
+        ({"dynamic": {"X.0": "a b"}}, BadOption, "is not a name for a dimension"),
         ({"output_names": ["a", "b", "c"]}, BadOption, "3 names for 2"),
         ({"rtol": -1}, BadOption, "--rtol -1"),
         ({"no_such_option": 1}, BadInput, "no_such_option"),
@@ -167,7 +167,7 @@ def test_bad_requests_are_refused_in_one_line(
 
 
 def test_a_sample_that_is_no_array_is_refused(pipeline: Pipeline) -> None:
-    with pytest.raises(BadFeed, match="no array of numbers"):
+    with pytest.raises(BadFeed, match="not an array of numbers"):
         convert(pipeline, np.array([[None]]))
 
 

@@ -10,8 +10,10 @@ import numpy as np
 import onnxruntime
 import pytest
 
+import onnxperf
 from onnxperf.errors import BadInput, BadOption, MissingExtra
-from onnxperf.frameworks import framework_of, to_numpy
+from onnxperf.frameworks.base import framework_of
+from onnxperf.frameworks.outputs import to_numpy
 from onnxperf.model.inputs import make_feeds
 from onnxperf.model.load import open_model
 from onnxperf.records import InputOptions
@@ -47,7 +49,9 @@ def test_a_model_and_all_of_its_sources_agree(name: str, framework: str, monkeyp
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # frameworks warn about themselves while they are imported
         found = {subject: to_numpy(call(*feeds.values())) for subject, call in entry.subjects().items()}
-        assert framework_of(entry.load()) == framework
+        found_in = framework_of(entry.load())
+        assert found_in is not None
+        assert found_in.name == framework
     for outputs in found.values():
         assert len(outputs) == len(expected)
         named = isinstance(outputs, dict) and set(outputs) == set(expected)
@@ -63,10 +67,17 @@ def test_a_model_and_all_of_its_sources_agree(name: str, framework: str, monkeyp
 
 def test_keras_comes_in_all_its_ways_and_as_a_saved_model() -> None:
     entry = ZooEntry("tiny-bert", "tensorflow", Path("folder"))
-    assert list(entry.subjects()) == ["keras call", "keras predict", "keras predict_on_batch", "saved_model"]
+    ways = ("call", "predict", "predict_on_batch", "saved_model")
+    assert list(entry.subjects()) == [f"tensorflow {way}" for way in ways]
     assert entry.saved_model == Path("folder/saved_model")
     assert entry.ranges == {"segment_ids": (0, 1), "token_ids": (0, 99)}
     assert ZooEntry("tiny-bert", "torch", Path("folder")).saved_model is None
+
+
+def test_a_zoo_model_is_taken_wherever_a_model_is(tmp_path: Path) -> None:
+    runner = onnxperf.load("zoo:tiny-linear", threads=1)
+    assert runner.run({"X": np.ones((1, 10), np.float32)})["Y"].shape == (1, 4)
+    assert onnxperf.optimize("zoo:tiny-linear", tmp_path / "fast.onnx").record.model == "zoo:tiny-linear"
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_json_on_stdout_is_all_there_is_on_stdout(linear_path: Path, capsys: pyt
 @pytest.mark.parametrize(
     ("against", "said"),
     [
-        ("nowhere.py:f", "no such file"),
+        ("nowhere.py:f", "does not exist"),
         ("{sources}:missing", "choose from: broken, right, wrong"),
         ("{sources}:broken", "ValueError: no"),
         ("no_such_module:f", "no module"),

@@ -67,7 +67,7 @@ def test_a_model_with_its_sample_is_written_and_described(
     arguments = ["--option", "zipmap=false", "--dynamic", "X.0=rows", "--output-names", "label,scores"]
     assert run("with_sample", "-o", "model.onnx", *arguments) == 0
     said = capsys.readouterr().out
-    assert "from scikit-learn" in said
+    assert "from sklearn" in said
     assert "rows x 2" in said
     assert "Written to model.onnx." in said
     model = onnx.load(tmp_path / "model.onnx")

@@ -193,7 +193,7 @@ def test_a_plain_callable_has_no_parts() -> None:
     assert host.answer(ms.SplitEach(0, 3, 0)) == ms.TimedSplit([], [], [])
 
 
-class Framework(FrameworkModel):
+class Framework(FrameworkModel[Any]):
     """A model that counts how often it is loaded and bound."""
 
     framework = "fake"

@@ -124,7 +124,7 @@ REFUSALS: dict[str, tuple[InputOptions, dict[str, Any], type[BadInput], list[str
         BadFeed,
         ["expected float32, got complex128"],
     ),
-    "ragged": (InputOptions(), {"X": [[1.0], [1.0, 2.0]]}, BadFeed, ["'X'", "no array"]),
+    "ragged": (InputOptions(), {"X": [[1.0], [1.0, 2.0]]}, BadFeed, ["'X'", "not an array"]),
     "negative seed": (InputOptions(seed=-1), {}, BadOption, ["-1", "negative"]),
     "too large": (InputOptions(dims={"batch": 10**15}), {}, BadFeed, ["'X'", "GB", "--dim"]),
     "beyond any array": (InputOptions(dims={"batch": 0, "Z.1": 10**30}), {}, BadFeed, ["'Z'", "--dim"]),

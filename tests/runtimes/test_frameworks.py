@@ -16,9 +16,17 @@ import numpy as np
 import pytest
 
 from onnxperf.errors import BadFeed, BadModel, BadOption, MissingExtra
-from onnxperf.frameworks import Live, framework_of, is_saved_model, to_numpy
-from onnxperf.frameworks.base import arranged, required, threads_allowed
-from onnxperf.frameworks.tensorflow import KerasModel, SavedModel, tensorflow_model
+from onnxperf.frameworks.base import (
+    FrameworkModel,
+    Live,
+    arranged,
+    find_framework,
+    framework_of,
+    required,
+    threads_allowed,
+)
+from onnxperf.frameworks.outputs import to_numpy
+from onnxperf.frameworks.tensorflow import KerasModel, SavedModel, is_saved_model
 from onnxperf.frameworks.torch import TorchModel
 from onnxperf.measure import messages as ms
 from onnxperf.measure import packing
@@ -76,8 +84,9 @@ def torch_subtraction(torch: Any) -> Any:
 
 def test_asking_for_the_framework_imports_none() -> None:
     script = (
-        "import sys; from onnxperf.api.zoo import zoo_model; from onnxperf.runtimes.frameworks import framework_of;"
-        "print(framework_of(len), framework_of('x'), {'torch', 'tensorflow', 'keras', 'sklearn'} & set(sys.modules))"
+        "import sys; from onnxperf.zoo.build import zoo_model; from onnxperf.frameworks.base import framework_of;"
+        "others = {'torch', 'tensorflow', 'keras', 'sklearn', 'onnx'} & set(sys.modules);"
+        "print(framework_of(len), framework_of('x'), others)"
     )
     out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "None None set()"
@@ -99,7 +108,8 @@ def test_models_are_known_by_their_types(torch: Any, keras: Any, saved_model: Pa
         (LinearRegression, None),
         (saved_model.parent, None),
     ]
-    assert [framework_of(source) for source, _ in cases] == [name for _, name in cases]
+    found = [framework_of(source) for source, _ in cases]
+    assert [each and each.name for each in found] == [name for _, name in cases]
 
 
 @pytest.mark.parametrize("source", ["", "no\0path", "a" * 5000, 3, b"bytes", None])
@@ -183,9 +193,9 @@ def test_a_library_that_is_missing_is_named_with_its_extra() -> None:
 def test_torch_takes_inputs_by_name_else_by_order(torch: Any) -> None:
     model = TorchModel(Live(torch_subtraction(torch)))
     np.testing.assert_array_equal(model(FIRST, SECOND)["difference"], FIRST - SECOND)  # type: ignore[call-overload]
-    swapped = model.told(["subtrahend", "minuend"])
+    swapped = model.adapted(["subtrahend", "minuend"])
     np.testing.assert_array_equal(swapped(FIRST, SECOND)["difference"], SECOND - FIRST)  # type: ignore[call-overload]
-    unknown = model.told(["x", "y"])
+    unknown = model.adapted(["x", "y"])
     np.testing.assert_array_equal(unknown(FIRST, SECOND)["difference"], FIRST - SECOND)  # type: ignore[call-overload]
 
 
@@ -249,7 +259,7 @@ def test_torch_gets_arrays_of_all_kinds(torch: Any, array: Any, dtype: str) -> N
         ({"call": "predict"}, [], BadOption, "unknown torch call 'predict'; choose from: call"),
     ],
 )
-def test_what_torch_cannot_do_is_told(torch: Any, options: Any, arrays: Any, error: Any, message: str) -> None:
+def test_what_torch_cannot_do_is_refused(torch: Any, options: Any, arrays: Any, error: Any, message: str) -> None:
     if options.get("device") == "cuda" and torch.cuda.is_available():
         pytest.skip("there is one here")
     with pytest.raises(error, match=message):
@@ -284,18 +294,18 @@ def test_a_keras_model_of_ones_own_class_takes_what_its_call_takes(keras: Any) -
 def test_a_saved_model_takes_inputs_by_name_else_by_order(saved_model: Path, keras: Any) -> None:
     model = SavedModel(Live(str(saved_model)))
     np.testing.assert_array_equal(model(FIRST, SECOND)["difference"], FIRST - SECOND)  # type: ignore[call-overload]
-    swapped = model.told(["subtrahend:0", "minuend:0"])
+    swapped = model.adapted(["subtrahend:0", "minuend:0"])
     np.testing.assert_array_equal(swapped(FIRST, SECOND)["difference"], SECOND - FIRST)  # type: ignore[call-overload]
 
 
-def test_what_tensorflow_cannot_do_is_told(keras: Any, saved_model: Path, tmp_path: Path) -> None:
-    tf = required("tensorflow", "tensorflow")
+def test_what_tensorflow_cannot_do_is_refused(keras: Any, saved_model: Path, tmp_path: Path) -> None:
+    tf, subject = required("tensorflow", "tensorflow"), find_framework("tensorflow").subject
     (tmp_path / "saved_model.pb").write_bytes(b"no model")
     cases: list[tuple[Any, list[Any], type[Exception], str]] = [
-        (lambda: tensorflow_model(tmp_path), [FIRST], BadModel, "cannot be loaded"),
-        (lambda: tensorflow_model(saved_model), [FIRST], BadFeed, "has inputs minuend, subtrahend; 1 arrays"),
-        (lambda: tensorflow_model(tf.Module()), [], BadOption, "give the path of a saved_model folder"),
-        (lambda: tensorflow_model(tf.saved_model.load(saved_model)), [], BadOption, "saved_model folder"),
+        (lambda: subject(tmp_path), [FIRST], BadModel, "cannot be loaded"),
+        (lambda: subject(saved_model), [FIRST], BadFeed, "has inputs minuend, subtrahend; 1 arrays"),
+        (lambda: subject(tf.Module()), [], BadOption, "give the path of a saved_model folder"),
+        (lambda: subject(tf.saved_model.load(saved_model)), [], BadOption, "saved_model folder"),
         (lambda: KerasModel(Live(keras.layers.ReLU()), call="predict"), [FIRST], BadOption, "ReLU is a layer"),
         (lambda: KerasModel(Live(subtraction(keras, as_dictionary=True))), [FIRST], BadFeed, "has inputs minuend"),
     ]
@@ -306,7 +316,7 @@ def test_what_tensorflow_cannot_do_is_told(keras: Any, saved_model: Path, tmp_pa
 
 def test_models_survive_the_way_to_a_worker(torch: Any, keras: Any, saved_model: Path) -> None:
     compiled = subtraction(keras, as_dictionary=True)
-    models = [
+    models: list[FrameworkModel[Any]] = [
         TorchModel(Live(torch_subtraction(torch))),
         KerasModel(Live(compiled), call="predict_on_batch"),
         SavedModel(Live(str(saved_model))),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,13 @@ from onnx import TensorProto, helper
 from onnxperf.errors import BadFeed, BadModel, BadOption, SubjectError
 from onnxperf.model.load import open_model
 from onnxperf.records import OptLevel, SessionOptions
-from onnxperf.runtimes import ort
 from onnxperf.runtimes.base import Runner, Session
+from onnxperf.runtimes.ort import session as ort
+from onnxperf.runtimes.ort.calls import CALLS
 
 ONE_THREAD = SessionOptions(threads=1)
-BINDING = [call for call in ort.CALLS if call.startswith("io-binding")]
-OTHERS = [call for call in ort.CALLS if call != "run"]
+BINDING = [call.name for call in CALLS.values() if call.needs_contiguous]
+OTHERS = [call for call in CALLS if call != "run"]
 
 
 def parsed(graph: str, opsets: str = '"" : 17', ir_version: int = 8) -> bytes:
@@ -74,7 +76,7 @@ def test_every_call_style_returns_what_run_returns(case: str, call: str) -> None
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("call", ort.CALLS)
+@pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("case", CASES)
 def test_the_parts_of_a_call_one_after_the_other_return_what_run_returns(case: str, call: str) -> None:
     graph, feeds = CASES[case]
@@ -86,7 +88,7 @@ def test_the_parts_of_a_call_one_after_the_other_return_what_run_returns(case: s
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("call", [call for call in ort.CALLS if call != "io-binding-inplace"])
+@pytest.mark.parametrize("call", [call for call in CALLS if call != "io-binding-inplace"])
 def test_preparing_casts_the_inputs(call: str) -> None:
     parts = session_of(NEGATE).parts(call, {"X": np.ones((2, 2))}, {"X": "float32"})
     np.testing.assert_array_equal(parts.fetch(parts.prepare()())[0], -np.ones((2, 2), np.float32))
@@ -98,12 +100,18 @@ def test_values_made_from_a_cast_keep_its_memory_alive() -> None:
     np.testing.assert_array_equal(parts.fetch(parts.prepare()())[0], -ones)
 
 
+def test_a_new_call_style_is_one_entry_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(CALLS, "again", replace(CALLS["run"], name="again"))
+    session, feeds = session_of(NEGATE), {"X": np.ones((2, 2), np.float32)}
+    np.testing.assert_array_equal(outputs_of(session, "again", feeds), outputs_of(session, "run", feeds))
+
+
 def test_call_styles_on_one_session_do_not_disturb_each_other() -> None:
     session = session_of(NEGATE)
-    feeds = {call: {"X": np.full((2, 2), number, np.float32)} for number, call in enumerate(ort.CALLS)}
-    bound = {call: session.bind(call, feeds[call], {}) for call in ort.CALLS}
+    feeds = {call: {"X": np.full((2, 2), number, np.float32)} for number, call in enumerate(CALLS)}
+    bound = {call: session.bind(call, feeds[call], {}) for call in CALLS}
     for _ in range(2):
-        for call in ort.CALLS:
+        for call in CALLS:
             output = bound[call]()[0]
             array = output if isinstance(output, np.ndarray) else output.numpy()
             np.testing.assert_array_equal(array, -feeds[call]["X"])
@@ -146,7 +154,7 @@ def test_string_outputs_come_out(call: str) -> None:
 @pytest.mark.parametrize("call", ["io-binding-fixed", "io-binding-inplace"])
 def test_string_outputs_have_no_buffer(call: str) -> None:
     session = session_of(LABELS, '"" : 17, "ai.onnx.ml" : 3')
-    with pytest.raises(SubjectError, match="output 'Y' is no numeric tensor") as refused:
+    with pytest.raises(SubjectError, match="output 'Y' is not a numeric tensor") as refused:
         session.bind(call, {"X": np.array([0, 1])}, {})
     assert refused.value.status == "failed"
 
@@ -204,7 +212,7 @@ def test_the_others_take_any_layout(layout: str, call: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float64", "int64", "float16", "bool", ">f4"])
-@pytest.mark.parametrize("call", [call for call in ort.CALLS if call != "io-binding-inplace"])
+@pytest.mark.parametrize("call", [call for call in CALLS if call != "io-binding-inplace"])
 def test_inputs_are_cast_within_the_call(call: str, dtype: str) -> None:
     array = np.array([[0, 1], [1, 0]]).astype(dtype)
     output = outputs_of(session_of(NEGATE), call, {"X": array}, {"X": "float32"})[0]

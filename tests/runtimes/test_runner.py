@@ -9,9 +9,10 @@ import pytest
 from onnxperf.errors import BadFeed, BadModel, BadOption
 from onnxperf.model.load import open_model
 from onnxperf.records import SessionOptions
-from onnxperf.runtimes.base import RUNTIMES, Runner, cast_feeds, check_call, runtime_module
+from onnxperf.runtimes.base import Runner, cast_feeds
+from onnxperf.runtimes.find import find_runtime, runtimes
 
-STYLES = [(runtime, call) for runtime in RUNTIMES for call in runtime_module(runtime).CALLS]
+STYLES = [(runtime, call) for runtime in runtimes() for call in find_runtime(runtime).call_names]
 TWO = """
 <ir_version: 8, opset_import: ["" : 17]>
 two (float[n, 3] A, float[n, 3] B) => (float[n, 3] total, float[n, 3] difference)
@@ -21,7 +22,7 @@ two (float[n, 3] A, float[n, 3] B) => (float[n, 3] total, float[n, 3] difference
 
 
 def runner_of(data: bytes, runtime: str, call: str) -> Runner:
-    session = runtime_module(runtime).open_session(data, SessionOptions(threads=1))
+    session = find_runtime(runtime).open_session(data, SessionOptions(threads=1))
     return Runner(session, open_model(data), runtime, call)
 
 
@@ -56,7 +57,7 @@ def test_numbers_in_foreign_byte_order_are_understood(linear_bytes: bytes, runti
     np.testing.assert_array_equal(runner.run({"X": array.astype(">f4")})["Y"], expected)
 
 
-@pytest.mark.parametrize("runtime", RUNTIMES)
+@pytest.mark.parametrize("runtime", runtimes())
 def test_a_missing_input_is_named_with_what_was_given_and_what_is_expected(two: bytes, runtime: str) -> None:
     runner = runner_of(two, runtime, "run")
     with pytest.raises(BadFeed, match=r"missing input B; given: A; the model expects: A, B"):
@@ -73,7 +74,7 @@ def test_the_reference_agrees_with_onnxruntime(linear_bytes: bytes, rows: int) -
 
 
 def test_the_reference_casts_within_the_call(linear_bytes: bytes) -> None:
-    session = runtime_module("reference").open_session(linear_bytes, SessionOptions())
+    session = find_runtime("reference").open_session(linear_bytes, SessionOptions())
     call = session.bind("run", {"X": np.ones((2, 10))}, {"X": "float32"})
     assert call()[0].dtype == np.float32
 
@@ -82,7 +83,7 @@ def test_the_reference_refuses_what_it_does_not_know_in_one_line() -> None:
     text = '<ir_version: 8, opset_import: ["" : 17]> g (float[n] X) => (float[n] Y) { Y = Foo(X) }'
     data = onnx.parser.parse_model(text).SerializeToString()
     with pytest.raises(BadModel, match=r"onnx\.reference cannot load the model: .*'Foo'") as refused:
-        runtime_module("reference").open_session(data, SessionOptions())
+        find_runtime("reference").open_session(data, SessionOptions())
     assert "\n" not in str(refused.value)
 
 
@@ -92,14 +93,14 @@ def test_a_runner_shows_its_signature(two: bytes) -> None:
 
 def test_an_unknown_runtime_lists_those_that_exist() -> None:
     with pytest.raises(BadOption, match=r"unknown runtime 'tvm'; choose from: ort, numpy, reference"):
-        runtime_module("tvm")
+        find_runtime("tvm")
 
 
-@pytest.mark.parametrize("runtime", RUNTIMES)
+@pytest.mark.parametrize("runtime", runtimes())
 def test_an_unknown_call_style_lists_those_of_the_runtime(runtime: str) -> None:
-    module = runtime_module(runtime)
-    with pytest.raises(BadOption, match=rf"unknown call style 'fly'; choose from: {', '.join(module.CALLS)}"):
-        check_call(module, "fly")
+    description = find_runtime(runtime)
+    with pytest.raises(BadOption, match=rf"unknown call style 'fly'; choose from: {', '.join(description.call_names)}"):
+        description.call("fly")
 
 
 def test_only_named_inputs_are_cast() -> None:
@@ -109,7 +110,7 @@ def test_only_named_inputs_are_cast() -> None:
     assert cast["B"] is feeds["B"]
 
 
-@pytest.mark.parametrize("runtime", RUNTIMES)
+@pytest.mark.parametrize("runtime", runtimes())
 @pytest.mark.parametrize(
     ("feeds", "expected"),
     [

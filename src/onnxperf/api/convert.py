@@ -14,11 +14,13 @@ import onnx
 
 from onnxperf.analyze.accuracy import ATOL, RTOL, compare_outputs
 from onnxperf.api._shared.requests import input_options, require
-from onnxperf.api._shared.samples import caller_of, matched, named_sample, resized
+from onnxperf.api._shared.samples import caller_of, matched, resized
 from onnxperf.api._shared.subjects import Entry, model_specs
 from onnxperf.api.check import outputs_of
 from onnxperf.errors import BadInput, BadOption
-from onnxperf.frameworks import convert as converting
+from onnxperf.frameworks.base import AnyFramework, ExportRequest
+from onnxperf.frameworks.export import export, framework_to_convert, versions_of
+from onnxperf.frameworks.samples import named_sample
 from onnxperf.measure.machine.describe import usable_cores
 from onnxperf.model import interface
 from onnxperf.model.generate import Array
@@ -28,6 +30,7 @@ from onnxperf.model.load import open_model
 from onnxperf.records import Check, Difference, InputOptions, SessionOptions
 from onnxperf.records.convert import Conversion
 from onnxperf.results.convert import ConvertResult
+from onnxperf.wording.names import dims_text
 
 BATCH = "batch"
 TIMEOUT_S = 600.0
@@ -49,15 +52,15 @@ def convert(
 ) -> ConvertResult:
     """Convert a model, name its dimensions, and compare it with its source on the sample and on a second size.
 
-    `model` is a fitted scikit-learn estimator, a torch module, a Keras model or the folder of a saved_model;
+    `model` is a fitted sklearn estimator, a torch module, a Keras model or the folder of a saved_model;
     `sample` an array, several in a tuple, or a dictionary of them. `dynamic` names free dimensions:
     {"ids.0": "batch", "ids.1": "seq"}; without it the first axis is "batch", and {} fixes all sizes. `rtol`, `atol`,
     `timeout`, `seed`, `dims`, `shapes` and `ranges` are ours; other keywords go to the converter of the framework,
     such as `options` and `black_op` of skl2onnx.
     """
     settings = _Settings.of(keywords, opset)
-    framework = converting.framework_of(model)
-    arrays = None if framework == "saved_model" else named_sample(framework, model, sample, settings.inputs)
+    framework = framework_to_convert(model)
+    arrays = named_sample(framework, model, sample, settings.inputs) if framework.defines_inputs(model) else None
     wanted = _Dynamic(dynamic, tuple(input_names or ()))
     draft = _drafted(framework, model, arrays, wanted, settings)
     draft.rename(input_names, output_names)
@@ -65,7 +68,7 @@ def convert(
         arrays = named_sample(framework, model, sample, settings.inputs, draft.inputs)
     given = None if arrays is None else {draft.links.get(name, name): array for name, array in arrays.items()}
     axes = wanted.names(draft.proto, given, draft.links)
-    feeds, told = _settled(draft.proto, axes, given, settings, wanted.is_static)
+    feeds, made = _settled(draft.proto, axes, given, settings, wanted.is_static)
     job = _Job(
         proto=draft.proto,
         label=_label(model),
@@ -73,12 +76,12 @@ def convert(
         axes={} if wanted.is_static else axes,
         settings=settings,
         call=caller_of(framework, model, draft.links, draft.keys) if check else None,
-        may_fix=dynamic is None and framework == "torch",
+        may_fix=dynamic is None and framework.fixes_sizes,
     )
     checks, found = _examine(job)
-    versions = converting.versions_of(framework)
-    interface.stamp(draft.proto, _origin(framework, model, versions))
-    return _result(job, framework, versions, checks, [*draft.notes, *told, *found])
+    versions = versions_of(framework)
+    interface.stamp(draft.proto, _origin(framework.name, model, versions))
+    return _result(job, framework.name, versions, checks, [*draft.notes, *made, *found])
 
 
 @dataclass(eq=False)
@@ -109,28 +112,28 @@ class _Draft:
 
 
 def _drafted(
-    framework: converting.Framework,
-    model: Any,
+    framework: AnyFramework,
+    model: object,
     arrays: dict[str, Array] | None,
     wanted: _Dynamic,
     settings: _Settings,
 ) -> _Draft:
-    free = wanted.asked_of_torch(arrays) if framework == "torch" and arrays else {}
-    request = converting.ExportRequest(
+    free = wanted.requested_free(arrays) if framework.fixes_sizes and arrays else {}
+    request = ExportRequest(
         sample=_large_enough(arrays, free),
         opset=settings.opset,
         free=frozenset(free),
         options=settings.options,
         timeout=settings.timeout,
     )
-    proto = converting.export(framework, model, request)
+    proto = export(framework, model, request)
     interface.tidy(proto)
     links = matched(list(arrays), proto) if arrays is not None else {}
     left = interface.free_axes(proto.graph.input)
     fixed = [
         f"{links[name]}.{axis}" for name, axis in free if (links.get(name, ""), axis) not in left and name in links
     ]
-    notes = [f"{place} is fixed: torch found that the module needs this size" for place in fixed]
+    notes = [f"{place} is fixed: {framework.name} found that the model needs this size" for place in fixed]
     keys = [value.name for value in proto.graph.output]
     return _Draft(proto, links, keys, [*_opset_notes(proto, settings.opset), *notes])
 
@@ -178,8 +181,8 @@ class _Dynamic:
     def is_static(self) -> bool:
         return self.asked is not None and not self.asked
 
-    def asked_of_torch(self, arrays: Mapping[str, Array]) -> Axes:
-        """Axes that torch must leave free; of the first axes those that are as long as that of the first input."""
+    def requested_free(self, arrays: Mapping[str, Array]) -> Axes:
+        """Axes that must stay free; of the first axes those that are as long as that of the first input."""
         if self.asked is not None:
             known = {name: name for name in arrays} | dict(zip(self.input_names, arrays, strict=False))
             return self._resolved(known, {name: array.ndim for name, array in arrays.items()})
@@ -206,7 +209,7 @@ class _Dynamic:
             if not axis.isascii() or not axis.isdigit() or int(axis) >= ranks[known[value]]:
                 raise BadOption(f"--dynamic {key}={name}: {value} has the axes 0 to {ranks[known[value]] - 1}")
             if not name.isidentifier():
-                raise BadOption(f"--dynamic {key}={name}: {name!r} is no name for a dimension, such as batch")
+                raise BadOption(f"--dynamic {key}={name}: {name!r} is not a name for a dimension, such as batch")
             found[known[value], int(axis)] = name
         return found
 
@@ -220,7 +223,7 @@ def _default_name(place: interface.Axis, feeds: Mapping[str, Array] | None) -> s
 
 
 def _large_enough(arrays: dict[str, Array] | None, axes: Axes) -> dict[str, Array] | None:
-    """A sample for torch, which takes a size of 1 for a constant."""
+    """A sample without free axes of size 1, which torch takes for constants."""
     if arrays is None:
         return None
     sizes = {dim: arrays[name].shape[axis] for (name, axis), dim in axes.items()}
@@ -251,14 +254,14 @@ def _settled(
     return made.arrays, () if complete else made.notes
 
 
-def _label(model: Any) -> str:
+def _label(model: object) -> str:
     return Path(model).name if isinstance(model, str | os.PathLike) else type(model).__name__
 
 
-def _origin(framework: converting.Framework, model: Any, versions: Mapping[str, str]) -> dict[str, str]:
-    """Where the model came from; a path says only its last part."""
-    is_path = isinstance(model, str | os.PathLike)
-    source = Path(model).name if is_path else f"{type(model).__module__}.{type(model).__qualname__}"
+def _origin(framework: str, model: object, versions: Mapping[str, str]) -> dict[str, str]:
+    """Where the model came from; of a path only the last part."""
+    kind = f"{type(model).__module__}.{type(model).__qualname__}"
+    source = Path(model).name if isinstance(model, str | os.PathLike) else kind
     return {
         "onnxperf.framework": framework,
         "onnxperf.source": source,
@@ -309,9 +312,8 @@ class _Job:
         return self.check(compare_outputs(names[:count], ours[:count], theirs[:count], *tolerances), sizes)
 
     def check(self, outputs: Sequence[Difference], sizes: Mapping[str, int]) -> Check:
-        told = ", ".join(f"{name}={size}" for name, size in sizes.items())
         return Check(
-            model=f"{self.label} ({told})" if told else self.label,
+            model=f"{self.label} ({dims_text(sizes)})" if sizes else self.label,
             first="ort",
             second="source",
             rtol=self.settings.rtol,
@@ -330,11 +332,10 @@ def _examine(job: _Job) -> tuple[list[Check], list[str]]:
         interface.drop_foreign_symbols(job.proto, job.sizes)
         return checks, []
     other = resized(job.feeds, job.axes, job.other_sizes)
-    told = ", ".join(f"{name}={size}" for name, size in job.other_sizes.items())
     try:
         theirs = None if job.call is None else _source_outputs(job, other)
     except BadInput as error:
-        return checks, [_without_other_sizes(job, f"{told}: {error}")]
+        return checks, [_without_other_sizes(job, f"{dims_text(job.other_sizes)}: {error}")]
     try:
         _, others = job.run(other)
     except BadInput as error:
@@ -360,7 +361,7 @@ def _source_outputs(job: _Job, feeds: Mapping[str, Array]) -> list[Any]:
 
 
 def _without_other_sizes(job: _Job, why: str) -> str:
-    """The source knows only one size: so does the model, unless its dimensions were asked for by name."""
+    """The source takes only one size: so does the model, unless names of dimensions were requested."""
     if job.may_fix:
         interface.name_input_axes(job.proto, {}, {name: array.shape for name, array in job.feeds.items()})
         return f"all sizes are fixed to those of the sample; with {why}"
@@ -370,7 +371,7 @@ def _without_other_sizes(job: _Job, why: str) -> str:
 
 def _result(
     job: _Job,
-    framework: converting.Framework,
+    framework: str,
     versions: Mapping[str, str],
     checks: Sequence[Check],
     notes: Sequence[str],

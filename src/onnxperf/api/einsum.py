@@ -13,7 +13,8 @@ from onnxperf.contraction.equation import parse
 from onnxperf.errors import BadOption
 from onnxperf.measure.race import Progress
 from onnxperf.records import SessionOptions
-from onnxperf.runtimes.base import Session, runtime_module
+from onnxperf.runtimes.base import Session
+from onnxperf.runtimes.find import find_runtime
 
 _SESSIONS = 64
 """Equations whose sessions stay open."""
@@ -64,4 +65,4 @@ def _session(request: EinsumRequest, optimize: bool | str) -> Session:
         search = optimize is True
         model = plan_for(request, search, again=False, time=RACE_S, progress=lambda _done, _text: None).model
     options = SessionOptions(threads=request.threads)
-    return runtime_module(request.runtime).open_session(model, options)
+    return find_runtime(request.runtime).open_session(model, options)

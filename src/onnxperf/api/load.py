@@ -10,35 +10,34 @@ from msgspec.structs import replace
 from onnxperf.api._shared import recordings
 from onnxperf.api._shared.racing import with_threads
 from onnxperf.api._shared.requests import LoadKeywords, check_keywords, session_options
-from onnxperf.api._shared.subjects import Source
+from onnxperf.api._shared.subjects import Source, open_source
 from onnxperf.errors import BadOption
-from onnxperf.model.load import Model, OwnFolder, open_model
+from onnxperf.model.load import Model, OwnFolder
 from onnxperf.records import Recording, SessionOptions
 from onnxperf.results.profile import ProfileResult
-from onnxperf.runtimes.base import Runner, check_call, runtime_module
+from onnxperf.runtimes.base import Runner, RuntimeDescription
+from onnxperf.runtimes.find import find_runtime
 
 
 class ProfilingRunner(Runner):
-    """A runner whose session records every call until `profile` is asked for."""
+    """A runner whose session records every call until `profile` is called."""
 
-    def __init__(self, model: Model, call: str, options: SessionOptions) -> None:
-        from onnxperf.runtimes.ort import open_session
-
+    def __init__(self, model: Model, runtime: RuntimeDescription, call: str, options: SessionOptions) -> None:
         self._folder = OwnFolder()
         folder = self._folder.path
         self._named = recordings.named_model(model, folder)
         self._executed = folder / "executed.onnx"
         recording = Recording(trace_prefix=str(folder / "trace"), executed_path=str(self._executed))
         own = replace(options, options={**self._named.options, **options.options})
-        self._recorder = open_session(self._named.path, own, recording)
+        session = runtime.open_session(self._named.path, own, recording)
         self._options = options
         self._result: ProfileResult | None = None
-        super().__init__(self._recorder, model, "ort", call)
+        super().__init__(session, model, runtime.name, call)
 
     def profile(self) -> ProfileResult:
         """What was recorded; the first time this ends the recording, and later calls run unrecorded."""
         if self._result is None:
-            trace = Path(self._recorder.end_recording())
+            trace = Path(self.session.end_recording())
             what = recordings.Original(self.model, self._named.proto, self._executed, {})
             self._result = recordings.recorded_result(what, trace, {"session": self._options}, ())
         return self._result
@@ -57,15 +56,15 @@ def load(
 ) -> Runner:
     """Load a model in this process; `runner.run({"X": X})` returns its outputs by name.
 
-    With `profile`, onnxruntime records every call, and `runner.profile()` tells where the time went.
+    With `profile`, onnxruntime records every call, and `runner.profile()` shows where the time went.
     """
     check_keywords(keywords, LoadKeywords)
-    module = runtime_module(runtime)
-    check_call(module, call)
-    if profile and runtime != "ort":
+    description = find_runtime(runtime)
+    description.call(call)
+    if profile and not description.records:
         raise BadOption(f"runtime {runtime!r} has no profiler; load the model with runtime='ort'")
     options = with_threads(session_options(keywords))
-    opened = open_model(model)
+    opened = open_source(model)
     if profile:
-        return ProfilingRunner(opened, call, options)
-    return Runner(module.open_session(opened.path, options), opened, runtime, call)
+        return ProfilingRunner(opened, description, call, options)
+    return Runner(description.open_session(opened.path, options), opened, runtime, call)

@@ -14,13 +14,13 @@ from onnxperf.analyze.attribution import attribute
 from onnxperf.api._shared import recordings
 from onnxperf.api._shared.racing import with_threads
 from onnxperf.api._shared.requests import LoadKeywords, check_keywords, session_options
-from onnxperf.api._shared.subjects import Source, chosen_calls
+from onnxperf.api._shared.subjects import Source, chosen_calls, open_source
 from onnxperf.api.profile import TIMEOUT_S
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.measure.messages import Load, WorkerSpec
 from onnxperf.measure.process import open_worker
 from onnxperf.model.graph import all_nodes
-from onnxperf.model.load import LARGEST_PROTO_BYTES, Model, open_model
+from onnxperf.model.load import LARGEST_PROTO_BYTES, Model
 from onnxperf.model.outline import outline
 from onnxperf.records import Optimization, Recording, Scalar
 from onnxperf.results.optimize import OptimizeResult
@@ -39,7 +39,7 @@ def optimize(
     check_keywords(keywords, LoadKeywords)
     session = with_threads(session_options(keywords))
     chosen_calls(["ort"], ["run"], session)
-    opened, output = open_model(model), Path(output)
+    opened, output = open_source(model), Path(output)
     if output.absolute() == opened.path:
         raise BadOption(f"--output {output!s}: that is the model itself; choose another name")
     if not output.absolute().parent.is_dir():

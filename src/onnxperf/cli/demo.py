@@ -15,12 +15,16 @@ def demo(*, common: KeepFlags = KeepFlags()) -> int:
 
         onnxperf demo
     """
-    from onnxperf.render.race.console import print_bench
-    from onnxperf.zoo.demo import CHART_FILE, MODEL_FILE
-    from onnxperf.zoo.demo import demo as run_demo
+    import onnx
 
+    from onnxperf.api.bench import bench
+    from onnxperf.render.race.console import print_bench
+    from onnxperf.zoo.demo import CHART_FILE, MODEL_FILE, demo_model
+
+    onnx.save(demo_model(), MODEL_FILE)
     with make_progress(common.quiet) as progress:
-        result = run_demo(progress=progress)
+        result = bench(MODEL_FILE, call="all", dims={"batch": 32}, progress=progress)
+    result.save(CHART_FILE)
     common.keep(result.record, "bench")
     console = make_console()
     if common.quiet:

@@ -11,7 +11,7 @@ import onnx
 from onnxperf.contraction.equation import Shape, parse
 from onnxperf.contraction.graph import ELEMENT_TYPES, check_target
 from onnxperf.errors import BadModel, BadOption
-from onnxperf.model.cost import TensorType, infer_types, without_weights
+from onnxperf.model.cost import KnownType, infer_types, without_weights
 from onnxperf.model.outline import with_names
 
 _STANDARD = ("", "ai.onnx")
@@ -22,7 +22,7 @@ _FREE_CONSTANTS = 4
 _LONGEST_PREFIX = 100
 UNKNOWN_SHAPES = "its input shapes are unknown; give them with --dim"
 
-Types = Mapping[str, TensorType]
+Types = Mapping[str, KnownType]
 _Message = TypeVar("_Message")
 
 
@@ -152,7 +152,7 @@ def _problem(node: onnx.NodeProto, shapes: tuple[Shape, ...] | None, elements: C
 # ---------------------------------------------------------------- types
 
 
-def _types(proto: onnx.ModelProto, shapes: Mapping[str, Shape]) -> dict[str, TensorType]:
+def _types(proto: onnx.ModelProto, shapes: Mapping[str, Shape]) -> dict[str, KnownType]:
     """Types of all tensors; ONNX's own inference takes the first size of a letter, even if it is 1 and broadcasts."""
     bare = without_weights(proto)
     while True:
@@ -163,9 +163,9 @@ def _types(proto: onnx.ModelProto, shapes: Mapping[str, Shape]) -> dict[str, Ten
         _cut(bare.graph, results)
 
 
-def _misjudged(graph: onnx.GraphProto, types: Types) -> dict[str, TensorType]:
+def _misjudged(graph: onnx.GraphProto, types: Types) -> dict[str, KnownType]:
     """True types of the results of Einsum nodes that inference got wrong by itself, not by what it was fed."""
-    results: dict[str, TensorType] = {}
+    results: dict[str, KnownType] = {}
     doubtful: set[str] = set()
     for node in graph.node:
         if not doubtful.isdisjoint(_used(node)):
@@ -176,17 +176,17 @@ def _misjudged(graph: onnx.GraphProto, types: Types) -> dict[str, TensorType]:
     return results
 
 
-def _result(node: onnx.NodeProto, types: Types) -> TensorType | None:
+def _result(node: onnx.NodeProto, types: Types) -> KnownType | None:
     shapes = _input_shapes(node, types)
     if shapes is None or not node.input or len(node.output) != 1 or not node.output[0]:
         return None
     try:
-        return TensorType(types[node.input[0]].element, parse(_equation(node), shapes).output_shape)
+        return KnownType(types[node.input[0]].element, parse(_equation(node), shapes).output_shape)
     except BadOption:
         return None
 
 
-def _cut(graph: onnx.GraphProto, results: Mapping[str, TensorType]) -> None:
+def _cut(graph: onnx.GraphProto, results: Mapping[str, KnownType]) -> None:
     """Makes inputs of these results, and forgets what was declared for anything that depends on them."""
     nodes = [node for node in graph.node if not results.keys() & set(node.output)]
     doubtful = set(results)

@@ -1,45 +1,163 @@
-"""What every framework offers: a model that travels to a worker, is bound to its inputs once and then called."""
+"""What a framework is: how its models are detected, converted, given samples and run; and the table of frameworks."""
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import os
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from importlib.metadata import PackageNotFoundError, version
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypedDict, TypeGuard, TypeVar, Unpack
 
 import cloudpickle
 import numpy as np
 
 from onnxperf.errors import BadFeed, BadOption, MissingExtra
+from onnxperf.frameworks.outputs import Outputs, to_numpy
 from onnxperf.records import Scalar
-from onnxperf.runtimes.base import Parts
+from onnxperf.runtimes.base import Array, Parts
 
-FRAMEWORKS = ("torch", "tensorflow", "sklearn")
+if TYPE_CHECKING:  # a worker has no use for onnx
+    import onnx
+
 DEVICES = ("cpu", "cuda")
+FRAMEWORKS = ("tensorflow", "torch", "sklearn")
+"""Each is a module of this folder. Keras comes first: on its torch backend, its models are modules of torch as well."""
 
-# Keras comes first: on its torch backend, its models are modules of torch as well.
-_TYPES = (
-    ("tensorflow", "keras", "Layer"),
-    ("tensorflow", "tensorflow", "Module"),
-    ("torch", "torch", "nn.Module"),
-    ("sklearn", "sklearn.base", "BaseEstimator"),
-)
-_SAVED_MODEL_FILES = ("saved_model.pb", "saved_model.pbtxt")
+S = TypeVar("S")
+T = TypeVar("T")
+Shape = tuple[int, ...]
+Libraries = Mapping[str, tuple[str, ...]]
 
 
-def framework_of(source: object) -> str | None:
-    """The framework that a model belongs to; imports nothing, because whoever made the model has done so."""
-    if is_saved_model(source):
-        return "tensorflow"
-    return next((name for name, module, path in _TYPES if _is_instance(source, module, path)), None)
+@dataclass(frozen=True, eq=False)
+class ExportRequest:
+    """What a converter is asked for."""
+
+    sample: Mapping[str, Array] | None
+    """Arrays by the names of the source's inputs, in their order; None where the source itself defines its inputs."""
+    opset: int | None = None
+    free: frozenset[tuple[str, int]] = frozenset()
+    """Axes of inputs whose size must not be fixed, for a framework that `fixes_sizes`."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Options of the converter itself, by its own names."""
+    timeout: float = 600.0
+    """Seconds that a converter in a process of its own may take."""
+
+    def sample_for(self, framework: str) -> Mapping[str, Array]:
+        """The sample, for a converter that cannot do without one."""
+        if not self.sample:
+            raise BadFeed(f"a {framework} model is converted with a sample of its inputs; give one (--input, --shape)")
+        return self.sample
 
 
-def required(module: str, extra: str) -> Any:
+class SubjectOptions(TypedDict, total=False):
+    """How a race calls a model."""
+
+    call: str
+    """One of the ways in which the framework calls its models."""
+    input_names: Sequence[str]
+    """Names of the ONNX model's inputs, so that they find their parameters."""
+    device: str
+
+
+class Framework(ABC, Generic[S]):
+    """A framework whose models, of type S, can be converted to ONNX and race against what they became."""
+
+    name: ClassVar[str]
+    """Also the name of the extra that installs it."""
+    converter: ClassVar[str]
+    libraries: ClassVar[Libraries]
+    """Modules that take part in a conversion, and the distributions that may bring them."""
+    calls: ClassVar[tuple[str, ...]] = ("call",)
+    """The ways in which the framework calls a model; the first is the default."""
+    fixes_sizes: ClassVar[bool] = False
+    """Its converter fixes every size that is not requested to be free."""
+    takes_table: ClassVar[bool] = False
+    """A sample is one table, even if it comes as a list."""
+
+    @abstractmethod
+    def detect(self, source: object) -> TypeGuard[S]:
+        """Whether a model is one of this framework; imports nothing, because a model has imported what it needs."""
+
+    @abstractmethod
+    def export(self, source: S, request: ExportRequest) -> onnx.ModelProto:
+        """Convert a model."""
+
+    def defines_inputs(self, source: S) -> bool:
+        """Whether the inputs are known before the conversion."""
+        del source
+        return True
+
+    @abstractmethod
+    def input_names(self, source: S, count: int) -> list[str]:
+        """Names of the first inputs of a model."""
+
+    def ordered(self, source: S, given: dict[str, Array]) -> dict[str, Array]:
+        """A sample in the order of the model's own inputs."""
+        del source
+        return given
+
+    def shapes(self, source: S, requested: Mapping[str, Shape]) -> Mapping[str, Shape]:
+        """Shapes of a random sample, where none was given; empty where the model defines its inputs itself."""
+        del source
+        return requested
+
+    def calls_of(self, source: S) -> tuple[str, ...]:
+        """The ways in which this model can be called."""
+        del source
+        return self.calls
+
+    @abstractmethod
+    def lazy(self, load: Callable[[], S], **options: Unpack[SubjectOptions]) -> Callable[..., object]:
+        """What a race can call with arrays; the model is loaded in the worker where that is possible."""
+
+    def subject(self, source: S, **options: Unpack[SubjectOptions]) -> Callable[..., object]:
+        """A model of this process as something that a race can call with arrays."""
+        return self.lazy(Live(source), **options)
+
+    def outputs(self, source: S, arrays: Mapping[str, Array]) -> Outputs:
+        """What a model computes in this process."""
+        return to_numpy(self.subject(source, input_names=tuple(arrays))(*arrays.values()))
+
+
+AnyFramework = Framework[Any]
+
+
+def find_framework(name: str) -> AnyFramework:
+    """A framework by its name; imports nothing of the framework itself."""
+    if name not in FRAMEWORKS:
+        raise BadOption.unknown("framework", name, FRAMEWORKS)
+    framework = importlib.import_module(f"onnxperf.frameworks.{name}").FRAMEWORK
+    assert isinstance(framework, Framework)  # noqa: S101 - it is ours
+    return framework
+
+
+def framework_of(source: object) -> AnyFramework | None:
+    """The framework that a model belongs to."""
+    return next((each for each in map(find_framework, FRAMEWORKS) if each.detect(source)), None)
+
+
+def distributions() -> tuple[str, ...]:
+    """Packages whose versions belong to a measurement."""
+    libraries = [each for name in FRAMEWORKS for each in find_framework(name).libraries.values()]
+    return tuple(each for names in libraries for each in names)
+
+
+def version_of(names: Sequence[str]) -> str:
+    """The version of the first of these distributions that is installed, or an empty text."""
+    for name in names:
+        with suppress(PackageNotFoundError):
+            return version(name)
+    return ""
+
+
+def required(module: str, extra: str) -> ModuleType:
     """Import a library on first use: a parent that only sends a model to its worker never needs its framework."""
     try:
         return importlib.import_module(module)
@@ -49,34 +167,25 @@ def required(module: str, extra: str) -> Any:
         raise MissingExtra(error.name, extra) from error
 
 
-def is_saved_model(source: object) -> bool:
-    """Whether this is the path of a TensorFlow saved_model folder."""
-    if not isinstance(source, str | os.PathLike):
-        return False
-    try:
-        return any(Path(source, name).is_file() for name in _SAVED_MODEL_FILES)
-    except (OSError, ValueError, TypeError):  # no path at all
-        return False
-
-
-def _is_instance(source: object, module: str, path: str) -> bool:
-    kind: Any = sys.modules.get(module)
+def is_instance(source: object, module: str, path: str) -> bool:
+    """Whether something is of a type in a module, if that was imported."""
+    kind: object = sys.modules.get(module)
     for name in path.split("."):
         kind = getattr(kind, name, None)
     return isinstance(kind, type) and isinstance(source, kind)
 
 
-class Live:
+class Live(Generic[T]):
     """A model of this process; on its way to another one it is packed, and unpacked there when it is needed."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: T) -> None:
         self.model = model
 
-    def __call__(self) -> Any:
+    def __call__(self) -> T:
         """The model."""
         return self.model
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[bytes, ...]]:
         """Written by cloudpickle for a worker of this very run, and never stored."""
         return Packed, (bytes(cloudpickle.dumps(self.model)),)
 
@@ -87,12 +196,16 @@ class Packed:
     def __init__(self, data: bytes) -> None:
         self._data = data
 
-    def __call__(self) -> Any:
+    def __call__(self) -> object:
         """The model, unpacked."""
         return cloudpickle.loads(self._data)
 
 
-class FrameworkModel(ABC):
+Bind = Callable[[tuple[Array, ...]], Callable[[], object]]
+"""Moves arrays to a loaded model; returns one inference on them."""
+
+
+class FrameworkModel(ABC, Generic[S]):
     """A model of a framework: `bind` turns numpy inputs into tensors once, and returns what is timed."""
 
     framework: ClassVar[str]
@@ -100,7 +213,7 @@ class FrameworkModel(ABC):
     """The ways in which the framework itself calls a model."""
 
     def __init__(
-        self, load: Callable[[], Any], *, call: str = "call", input_names: Sequence[str] = (), device: str = "cpu"
+        self, load: Callable[[], S], *, call: str = "call", input_names: Sequence[str] = (), device: str = "cpu"
     ) -> None:
         if call not in self.calls:
             raise BadOption.unknown(f"{self.framework} call", call, self.calls)
@@ -112,16 +225,16 @@ class FrameworkModel(ABC):
         """Names of the ONNX model's inputs, in the order of the arrays; empty when only the order is known."""
         self.device = device
 
-    def told(self, input_names: Sequence[str] = (), device: str = "cpu") -> Self:
-        """The same model, told how the arrays are named and where it has to run; what it was told before stays."""
+    def adapted(self, input_names: Sequence[str] = (), device: str = "cpu") -> Self:
+        """The same model for inputs of these names on this device; what is left out stays as it was."""
         names, place = input_names or self.input_names, self.device if device == "cpu" else device
         return type(self)(self.load, call=self.call, input_names=names, device=place)
 
-    def bind(self, *arrays: Any) -> Callable[[], Any]:
+    def bind(self, *arrays: Array) -> Callable[[], Any]:
         """Load the model, move the inputs to it, and return one complete inference."""
         return self.parts(*arrays).prepare()
 
-    def parts(self, *arrays: Any) -> Parts:
+    def parts(self, *arrays: Array) -> Parts:
         """Load the model, and divide an inference into moving the inputs to it, computing, and fetching arrays."""
         return self.opened()(*arrays)
 
@@ -129,7 +242,7 @@ class FrameworkModel(ABC):
         """Load the model; what is returned divides an inference on arrays, and may be called for several sizes."""
         bind = self._opened()
 
-        def parts(*arrays: Any) -> Parts:
+        def parts(*arrays: Array) -> Parts:
             if self.input_names and len(arrays) != len(self.input_names):
                 raise BadFeed(f"the model has {len(self.input_names)} inputs, {len(arrays)} arrays were given")
             return Parts(partial(bind, arrays), to_numpy)
@@ -137,14 +250,14 @@ class FrameworkModel(ABC):
         return parts
 
     @abstractmethod
-    def _opened(self) -> Callable[[tuple[Any, ...]], Callable[[], Any]]:
+    def _opened(self) -> Bind:
         """What binds arrays to the loaded model; the framework is set up in here, before anything is loaded."""
 
     @abstractmethod
     def conditions(self) -> dict[str, Scalar]:
         """Versions, threads and device, as they are once the model is bound."""
 
-    def __call__(self, *arrays: Any) -> list[Any] | dict[str, Any]:
+    def __call__(self, *arrays: Array) -> Outputs:
         """Outputs as arrays, once."""
         # Tensors may lie on the memory of arrays, and a model may write into them.
         return to_numpy(self.bind(*(np.array(array, order="K") for array in arrays))())
@@ -156,7 +269,7 @@ def threads_allowed() -> int | None:
     return int(text) if text.isascii() and text.isdigit() and int(text) > 0 else None
 
 
-def arranged(arrays: Sequence[Any], given: Sequence[str], wanted: Sequence[str]) -> dict[str, Any] | None:
+def arranged(arrays: Sequence[T], given: Sequence[str], wanted: Sequence[str]) -> dict[str, T] | None:
     """Arrays under the names that a model gives its inputs: by name where all match, else by order.
 
     None when their numbers differ.
@@ -166,61 +279,3 @@ def arranged(arrays: Sequence[Any], given: Sequence[str], wanted: Sequence[str])
         by_name = dict(zip(plain, arrays, strict=True))
         return {name: by_name[name] for name in wanted}
     return dict(zip(wanted, arrays, strict=True)) if len(arrays) == len(wanted) else None
-
-
-def to_numpy(outputs: object) -> list[Any] | dict[str, Any]:
-    """Outputs of any framework as arrays: by name where they have names, else in their order.
-
-    Nested outputs are flattened (`hidden_states.0`) and missing ones left out, as exporters do it.
-    """
-    leaves = list(_leaves((), outputs))
-    if leaves and all(path for path, _ in leaves) and _fields(outputs) is not None:
-        return {".".join(path): value for path, value in leaves}
-    return [value for _, value in leaves]
-
-
-def _leaves(path: tuple[str, ...], value: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
-    if value is None:
-        return
-    fields = _fields(value)
-    several = isinstance(value, list | tuple) or type(value).__name__ == "OrtValueVector"
-    if fields is None and several and not _is_plain(value):
-        fields = {str(index): each for index, each in enumerate(value)}
-    if fields is None:
-        yield path, _array(value)
-    else:
-        for name, each in fields.items():
-            yield from _leaves((*path, name), each)
-
-
-def _fields(value: Any) -> dict[str, Any] | None:
-    """Names and values of a dictionary, a dataclass or a named tuple."""
-    if isinstance(value, Mapping):
-        return {str(name): each for name, each in value.items()}
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return dict(zip(value._fields, value, strict=True))
-    return None
-
-
-def _is_plain(value: Sequence[Any]) -> bool:
-    """Numbers or texts in a list are one array, not an output each; a table of dictionaries stays what it is."""
-    if not value:
-        return False
-    return all(isinstance(each, bool | int | float | complex | str | bytes | np.generic) for each in value) or (
-        all(isinstance(each, dict) and all(np.isscalar(x) for x in each.values()) for each in value)
-    )
-
-
-def _array(value: Any) -> Any:
-    """One tensor as an array; a table of dictionaries as it is."""
-    if isinstance(value, list | tuple) and value and isinstance(value[0], dict):
-        return value
-    if type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach"):
-        value = value.detach().cpu()
-        # numpy has no bfloat16; float32 holds all of its values
-        value = value.float() if str(value.dtype) == "torch.bfloat16" else value
-        return value.resolve_conj().resolve_neg().numpy()
-    method = next((getattr(value, name) for name in ("numpy", "toarray") if hasattr(value, name)), None)
-    return np.asarray(value if method is None else method())

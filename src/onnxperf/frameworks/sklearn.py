@@ -1,21 +1,113 @@
-"""Estimators of scikit-learn, and whatever looks like one."""
+"""Estimators of sklearn, and whatever looks like one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeGuard, Unpack
 
+from onnxperf.errors import BadInput, BadOption
+from onnxperf.frameworks.base import ExportRequest, Framework, Libraries, Shape, SubjectOptions, is_instance, required
+from onnxperf.frameworks.outputs import Outputs
+from onnxperf.runtimes.base import Array
+
+if TYPE_CHECKING:
+    import onnx
+
+_METHODS = ("fit", "predict", "transform")
 _SCORES = ("predict_proba", "decision_function")
+_ROWS = 10
+"""Of a random sample for an estimator that declares how many columns it takes."""
 
 
-def estimator_call(estimator: Any) -> Callable[..., Any]:
+class Estimator(Protocol):
+    """What is called of an estimator; a transformer has `transform` in place of `predict`."""
+
+    def predict(self, table: object, /) -> Array:
+        """Labels or values."""
+
+    def transform(self, table: object, /) -> Array:
+        """Other columns."""
+
+
+class SklearnFramework(Framework[Estimator]):
+    """Estimators, converted by skl2onnx."""
+
+    name = "sklearn"
+    converter = "skl2onnx"
+    libraries: ClassVar[Libraries] = {"sklearn": ("scikit-learn",), "skl2onnx": ("skl2onnx",)}
+    takes_table = True
+
+    def detect(self, source: object) -> TypeGuard[Estimator]:
+        """An estimator of sklearn or of another library with its methods: skl2onnx can convert those as well."""
+        if isinstance(source, type):
+            return False
+        looks_like_one = any(callable(getattr(source, name, None)) for name in _METHODS)
+        return looks_like_one or is_instance(source, "sklearn.base", "BaseEstimator")
+
+    def export(self, source: Estimator, request: ExportRequest) -> onnx.ModelProto:
+        """Convert an estimator; the number of rows stays free."""
+        types = _initial_types(request.sample_for(self.name))
+        to_onnx: Callable[..., onnx.ModelProto | None] = required("skl2onnx", self.name).to_onnx
+        proto = to_onnx(source, initial_types=types, target_opset=request.opset, **request.options)
+        if proto is None:
+            raise BadInput("skl2onnx returned no model")
+        return proto
+
+    def input_names(self, source: Estimator, count: int) -> list[str]:
+        """An estimator takes one table."""
+        del source, count
+        return ["X"]
+
+    def shapes(self, source: Estimator, requested: Mapping[str, Shape]) -> Mapping[str, Shape]:
+        """A few rows where the number of columns is known."""
+        columns = getattr(source, "n_features_in_", None)
+        return {"X": (_ROWS, columns)} if not requested and isinstance(columns, int) else requested
+
+    def lazy(self, load: Callable[[], Estimator], **options: Unpack[SubjectOptions]) -> Callable[..., object]:
+        """Labels and, where the estimator has them, probabilities or scores; or what a transformer returns."""
+        if options.get("call", "call") not in self.calls:
+            raise BadOption.unknown("sklearn call", options["call"], self.calls)
+        return estimator_call(load())
+
+    def outputs(self, source: Estimator, arrays: Mapping[str, Array]) -> Outputs:
+        """What the estimator predicts for one table; nothing else in it is converted."""
+        outputs = estimator_call(source)(_table(arrays))
+        values = outputs if isinstance(outputs, list) else [outputs]
+        return [each.toarray() if hasattr(each, "toarray") else each for each in values]
+
+
+def estimator_call(estimator: Estimator) -> Callable[..., object]:
     """Labels and, where the estimator has them, probabilities or scores; what a transformer returns otherwise."""
     if not hasattr(estimator, "predict"):
-        return estimator.transform  # type: ignore[no-any-return]
+        if not hasattr(estimator, "transform"):
+            raise BadOption(f"a {type(estimator).__name__} has neither predict nor transform")
+        return estimator.transform
     scores = next((name for name in _SCORES if hasattr(estimator, name)), None)
 
-    def predict(*inputs: Any) -> Any:
+    def predict(*inputs: object) -> object:
         labels = estimator.predict(*inputs)
         return labels if scores is None else [labels, getattr(estimator, scores)(*inputs)]
 
     return predict
+
+
+def _initial_types(arrays: Mapping[str, Array]) -> list[tuple[str, object]]:
+    guess = required("skl2onnx.common.data_types", "sklearn").guess_data_type
+    types: list[tuple[str, object]] = []
+    for name, array in arrays.items():
+        kind = guess(array)[0][1]
+        kind.shape = [None, *array.shape[1:]]
+        types.append((name, kind))
+    return types
+
+
+def _table(arrays: Mapping[str, Array]) -> object:
+    """What an estimator takes: one array, or a frame whose columns were inputs of their own."""
+    if len(arrays) == 1:
+        return next(iter(arrays.values()))
+    from pandas import DataFrame
+
+    return DataFrame({name: array.reshape(len(array), -1)[:, 0] for name, array in arrays.items()})
+
+
+FRAMEWORK = SklearnFramework()

@@ -5,31 +5,153 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
-from collections.abc import Callable
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeGuard, TypeVar, Unpack, cast
 
 import cloudpickle
 
-from onnxperf.errors import BadFeed, BadModel, BadOption
+from onnxperf.errors import BadFeed, BadInput, BadModel, BadOption, MissingExtra
 from onnxperf.frameworks.base import (
+    Bind,
+    ExportRequest,
+    Framework,
     FrameworkModel,
+    Libraries,
     Live,
     Packed,
+    Shape,
+    SubjectOptions,
     arranged,
-    is_saved_model,
+    is_instance,
     required,
     threads_allowed,
 )
 from onnxperf.records import Scalar
+from onnxperf.runtimes.base import Array
+
+if TYPE_CHECKING:
+    import onnx
+
+S = TypeVar("S")
+T = TypeVar("T")
 
 _SIGNATURE = "serving_default"
+_FILES = ("saved_model.pb", "saved_model.pbtxt")
+_SAVED_MODEL_OPTIONS = {
+    "custom_ops": "--custom-ops",
+    "extra_opset": "--extra_opset",
+    "inputs_as_nchw": "--inputs-as-nchw",
+    "outputs_as_nchw": "--outputs-as-nchw",
+}
 
 
-class LiveKeras(Live):
+class KerasLayer(Protocol):
+    """What is used of a layer or a model of Keras; only a model has inputs and predicts."""
+
+    inputs: Sequence[Any]
+    call: Callable[..., object]
+    predict: Callable[..., object]
+    predict_on_batch: Callable[..., object]
+
+    def _flatten_layers(self) -> Iterable[object]: ...
+
+    def __call__(self, *values: object, training: bool = ...) -> object:
+        """Compute."""
+
+
+Source = KerasLayer | str | os.PathLike[str]
+"""A Keras model, or the folder of a saved_model."""
+
+
+class TensorflowFramework(Framework[Source]):
+    """Models of Keras and folders of saved_models, converted by tf2onnx."""
+
+    name = "tensorflow"
+    converter = "tf2onnx"
+    libraries: ClassVar[Libraries] = {
+        "tensorflow": ("tensorflow", "tensorflow-cpu", "tensorflow-macos", "tensorflow-intel"),
+        "keras": ("keras",),
+        "tf2onnx": ("tf2onnx",),
+    }
+    calls = ("call", "predict", "predict_on_batch")
+
+    def detect(self, source: object) -> TypeGuard[Source]:
+        """A layer or model of Keras, a module of TensorFlow, or the folder of a saved_model."""
+        kinds = (("keras", "Layer"), ("tensorflow", "Module"))
+        return is_saved_model(source) or any(is_instance(source, *kind) for kind in kinds)
+
+    def export(self, source: Source, request: ExportRequest) -> onnx.ModelProto:
+        """Convert with tf2onnx; a saved_model in a process of its own."""
+        if is_saved_model(source):
+            return _export_saved_model(source, request)
+        return _export_keras(_keras_only(source, "converted"), request)
+
+    def defines_inputs(self, source: Source) -> bool:
+        """The inputs of a saved_model are known when it is converted."""
+        return not is_saved_model(source)
+
+    def input_names(self, source: Source, count: int) -> list[str]:
+        """Those of a functional model; others have none, and get some."""
+        return _keras_names(_keras_only(source, "converted"), count)
+
+    def ordered(self, source: Source, given: dict[str, Array]) -> dict[str, Array]:
+        """In the order of the inputs of a functional model."""
+        if is_saved_model(source) or getattr(source, "input", None) is None:
+            return given
+        known = self.input_names(source, len(given))
+        if set(known) != set(given):
+            raise BadFeed(f"the sample has {', '.join(given)}; the inputs of the model are {', '.join(known)}")
+        return {name: given[name] for name in known}
+
+    def shapes(self, source: Source, requested: Mapping[str, Shape]) -> Mapping[str, Shape]:
+        """A model declares its shapes itself."""
+        del source, requested
+        return {}
+
+    def calls_of(self, source: Source) -> tuple[str, ...]:
+        """A Keras model has three; a layer and a saved_model are only called."""
+        return self.calls if hasattr(source, "predict_on_batch") else self.calls[:1]
+
+    def lazy(self, load: Callable[[], Source], **options: Unpack[SubjectOptions]) -> KerasModel:
+        """A model of Keras that is loaded in a worker."""
+        return KerasModel(cast("Callable[[], KerasLayer]", load), **options)
+
+    def subject(self, source: Source, **options: Unpack[SubjectOptions]) -> KerasModel | SavedModel:
+        """A model of Keras, or the folder of a saved_model."""
+        if is_saved_model(source):
+            path = os.path.abspath(source)  # noqa: PTH100 - a worker may start elsewhere
+            return SavedModel(Live(path), **options)
+        return KerasModel(LiveKeras(_keras_only(source, "sent to a process of its own")), **options)
+
+
+def is_saved_model(source: object) -> TypeGuard[str | os.PathLike[str]]:
+    """Whether this is the path of a saved_model folder."""
+    if not isinstance(source, str | os.PathLike):
+        return False
+    try:
+        return any(Path(source, name).is_file() for name in _FILES)
+    except (OSError, ValueError, TypeError):  # not a path at all
+        return False
+
+
+def _keras_only(source: Source, purpose: str) -> KerasLayer:
+    if not hasattr(source, "get_config"):
+        what = f"a {type(source).__name__} of TensorFlow"
+        raise BadOption(f"{what} cannot be {purpose}; give the path of a saved_model folder instead")
+    _require_tensorflow()
+    return source  # type: ignore[return-value]  # paths have no configuration
+
+
+class LiveKeras(Live[KerasLayer]):
     """A Keras model of this process; layers of one's own go with it, for Keras packs no more than their names."""
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[bytes, ...]]:
         """Packed by Keras itself, which stores its models in pickles as it does in files."""
         registered_name = required("keras", "tensorflow").saving.get_registered_name
         kinds = {type(layer) for layer in self.model._flatten_layers()}
@@ -42,12 +164,12 @@ class _PackedKeras(Packed):
         super().__init__(data)
         self._own = own
 
-    def __call__(self) -> Any:
+    def __call__(self) -> object:
         with required("keras", "tensorflow").saving.custom_object_scope(cloudpickle.loads(self._own)):
             return super().__call__()
 
 
-class _TensorFlowModel(FrameworkModel):
+class _TensorFlowModel(FrameworkModel[S]):
     framework = "tensorflow"
 
     def conditions(self) -> dict[str, Scalar]:
@@ -57,13 +179,13 @@ class _TensorFlowModel(FrameworkModel):
         threads = tf.config.threading.get_intra_op_parallelism_threads() or threads_allowed()
         return {**known, "threads": int(threads)} if threads else known  # 0 is TensorFlow's own choice
 
-    def _waiting(self, infer: Callable[[], Any]) -> Callable[[], Any]:
+    def _waiting(self, infer: Callable[[], object]) -> Callable[[], object]:
         """On a GPU, kernels run on after the call has returned."""
         if self.device != "cuda":
             return infer
         tf = _tensorflow()
 
-        def infer_and_wait() -> Any:
+        def infer_and_wait() -> object:
             outputs = infer()
             tf.test.experimental.sync_devices()
             return outputs
@@ -71,12 +193,12 @@ class _TensorFlowModel(FrameworkModel):
         return infer_and_wait
 
 
-class KerasModel(_TensorFlowModel):
+class KerasModel(_TensorFlowModel[KerasLayer]):
     """A Keras model, called in one of Keras' three ways."""
 
     calls = ("call", "predict", "predict_on_batch")
 
-    def _opened(self) -> Callable[[tuple[Any, ...]], Callable[[], Any]]:
+    def _opened(self) -> Bind:
         _prepare(self.device)
         model = self.load()
         _require_tensorflow()
@@ -84,7 +206,7 @@ class KerasModel(_TensorFlowModel):
             raise BadOption(f"{type(model).__name__} is a layer, not a model, and has no {self.call}")
         return partial(self._inference, model)
 
-    def _inference(self, model: Any, arrays: tuple[Any, ...]) -> Callable[[], Any]:
+    def _inference(self, model: KerasLayer, arrays: tuple[Array, ...]) -> Callable[[], object]:
         if self.call == "predict":  # makes batches of arrays by itself: that is its way
             size = max((len(array) for array in arrays if array.ndim), default=1)
             values = self._arguments(model, arrays)
@@ -94,7 +216,7 @@ class KerasModel(_TensorFlowModel):
             return partial(model.predict_on_batch, _only(values))
         return self._waiting(partial(model, *values, training=False))
 
-    def _arguments(self, model: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _arguments(self, model: KerasLayer, values: tuple[T, ...]) -> tuple[object, ...]:
         """The inputs in the structure that the model was built with: one, several, or a dictionary."""
         structure = getattr(model, "_inputs_struct", None)
         if len(values) == 1 and not isinstance(structure, dict):
@@ -106,9 +228,8 @@ class KerasModel(_TensorFlowModel):
             if by_name is None:
                 raise BadFeed(f"the Keras model has inputs {', '.join(names)}; {len(values)} arrays were given")
             return (by_name,) if isinstance(structure, dict) else (list(by_name.values()),)
-        # A model of one's own class says what it takes in `call`.
-        takes = [name for name in inspect.signature(model.call).parameters if name not in ("training", "mask")]
-        by_name = arranged(values, self.input_names, takes)
+        # A model of one's own class declares its inputs in `call`.
+        by_name = arranged(values, self.input_names, _parameters(model))
         return (list(values),) if by_name is None else tuple(by_name.values())
 
     def conditions(self) -> dict[str, Scalar]:
@@ -117,12 +238,12 @@ class KerasModel(_TensorFlowModel):
         return {**super().conditions(), "keras": str(keras.__version__), "call": self.call}
 
 
-class SavedModel(_TensorFlowModel):
+class SavedModel(_TensorFlowModel[str]):
     """The serving signature of a saved_model folder; `load` returns its path."""
 
-    def _opened(self) -> Callable[[tuple[Any, ...]], Callable[[], Any]]:
+    def _opened(self) -> Bind:
         _prepare(self.device)
-        path = os.fspath(self.load())
+        path = self.load()
         try:
             loaded = _tensorflow().saved_model.load(path)
         except (OSError, ValueError) as error:
@@ -132,7 +253,7 @@ class SavedModel(_TensorFlowModel):
             raise BadModel(f"saved_model {path!r} has no signature {_SIGNATURE}; it has: {has}")
         return partial(self._inference, path, loaded)
 
-    def _inference(self, path: str, loaded: Any, arrays: tuple[Any, ...]) -> Callable[[], Any]:
+    def _inference(self, path: str, loaded: Any, arrays: tuple[Array, ...]) -> Callable[[], object]:
         signature = loaded.signatures[_SIGNATURE]
         # TensorFlow flattens dictionaries by sorted names, and keeps those of a signature in the order of a hash.
         wanted, returned = sorted(signature.structured_input_signature[1]), sorted(signature.structured_outputs)
@@ -140,22 +261,11 @@ class SavedModel(_TensorFlowModel):
         if values is None:
             raise BadFeed(f"saved_model {path!r} has inputs {', '.join(wanted)}; {len(arrays)} arrays were given")
 
-        def infer(_owner: Any = loaded) -> Any:  # variables live only as long as what was loaded
+        def infer(_owner: object = loaded) -> object:  # variables live only as long as what was loaded
             outputs = signature(**values)
             return {name: outputs[name] for name in returned}
 
         return self._waiting(infer)
-
-
-def tensorflow_model(source: Any, **options: Any) -> FrameworkModel:
-    """A Keras model, or the path of a saved_model, as something that can be bound to inputs."""
-    if is_saved_model(source):
-        return SavedModel(Live(os.path.abspath(source)), **options)  # noqa: PTH100 - a worker may start elsewhere
-    if not hasattr(source, "get_config"):
-        what = f"a {type(source).__name__} of TensorFlow"
-        raise BadOption(f"{what} cannot be sent to a process of its own; give the path of a saved_model folder instead")
-    _require_tensorflow()
-    return KerasModel(LiveKeras(source), **options)
 
 
 def _prepare(device: str) -> None:
@@ -177,7 +287,7 @@ def _prepare(device: str) -> None:
         tf.config.set_visible_devices([], "GPU")
 
 
-def _tensorflow() -> Any:
+def _tensorflow() -> ModuleType:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # read once, at import
     return required("tensorflow", "tensorflow")
 
@@ -189,12 +299,118 @@ def _require_tensorflow() -> None:
         raise BadOption(f"Keras runs on {backend} here; set KERAS_BACKEND=tensorflow")
 
 
-def _only(values: tuple[Any, ...]) -> Any:
+def _only(values: tuple[object, ...]) -> object:
     return values[0] if len(values) == 1 else list(values)
 
 
-def _tensor(array: Any) -> Any:
+def _tensor(array: Array) -> object:
     try:
         return _tensorflow().convert_to_tensor(array)
     except (TypeError, ValueError) as error:
         raise BadFeed(f"TensorFlow has no tensors of type {array.dtype.name}") from error
+
+
+def _export_keras(source: KerasLayer, request: ExportRequest) -> onnx.ModelProto:
+    from onnxperf.model.interface import distinct_names, rename_outputs
+
+    keras, tf, tf2onnx = (required(module, "tensorflow") for module in ("keras", "tensorflow", "tf2onnx"))
+    _require_tensorflow()
+    inputs = _keras_inputs(source, request.sample)
+    names = [name for name, _, _ in inputs]
+    signature = [tf.TensorSpec(shape, dtype, name) for name, shape, dtype in inputs]
+
+    def flat(*tensors: object) -> object:
+        return keras.tree.flatten(_keras_call(source, dict(zip(names, tensors, strict=True))))
+
+    function = tf.function(flat, input_signature=signature)
+    converted = tf2onnx.convert.from_function(function, signature, opset=request.opset, **request.options)
+    proto: onnx.ModelProto = converted[0]
+    outputs = _keras_output_names(source, len(proto.graph.output))
+    rename_outputs(proto, distinct_names(outputs, names))
+    return proto
+
+
+def _keras_names(model: KerasLayer, count: int) -> list[str]:
+    """Names of the inputs of a functional Keras model; others have none, and get some."""
+    if getattr(model, "input", None) is None:
+        return _own_parameters(model, count) or _numbered("input", count)
+    names = [each.name for each in model.inputs]
+    if len(names) != count:
+        raise BadFeed(f"the sample has {count} arrays, the model takes {len(names)}: {', '.join(names)}")
+    return names
+
+
+def _numbered(stem: str, count: int) -> list[str]:
+    return [stem] if count == 1 else [f"{stem}_{index}" for index in range(count)]
+
+
+def _parameters(model: KerasLayer) -> list[str]:
+    return [name for name in inspect.signature(model.call).parameters if name not in ("training", "mask")]
+
+
+def _own_parameters(model: KerasLayer, count: int) -> list[str]:
+    """What a Keras model of one's own class takes one by one; empty if it takes all inputs in one list."""
+    takes = _parameters(model)
+    return takes if len(takes) == count > 1 else []
+
+
+def _keras_call(model: KerasLayer, values: Mapping[str, object]) -> object:
+    """Call a Keras model in the structure that it was built with."""
+    flat, structure = list(values.values()), getattr(model, "input", None)
+    if structure is not None:
+        return model(required("keras", "tensorflow").tree.pack_sequence_as(structure, flat), training=False)
+    return model(*(flat if len(flat) == 1 or _own_parameters(model, len(flat)) else [flat]), training=False)
+
+
+def _keras_output_names(model: KerasLayer, count: int) -> list[str]:
+    """Names of the outputs of a Keras model in the order in which they come."""
+    structure = getattr(model, "output", None)
+    names = sorted(structure) if isinstance(structure, dict) else list(getattr(model, "output_names", []))
+    if len(set(names)) == count:
+        return [str(name) for name in names]
+    return _numbered("output", count)
+
+
+def _keras_inputs(model: KerasLayer, sample: Mapping[str, Array] | None) -> list[tuple[str, object, object]]:
+    if getattr(model, "input", None) is not None:
+        return [(each.name, each.shape, each.dtype) for each in model.inputs]
+    if sample is not None:
+        return [(name, (None, *array.shape[1:]), array.dtype) for name, array in sample.items()]
+    inputs = getattr(model, "inputs", None)
+    if not inputs:
+        raise BadFeed("this Keras model does not declare its inputs; give a sample of its inputs")
+    # A Sequential model: it has one input, and a batch that a first call fixed does not belong to the model.
+    return [("input", (None, *inputs[0].shape[1:]), inputs[0].dtype)]
+
+
+def _export_saved_model(source: str | os.PathLike[str], request: ExportRequest) -> onnx.ModelProto:
+    """Run tf2onnx in a process of its own, as its documentation has it."""
+    import onnx
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+
+    with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
+        output = Path(folder) / "model.onnx"
+        command = [sys.executable, "-P", "-m", "tf2onnx.convert", "--saved-model", str(source), "--output", str(output)]
+        command += [] if request.opset is None else ["--opset", str(request.opset)]
+        for name, value in request.options.items():
+            if name not in _SAVED_MODEL_OPTIONS:
+                raise BadOption.unknown("option of tf2onnx", name, _SAVED_MODEL_OPTIONS)
+            command += [_SAVED_MODEL_OPTIONS[name], str(value)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=request.timeout, check=False)
+        except subprocess.TimeoutExpired as error:
+            raise BadInput(f"tf2onnx took longer than {request.timeout:g} s; give it more with --timeout") from error
+        if done.returncode or not output.is_file():
+            if "No module named tf2onnx" in done.stderr:
+                raise MissingExtra("tf2onnx", "tensorflow")
+            last = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "no reason given")
+            raise BadInput(f"tf2onnx cannot convert {str(source)!r}: {' '.join(last.split())[:300]}")
+        try:
+            proto = onnx.load(output)
+        except DecodeError as error:
+            raise BadInput(f"tf2onnx wrote a damaged model for {str(source)!r}") from error
+    proto.graph.ClearField("doc_string")  # it names the folder
+    return proto
+
+
+FRAMEWORK = TensorflowFramework()

@@ -3,23 +3,139 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeGuard, TypeVar, Unpack
 
 import numpy as np
 
-from onnxperf.errors import BadFeed, BadOption
-from onnxperf.frameworks.base import FrameworkModel, required, threads_allowed
+from onnxperf.errors import BadFeed, BadInput, BadOption
+from onnxperf.frameworks.base import (
+    Bind,
+    ExportRequest,
+    Framework,
+    FrameworkModel,
+    Libraries,
+    Live,
+    SubjectOptions,
+    is_instance,
+    required,
+    threads_allowed,
+)
+from onnxperf.frameworks.outputs import Outputs
 from onnxperf.records import Scalar
+from onnxperf.runtimes.base import Array
+
+if TYPE_CHECKING:
+    import onnx
+
+T = TypeVar("T")
 
 
-class TorchModel(FrameworkModel):
+class Tensor(Protocol):
+    """What is used of a tensor."""
+
+    @property
+    def device(self) -> object:
+        """Where it is."""
+
+    def to(self, device: object) -> Tensor:
+        """The same on a device."""
+
+    def view(self, dtype: object) -> Tensor:
+        """The same bytes as another type."""
+
+
+class TorchModule(Protocol):
+    """What is used of a torch.nn.Module."""
+
+    training: bool
+    forward: Callable[..., object]
+
+    def eval(self) -> TorchModule:
+        """Leave training mode."""
+
+    def to(self, device: str) -> TorchModule:
+        """Move to a device."""
+
+    def modules(self) -> Iterable[TorchModule]:
+        """The module and those within it."""
+
+    def parameters(self) -> Iterator[Tensor]:
+        """Its weights."""
+
+    def __call__(self, *arguments: Tensor, **named: Tensor) -> object:
+        """Compute."""
+
+
+class TorchFramework(Framework[TorchModule]):
+    """Modules, converted by torch's own exporter."""
+
+    name = "torch"
+    converter = "torch.onnx.export"
+    libraries: ClassVar[Libraries] = {"torch": ("torch",), "onnxscript": ("onnxscript",)}
+    fixes_sizes = True
+
+    def detect(self, source: object) -> TypeGuard[TorchModule]:
+        """A module."""
+        return is_instance(source, "torch", "nn.Module")
+
+    def export(self, source: TorchModule, request: ExportRequest) -> onnx.ModelProto:
+        """Export a module with the names of its own inputs and outputs; its mode stays as it was."""
+        torch = required("torch", self.name)
+        arrays = request.sample_for(self.name)
+        device = _device(source)
+        tensors = {name: torch.as_tensor(array).to(device) for name, array in arrays.items()}
+        automatic = torch.export.Dim.AUTO
+        axes = {name: {axis: automatic for value, axis in request.free if value == name} for name in arrays}
+        args, kwargs = _arguments(source, tensors)
+        with _mode_kept(source):
+            with torch.inference_mode():
+                outputs = source.eval()(*args, **kwargs)
+            program = torch.onnx.export(
+                source,
+                args,
+                kwargs=kwargs,
+                dynamo=True,
+                dynamic_shapes=_shapes(source, axes) if request.free else None,
+                opset_version=request.opset,
+                verbose=False,
+                **request.options,
+            )
+        if program is None:
+            raise BadInput("torch.onnx.export returned no model")
+        proto: onnx.ModelProto = program.model_proto
+        name_like_module(proto, list(arrays), outputs)
+        return proto
+
+    def input_names(self, source: TorchModule, count: int) -> list[str]:
+        """The first parameters of `forward`."""
+        return _parameters(source, count)
+
+    def ordered(self, source: TorchModule, given: dict[str, Array]) -> dict[str, Array]:
+        """In the order of the parameters of `forward`."""
+        order = [name for name in inspect.signature(source.forward).parameters if name in given]
+        return {name: given[name] for name in [*order, *(name for name in given if name not in order)]}
+
+    def lazy(self, load: Callable[[], TorchModule], **options: Unpack[SubjectOptions]) -> TorchModel:
+        """A module that is loaded and moved to its device in a worker."""
+        return TorchModel(load, **options)
+
+    def outputs(self, source: TorchModule, arrays: Mapping[str, Array]) -> Outputs:
+        """What a module computes where its weights are; its mode stays as it was."""
+        device = "cuda" if str(_device(source)).startswith("cuda") else "cpu"
+        with _mode_kept(source):
+            return TorchModel(Live(source), input_names=tuple(arrays), device=device)(*arrays.values())
+
+
+class TorchModel(FrameworkModel[TorchModule]):
     """A torch module that takes its inputs by name where its parameters have the names of the inputs, else by order."""
 
     framework = "torch"
 
-    def _opened(self) -> Callable[[tuple[Any, ...]], Callable[[], Any]]:
+    def _opened(self) -> Bind:
         torch = required("torch", "torch")
         if self.device == "cuda" and not torch.cuda.is_available():
             raise BadOption("device cuda: torch finds no such device here; use --device cpu")
@@ -29,15 +145,17 @@ class TorchModel(FrameworkModel):
         module = self.load().eval().to(self.device)
         return partial(self._inference, torch, module, self._names(module))
 
-    def _inference(self, torch: Any, module: Any, names: tuple[str, ...], arrays: tuple[Any, ...]) -> Callable[[], Any]:
+    def _inference(
+        self, torch: ModuleType, module: TorchModule, names: tuple[str, ...], arrays: tuple[Array, ...]
+    ) -> Callable[[], object]:
         tensors = [_tensor(torch, array).to(self.device) for array in arrays]
         positional, named = ([], dict(zip(names, tensors, strict=True))) if names else (tensors, {})
 
-        def infer() -> Any:
+        def infer() -> object:
             with torch.inference_mode():
                 return module(*positional, **named)
 
-        def infer_and_wait() -> Any:
+        def infer_and_wait() -> object:
             outputs = infer()
             torch.cuda.synchronize()  # kernels run on after the call has returned
             return outputs
@@ -47,8 +165,8 @@ class TorchModel(FrameworkModel):
             return infer_and_wait
         return infer
 
-    def _names(self, module: Any) -> tuple[str, ...]:
-        """The parameters that take the inputs; empty where only the order tells."""
+    def _names(self, module: TorchModule) -> tuple[str, ...]:
+        """The parameters that take the inputs; empty where only the order is known."""
         parameters = inspect.signature(module.forward).parameters
         can_be_named = [name for name, each in parameters.items() if each.kind not in _NAMELESS]
         return self.input_names if set(self.input_names) <= set(can_be_named) else ()
@@ -68,12 +186,85 @@ _NAMELESS = (
 )
 
 
-def _tensor(torch: Any, array: Any) -> Any:
+def _tensor(torch: ModuleType, array: Array) -> Tensor:
     """A tensor in the layout of the array, and on its memory where torch can use that."""
-    if array.dtype.name == "bfloat16":  # a type of ml_dtypes, which torch does not know by that name
+    if array.dtype.name == "bfloat16":  # a type of ml_dtypes, unknown to torch by that name
         return _tensor(torch, array.view(np.uint16)).view(torch.bfloat16)
     usable = array.flags.writeable and array.dtype.isnative and min(array.strides, default=0) >= 0
+    from_numpy: Callable[[Array], Tensor] = torch.from_numpy
     try:
-        return torch.from_numpy(array if usable else np.array(array, order="K", dtype=array.dtype.newbyteorder("=")))
+        return from_numpy(array if usable else np.array(array, order="K", dtype=array.dtype.newbyteorder("=")))
     except TypeError as error:
         raise BadFeed(f"torch has no tensors of type {array.dtype.name}") from error
+
+
+def name_like_module(proto: onnx.ModelProto, names: Sequence[str], outputs: object) -> None:
+    """Inputs as the module names them, also where the exporter gave an output that name; outputs by their keys."""
+    from onnxperf.model.interface import distinct_names, rename_inputs, rename_outputs
+
+    if isinstance(outputs, Mapping) and len(outputs) == len(proto.graph.output):
+        wanted = [str(name) for name in outputs]
+    else:
+        wanted = [value.name for value in proto.graph.output]
+    rename_outputs(proto, distinct_names(wanted, names))
+    if len(names) == len(proto.graph.input):
+        rename_inputs(proto, names)
+
+
+@contextmanager
+def _mode_kept(module: TorchModule) -> Iterator[None]:
+    """Leave a module and those within it in the mode that they were in."""
+    modules = list(module.modules())
+    training = [each.training for each in modules]
+    try:
+        yield
+    finally:
+        for each, was_training in zip(modules, training, strict=True):
+            each.training = was_training
+
+
+def _device(module: TorchModule) -> object:
+    """Where the weights of a module are."""
+    weights = next(module.parameters(), None)
+    return "cpu" if weights is None else weights.device
+
+
+def _parameters(module: TorchModule, count: int) -> list[str]:
+    """Names of the first parameters of a module; those behind a star are numbered."""
+    names: list[str] = []
+    for parameter in inspect.signature(module.forward).parameters.values():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            names += [f"{parameter.name}_{index}" for index in range(count - len(names))]
+        elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            names.append(parameter.name)
+    if len(names) < count:
+        raise BadFeed(f"the sample has {count} arrays, the module takes {len(names)}: {', '.join(names) or 'none'}")
+    return names[:count]
+
+
+def _arguments(module: TorchModule, values: Mapping[str, T]) -> tuple[tuple[T, ...], dict[str, T]]:
+    """Positional and named arguments for a module: named ones wherever it has such parameters."""
+    parameters = inspect.signature(module.forward).parameters.values()
+    starred = any(each.kind in (each.VAR_POSITIONAL, each.POSITIONAL_ONLY) for each in parameters)
+    return (tuple(values.values()), {}) if starred else ((), dict(values))
+
+
+def _shapes(module: TorchModule, axes: Mapping[str, object]) -> dict[str, object]:
+    """Which axes are free, in the structure of the arguments."""
+    starred = {
+        each.name: f"{each.name}_"
+        for each in inspect.signature(module.forward).parameters.values()
+        if each.kind is each.VAR_POSITIONAL
+    }
+    shapes: dict[str, object] = {}
+    behind_star: dict[str, tuple[object, ...]] = {}
+    for name, free in axes.items():
+        owner = next((star for star, prefix in starred.items() if name.startswith(prefix)), None)
+        if owner is None:
+            shapes[name] = free
+        else:
+            shapes[owner] = behind_star[owner] = (*behind_star.get(owner, ()), free)
+    return shapes
+
+
+FRAMEWORK = TorchFramework()

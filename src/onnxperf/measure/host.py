@@ -17,7 +17,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from onnxperf.errors import BadInput, SubjectError
-from onnxperf.frameworks.base import FrameworkModel, to_numpy
+from onnxperf.frameworks.base import FrameworkModel
+from onnxperf.frameworks.outputs import to_numpy
 from onnxperf.measure import messages, packing, timing
 from onnxperf.measure.memory import reset_peak
 from onnxperf.measure.messages import (
@@ -35,7 +36,8 @@ from onnxperf.measure.messages import (
     WorkerSpec,
 )
 from onnxperf.records import Recording, Scalar
-from onnxperf.runtimes.base import Parts, Session, runtime_module
+from onnxperf.runtimes.base import Parts, Session
+from onnxperf.runtimes.find import find_runtime
 
 
 @dataclass(eq=False)
@@ -77,9 +79,9 @@ class Host:
         spec = self.spec
         if spec.model_path is None:
             return Loaded(None, {"threads": spec.threads})
-        open_session = _opener(spec.runtime, spec.recording)
+        open_session = find_runtime(spec.runtime).ready()
         start = timing.monotonic_ns()
-        self.session = open_session(Path(spec.model_path), spec.session)
+        self.session = open_session(Path(spec.model_path), spec.session, spec.recording)
         load_ns = timing.monotonic_ns() - start
         return Loaded(load_ns, {"threads": spec.threads, **self.session.conditions})
 
@@ -101,7 +103,7 @@ class Host:
         casts = self.spec.casts
         self.parts[index] = partial(session.parts, subject.call, self.feeds[0], casts)
         self.calls[index] = _in_turn([session.bind(subject.call, each, casts) for each in self.feeds])
-        return {}
+        return {"made_once": True} if find_runtime(self.spec.runtime).call(subject.call).made_once else {}
 
 
 @cache
@@ -150,9 +152,7 @@ def compute(host: Host, request: messages.Compute) -> Computed:
 
 def end_recording(host: Host, _request: messages.EndRecording) -> EndedRecording:
     """Have onnxruntime write its trace."""
-    from onnxperf.runtimes.ort import OrtSession
-
-    assert isinstance(host.session, OrtSession)  # noqa: S101 - only a session of onnxruntime records
+    assert host.session is not None  # noqa: S101 - only models are recorded
     return EndedRecording(host.session.end_recording())
 
 
@@ -166,16 +166,7 @@ def move(_host: Host, request: messages.MoveTo) -> Moved:
 
 def _own_session(subject: ModelSubject, spec: WorkerSpec) -> Session:
     recording = None if subject.executed_path is None else Recording(executed_path=subject.executed_path)
-    return _opener(spec.runtime, recording)(Path(str(subject.model_path)), spec.session)
-
-
-def _opener(runtime: str, recording: Recording | None) -> Callable[..., Session]:
-    """What opens a session; only those of onnxruntime can record themselves."""
-    if recording is None:
-        return runtime_module(runtime).open_session
-    from onnxperf.runtimes import ort
-
-    return partial(ort.open_session, recording=recording)
+    return find_runtime(spec.runtime).open_session(Path(str(subject.model_path)), spec.session, recording)
 
 
 def _revive(subject: FunctionSubject) -> Any:
@@ -198,7 +189,7 @@ def _conditions_of(function: Any, subject: FunctionSubject) -> dict[str, Scalar]
         return {"framework": function.framework, **function.conditions()}
     if "sklearn" in sys.modules:
         version = importlib.import_module("sklearn").__version__
-        return {"scikit-learn": version, "assume_finite": not subject.check_finite}
+        return {"sklearn": version, "assume_finite": not subject.check_finite}
     return {}
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from onnxperf.measure.host import Host
 from onnxperf.measure.messages import Ready, decode_request, encode
-from onnxperf.runtimes.base import runtime_module
+from onnxperf.runtimes.find import find_runtime
 
 _PR_SET_PDEATHSIG = 1
 
@@ -30,7 +30,7 @@ def main() -> None:
     if runtime != "callable":
         # The import is not part of the load time; an error comes again, and is reported, when the model is loaded.
         with contextlib.suppress(Exception):
-            runtime_module(runtime)
+            find_runtime(runtime).ready()
     host = Host()
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         pipe.send_bytes(encode((0, Ready())))

@@ -23,11 +23,11 @@ INFERENCE_ERRORS = (
 _MULTIPLICATIONS_PER_MOVE = 8
 """A processor multiplies about this many numbers in the time that it takes to move one through memory."""
 _MOST_NUMBERS_OF_A_SHAPE = 1024
-"""A tensor with more elements is no shape, no axes and no pads: its values tell nothing about other sizes."""
+"""A tensor with more elements is no shape, no axes and no pads: its values determine no other sizes."""
 
 
 @dataclass(frozen=True)
-class TensorType:
+class KnownType:
     """What is known of a tensor before anything runs."""
 
     element: int
@@ -68,7 +68,7 @@ def infer_shapes(proto: onnx.ModelProto, fed: Mapping[str, Shape]) -> dict[str, 
     return {name: each.shape for name, each in types.items() if each.shape is not None}
 
 
-def infer_types(proto: onnx.ModelProto, fed: Mapping[str, Shape]) -> dict[str, TensorType]:
+def infer_types(proto: onnx.ModelProto, fed: Mapping[str, Shape]) -> dict[str, KnownType]:
     """Element types and shapes of the tensors of the main graph, as far as ONNX can infer them."""
     bare = without_weights(proto)
     for value in bare.graph.input:
@@ -78,7 +78,7 @@ def infer_types(proto: onnx.ModelProto, fed: Mapping[str, Shape]) -> dict[str, T
             shape.dim.extend(onnx.TensorShapeProto.Dimension(dim_value=size) for size in fed[value.name])
     with suppress(*INFERENCE_ERRORS):  # a part is better than nothing
         bare = onnx.shape_inference.infer_shapes(bare, data_prop=True)
-    known = {each.name: TensorType(each.data_type, tuple(each.dims)) for each in bare.graph.initializer}
+    known = {each.name: KnownType(each.data_type, tuple(each.dims)) for each in bare.graph.initializer}
     known |= {each.values.name: _sparse(each) for each in bare.graph.sparse_initializer}
     for value in (*bare.graph.input, *bare.graph.value_info, *bare.graph.output):
         if value.type.HasField("tensor_type"):
@@ -86,14 +86,14 @@ def infer_types(proto: onnx.ModelProto, fed: Mapping[str, Shape]) -> dict[str, T
     return known
 
 
-def _sparse(tensor: onnx.SparseTensorProto) -> TensorType:
-    return TensorType(tensor.values.data_type, tuple(tensor.dims))
+def _sparse(tensor: onnx.SparseTensorProto) -> KnownType:
+    return KnownType(tensor.values.data_type, tuple(tensor.dims))
 
 
-def _declared(tensor: onnx.TypeProto.Tensor) -> TensorType:
+def _declared(tensor: onnx.TypeProto.Tensor) -> KnownType:
     dims = tensor.shape.dim
     complete = tensor.HasField("shape") and all(dim.HasField("dim_value") for dim in dims)
-    return TensorType(tensor.elem_type, tuple(dim.dim_value for dim in dims) if complete else None)
+    return KnownType(tensor.elem_type, tuple(dim.dim_value for dim in dims) if complete else None)
 
 
 def without_weights(proto: onnx.ModelProto) -> onnx.ModelProto:

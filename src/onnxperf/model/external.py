@@ -61,7 +61,7 @@ def _check_extent(entries: dict[str, str], size: int, tensor: str, what: str) ->
     except ValueError:
         offset = length = -1
     if offset < 0 or length < 0:
-        raise BadModel(f"{what} is damaged: offset or length of the external tensor {tensor!r} is no size")
+        raise BadModel(f"{what} is damaged: offset or length of the external tensor {tensor!r} is not a size")
     if offset + length > size:
         raise BadModel(
             f"external data {entries['location']!r} of {what} is truncated: tensor {tensor!r} ends at byte "

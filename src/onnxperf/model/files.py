@@ -5,16 +5,13 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from onnxperf.errors import BadFeed
-
-Array = npt.NDArray[Any]
+from onnxperf.model.generate import Array
 
 _NPY_MAGIC = b"\x93NUMPY"
 _UNREADABLE = (ValueError, TypeError, KeyError, EOFError, OSError, MemoryError, zipfile.BadZipFile, DecodeError)

@@ -1,4 +1,4 @@
-"""Seeded random values for one input, of any type that ONNX knows."""
+"""Seeded random values for one input, of any type of ONNX."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import psutil
 from onnxperf.errors import BadFeed, BadOption
 
 Array = npt.NDArray[Any]
+DType = np.dtype[Any]
 Shape = tuple[int, ...]
 Family = Literal["integer", "float", "bool", "complex", "string"]
 Range = tuple[float, float]
@@ -30,22 +31,22 @@ _FAMILIES: dict[str, Family] = {
     "bool": "bool",
     "complex": "complex",
 }
-# they know numpy's own types as well; declared because ml_dtypes leaves them untyped
-_integer_info: Callable[[np.dtype[Any]], Any] = ml_dtypes.iinfo
-_float_info: Callable[[np.dtype[Any]], Any] = ml_dtypes.finfo
+# numpy's own types are among theirs as well; declared because ml_dtypes leaves them untyped
+_integer_info: Callable[[DType], ml_dtypes.iinfo] = ml_dtypes.iinfo
+_float_info: Callable[[DType], Any] = ml_dtypes.finfo
 
 
-def numpy_dtype(name: str) -> np.dtype[Any]:
+def numpy_dtype(name: str) -> DType:
     """Numpy's type for the element type of a signature."""
     return np.dtype(object) if name == "string" else np.dtype(name)
 
 
-def family(dtype: np.dtype[Any]) -> Family:
+def family(dtype: DType) -> Family:
     """What kind of values a type holds, by its name: ml_dtypes' kinds of types all call themselves void."""
     return next((kind for prefix, kind in _FAMILIES.items() if dtype.name.startswith(prefix)), "string")
 
 
-def limits(dtype: np.dtype[Any]) -> Range:
+def limits(dtype: DType) -> Range:
     """Smallest and largest value of an integer or float type."""
     if family(dtype) == "integer":
         integers = _integer_info(dtype)
@@ -54,7 +55,7 @@ def limits(dtype: np.dtype[Any]) -> Range:
     return float(floats.min), float(floats.max)
 
 
-def check_range(name: str, dtype: np.dtype[Any], bounds: Range) -> None:
+def check_range(name: str, dtype: DType, bounds: Range) -> None:
     """Refuses a range that makes no sense for a type."""
     low, high = bounds
     option = f"--range {name}={low:g}:{high:g}"
@@ -72,7 +73,7 @@ def check_range(name: str, dtype: np.dtype[Any], bounds: Range) -> None:
         raise BadOption(f"{option} leaves what {dtype.name} can hold, {least:g} to {most:g}")
 
 
-def integer_bounds(name: str, dtype: np.dtype[Any], limit: int | None) -> tuple[int, int]:
+def integer_bounds(name: str, dtype: DType, limit: int | None) -> tuple[int, int]:
     """Both ends of the integers that an input gets unless its range is given."""
     least, most = (int(end) for end in limits(dtype))
     low, high = (0, limit - 1) if limit else (least, most) if most <= 255 else DEFAULT_INTEGERS
@@ -81,12 +82,12 @@ def integer_bounds(name: str, dtype: np.dtype[Any], limit: int | None) -> tuple[
     return max(low, least), min(high, most)
 
 
-def is_mask(name: str, dtype: np.dtype[Any]) -> bool:
+def is_mask(name: str, dtype: DType) -> bool:
     """Whether an input is a mask, which real batches fill mostly with ones."""
     return "mask" in name.lower() and family(dtype) in ("integer", "bool")
 
 
-def generate(name: str, dtype: np.dtype[Any], shape: Shape, bounds: Range | None, seed: int) -> Array:
+def generate(name: str, dtype: DType, shape: Shape, bounds: Range | None, seed: int) -> Array:
     """An array that depends on nothing but these arguments."""
     _check_memory(name, dtype, shape)
     rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
@@ -98,7 +99,7 @@ def generate(name: str, dtype: np.dtype[Any], shape: Shape, bounds: Range | None
     return _DRAW[family(dtype)](rng, dtype, shape)
 
 
-def _check_memory(name: str, dtype: np.dtype[Any], shape: Shape) -> None:
+def _check_memory(name: str, dtype: DType, shape: Shape) -> None:
     needed = math.prod(shape) * dtype.itemsize
     free = psutil.virtual_memory().available
     if needed > free or max(shape, default=0) > np.iinfo(np.intp).max:
@@ -108,20 +109,20 @@ def _check_memory(name: str, dtype: np.dtype[Any], shape: Shape) -> None:
         )
 
 
-def _integers(rng: np.random.Generator, dtype: np.dtype[Any], shape: Shape, bounds: Range) -> Array:
+def _integers(rng: np.random.Generator, dtype: DType, shape: Shape, bounds: Range) -> Array:
     drawn_as = dtype if dtype.kind in "iu" else np.dtype(np.int16)
     low, high = (int(end) for end in bounds)
     return rng.integers(low, high, size=shape, dtype=drawn_as.type, endpoint=True).astype(dtype, copy=False)
 
 
-def _uniform(rng: np.random.Generator, dtype: np.dtype[Any], shape: Shape, bounds: Range) -> Array:
+def _uniform(rng: np.random.Generator, dtype: DType, shape: Shape, bounds: Range) -> Array:
     low, high = bounds
     part = rng.random(shape)
     # not low + part * (high - low): that difference may overflow
     return np.asarray(np.clip(low * (1 - part) + high * part, low, high)).astype(dtype)
 
 
-def _normal(rng: np.random.Generator, dtype: np.dtype[Any], shape: Shape) -> Array:
+def _normal(rng: np.random.Generator, dtype: DType, shape: Shape) -> Array:
     if dtype in (np.float32, np.float64):
         return np.asarray(rng.standard_normal(shape, dtype=dtype.type))
     values = np.asarray(rng.standard_normal(shape, dtype=np.float32))
@@ -129,21 +130,21 @@ def _normal(rng: np.random.Generator, dtype: np.dtype[Any], shape: Shape) -> Arr
     return (np.abs(values) if has_no_sign else values).astype(dtype)
 
 
-def _complex(rng: np.random.Generator, dtype: np.dtype[Any], shape: Shape) -> Array:
+def _complex(rng: np.random.Generator, dtype: DType, shape: Shape) -> Array:
     return np.asarray(rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype)
 
 
-def _bools(rng: np.random.Generator, _: np.dtype[Any], shape: Shape) -> Array:
+def _bools(rng: np.random.Generator, _: DType, shape: Shape) -> Array:
     return np.asarray(rng.random(shape) < 0.5)
 
 
-def _strings(rng: np.random.Generator, _: np.dtype[Any], shape: Shape) -> Array:
+def _strings(rng: np.random.Generator, _: DType, shape: Shape) -> Array:
     letters = np.array(list(string.ascii_lowercase))
     words = np.array(["".join(rng.choice(letters, size)) for size in rng.integers(3, 9, _WORDS)], dtype=object)
     return np.asarray(words[rng.integers(0, _WORDS, shape)], dtype=object)
 
 
-_DRAW: dict[Family, Callable[[np.random.Generator, np.dtype[Any], Shape], Array]] = {
+_DRAW: dict[Family, Callable[[np.random.Generator, DType, Shape], Array]] = {
     "float": _normal,
     "complex": _complex,
     "bool": _bools,

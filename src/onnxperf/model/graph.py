@@ -88,7 +88,7 @@ def _graphs(attribute: onnx.AttributeProto) -> Iterator[onnx.GraphProto]:
 
 @dataclass(frozen=True)
 class _Value:
-    """What the walk knows of a value: whose numbers it carries, and its size."""
+    """What the walk has found of a value: whose numbers it carries, and its size."""
 
     inputs: frozenset[str] = frozenset()
     dims: Dims | None = None

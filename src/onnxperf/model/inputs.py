@@ -12,6 +12,7 @@ from onnxperf.errors import BadFeed, BadOption
 from onnxperf.model.files import read_inputs
 from onnxperf.model.generate import (
     Array,
+    DType,
     Range,
     check_range,
     family,
@@ -45,7 +46,7 @@ class Feeds:
         return sum(a.nbytes for a in self.arrays.values())
 
 
-def make_feeds(model: Model, options: InputOptions, given: Mapping[str, Any] | None = None) -> Feeds:
+def make_feeds(model: Model, options: InputOptions, given: Mapping[str, object] | None = None) -> Feeds:
     """Given arrays, checked, and random ones that agree with them for all other inputs."""
     given = given or {}
     _check_names(model, given)
@@ -69,7 +70,7 @@ def make_feeds(model: Model, options: InputOptions, given: Mapping[str, Any] | N
     )
 
 
-def check_feeds(model: Model, given: Mapping[str, Any]) -> dict[str, Any]:
+def check_feeds(model: Model, given: Mapping[str, object]) -> dict[str, Any]:
     """Given values as arrays of the types and shapes that the model expects; nothing may be missing."""
     _check_names(model, given)
     missing = [s.name for s in model.inputs if s.name not in given]
@@ -95,7 +96,7 @@ def require_contiguous(feeds: Feeds, call: str) -> None:
 # ---------------------------------------------------------------- checks
 
 
-def _check_names(model: Model, given: Mapping[str, Any]) -> None:
+def _check_names(model: Model, given: Mapping[str, object]) -> None:
     valid = [s.name for s in (*model.inputs, *model.overridable)]
     for name in given:
         if name not in valid:
@@ -107,7 +108,7 @@ def _refuse_kind(signature: Signature) -> None:
         raise BadFeed(f"input {signature.name!r} is of kind {signature.kind}; only tensors can be fed for now")
 
 
-def _check_values_asked(model: Model, options: InputOptions, given: Mapping[str, Any]) -> None:
+def _check_values_asked(model: Model, options: InputOptions, given: Mapping[str, object]) -> None:
     if options.seed < 0:
         raise BadOption(f"--seed {options.seed}: a seed cannot be negative")
     signatures = {s.name: s for s in model.inputs}
@@ -140,12 +141,12 @@ def _checked(signature: Signature, value: Any, cast: bool) -> Array:
 
 
 def _native(value: Any) -> Any:
-    """Runtimes read foreign byte order as if it were their own, and say nothing."""
+    """Runtimes read foreign byte order as if it were their own, without an error."""
     foreign = isinstance(value, np.ndarray) and not value.dtype.isnative
     return value.astype(value.dtype.newbyteorder("=")) if foreign else value
 
 
-def _as_array(name: str, value: Any, expected: np.dtype[Any]) -> Array:
+def _as_array(name: str, value: Any, expected: DType) -> Array:
     try:
         array = np.asarray(value)
         # lists and Python's numbers have no type of their own: they take the model's, unless numbers would be lost
@@ -153,11 +154,11 @@ def _as_array(name: str, value: Any, expected: np.dtype[Any]) -> Array:
         if has_no_type and array.dtype.kind in "biufc" and _keeps_values(array, expected):
             return array.astype(expected)
     except (ValueError, TypeError, RuntimeError) as error:
-        raise BadFeed(f"input {name!r} is no array: {' '.join(str(error).split())}") from error
+        raise BadFeed(f"input {name!r} is not an array: {' '.join(str(error).split())}") from error
     return array
 
 
-def _keeps_values(array: Array, expected: np.dtype[Any]) -> bool:
+def _keeps_values(array: Array, expected: DType) -> bool:
     """Whether a type holds these numbers up to rounding."""
     kinds = {"bool": "b", "integer": "biu", "float": "biuf", "complex": "biufc", "string": ""}
     if array.dtype.kind not in kinds[family(expected)]:
@@ -172,12 +173,12 @@ def _checked_strings(name: str, array: Array) -> Array:
     return texts
 
 
-def _is_castable(got: np.dtype[Any], expected: np.dtype[Any]) -> bool:
+def _is_castable(got: DType, expected: DType) -> bool:
     is_number = got.kind in "biufc" or (got.kind == "V" and got.type is not np.void)
     return is_number and (got.kind != "c" or expected.kind == "c")
 
 
-def _dtype_text(dtype: np.dtype[Any]) -> str:
+def _dtype_text(dtype: DType) -> str:
     return dtype.name if dtype.isnative else f"{dtype.name} in foreign byte order"
 
 

@@ -28,6 +28,15 @@ def rename_inputs(proto: onnx.ModelProto, names: Sequence[str]) -> None:
     _rename(proto, dict(zip(old, names, strict=True)))
 
 
+def distinct_names(outputs: Sequence[str], inputs: Sequence[str]) -> list[str]:
+    """Names of outputs, changed where an input or another output has the same."""
+    names: list[str] = []
+    for output in outputs:
+        name = f"{output}_output" if output in inputs else output
+        names.append(name if name not in names else f"{name}_{len(names)}")
+    return names
+
+
 def rename_outputs(proto: onnx.ModelProto, names: Sequence[str]) -> None:
     """Give the outputs these names, in their order, wherever they are used."""
     old = [value.name for value in proto.graph.output]
@@ -42,7 +51,7 @@ def _check_names(option: str, old: Sequence[str], new: Sequence[str]) -> None:
         raise BadOption(f"--{option} {','.join(new)}: {len(new)} names for {len(old)} of the model: {', '.join(old)}")
     for name in new:
         if not name or not name.isprintable():
-            raise BadOption(f"--{option}: {name!r} is no name that can be shown")
+            raise BadOption(f"--{option}: {name!r} is not a name that can be shown")
         if new.count(name) > 1:
             raise BadOption(f"--{option} {','.join(new)}: {name} is there twice")
 

@@ -1,4 +1,4 @@
-"""Opens a model from a path, bytes or a ModelProto, and says in one line what is wrong with it."""
+"""Opens a model from a path, bytes or a ModelProto, or raises what is wrong with it in one line."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def _refuse_missing_folder(proto: onnx.ModelProto, what: str) -> None:
     for tensor in all_tensors(proto):
         if _is_external(tensor) and not tensor.HasField("raw_data"):
             raise BadModel(
-                f"{what} keeps tensor {tensor.name!r} in another file and does not say in which folder; "
+                f"{what} keeps tensor {tensor.name!r} in another file and names no folder; "
                 "give the path of the .onnx file, or load the external data first"
             )
 
@@ -202,7 +202,7 @@ def _parse(data: bytes, what: str) -> _Parsed:
         raise BadModel(f"{what} {_why_no_model(data)}") from error
     if not _is_whole(proto):
         raise BadModel(f"{what} {_why_no_model(data)}")
-    # protobuf hands out bytes where text does not decode; better found here than by whoever reads it first
+    # protobuf hands out bytes where text does not decode; better found here than at the first use
     if not all(isinstance(text, str) for text in _texts(proto)):
         raise BadModel(f"{what} is damaged: {_BAD_TEXT}")
     return _Parsed(what, data, proto)

@@ -97,7 +97,7 @@ def _digest(node: onnx.NodeProto, domain: str, version: int) -> str:
 
 @lru_cache(maxsize=1024)
 def _defaults(op_type: str, domain: str, version: int) -> tuple[tuple[str, bytes], ...]:
-    """Attributes that an operator has when nobody sets them."""
+    """Attributes that an operator has when they are not set."""
     try:
         schema = onnx.defs.get_schema(op_type, version, domain)
     except onnx.defs.SchemaError:

@@ -14,7 +14,7 @@ Pattern = tuple[int | str | None, ...]
 
 @dataclass(frozen=True)
 class Settled:
-    """Shapes of all inputs, sizes of all free dimensions, and those that nobody had set."""
+    """Shapes of all inputs, sizes of all free dimensions, and those that were not set."""
 
     shapes: dict[str, Shape]
     dims: dict[str, int]
@@ -23,7 +23,7 @@ class Settled:
 
 @dataclass(frozen=True)
 class _Claim:
-    """Somebody says that a dimension has a size."""
+    """A statement that a dimension has a size."""
 
     key: str
     size: int
@@ -32,7 +32,7 @@ class _Claim:
 
 
 def settle(signatures: Sequence[Signature], options: InputOptions, given: Mapping[str, Shape]) -> Settled:
-    """Shapes that agree with the model, the given arrays and the options; what nobody sets becomes 1."""
+    """Shapes that agree with the model, the given arrays and the options; what is not set becomes 1."""
     _check_options(signatures, options)
     patterns = {s.name: _pattern(s, options, given) for s in signatures}
     free = {key: None for name, pattern in patterns.items() for _, key in _free_axes(name, pattern)}
@@ -78,7 +78,7 @@ def _pattern(signature: Signature, options: InputOptions, given: Mapping[str, Sh
     known = given.get(signature.name, options.shapes.get(signature.name))
     if known is None:
         raise BadFeed(
-            f"the model does not say how many axes input {signature.name!r} has; "
+            f"the model does not declare how many axes input {signature.name!r} has; "
             f"give its shape with --shape {signature.name}=2x3"
         )
     return (None,) * len(known)

@@ -11,6 +11,7 @@ import numpy as np
 import onnx
 
 from onnxperf.errors import BadModel
+from onnxperf.model.generate import Array
 from onnxperf.model.load import UNKNOWN_TYPE, dtype_name
 from onnxperf.records.view import Dims, Element, ViewTensor, ViewValue
 
@@ -25,7 +26,7 @@ _LONGEST_LIST = 32
 _ELEMENT_TYPES = frozenset({"to", "dtype", "output_dtype"})
 """Attributes that hold the number of an element type."""
 _INVENTED = "unk__"
-"""How the names begin that shape inference gives to sizes that it cannot tell."""
+"""How the names begin that shape inference gives to sizes that it cannot infer."""
 _BITS: dict[int, int] = {
     onnx.TensorProto.INT4: 4,
     onnx.TensorProto.UINT4: 4,
@@ -130,7 +131,7 @@ def _sizes(name: str, dims: Iterable[int]) -> tuple[int, ...]:
     return sizes
 
 
-def _decoded(tensor: onnx.TensorProto, folder: Path) -> np.ndarray[Any, Any] | None:
+def _decoded(tensor: onnx.TensorProto, folder: Path) -> Array | None:
     """The values; None if the bytes do not fit type and shape, or there is no such type."""
     try:
         return onnx.numpy_helper.to_array(tensor, str(folder))
@@ -138,7 +139,7 @@ def _decoded(tensor: onnx.TensorProto, folder: Path) -> np.ndarray[Any, Any] | N
         return None
 
 
-def _preview(array: np.ndarray[Any, Any]) -> str:
+def _preview(array: Array) -> str:
     if array.size == 0:
         return "[]"
     return _nested(array) if array.size <= SMALL else ""
@@ -166,7 +167,7 @@ def _element(value: Any) -> Element:
     return str(value)
 
 
-def _nested(array: np.ndarray[Any, Any]) -> str:
+def _nested(array: Array) -> str:
     if array.ndim == 0:
         return _word(array[()])
     return f"[{', '.join(map(_nested, array))}]" if array.ndim > 1 else f"[{', '.join(map(_word, array))}]"
@@ -188,7 +189,7 @@ def _shortened(text: str) -> str:
 def attribute_text(attribute: onnx.AttributeProto, folder: Path, values: bool = False) -> str:
     """The value of an attribute; what is long is summarised, unless all values are wanted."""
     if attribute.ref_attr_name:
-        return f"@{attribute.ref_attr_name}"  # set by whoever calls the function
+        return f"@{attribute.ref_attr_name}"  # set by the caller of the function
     kind = _kind(attribute)
     if kind == onnx.AttributeProto.TENSOR:
         return _tensor_text(view_tensor(attribute.t, folder, values))
@@ -206,7 +207,7 @@ def attribute_text(attribute: onnx.AttributeProto, folder: Path, values: bool = 
 
 
 def _kind(attribute: onnx.AttributeProto) -> int:
-    """Its type; before IR version 2 only the field that is set told it."""
+    """Its type; before IR version 2 only the field that is set shows it."""
     fields = (_TYPES_BY_FIELD.get(descriptor.name, 0) for descriptor, _ in attribute.ListFields())
     return attribute.type or max(fields, default=0)
 

@@ -17,7 +17,7 @@ class Conversion(Struct, frozen=True, kw_only=True):
     model: str
     """Label of the model."""
     framework: str
-    """What it was converted from: scikit-learn, torch, keras or saved_model."""
+    """What it was converted from: torch, tensorflow or sklearn; older files have scikit-learn, keras or saved_model."""
     versions: dict[str, str]
     """Versions of the packages that took part."""
     opset: int

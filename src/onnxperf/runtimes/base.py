@@ -1,27 +1,29 @@
-"""What every runtime offers: a session that turns inputs into something callable, and one Runner for all of them."""
+"""What a runtime is: its description, the sessions that it opens, and one Runner for all of them."""
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
-from onnxperf.errors import BadOption
-from onnxperf.records import Scalar, SessionOptions
+from onnxperf.errors import BadOption, MissingExtra, SubjectError
+from onnxperf.records import Recording, Scalar, SessionOptions
 
 if TYPE_CHECKING:  # a worker has no use for onnx, which takes longer to import than a session to open
     from pandas import DataFrame
 
     from onnxperf.model.load import Model
 
-Array = np.ndarray[Any, np.dtype[Any]]
+Array = npt.NDArray[Any]
 Arrays = Mapping[str, Array]
 Call = Callable[[], Sequence[Any]]
 """One complete inference on inputs that were bound before: the thing that is timed."""
+T = TypeVar("T")
 
 
 class Parts(NamedTuple):
@@ -31,14 +33,6 @@ class Parts(NamedTuple):
     """Casts, copies and binds the inputs; returns the computation on them, which keeps them alive."""
     fetch: Callable[[Any], Any]
     """Turns what the computation returned into arrays."""
-
-
-_MODULES = {
-    "ort": "onnxperf.runtimes.ort",
-    "numpy": "onnxperf.runtimes.numpy",
-    "reference": "onnxperf.runtimes.reference",
-}
-RUNTIMES = tuple(_MODULES)
 
 
 class Session(ABC):
@@ -61,14 +55,94 @@ class Session(ABC):
     def intermediates(self, feeds: Arrays) -> dict[str, Any]:
         """Every tensor of one run by name, in the order of the graph; inputs and outputs included."""
 
+    def end_recording(self) -> str:
+        """Write the trace; returns its file."""
+        raise SubjectError("failed", "this session does not record")
 
-class RuntimeModule(Protocol):
-    """What the module of a runtime has to define."""
 
-    CALLS: tuple[str, ...]
+@runtime_checkable
+class CompiledSession(Protocol):
+    """What a session offers besides, where the model was compiled to Python."""
 
-    def open_session(self, model: Path | bytes, options: SessionOptions) -> Session:
+    @property
+    def source(self) -> str:
+        """The Python source that the model became."""
+
+    @property
+    def fallbacks(self) -> tuple[str, ...]:
+        """Operators that are left to onnx's reference evaluator."""
+
+    def node_times(self, feeds: Arrays, repeat: int) -> list[dict[str, Scalar]]:
+        """A row per node: where it is, what it is, and how long it takes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallStyle:
+    """A way in which a runtime can be called, with the traits that others may ask for instead of its name."""
+
+    name: str
+    needs_contiguous: bool = False
+    """It hands addresses to the runtime, so it takes only contiguous inputs."""
+    makes_contiguous: bool = False
+    """The runtime copies an input that is not contiguous, in every call."""
+    made_once: bool = False
+    """Its calls are on tensors made once; a caller with arrays pays for making them as well."""
+
+
+class OpenSession(Protocol):
+    """How a runtime loads a model."""
+
+    def __call__(self, model: Path | bytes, options: SessionOptions, recording: Recording | None = None, /) -> Session:
+        """Load a model; raises BadModel or BadOption with one line. Only a runtime that records gets a recording."""
+
+
+def _accept(_options: SessionOptions, /) -> None:
+    """Any session options will do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuntimeDescription:
+    """A runtime: everything about it that others may ask for, without importing its library."""
+
+    name: str
+    calls: tuple[CallStyle, ...]
+    load: Callable[[], OpenSession]
+    """Imports the library; returns what opens sessions."""
+    check_options: Callable[[SessionOptions], None] = _accept
+    """Raises BadOption if a session cannot have these options."""
+    distributions: tuple[str, ...] = ()
+    """Packages whose versions belong to a measurement; the first is the one that it cannot do without."""
+    extra: str | None = None
+    """The extra of onnxperf that installs them; None where they are always there."""
+    records: bool = False
+    """Its sessions can write a trace and the graph that they execute."""
+    domains: tuple[str, ...] = ()
+    """Operator domains that it executes beyond those of ONNX."""
+
+    @property
+    def call_names(self) -> tuple[str, ...]:
+        """Names of its call styles."""
+        return tuple(call.name for call in self.calls)
+
+    def call(self, name: str) -> CallStyle:
+        """A call style by its name."""
+        for call in self.calls:
+            if call.name == name:
+                return call
+        raise BadOption.unknown("call style", name, self.call_names)
+
+    def ready(self) -> OpenSession:
+        """Import the library; where it is missing, the error names the extra to install."""
+        try:
+            return self.load()
+        except ImportError as error:
+            if self.extra is None:
+                raise
+            raise MissingExtra(self.distributions[0], self.extra) from error
+
+    def open_session(self, model: Path | bytes, options: SessionOptions, recording: Recording | None = None) -> Session:
         """Load a model; raises BadModel or BadOption with one line."""
+        return self.ready()(model, options, recording)
 
 
 class Runner:
@@ -95,12 +169,12 @@ class Runner:
     @property
     def source(self) -> str:
         """The Python source that the numpy runtime compiled the model into."""
-        return str(self._of_numpy("source"))
+        return self._compiled("source").source
 
     @property
     def fallbacks(self) -> tuple[str, ...]:
         """Operators that the numpy runtime leaves to onnx's reference evaluator."""
-        return tuple(self._of_numpy("fallbacks"))
+        return self._compiled("fallbacks").fallbacks
 
     def node_times(self, feeds: Mapping[str, Any], repeat: int = 10) -> DataFrame:
         """Time per node of the numpy runtime: medians over `repeat` runs, after one that is not counted."""
@@ -108,12 +182,12 @@ class Runner:
 
         from onnxperf.model.inputs import check_feeds
 
-        return DataFrame(self._of_numpy("node_times")(check_feeds(self.model, feeds), repeat))
+        return DataFrame(self._compiled("node_times").node_times(check_feeds(self.model, feeds), repeat))
 
-    def _of_numpy(self, attribute: str) -> Any:
-        if not hasattr(self.session, attribute):
+    def _compiled(self, attribute: str) -> CompiledSession:
+        if not isinstance(self.session, CompiledSession):
             raise BadOption(f"only the numpy runtime has {attribute}; load the model with runtime='numpy'")
-        return getattr(self.session, attribute)
+        return self.session
 
     def __repr__(self) -> str:
         """Show the runtime and the signature."""
@@ -121,25 +195,12 @@ class Runner:
         return f"Runner({self.runtime}, {self.call}: {inputs} -> {outputs})"
 
 
-def runtime_module(name: str) -> RuntimeModule:
-    """Import the module of a runtime by the runtime's name."""
-    if name not in _MODULES:
-        raise BadOption.unknown("runtime", name, RUNTIMES)
-    return cast(RuntimeModule, importlib.import_module(_MODULES[name]))
-
-
-def check_call(module: RuntimeModule, call: str) -> None:
-    """Refuse a call style that the runtime does not have."""
-    if call not in module.CALLS:
-        raise BadOption.unknown("call style", call, module.CALLS)
-
-
 def cast_feeds(feeds: Arrays, casts: Mapping[str, str]) -> dict[str, Array]:
     """Convert the inputs that `casts` names, and keep the others as they are."""
     return {name: array.astype(casts[name]) if name in casts else array for name, array in feeds.items()}
 
 
-def as_it_is(outputs: Any) -> Any:
+def as_it_is(outputs: T) -> T:
     """Fetch outputs that are arrays already."""
     return outputs
 

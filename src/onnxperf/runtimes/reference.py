@@ -2,27 +2,47 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
-
-import onnx
-from onnx.reference import ReferenceEvaluator
+from typing import TYPE_CHECKING, Any
 
 from onnxperf.errors import BadModel
-from onnxperf.records import SessionOptions
-from onnxperf.runtimes.base import Arrays, Call, Parts, Session, as_it_is, cast_feeds
+from onnxperf.records import Recording, SessionOptions
+from onnxperf.runtimes.base import (
+    Arrays,
+    Call,
+    CallStyle,
+    OpenSession,
+    Parts,
+    RuntimeDescription,
+    Session,
+    as_it_is,
+    cast_feeds,
+)
 
-CALLS = ("run",)
+if TYPE_CHECKING:
+    from onnx.reference import ReferenceEvaluator
 
 
-def open_session(model: Path | bytes, options: SessionOptions) -> Session:
+def _load() -> OpenSession:
+    importlib.import_module("onnx.reference")  # its time is not part of loading a model
+    return open_session
+
+
+RUNTIME = RuntimeDescription(name="reference", calls=(CallStyle(name="run"),), load=_load, distributions=("onnx",))
+
+
+def open_session(model: Path | bytes, options: SessionOptions, recording: Recording | None = None) -> Session:
     """Load a model into onnx's reference evaluator; `options` has nothing that applies to it."""
-    del options
+    import onnx
+    from onnx.reference import ReferenceEvaluator
+
+    del options, recording
     proto = onnx.load_from_string(model) if isinstance(model, bytes) else onnx.load(model)
     try:
-        return ReferenceSession(ReferenceEvaluator(proto))
+        return ReferenceSession(ReferenceEvaluator(proto), onnx.__version__)
     except Exception as error:
         raise BadModel(f"onnx.reference cannot load the model: {' '.join(str(error).split())}") from error
 
@@ -30,11 +50,11 @@ def open_session(model: Path | bytes, options: SessionOptions) -> Session:
 class ReferenceSession(Session):
     """A model in onnx's evaluator."""
 
-    def __init__(self, evaluator: ReferenceEvaluator) -> None:
+    def __init__(self, evaluator: ReferenceEvaluator, version: str) -> None:
         self._evaluator = evaluator
         self.input_names = tuple(evaluator.input_names)
         self.output_names = tuple(evaluator.output_names)
-        self.conditions = {"onnx": onnx.__version__}
+        self.conditions = {"onnx": version}
 
     def intermediates(self, feeds: Arrays) -> dict[str, Any]:
         """Every tensor of one run by name."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
 import importlib.util
 import os
 import shutil
@@ -14,18 +13,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import platformdirs
 
 from onnxperf.errors import BadInput, BadOption, MissingExtra
-from onnxperf.frameworks.base import Live
-from onnxperf.frameworks.sklearn import estimator_call
-from onnxperf.frameworks.tensorflow import KerasModel, SavedModel
-from onnxperf.frameworks.torch import TorchModel
+from onnxperf.frameworks.base import Libraries, Live, find_framework, version_of
+from onnxperf.frameworks.tensorflow import SavedModel
+from onnxperf.zoo import PREFIX
 from onnxperf.zoo import models as zoo_models
 
-PREFIX = "zoo:"
 ZOO: dict[str, tuple[str, ...]] = {
     "resnet50": ("torch", "tensorflow"),
     "bert-base": ("torch", "tensorflow"),
@@ -36,24 +32,12 @@ ZOO: dict[str, tuple[str, ...]] = {
 """The frameworks that each model can be built in; the first is the default."""
 
 _REVISION = 1
-"""Raised when a change here makes what lies in caches something else."""
-_Libraries = dict[str, tuple[str, ...]]
-_LIBRARIES: dict[str, _Libraries] = {
-    "torch": {
-        "torch": ("torch",),
-        "transformers": ("transformers",),
-        "onnxscript": ("onnxscript",),
-        "safetensors": ("safetensors",),
-    },
-    "tensorflow": {
-        "tensorflow": ("tensorflow", "tensorflow-cpu", "tensorflow-macos", "tensorflow-intel"),
-        "keras": ("keras",),
-        "tf2onnx": ("tf2onnx",),
-    },
-    "sklearn": {"sklearn": ("scikit-learn",), "skl2onnx": ("skl2onnx",)},
+"""Raised when a change here invalidates what lies in caches."""
+_MORE_LIBRARIES: dict[str, Libraries] = {
+    "torch": {"transformers": ("transformers",), "safetensors": ("safetensors",)},
 }
-"""What a build needs: names to import, and the distributions that bring them."""
-_KERAS_HUB: _Libraries = {"keras_hub": ("keras-hub",)}
+"""What a build needs beyond what its framework does for a conversion."""
+_KERAS_HUB: Libraries = {"keras_hub": ("keras-hub",)}
 
 
 @dataclass(frozen=True)
@@ -86,27 +70,27 @@ class ZooEntry:
         return {each.name: (0, each.values - 1) for each in inputs if each.values is not None}
 
     @property
-    def load(self) -> Callable[[], Any]:
+    def load(self) -> Callable[[], object]:
         """A function that returns the source: a torch module, a Keras model or an estimator; cheap to send."""
         return partial(zoo_models.load, self.name, self.framework, self.folder)
 
-    def subjects(self, device: str = "cpu") -> dict[str, Callable[..., Any]]:
+    def subjects(self, device: str = "cpu") -> dict[str, Callable[..., object]]:
         """Everything of the framework that can race against the ONNX file, by name; loaded only in a worker."""
-        if self.framework == "sklearn":
-            return {"sklearn": estimator_call(self.load())}
-        options: dict[str, Any] = {"input_names": self.input_names, "device": device}
-        if self.framework == "torch":
-            return {"torch": TorchModel(self.load, **options)}
+        framework = find_framework(self.framework)
+        make = partial(framework.lazy, self.load, input_names=self.input_names, device=device)
+        if self.saved_model is None:
+            return {framework.name: make()}
+        loaded = SavedModel(Live(str(self.saved_model)), input_names=self.input_names, device=device)
         return {
-            **{f"keras {call}": KerasModel(self.load, call=call, **options) for call in KerasModel.calls},
-            "saved_model": SavedModel(Live(str(self.saved_model)), **options),
+            **{f"{framework.name} {call}": make(call=call) for call in framework.calls},
+            f"{framework.name} {zoo_models.SAVED_MODEL}": loaded,
         }
 
 
 def zoo_model(name: str, framework: str | None = None, say: Callable[[str], None] = lambda _text: None) -> ZooEntry:
     """A model of the zoo, built now unless it was before; `name` with or without zoo:.
 
-    `say` is told when a build begins: large ones take minutes.
+    `say` receives a line when a build begins: large ones take minutes.
     """
     name = name.removeprefix(PREFIX)
     if name not in ZOO:
@@ -129,21 +113,17 @@ def zoo_folder() -> Path:
 
 def _versions(name: str, framework: str) -> list[str]:
     """Names and versions of what builds a model, found without importing any of it."""
-    needed = _LIBRARIES[framework] | (_KERAS_HUB if framework == "tensorflow" and "bert" in name else {})
-    return [f"{module}{_version(module, distributions, framework)}" for module, distributions in needed.items()]
-
-
-def _version(module: str, distributions: tuple[str, ...], framework: str) -> str:
-    if importlib.util.find_spec(module) is None:
-        raise MissingExtra(module, framework)
-    for distribution in distributions:
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            return importlib.metadata.version(distribution)
-    return ""
+    needed = {**find_framework(framework).libraries, **_MORE_LIBRARIES.get(framework, {})}
+    if framework == "tensorflow" and "bert" in name:
+        needed |= _KERAS_HUB
+    missing = next((module for module in needed if importlib.util.find_spec(module) is None), None)
+    if missing is not None:
+        raise MissingExtra(missing, framework)
+    return [f"{module}{version_of(names)}" for module, names in needed.items()]
 
 
 def _build(entry: ZooEntry) -> None:
-    """In a process of its own: frameworks are large, talk a lot, and do not always bear each other."""
+    """In a process of its own: frameworks are large, print a lot, and may conflict with each other."""
     entry.folder.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=".building-", dir=entry.folder.parent))
     try:

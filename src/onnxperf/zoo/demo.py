@@ -1,29 +1,14 @@
-"""`onnxperf demo`: a small real model, every call style, a chart."""
+"""The model of `onnxperf demo`, small but real, and the names of its files."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from onnxperf.api.bench import bench
-from onnxperf.measure.race import Progress
-from onnxperf.results.bench import BenchResult
-
 MODEL_FILE = "onnxperf-demo.onnx"
 CHART_FILE = "onnxperf-demo.png"
 _ROWS, _FEATURES, _HIDDEN, _CLASSES = 1000, 20, 32, 4
-
-
-def demo(folder: Path = Path(), progress: Progress = lambda _done, _text: None) -> BenchResult:
-    """Build a small classifier in `folder`, race all call styles on a batch of 32, and draw the chart beside it."""
-    model = folder / MODEL_FILE
-    onnx.save(demo_model(), model)
-    result = bench(model, call="all", dims={"batch": 32}, progress=progress)
-    result.save(folder / CHART_FILE)
-    return result
 
 
 def demo_model() -> onnx.ModelProto:

@@ -13,7 +13,7 @@ from onnxperf.frameworks.base import required
 
 SEED = 0
 OPSET = 18
-"""Of the Keras exports: the latest that tf2onnx knows."""
+"""Of the Keras exports: the latest of tf2onnx."""
 
 _WEIGHTS = {"torch": "weights.safetensors", "tensorflow": "model.keras", "sklearn": "weights.npz"}
 SAVED_MODEL = "saved_model"
@@ -50,7 +50,7 @@ _RESNET_SIZES: dict[str, dict[str, Any]] = {
 _PIXELS = {"resnet50": 224, "tiny-resnet": 32}
 
 
-class Tensor(NamedTuple):
+class ZooTensor(NamedTuple):
     """An input or output of a model: its sizes, where a name stands for a size that may change."""
 
     name: str
@@ -60,14 +60,14 @@ class Tensor(NamedTuple):
     """How many numbers from 0 on a tensor of indices may hold."""
 
 
-class Signature(NamedTuple):
+class ZooSignature(NamedTuple):
     """What goes into a model, and what comes out of it."""
 
-    inputs: tuple[Tensor, ...]
-    outputs: tuple[Tensor, ...]
+    inputs: tuple[ZooTensor, ...]
+    outputs: tuple[ZooTensor, ...]
 
 
-def signature(name: str, framework: str) -> Signature:
+def signature(name: str, framework: str) -> ZooSignature:
     """Inputs and outputs of a model of the zoo, in the order of its ONNX file."""
     return _SIGNATURES[_family(name), framework](name)
 
@@ -77,7 +77,7 @@ def build(name: str, framework: str, folder: Path) -> None:
     _BUILDERS[framework](name, folder)
 
 
-def load(name: str, framework: str, folder: Path) -> Any:
+def load(name: str, framework: str, folder: Path) -> object:
     """The very model that the ONNX file was exported from."""
     return _LOADERS[framework](name, folder)
 
@@ -86,37 +86,37 @@ def _family(name: str) -> str:
     return "bert" if name in _BERT_SIZES else "resnet" if name in _RESNET_SIZES else "linear"
 
 
-def _torch_bert_signature(name: str) -> Signature:
+def _torch_bert_signature(name: str) -> ZooSignature:
     size, words = _BERT_SIZES[name]["hidden_size"], _BERT_SIZES[name]["vocab_size"]
-    hidden = Tensor("last_hidden_state", "float32", ("batch", "seq", size))
-    pooled = Tensor("pooler_output", "float32", ("batch", size))
-    return Signature((Tensor("input_ids", "int64", ("batch", "seq"), words),), (hidden, pooled))
+    hidden = ZooTensor("last_hidden_state", "float32", ("batch", "seq", size))
+    pooled = ZooTensor("pooler_output", "float32", ("batch", size))
+    return ZooSignature((ZooTensor("input_ids", "int64", ("batch", "seq"), words),), (hidden, pooled))
 
 
-def _keras_bert_signature(name: str) -> Signature:
+def _keras_bert_signature(name: str) -> ZooSignature:
     size = _BERT_SIZES[name]["hidden_size"]
     # Keras sorts the keys of dictionaries.
     values = {"padding_mask": None, "segment_ids": 2, "token_ids": _BERT_SIZES[name]["vocab_size"]}
-    inputs = tuple(Tensor(key, "int32", ("batch", "seq"), limit) for key, limit in values.items())
-    pooled = Tensor("pooled_output", "float32", ("batch", size))
-    return Signature(inputs, (pooled, Tensor("sequence_output", "float32", ("batch", "seq", size))))
+    inputs = tuple(ZooTensor(key, "int32", ("batch", "seq"), limit) for key, limit in values.items())
+    pooled = ZooTensor("pooled_output", "float32", ("batch", size))
+    return ZooSignature(inputs, (pooled, ZooTensor("sequence_output", "float32", ("batch", "seq", size))))
 
 
-def _torch_resnet_signature(name: str) -> Signature:
-    image = Tensor("pixel_values", "float32", ("batch", 3, _PIXELS[name], _PIXELS[name]))
-    return Signature((image,), (Tensor("logits", "float32", ("batch", _RESNET_SIZES[name]["num_labels"])),))
+def _torch_resnet_signature(name: str) -> ZooSignature:
+    image = ZooTensor("pixel_values", "float32", ("batch", 3, _PIXELS[name], _PIXELS[name]))
+    return ZooSignature((image,), (ZooTensor("logits", "float32", ("batch", _RESNET_SIZES[name]["num_labels"])),))
 
 
-def _keras_resnet_signature(name: str) -> Signature:
-    image = Tensor("image", "float32", ("batch", _PIXELS[name], _PIXELS[name], 3))
-    return Signature((image,), (Tensor("predictions", "float32", ("batch", _RESNET_SIZES[name]["num_labels"])),))
+def _keras_resnet_signature(name: str) -> ZooSignature:
+    image = ZooTensor("image", "float32", ("batch", _PIXELS[name], _PIXELS[name], 3))
+    return ZooSignature((image,), (ZooTensor("predictions", "float32", ("batch", _RESNET_SIZES[name]["num_labels"])),))
 
 
-def _linear_signature(_name: str) -> Signature:
-    return Signature((Tensor("X", "float32", ("batch", 10)),), (Tensor("Y", "float32", ("batch", 4)),))
+def _linear_signature(_name: str) -> ZooSignature:
+    return ZooSignature((ZooTensor("X", "float32", ("batch", 10)),), (ZooTensor("Y", "float32", ("batch", 4)),))
 
 
-_SIGNATURES: dict[tuple[str, str], Callable[[str], Signature]] = {
+_SIGNATURES: dict[tuple[str, str], Callable[[str], ZooSignature]] = {
     ("bert", "torch"): _torch_bert_signature,
     ("bert", "tensorflow"): _keras_bert_signature,
     ("resnet", "torch"): _torch_resnet_signature,
@@ -162,7 +162,7 @@ def _build_torch(name: str, folder: Path) -> None:
     )
 
 
-def _load_torch(name: str, folder: Path) -> Any:
+def _load_torch(name: str, folder: Path) -> object:
     load_file = required("safetensors.torch", "torch").load_file
     module = _torch_module(name)
     module.load_state_dict(load_file(folder / _WEIGHTS["torch"]), assign=True)
@@ -230,7 +230,7 @@ def _build_keras(name: str, folder: Path) -> None:
     onnx.save(proto, folder / f"{name}.onnx")
 
 
-def _load_keras(name: str, folder: Path) -> Any:
+def _load_keras(name: str, folder: Path) -> object:
     if name in _BERT_SIZES:
         required("keras_hub", "tensorflow")  # its layers register themselves with Keras
     return required("keras", "tensorflow").saving.load_model(folder / _WEIGHTS["tensorflow"], compile=False)
@@ -260,7 +260,7 @@ def _build_sklearn(name: str, folder: Path) -> None:
     onnx.save(proto, folder / f"{name}.onnx")
 
 
-def _load_sklearn(_name: str, folder: Path) -> Any:
+def _load_sklearn(_name: str, folder: Path) -> object:
     from sklearn.linear_model import LinearRegression
 
     estimator = LinearRegression()
@@ -275,14 +275,14 @@ _BUILDERS: dict[str, Callable[[str, Path], None]] = {
     "tensorflow": _build_keras,
     "sklearn": _build_sklearn,
 }
-_LOADERS: dict[str, Callable[[str, Path], Any]] = {
+_LOADERS: dict[str, Callable[[str, Path], object]] = {
     "torch": _load_torch,
     "tensorflow": _load_keras,
     "sklearn": _load_sklearn,
 }
 
 
-def _name_sizes(proto: Any, tensors: Sequence[Tensor]) -> None:
+def _name_sizes(proto: Any, tensors: Sequence[ZooTensor]) -> None:
     """Give the sizes of inputs and outputs the names that a user will set them by."""
     values = {value.name: value for value in (*proto.graph.input, *proto.graph.output)}
     for tensor in tensors:

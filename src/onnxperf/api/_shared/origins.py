@@ -1,6 +1,6 @@
 """Where models that were converted here came from, so that `--against torch` finds the source again.
 
-Kept in the user's own cache and never in the model: a model is not to be trusted with naming code that will be run.
+Kept in the user's own cache and never in the model: a model must not name code that will be run.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from onnxperf.model.load import open_model
 
-FRAMEWORKS = {"torch": "torch", "keras": "tensorflow", "saved_model": "tensorflow", "scikit-learn": "sklearn"}
-"""Words of a conversion, and those of `--against`."""
+_OLDER_NAMES = {"keras": "tensorflow", "saved_model": "tensorflow", "scikit-learn": "sklearn"}
+"""Names of frameworks in files that were written before each had only one."""
 
 
 class Origin(Struct, frozen=True):
@@ -34,7 +34,7 @@ def remember(fingerprint: str, framework: str, source: str) -> None:
     whole = f"{Path(place).absolute()}:{function}" if is_file else source
     if Path(source).is_dir():
         whole = str(Path(source).absolute())
-    record = Origin(FRAMEWORKS.get(framework.lower(), framework.lower()), whole)
+    record = Origin(framework, whole)
     with contextlib.suppress(OSError):
         _file(fingerprint).parent.mkdir(parents=True, exist_ok=True)
         draft = _file(fingerprint).with_suffix(f".{os.getpid()}")
@@ -50,9 +50,10 @@ def open_fingerprint(path: str | Path) -> str:
 def recall(fingerprint: str) -> Origin | None:
     """Where a model came from, if it was converted here."""
     try:
-        return msgspec.json.decode(_file(fingerprint).read_bytes(), type=Origin)
+        found = msgspec.json.decode(_file(fingerprint).read_bytes(), type=Origin)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
+    return Origin(_OLDER_NAMES.get(found.framework, found.framework), found.source)
 
 
 def _file(fingerprint: str) -> Path:

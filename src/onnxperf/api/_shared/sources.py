@@ -6,45 +6,37 @@ import importlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, Unpack
 
 from onnxperf.errors import BadOption
-from onnxperf.frameworks.base import FrameworkModel, Live, framework_of
-from onnxperf.frameworks.sklearn import estimator_call
-from onnxperf.frameworks.tensorflow import KerasModel, tensorflow_model
-from onnxperf.frameworks.torch import TorchModel
+from onnxperf.frameworks.base import FrameworkModel, SubjectOptions, framework_of
 from onnxperf.measure.lines import load_file
 
 
-def as_callable(
-    source: Any, *, call: str = "call", input_names: Sequence[str] = (), device: str = "cpu"
-) -> Callable[..., Any]:
+def as_callable(source: object, **options: Unpack[SubjectOptions]) -> Callable[..., Any]:
     """What a race can call with the arrays of a model's inputs, in their order.
 
-    An estimator predicts labels and, where it can, probabilities or scores. A torch module, a Keras model and the
-    path of a saved_model become a FrameworkModel, which `bind` turns into one inference on tensors; `call` is one of
-    `call_styles(source)`, and `input_names` lets inputs find their parameters by name. Anything else is called as it
-    is, wherever it runs.
+    A model of a framework is called as the framework does it; `call` is one of `call_styles(source)`. Anything else
+    is called as it is, wherever it runs.
     """
-    framework = framework_of(source)
     if isinstance(source, FrameworkModel):
-        return source.told(input_names, device)
-    if framework in ("torch", "tensorflow"):
-        options: dict[str, Any] = {"call": call, "input_names": tuple(input_names), "device": device}
-        return TorchModel(Live(source), **options) if framework == "torch" else tensorflow_model(source, **options)
+        return source.adapted(options.get("input_names", ()), options.get("device", "cpu"))
+    framework = framework_of(source)
+    if framework is not None:
+        return framework.subject(source, **options)
+    call = options.get("call", "call")
     if call != "call":
         raise BadOption(f"call {call!r}: only models of Keras have a choice, not {type(source).__name__}")
     if isinstance(source, str | os.PathLike):
-        raise BadOption(f"--against: {os.fspath(source)!r} is no folder of a TensorFlow saved_model")
-    if hasattr(source, "predict") or hasattr(source, "transform"):
-        return estimator_call(source)
+        raise BadOption(f"--against: {os.fspath(source)!r} is not the folder of a tensorflow saved_model")
     if not callable(source):
         raise BadOption(f"--against: expected an estimator, a model or a function, got {type(source).__name__}")
-    return source  # type: ignore[no-any-return]
+    return source
 
 
 def source_callables(
-    sources: Mapping[str, Any], input_names: Sequence[str] = (), device: str = "cpu"
+    sources: Mapping[str, object], input_names: Sequence[str] = (), device: str = "cpu"
 ) -> dict[str, Callable[..., Any]]:
     """Several sources at once, by the names of the subjects that they will be.
 
@@ -59,21 +51,20 @@ def source_callables(
     return found
 
 
-def call_styles(source: Any) -> tuple[str, ...]:
+def call_styles(source: object) -> tuple[str, ...]:
     """The ways in which the framework of a source calls it; the first is the default."""
     if isinstance(source, FrameworkModel):
         return (source.call,)
-    is_keras = framework_of(source) == "tensorflow" and hasattr(source, "predict_on_batch")
-    return KerasModel.calls if is_keras else ("call",)
+    framework = framework_of(source)
+    return ("call",) if framework is None else framework.calls_of(source)
 
 
-def is_plain(source: Any) -> bool:
-    """Whether this is any callable, of which nobody says that it computes what a model does."""
-    known = isinstance(source, FrameworkModel) or framework_of(source) is not None
-    return not known and not hasattr(source, "predict") and not hasattr(source, "transform")
+def is_plain(source: object) -> bool:
+    """Whether this is any callable, which need not compute what a model does."""
+    return not isinstance(source, FrameworkModel) and framework_of(source) is None
 
 
-def load_source(text: str) -> Any:
+def load_source(text: str) -> object:
     """What a function returns that is named as FILE.py:function or module:function."""
     place, _, name = text.rpartition(":")
     if not place or not name:
@@ -88,16 +79,16 @@ def load_source(text: str) -> Any:
         raise BadOption(f"--against {text}: the function failed: {type(error).__name__}: {error}") from error
 
 
-def _load_file(path: Path) -> Any:
+def _load_file(path: Path) -> ModuleType:
     if not path.is_file():
-        raise BadOption(f"--against: no such file: {str(path)!r}")
+        raise BadOption(f"--against: {str(path)!r} does not exist")
     try:
         return load_file(path, path.stem)  # workers find it under that name
     except Exception as error:
         raise BadOption(f"--against: {str(path)!r} cannot be loaded: {type(error).__name__}: {error}") from error
 
 
-def _load_module(name: str) -> Any:
+def _load_module(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ImportError as error:

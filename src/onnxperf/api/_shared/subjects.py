@@ -1,4 +1,4 @@
-"""From models and callables to specs: who races, under which name, and who shares a process."""
+"""From models and callables to specs: the subjects of a race, their names, and which of them share a process."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from onnxperf.measure.packing import pack_feeds
 from onnxperf.model.inputs import Feeds, make_feeds, read_inputs, require_contiguous
 from onnxperf.model.load import Model, open_model
 from onnxperf.records import InputOptions, SessionOptions, SourceOptions
-from onnxperf.runtimes.base import runtime_module
+from onnxperf.runtimes.find import find_runtime
+from onnxperf.zoo import PREFIX
 
 Source = str | os.PathLike[str] | bytes | onnx.ModelProto
 Sources = Source | Sequence[Source] | Mapping[str, Source]
 Functions = Callable[[], Any] | Mapping[str, Callable[[], Any]]
 
-ZOO_PREFIX = "zoo:"
+ZOO_PREFIX = PREFIX
 _OF_MODELS = {
     "feeds": "--input",
     "dims": "--dim",
@@ -35,7 +36,7 @@ _OF_MODELS = {
     "runtime": "--runtime",
     "call": "--call",
 }
-"""Keywords that say how a model is fed and run, and their options."""
+"""Keywords about how a model is fed and run, and their options."""
 _DEFAULT_SOURCE = SourceOptions()
 _INTERPRETER_BYTES = 150 << 20
 _MODEL_COPIES = 3
@@ -85,18 +86,18 @@ def _open_models(sources: Sources) -> list[Model]:
 
 
 def open_source(source: Source) -> Model:
-    """A model from anywhere; one of the zoo keeps the name that it was asked for by."""
+    """A model from anywhere; one of the zoo keeps the name that was given for it."""
     place = located(source)
     return open_model(place, source if place is not source and isinstance(source, str) else None)
 
 
 def located(source: Source) -> Source:
     """Where a model is: one of the zoo is built first, if it is not there yet."""
-    if not isinstance(source, str) or not source.startswith(ZOO_PREFIX):
-        return source
-    from onnxperf.zoo.build import zoo_model
+    if isinstance(source, str) and source.startswith(ZOO_PREFIX):
+        from onnxperf.zoo.build import zoo_model
 
-    return zoo_model(source).onnx
+        return zoo_model(source).onnx
+    return source
 
 
 def functions_in(model: object) -> dict[str, Callable[[], Any]]:
@@ -108,7 +109,7 @@ def functions_in(model: object) -> dict[str, Callable[[], Any]]:
     functions = {name: each for name, each in model.items() if callable(each)}
     if functions and len(functions) < len(model):
         other = next(name for name in model if name not in functions)
-        raise BadOption(f"{other!r} is no function, the others are; give models or functions, or use against=")
+        raise BadOption(f"{other!r} is not a function, the others are; give models or functions, or use against=")
     return functions
 
 
@@ -124,19 +125,16 @@ def refuse_options_of_models(given: Mapping[str, Any], usual: Mapping[str, str])
 
 def chosen_calls(runtimes: Sequence[str], calls: Sequence[str], session: SessionOptions) -> dict[str, tuple[str, ...]]:
     """The call styles of each runtime; `all` means all that it has, and a runtime with one style always uses that."""
-    modules = {runtime: runtime_module(runtime) for runtime in runtimes or [""]}
-    known = list(dict.fromkeys(call for module in modules.values() for call in module.CALLS))
+    found = {runtime: find_runtime(runtime) for runtime in runtimes or [""]}
+    known = list(dict.fromkeys(call for each in found.values() for call in each.call_names))
     for call in calls or [""]:
         if call not in (*known, "all"):
             raise BadOption.unknown("call style", call, [*known, "all"])
-    if "ort" in modules:
-        from onnxperf.runtimes.ort import provider_name
-
-        provider_name(session.provider)
+    for each in found.values():
+        each.check_options(session)
     every = "all" in calls
     return {
-        runtime: module.CALLS if every or len(module.CALLS) == 1 else tuple(calls)
-        for runtime, module in modules.items()
+        runtime: each.call_names if every or len(each.calls) == 1 else tuple(calls) for runtime, each in found.items()
     }
 
 
@@ -158,8 +156,9 @@ def model_specs(
 
 
 def _model_spec(entry: Entry, runtime: str, styles: Mapping[str, str], session: SessionOptions) -> WorkerSpec:
+    description = find_runtime(runtime)
     for style in styles.values():
-        if style.startswith("io-binding"):
+        if description.call(style).needs_contiguous:
             require_contiguous(entry.feeds, style)
     return WorkerSpec(
         subjects=tuple(ModelSubject(name=name, call=style) for name, style in styles.items()),
@@ -176,7 +175,10 @@ def _model_spec(entry: Entry, runtime: str, styles: Mapping[str, str], session: 
 
 def _own_name(runtime: str, style: str, calls: Mapping[str, tuple[str, ...]]) -> str:
     """What sets a subject apart: its call style where its runtime has several of them here, else its runtime."""
-    return style if len(calls[runtime]) > 1 else runtime
+    if len(calls[runtime]) == 1:
+        return runtime
+    elsewhere = (each for name, each in calls.items() if name != runtime and len(each) > 1)
+    return f"{runtime} {style}" if any(style in each for each in elsewhere) else style
 
 
 def function_specs(

@@ -12,22 +12,12 @@ from pathlib import Path
 import psutil
 from msgspec.structs import replace
 
+from onnxperf.frameworks import base as frameworks
 from onnxperf.measure.machine.kernel import cpu_quota, memory_limit, read_text
 from onnxperf.measure.process import CAN_FREEZE
 from onnxperf.records import Machine
+from onnxperf.runtimes import find as runtimes
 
-_LIBRARIES = (
-    "onnxperf",
-    "onnx",
-    "onnxruntime",
-    "onnxruntime-gpu",
-    "numpy",
-    "scikit-learn",
-    "skl2onnx",
-    "torch",
-    "tensorflow",
-    "tensorflow-cpu",
-)
 _VECTORS = re.compile(r"sse4_2|avx\w*|amx\w*|fma|f16c|neon|asimd\w*|sve\w*|i8mm|bf16")
 _CPUS = Path("/sys/devices/system/cpu")
 
@@ -90,7 +80,7 @@ def _usable_cpus() -> int:
 
 def _versions() -> dict[str, str]:
     found = {}
-    for name in _LIBRARIES:
+    for name in ("onnxperf", *runtimes.distributions(), *frameworks.distributions()):
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             found[name] = importlib.metadata.version(name)
     return found

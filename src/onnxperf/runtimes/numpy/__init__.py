@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import onnx
-
-from onnxperf.records import SessionOptions
-from onnxperf.runtimes.numpy.session import NumpySession
-
-CALLS = ("run",)
+from onnxperf.runtimes.base import CallStyle, OpenSession, RuntimeDescription
 
 
-def open_session(model: Path | bytes, options: SessionOptions) -> NumpySession:
-    """Compile a model; threads are those of numpy's BLAS, which only a process of its own can set."""
-    del options
-    return NumpySession(onnx.load_from_string(model) if isinstance(model, bytes) else onnx.load(model))
+def _load() -> OpenSession:
+    from onnxperf.runtimes.numpy.session import open_session
+
+    return open_session
+
+
+RUNTIME = RuntimeDescription(name="numpy", calls=(CallStyle(name="run"),), load=_load, distributions=("numpy",))

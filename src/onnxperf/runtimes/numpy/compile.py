@@ -137,14 +137,14 @@ class _Writer:
         return [line] + ([f"del {', '.join(released)}"] if released else [])
 
     def _released(self, index: int, step: Step) -> list[str]:
-        """Values that nobody reads after this step; parameters belong to the caller anyway."""
+        """Values that are not read after this step; parameters belong to the caller anyway."""
         kept = {id(v) for v in self._lowered.inputs}
         local = [v for v in (*step.arguments, *step.outputs) if v is not None and v.constant is None]
         dead = [v for v in local if id(v) not in kept and self._last_use[id(v)] <= index]
         return list(dict.fromkeys(map(self._name, dead)))
 
     def _overwritten(self, index: int, step: Step) -> Value | None:
-        """An input that dies here and whose memory, seen by nobody else, has the type and shape of the result."""
+        """An input that dies here and whose memory, not shared with anything, has the type and shape of the result."""
         result = step.outputs[0]
         if result is None or not step.kernel.overwrites or not result.rank or result.dtype is None:
             return None

@@ -42,11 +42,11 @@ def _domain(node: Node) -> str:
     return "" if node.proto.domain == "ai.onnx" else str(node.proto.domain)
 
 
-def _type_name(value: Any) -> str:
+def _type_name(value: object) -> str:
     return value.dtype.name if isinstance(value, np.ndarray | np.generic) else type(value).__name__
 
 
-def _one_node_model(node: Node, given: dict[str, Any]) -> onnx.ModelProto:
+def _one_node_model(node: Node, given: dict[str, object]) -> onnx.ModelProto:
     """The types of the inputs matter: some operators are defined by functions that depend on them."""
     used = [name for name in node.proto.output[: node.output_count] if name]
     graph = helper.make_graph(
@@ -59,7 +59,7 @@ def _one_node_model(node: Node, given: dict[str, Any]) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=opsets)
 
 
-def _declare(name: str, value: Any) -> onnx.ValueInfoProto:
+def _declare(name: str, value: object) -> onnx.ValueInfoProto:
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind not in "OUS":
         return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
     if isinstance(value, np.ndarray):

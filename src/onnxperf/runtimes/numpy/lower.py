@@ -149,7 +149,7 @@ class _Scope:
         return Body(self._context.compile_body(lowered), lowered.captures, lowered.inputs)
 
     def _fold(self, node: Node, kernel: Kernel, arguments: tuple[Value | None, ...]) -> bool:
-        """Compute a node at compile time; a node that fails then will tell at run time."""
+        """Compute a node at compile time; a node that fails then will fail at run time."""
         known = all(value is None or value.constant is not None for value in arguments)
         if not known or _is_random(node.proto):
             return False

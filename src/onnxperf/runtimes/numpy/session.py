@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 
+from onnxperf.records import Recording, Scalar, SessionOptions
 from onnxperf.runtimes.base import Arrays, Call, Parts, Session, as_it_is, cast_feeds
 from onnxperf.runtimes.numpy.compile import Compiler, Program
 from onnxperf.runtimes.numpy.lower import Lowered
+
+
+def open_session(model: Path | bytes, options: SessionOptions, recording: Recording | None = None) -> NumpySession:
+    """Compile a model; threads are those of numpy's BLAS, which only a process of its own can set."""
+    del options, recording
+    return NumpySession(onnx.load_from_string(model) if isinstance(model, bytes) else onnx.load(model))
 
 
 class NumpySession(Session):
@@ -60,7 +68,7 @@ class NumpySession(Session):
         program = self._compiler.program(self._overridden(feeds), "keep")
         return dict(zip(program.kept, program.function(*_ordered(program, feeds)), strict=True))
 
-    def node_times(self, feeds: Arrays, repeat: int) -> list[dict[str, Any]]:
+    def node_times(self, feeds: Arrays, repeat: int) -> list[dict[str, Scalar]]:
         """A row per node that is computed in every run: where it is, what it is, and how long it takes."""
         program = self._compiler.program(self._overridden(feeds), "time")
         arguments = _ordered(program, feeds)

@@ -1,0 +1,79 @@
+"""Conversion of any framework's model to ONNX; whatever its converter objects to becomes one line."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import os
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import onnx
+
+from onnxperf.errors import BadInput, BadOption, MissingExtra
+from onnxperf.frameworks.base import AnyFramework, ExportRequest, framework_of, version_of
+
+
+def framework_to_convert(source: object) -> AnyFramework:
+    """The framework of a model; an error that lists what can be converted where there is none."""
+    found = framework_of(source)
+    if found is not None:
+        return found
+    if isinstance(source, str | os.PathLike):
+        raise BadOption(_path_problem(Path(source)))
+    if isinstance(source, onnx.ModelProto):
+        raise BadOption("the model is an ONNX model already; there is nothing to convert")
+    raise BadOption(
+        f"a {type(source).__name__} cannot be converted; expected a fitted sklearn estimator, a torch module, or a "
+        "tensorflow model: one of Keras, or the folder of a saved_model"
+    )
+
+
+def _path_problem(path: Path) -> str:
+    if path.is_dir():
+        return f"{str(path)!r} is not a saved_model folder: it holds no saved_model.pb"
+    return f"{str(path)!r}: expected the folder of a saved_model, FILE.py:function or module:function"
+
+
+def versions_of(framework: AnyFramework) -> dict[str, str]:
+    """Versions of the libraries that take part in a conversion."""
+    found = {name: version_of(names) for name, names in {**framework.libraries, "onnx": ("onnx",)}.items()}
+    return {name: number for name, number in found.items() if number}
+
+
+def export(framework: AnyFramework, source: object, request: ExportRequest) -> onnx.ModelProto:
+    """Convert a model."""
+    try:
+        with _quiet():
+            return framework.export(source, request)
+    except (BadInput, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and str(error.name).partition(".")[0] in framework.libraries:
+            raise MissingExtra(str(error.name), framework.name) from error
+        raise BadInput(_refusal(framework, error)) from error
+
+
+def _refusal(framework: AnyFramework, error: Exception) -> str:
+    # torch puts what went wrong behind a page of advice
+    text = str(error).rpartition("## Exception summary")[2].partition("(Refer to the full")[0]
+    line = " ".join(text.split())
+    shown = line if len(line) <= 300 else f"{line[:300]}…"
+    return f"{framework.converter} cannot convert this model: {type(error).__name__}: {shown}"
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Converters warn about themselves at length; what matters to a user is checked afterwards."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # TensorFlow reads it when it is imported
+    disabled = logging.root.manager.disable
+    unread = io.StringIO()
+    with warnings.catch_warnings(), contextlib.redirect_stdout(unread), contextlib.redirect_stderr(unread):
+        warnings.simplefilter("ignore")
+        logging.disable(logging.ERROR)
+        try:
+            yield
+        finally:
+            logging.disable(disabled)

@@ -1,0 +1,32 @@
+"""The runtime `ort`: onnxruntime, in every style in which Python can call it."""
+
+from __future__ import annotations
+
+from onnxperf.records import SessionOptions
+from onnxperf.runtimes.base import OpenSession, RuntimeDescription
+from onnxperf.runtimes.ort.calls import CALLS
+
+
+def _load() -> OpenSession:
+    from onnxperf.runtimes.ort.session import open_session
+
+    return open_session
+
+
+def _check_options(options: SessionOptions) -> None:
+    RUNTIME.ready()
+    from onnxperf.runtimes.ort.session import provider_name
+
+    provider_name(options.provider)
+
+
+RUNTIME = RuntimeDescription(
+    name="ort",
+    calls=tuple(CALLS.values()),
+    load=_load,
+    check_options=_check_options,
+    distributions=("onnxruntime", "onnxruntime-gpu"),
+    extra="cpu",
+    records=True,
+    domains=("com.microsoft", "com.microsoft.nchwc"),
+)

@@ -1,0 +1,211 @@
+"""The styles in which Python can call onnxruntime: what each does in a call, how it is divided, and its traits."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from onnxperf.errors import BadFeed, SubjectError
+from onnxperf.runtimes.base import Array, Arrays, Call, CallStyle, Parts, as_it_is, cast_feeds
+
+if TYPE_CHECKING:  # the traits of a call style are asked for where onnxruntime is not needed
+    from onnxruntime.capi.onnxruntime_pybind11_state import OrtDevice, OrtValue, SessionIOBinding
+
+    from onnxperf.runtimes.ort.session import OrtSession
+
+
+def _bind_run(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> Call:
+    del casts
+    return partial(session.ort.run, None, dict(feeds))
+
+
+def _bind_run_c(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> Call:
+    del casts
+    return partial(session.ort._sess.run, list(session.output_names), dict(feeds), None)
+
+
+def _bind_ort_values(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> Call:
+    del casts
+    device = _cpu()
+    values = {name: _ort().OrtValue.ortvalue_from_numpy(array, device) for name, array in feeds.items()}
+    call = partial(session.ort._sess.run_with_ort_values, values, list(session.output_names), None)
+    vars(call)["arrays"] = feeds  # the values only point into them, and after a cast nothing else holds them
+    return call
+
+
+def _bind_io_binding(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> Call:
+    """Bind pointers anew in every call, as a server does whose inputs arrive in new arrays."""
+    del casts
+    binding, device, run = _ort().SessionIOBinding(session.ort._sess), _cpu(), session.ort._sess.run_with_iobinding
+    inputs, outputs = list(feeds.items()), session.output_names
+
+    def call() -> list[Array]:
+        for name, array in inputs:
+            binding.bind_input(name, device, array.dtype.type, array.shape, array.__array_interface__["data"][0])
+        for name in outputs:
+            binding.bind_output(name, device)
+        run(binding, None)
+        values = binding.get_outputs()
+        # By index: the end of an iteration over this C++ vector is an exception that costs 30 us.
+        return [values[i].numpy() for i in range(len(outputs))]
+
+    return call
+
+
+def _bind_fixed(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> Call:
+    """Copy the inputs into buffers that stay bound; the outputs are overwritten by the next call."""
+    binding, buffers, outputs = _fixed_buffers(session, cast_feeds(feeds, casts))
+    copies = [(buffers[name], array) for name, array in feeds.items()]
+    run = session.ort._sess.run_with_iobinding
+
+    def call() -> list[Array]:
+        for buffer, array in copies:
+            np.copyto(buffer, array, casting="unsafe")
+        run(binding, None)
+        return outputs
+
+    return call
+
+
+def _bind_inplace(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> Call:
+    """Call on buffers that stay bound, without any copy: inputs are written into the buffers by what makes them."""
+    del casts
+    binding, buffers, outputs = _fixed_buffers(session, feeds)
+    run = session.ort._sess.run_with_iobinding
+
+    # The buffers are defaults of the call to keep them alive as long as the addresses that are bound to them.
+    def call(_keep: dict[str, Array] = buffers) -> list[Array]:
+        run(binding, None)
+        return outputs
+
+    return call
+
+
+def _split_run(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> Parts:
+    """Through onnxruntime's own values; where these cannot hold the data, all but the cast counts as computing."""
+    try:
+        require_tensors(session, feeds, "run")
+    except SubjectError:
+        return Parts(lambda: _bind_run(session, cast_feeds(feeds, casts), {}), as_it_is)
+    return _split_ort_values(session, feeds, casts)
+
+
+def _split_ort_values(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> Parts:
+    def fetch(values: Sequence[OrtValue]) -> list[Array]:
+        return [values[i].numpy() for i in range(len(values))]
+
+    return Parts(lambda: _bind_ort_values(session, cast_feeds(feeds, casts), {}), fetch)
+
+
+def _split_io_binding(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> Parts:
+    binding, device, run = _ort().SessionIOBinding(session.ort._sess), _cpu(), session.ort._sess.run_with_iobinding
+    outputs = session.output_names
+
+    def prepare() -> Callable[[], object]:
+        arrays = cast_feeds(feeds, casts)
+        for name, array in arrays.items():
+            binding.bind_input(name, device, array.dtype.type, array.shape, array.__array_interface__["data"][0])
+        for name in outputs:
+            binding.bind_output(name, device)
+
+        def compute(_keep: dict[str, Array] = arrays) -> None:
+            run(binding, None)
+
+        return compute
+
+    def fetch(_nothing: object) -> list[Array]:
+        values = binding.get_outputs()
+        return [values[i].numpy() for i in range(len(outputs))]
+
+    return Parts(prepare, fetch)
+
+
+def _split_fixed(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> Parts:
+    binding, buffers, outputs = _fixed_buffers(session, cast_feeds(feeds, casts))
+    copies = [(buffers[name], array) for name, array in feeds.items()]
+    run = partial(session.ort._sess.run_with_iobinding, binding, None)
+
+    def prepare() -> Callable[[], object]:
+        for buffer, array in copies:
+            np.copyto(buffer, array, casting="unsafe")
+        return run
+
+    return Parts(prepare, lambda _nothing: outputs)
+
+
+def _split_inplace(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> Parts:
+    call = _bind_inplace(session, feeds, casts)
+    return Parts(lambda: call, as_it_is)
+
+
+def _fixed_buffers(session: OrtSession, feeds: Arrays) -> tuple[SessionIOBinding, dict[str, Array], list[Array]]:
+    """Bind copies of the inputs, and outputs of the shapes that these inputs give."""
+    results = session.ort.run(None, dict(feeds))
+    for name, result in zip(session.output_names, results, strict=True):
+        if not isinstance(result, np.ndarray) or result.dtype.hasobject:
+            raise SubjectError("failed", f"output {name!r} is not a numeric tensor, so it cannot be bound to a buffer")
+    buffers = {name: array.copy() for name, array in feeds.items()}
+    outputs = [result.copy() for result in results]
+    binding, device = _ort().SessionIOBinding(session.ort._sess), _cpu()
+    for name, array in buffers.items():
+        binding.bind_input(name, device, array.dtype.type, array.shape, array.__array_interface__["data"][0])
+    for name, array in zip(session.output_names, outputs, strict=True):
+        binding.bind_output(name, device, array.dtype.type, array.shape, array.__array_interface__["data"][0])
+    return binding, buffers, outputs
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrtCall(CallStyle):
+    """A call style of onnxruntime."""
+
+    bind: Callable[[OrtSession, Arrays, Mapping[str, str]], Call]
+    split: Callable[[OrtSession, Arrays, Mapping[str, str]], Parts]
+    needs_tensors: bool = True
+    """Inputs and outputs travel as onnxruntime's own values, of which Python can read and write only tensors."""
+    copies: bool = True
+    casts_by_copy: bool = False
+
+
+_STYLES = (
+    OrtCall(name="run", bind=_bind_run, split=_split_run, needs_tensors=False, makes_contiguous=True),
+    OrtCall(name="run-c", bind=_bind_run_c, split=_split_run, needs_tensors=False, makes_contiguous=True),
+    OrtCall(name="ort-values", bind=_bind_ort_values, split=_split_ort_values, made_once=True),
+    OrtCall(name="io-binding", bind=_bind_io_binding, split=_split_io_binding, needs_contiguous=True),
+    OrtCall(name="io-binding-fixed", bind=_bind_fixed, split=_split_fixed, needs_contiguous=True, casts_by_copy=True),
+    OrtCall(name="io-binding-inplace", bind=_bind_inplace, split=_split_inplace, needs_contiguous=True, copies=False),
+)
+CALLS = {style.name: style for style in _STYLES}
+
+
+def require_tensors(session: OrtSession, feeds: Arrays, call: str) -> None:
+    """Refuse what onnxruntime's own values cannot hold."""
+    for name, array in feeds.items():
+        if array.dtype.hasobject or array.dtype.kind in "US":
+            raise SubjectError("failed", f"input {name!r} holds strings, which {call} cannot bind")
+    for output in session.ort.get_outputs():
+        if not output.type.startswith("tensor("):
+            raise SubjectError("failed", f"output {output.name!r} is a {output.type}, which {call} cannot return")
+
+
+def require_buffers(feeds: Arrays, call: str) -> None:
+    """Refuse inputs that have no single address."""
+    for name, array in feeds.items():
+        if not array.flags.c_contiguous:
+            raise BadFeed(f"input {name!r} is not contiguous; {call} needs np.ascontiguousarray({name})")
+
+
+@cache
+def _ort() -> ModuleType:
+    """The C-level module of onnxruntime."""
+    return importlib.import_module("onnxruntime.capi._pybind_state")
+
+
+def _cpu() -> OrtDevice:
+    device = _ort().OrtDevice
+    return device(device.cpu(), device.default_memory(), 0)

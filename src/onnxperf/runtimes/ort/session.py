@@ -1,0 +1,185 @@
+"""A model in onnxruntime: its session, what it records, and why it refuses a model."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import onnxruntime
+
+from onnxperf.errors import BadModel, BadOption, SubjectError
+from onnxperf.records import OptLevel, Recording, SessionOptions
+from onnxperf.runtimes.base import Arrays, Call, Parts, Session, cast_feeds
+from onnxperf.runtimes.ort.calls import CALLS, require_buffers, require_tensors
+
+_LEVELS: dict[OptLevel, str] = {
+    "disable": "ORT_DISABLE_ALL",
+    "basic": "ORT_ENABLE_BASIC",
+    "extended": "ORT_ENABLE_EXTENDED",
+    "layout": "ORT_ENABLE_LAYOUT",
+    "all": "ORT_ENABLE_ALL",
+}
+_SPINNING = "session.intra_op.allow_spinning"
+_EXTERNAL = "session.optimized_model_external_initializers"
+
+
+def open_session(model: Path | bytes, options: SessionOptions, recording: Recording | None = None) -> OrtSession:
+    """Create a session with exactly the options asked for, which may record what it does."""
+    settings = onnxruntime.SessionOptions()
+    settings.log_severity_level = 3  # errors reach us as exceptions; warnings would only clutter the terminal
+    settings.intra_op_num_threads = options.threads or 1
+    settings.inter_op_num_threads = 1
+    settings.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, _LEVELS[options.opt_level])
+    for key, value in options.options.items():
+        settings.add_session_config_entry(key, value)
+    if options.shared_pool:
+        _share_pool(options.threads or 1)
+        settings.use_per_session_threads = False
+    if recording is not None:
+        _record(settings, recording)
+    provider = provider_name(options.provider)
+    providers = list(dict.fromkeys([provider, "CPUExecutionProvider"]))
+    source = model if isinstance(model, bytes) else str(model)
+    try:
+        session = onnxruntime.InferenceSession(source, settings, providers=providers)
+    except Exception as error:
+        raise BadModel(f"onnxruntime {onnxruntime.__version__} cannot load the model: {explain(error)}") from error
+    if session.get_providers()[0] != provider:
+        raise BadOption(f"provider {options.provider!r} did not start; onnxruntime fell back to the CPU")
+    session.disable_fallback()
+    return OrtSession(session, model, options)
+
+
+@cache
+def _share_pool(threads: int) -> None:
+    """One thread pool for all sessions of this process that ask for it; onnxruntime takes its size only once."""
+    onnxruntime.set_global_thread_pool_sizes(threads, 1)
+
+
+def _record(settings: onnxruntime.SessionOptions, recording: Recording) -> None:
+    """Have the session write a trace, or the graph that it executes, or both."""
+    if recording.trace_prefix is not None:
+        settings.enable_profiling = True
+        settings.profile_file_prefix = recording.trace_prefix
+    if recording.executed_path is not None:
+        settings.optimized_model_filepath = recording.executed_path
+        settings.add_session_config_entry(f"{_EXTERNAL}_file_name", f"{Path(recording.executed_path).name}.data")
+        settings.add_session_config_entry(f"{_EXTERNAL}_min_size_in_bytes", str(recording.smallest_external_bytes))
+
+
+def provider_name(name: str) -> str:
+    """Onnxruntime's own name of a provider that is available here."""
+    available: list[str] = onnxruntime.get_available_providers()
+    short = {full.removesuffix("ExecutionProvider").lower(): full for full in available}
+    if name in available:
+        return name
+    if name.lower() not in short:
+        raise BadOption.unknown("or unavailable provider", name, sorted(short))
+    return short[name.lower()]
+
+
+class OrtSession(Session):
+    """A model in onnxruntime; all call styles share it."""
+
+    def __init__(self, session: onnxruntime.InferenceSession, model: Path | bytes, options: SessionOptions) -> None:
+        self.ort = session
+        self._model = model
+        self._options = options
+        self.input_names = tuple(i.name for i in session.get_inputs())
+        self.output_names = tuple(o.name for o in session.get_outputs())
+        used = session.get_session_options()
+        self.conditions = {
+            "onnxruntime": onnxruntime.__version__,
+            "providers": ", ".join(session.get_providers()),
+            "threads": used.intra_op_num_threads,
+            "inter_op_threads": used.inter_op_num_threads,
+            "opt_level": options.opt_level,
+            "spinning": options.options.get(_SPINNING, "1") == "1",
+            **({"thread_pool": "shared"} if options.shared_pool else {}),
+            **{f"option {key}": value for key, value in options.options.items()},
+        }
+
+    def end_recording(self) -> str:
+        """Write the trace; returns its file."""
+        file = str(self.ort.end_profiling())
+        if not Path(file).is_file():  # onnxruntime loses a trace that it cannot write without a word
+            raise SubjectError("failed", f"onnxruntime could not write its trace to {file!r}")
+        return file
+
+    def intermediates(self, feeds: Arrays) -> dict[str, Any]:
+        """Every tensor of one run by name, from a copy of the model in which all of them are outputs."""
+        revealed, folder = reveal_all(self._model)
+        with folder:
+            session = open_session(revealed, self._options)
+            values = session.ort.run(None, dict(feeds))
+        return {**feeds, **dict(zip(session.output_names, values, strict=True))}
+
+    def bind(self, call: str, feeds: Arrays, casts: Mapping[str, str]) -> Call:
+        """Prepare a call in one of the styles of `CALLS`."""
+        style = CALLS[call]
+        if style.needs_tensors:
+            require_tensors(self, feeds, call)
+        if style.needs_contiguous:
+            require_buffers(feeds, call)
+        if not casts or style.casts_by_copy:
+            return style.bind(self, feeds, casts)
+        if not style.copies:
+            raise SubjectError("skipped", f"{call} makes no copy, so it cannot cast its inputs")
+
+        def call_on_copies() -> Sequence[Any]:
+            return style.bind(self, cast_feeds(feeds, casts), {})()
+
+        return call_on_copies
+
+    def parts(self, call: str, feeds: Arrays, casts: Mapping[str, str]) -> Parts:
+        """Divide a call in the style that `bind` accepted for these inputs."""
+        return CALLS[call].split(self, feeds, casts)
+
+
+def reveal_all(model: Path | bytes) -> tuple[Path, tempfile.TemporaryDirectory[str]]:
+    """A copy of a model, beside which its external data are found, that returns every tensor."""
+    import onnx
+
+    proto = onnx.load_from_string(model) if isinstance(model, bytes) else onnx.load(model)
+    known = {output.name for output in proto.graph.output}
+    inner = [name for node in proto.graph.node for name in node.output if name and name not in known]
+    outputs = [*(onnx.ValueInfoProto(name=name) for name in inner), *proto.graph.output]
+    del proto.graph.output[:]
+    proto.graph.output.extend(outputs)
+    folder = tempfile.TemporaryDirectory(prefix="onnxperf-")
+    path = Path(folder.name) / "revealed.onnx"
+    large = proto.ByteSize() > 2**30
+    onnx.save_model(proto, path, save_as_external_data=large)
+    return path, folder
+
+
+_EXPLANATIONS = (
+    (
+        r"Opset (\d+) is under development.*for domain (\S+) is till opset (\d+)",
+        r"opset \1 of domain \2 is newer than opset \3, the latest it supports",
+    ),
+    (r"(\S+):(\S+)\(-?\d+\) is not a registered function/op", r"operator \2 of domain \1 is unknown"),
+    (r"No opset import for domain '([^']+)'", r"domain \1 has no opset import in the model"),
+    (
+        r'"([^"]+)", -?\d+\) : .*No Op registered for (\S+) with domain_version of (\d+)',
+        r"operator \2 of domain \1 does not exist in opset \3",
+    ),
+    (r"No Op registered for (\S+) with domain_version of (\d+)", r"operator \1 does not exist in opset \2"),
+    (r"Unsupported model IR version: (\d+), max supported IR version: (\d+)", r"IR version \1 is newer than \2"),
+    (r"Could not find an implementation for (\S+?)\((\d+)\)", r"operator \1 (opset \2) has no implementation"),
+)
+
+
+def explain(error: BaseException) -> str:
+    """Onnxruntime's message as one line, without source paths and C++ signatures."""
+    text = " ".join(str(error).split())
+    for pattern, explanation in _EXPLANATIONS:
+        found = re.search(pattern, text)
+        if found:
+            return found.expand(explanation)
+    text = re.sub(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ", "", text)
+    return re.sub(r"\S*/onnxruntime/core/\S+ .*?\) (?=[A-Z])", "", text)

@@ -1,0 +1,3 @@
+"""Runtimes that cannot be used."""
+
+NOTHING = None
