@@ -171,7 +171,7 @@ def test_sklearn_runs_with_assume_finite_unless_checks_are_asked_for(check_finit
         reply = host.answer(ms.Prepare(0))
         assert host.calls[0]() is not check_finite
     assert isinstance(reply, ms.Prepared)
-    assert reply.conditions == {"scikit-learn": sklearn.__version__, "assume_finite": not check_finite}
+    assert reply.conditions == {"sklearn": sklearn.__version__, "assume_finite": not check_finite}
 
 
 # ---------------------------------------------------------------- what a call is made of
