@@ -36,8 +36,8 @@ def test_an_inserted_layer_shifts_nothing(compared: onnxperf.DiffResult) -> None
     merged = compared.merged()
     assert merged["side"].value_counts().to_dict() == {"=": 4, "+": 2}
     same = merged[merged["side"] == "="]
-    assert same["base_name"].tolist() == same["opti_name"].tolist()
-    assert merged["durbase"].isna().sum() == 2
+    assert same["before_name"].tolist() == same["after_name"].tolist()
+    assert merged["before_us"].isna().sum() == 2
 
 
 def test_labels_tell_side_provider_operator_and_shapes(compared: onnxperf.DiffResult) -> None:
@@ -50,8 +50,8 @@ def test_labels_tell_side_provider_operator_and_shapes(compared: onnxperf.DiffRe
 
 def test_sums_are_preserved(compared: onnxperf.DiffResult) -> None:
     merged = compared.merged(per_iteration=False)
-    assert merged["durbase"].sum() == compared.base.by_node()["self_us"].sum()
-    assert merged["duropti"].sum() == compared.opti.by_node()["self_us"].sum()
+    assert merged["before_us"].sum() == compared.before.by_node()["self_us"].sum()
+    assert merged["after_us"].sum() == compared.after.by_node()["self_us"].sum()
 
 
 def test_two_levels_of_one_model_are_raced_without_the_profiler() -> None:
@@ -60,7 +60,7 @@ def test_two_levels_of_one_model_are_raced_without_the_profiler() -> None:
     assert race is not None
     assert [subject.name for subject in race.subjects] == ["disable", "all"]
     assert race.subjects[1].verdict in ("faster", "slower", "equivalent", "undecided")
-    assert result.record.base.model == "disable"
+    assert result.record.before.model == "disable"
     assert result.answer
 
 

@@ -322,8 +322,8 @@ def test_gone_rows_are_red_new_ones_green_and_noise_is_dim() -> None:
 @pytest.mark.parametrize(
     ("race", "told"),
     [
-        (examples.case(examples.subject("base"), examples.failed("opti"), baseline="base"), "failed, X is not contig"),
-        (examples.case(examples.subject("base"), baseline="base"), ""),
+        (examples.case(examples.subject("before"), examples.failed("after"), baseline="before"), "failed, X is not contig"),
+        (examples.case(examples.subject("before"), baseline="before"), ""),
         (None, ""),
     ],
 )
@@ -334,7 +334,7 @@ def test_a_race_without_a_speedup_says_why(race: Any, told: str) -> None:
 
 
 def test_a_diff_without_rows_has_only_its_sides() -> None:
-    empty = Diff(base=profiles.profile(), opti=profiles.profile(), rows=())
+    empty = Diff(before=profiles.profile(), after=profiles.profile(), rows=())
     assert "operator" not in printed(empty)
 
 
@@ -378,8 +378,8 @@ def hostile(name: str) -> tuple[Profile, Diff, Optimization]:
     source = profiles.source(group, (1, 2, 3), calls=1)
     words: dict[str, Any] = {"model": name, "notes": (name,)}
     profile = profiles.profile(node, profiles.node(name), sources=(source,), answer=name, **words)
-    row = profiles.row(op_name=name, provider=name, base_name=name, opti_name=name + "2", path=(name,))
-    diff = profiles.diff(row, base=profile, opti=profile, answer=name, notes=(name,))
+    row = profiles.row(op_name=name, provider=name, before_name=name, after_name=name + "2", path=(name,))
+    diff = profiles.diff(row, before=profile, after=profile, answer=name, notes=(name,))
     counts = {"before": {name: 2}, "after": {"x": 1}}
     return profile, diff, profiles.optimization(groups=(group, folded), output=name, **counts, **words)
 

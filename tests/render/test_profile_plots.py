@@ -34,7 +34,7 @@ from tests.render import profile_examples as examples
 from tests.render.examples import NASTY_NAMES
 
 EMPTY = Profile(model="m", events=0, iterations=0)
-NO_DIFF = Diff(base=EMPTY, opti=EMPTY, rows=())
+NO_DIFF = Diff(before=EMPTY, after=EMPTY, rows=())
 
 
 def timeline(profile: Profile, body: int = 3) -> Axes:
@@ -49,16 +49,16 @@ def timeline(profile: Profile, body: int = 3) -> Axes:
 
 
 CHARTS: dict[str, Callable[[], Any]] = {
-    "profile": lambda: profile_plot(examples.base()),
+    "profile": lambda: profile_plot(examples.before()),
     "profile with many operators": lambda: profile_plot(examples.many(200)),
     "profile of nothing": lambda: profile_plot(EMPTY),
-    "nodes": lambda: nodes_plot(examples.base()),
-    "nodes of one operator": lambda: nodes_plot(examples.base(), "Conv", 300),
+    "nodes": lambda: nodes_plot(examples.before()),
+    "nodes of one operator": lambda: nodes_plot(examples.before(), "Conv", 300),
     "many nodes": lambda: nodes_plot(examples.many(90)),
-    "no nodes": lambda: nodes_plot(examples.base(), "Nothing"),
-    "sources": lambda: sources_plot(examples.opti()),
+    "no nodes": lambda: nodes_plot(examples.before(), "Nothing"),
+    "sources": lambda: sources_plot(examples.after()),
     "no sources": lambda: sources_plot(EMPTY),
-    "timeline": lambda: timeline(examples.base()),
+    "timeline": lambda: timeline(examples.before()),
     "timeline of nothing": lambda: timeline(EMPTY),
     "diff": lambda: diff_plot(examples.diff()),
     "diff of many": lambda: diff_plot(examples.diff(examples.many(80), examples.many(90)), 0),
@@ -135,7 +135,7 @@ def test_nasty_names_are_drawn_as_they_are(tmp_path: Path) -> None:
 
 
 def test_a_profile_shows_time_and_executions_of_each_operator() -> None:
-    time, count = profile_plot(examples.base())
+    time, count = profile_plot(examples.before())
     assert names(time)[:2] == ["Conv", "PRelu"]
     assert len(bars(time)) == len(bars(count)) == 9
     assert words(count)[:2] == ["4", "2"]
@@ -144,10 +144,10 @@ def test_a_profile_shows_time_and_executions_of_each_operator() -> None:
 
 
 def test_nodes_are_chosen_by_operator_and_time_and_the_longest_is_on_top() -> None:
-    ax = nodes_plot(examples.base(), "Conv", 300)
+    ax = nodes_plot(examples.before(), "Conv", 300)
     assert [name.split("\n")[0] for name in names(ax)] == ["block/conv1", "block/conv2", "stem"]
     assert names(ax)[2].endswith("\nConv(f-1x3x112x112,f-64x3x3x3,f-64)->f-1x64x112x112")
-    assert nodes_plot(examples.base(), "Nothing").get_xlabel() == "no such node"
+    assert nodes_plot(examples.before(), "Nothing").get_xlabel() == "no such node"
 
 
 def test_what_a_picture_cannot_hold_is_one_row_that_says_so() -> None:
@@ -162,7 +162,7 @@ def test_what_a_picture_cannot_hold_is_one_row_that_says_so() -> None:
 
 
 def test_sources_are_coloured_by_what_became_of_them() -> None:
-    ax = sources_plot(examples.opti())
+    ax = sources_plot(examples.after())
     assert names(ax)[1] == "block/conv2 + add"
     legend = ax.get_legend()
     assert legend is not None
@@ -170,7 +170,7 @@ def test_sources_are_coloured_by_what_became_of_them() -> None:
 
 
 def test_a_timeline_has_a_lane_per_thread_and_depth() -> None:
-    ax = timeline(examples.base())
+    ax = timeline(examples.before())
     assert names(ax) == ["thread 7, depth 0", "thread 7, depth 1", "thread 8, depth 0", "thread 8, depth 1"]
     assert "block/conv1" in words(ax)
     assert "cat" not in words(ax)  # too short for its name
@@ -192,12 +192,12 @@ def test_a_diff_shows_both_sides_and_folds_what_is_small() -> None:
     assert names(time)[-1] == "9 others"
     assert len(bars(time)) == 2 * len(names(time)) == len(bars(count))
     all_times, all_counts = diff_plot(examples.diff(), 0)
-    assert sum(bars(all_counts)) == len(examples.base().nodes) + len(examples.opti().nodes)
+    assert sum(bars(all_counts)) == len(examples.before().nodes) + len(examples.after().nodes)
     assert sum(bars(all_times)) == pytest.approx(sum(bars(time)))
 
 
 def test_noise_is_pale() -> None:
-    same = examples.diff(examples.base(), examples.base())
+    same = examples.diff(examples.before(), examples.before())
     assert {patch.get_alpha() or patch.get_facecolor()[3] for patch in diff_plot(same)[0].patches} == {fg.PALE}
     changed = diff_plot(examples.diff())[0].patches[0]
     assert changed.get_facecolor()[3] == 1
@@ -212,8 +212,8 @@ def test_operators_of_both_sides_share_their_axes() -> None:
 
 
 def test_optimisation_levels_of_one_model_are_told_apart() -> None:
-    base, opti = (replace(examples.base(), session=SessionOptions(opt_level=level)) for level in ("disable", "all"))
-    figure = figure_of(diff_plot(examples.diff(base, opti)))
+    before, after = (replace(examples.before(), session=SessionOptions(opt_level=level)) for level in ("disable", "all"))
+    figure = figure_of(diff_plot(examples.diff(before, after)))
     assert "cnn.onnx, disable → cnn.onnx, all" in figure._suptitle.get_text()  # type: ignore[attr-defined]
 
 
@@ -221,10 +221,10 @@ def test_given_axes_are_drawn_on() -> None:
     pair = Figure().subplots(1, 2)
     four = Figure().subplots(2, 2)
     one = Figure().add_subplot()
-    assert list(profile_plot(examples.base(), pair)) == list(pair)
+    assert list(profile_plot(examples.before(), pair)) == list(pair)
     assert list(diff_plot(examples.diff(), 0.01, Figure().subplots(1, 2)))
     assert (operators_plot(examples.diff(), four) == four).all()
-    assert nodes_plot(examples.base(), ax=one) is one
+    assert nodes_plot(examples.before(), ax=one) is one
 
 
 @pytest.mark.parametrize("name", ["chart.pdf", "chart"])
@@ -240,7 +240,7 @@ def test_a_folder_that_does_not_exist_is_one_clear_line(tmp_path: Path) -> None:
 
 def test_drawing_leaves_pyplot_alone() -> None:
     before = "matplotlib.pyplot" in sys.modules
-    profile_plot(examples.base())
+    profile_plot(examples.before())
     assert ("matplotlib.pyplot" in sys.modules) == before
 
 
