@@ -16,8 +16,8 @@ from scipy.stats import mannwhitneyu
 
 from onnxperf.analyze.answers.diff import diff_answer
 from onnxperf.analyze.diff import align, common_order, differ, rank_sum_p, totals
-from onnxperf.records import Case, DiffRow, NodeTime, Subject, TensorType, Verdict
 from onnxperf.analyze.iterations import mean_of, typical
+from onnxperf.records import Case, DiffRow, NodeTime, Subject, TensorType, Verdict
 
 SHAPES = ((TensorType("float", (1, 8)),), (TensorType("float", (2,)), TensorType("int64", ())))
 

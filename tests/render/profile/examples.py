@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
+from onnxperf.analyze.answers.optimize import optimization_answer
+from onnxperf.analyze.iterations import mean_of, typical
 from onnxperf.records import (
     Diff,
     DiffRow,
@@ -17,7 +21,6 @@ from onnxperf.records import (
     SourceTime,
     TensorType,
 )
-from onnxperf.analyze.iterations import mean_of, typical
 from onnxperf.records.labels import label, signature
 from tests.render import examples
 
@@ -199,4 +202,5 @@ def optimization(**changes: Any) -> Optimization:
         "groups": groups(),
         "notes": ("the file is for this machine only",),
     }
-    return Optimization(**(fields | changes))
+    record = Optimization(**(fields | changes))
+    return replace(record, answer=optimization_answer(record))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from onnxperf.analyze.diff import align
+from onnxperf.analyze.iterations import mean_of, typical
 from onnxperf.records import (
     Diff,
     GroupKind,
@@ -18,7 +19,6 @@ from onnxperf.records import (
     SourceTime,
     TensorType,
 )
-from onnxperf.analyze.iterations import mean_of, typical
 
 CPU = "CPUExecutionProvider"
 BIG, HALF, ONE, TWO = (1, 64, 112, 112), (1, 64, 56, 56), (1, 1, 112, 112), (1, 2, 112, 112)
