@@ -29,7 +29,7 @@ def _share(time: float, whole: float) -> str:
 def _spread(timed: OperatorTime | NodeTime) -> str:
     """The fastest and the slowest of the usual iterations."""
     if len(timed.self_us) < 2:
-        return "–"  # noqa: RUF001
+        return microseconds(None)
     low, high = microseconds(min(timed.steady_us)), microseconds(max(timed.steady_us))
     if low == high:
         return low
@@ -103,25 +103,28 @@ def nodes_table(profile: Profile, top: int, min_share: float = 0.0) -> Table:
     )
     rows = []
     for i, depth in tree:
-        node = nodes[i]
-        cells = (
-            "  " * depth + name_of(node.name if depth or not node.path else " > ".join((*node.path, node.name))),
-            name_of(node.op_name),
-            node.provider.removesuffix("ExecutionProvider") if providers else "",
-            shapes_text(node),
-            _calls(node),
-            microseconds(node.usual_us),
-            microseconds(node.usual_total_us) if totals else "",
-            "" if node.kernel_us is None else microseconds(node.kernel_us / max(len(node.self_us), 1)),
-            _share(node.usual_us, whole),
-            _spread(node),
-        )
+        cells = _node_cells(nodes[i], depth, whole)
+        cells[2], cells[6] = cells[2] if providers else "", cells[6] if totals else ""
         rows.append(Row(cells, styles={3: "dim", 9: "dim"}))
     shown = {i for i, _ in tree}
     others = [node.usual_us for i, node in enumerate(nodes) if i not in shown]
-    return without_empty(
-        Table(columns, [*rows, *_others(others, whole, (5, 8, len(columns)))], "The most costly nodes")
-    )
+    rows += _others(others, whole, (5, 8, len(columns)))
+    return without_empty(Table(columns, rows, "The most costly nodes"))
+
+
+def _node_cells(node: NodeTime, depth: int, whole: float) -> list[str]:
+    return [
+        "  " * depth + name_of(node.name if depth or not node.path else " > ".join((*node.path, node.name))),
+        name_of(node.op_name),
+        node.provider.removesuffix("ExecutionProvider"),
+        shapes_text(node),
+        _calls(node),
+        microseconds(node.usual_us),
+        microseconds(node.usual_total_us),
+        "" if node.kernel_us is None else microseconds(node.kernel_us / max(len(node.self_us), 1)),
+        _share(node.usual_us, whole),
+        _spread(node),
+    ]
 
 
 def _reaches(time: float, whole: float, min_share: float) -> bool:
