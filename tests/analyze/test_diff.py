@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from scipy.stats import mannwhitneyu
 
-from onnxperf.analyze.diff import align, common_order, differ, fold, rank_sum_p, sentence, totals
+from onnxperf.analyze.answers.diff import diff_answer
+from onnxperf.analyze.diff import align, common_order, differ, rank_sum_p, totals
+from onnxperf.analyze.iterations import mean_of, typical
 from onnxperf.records import Case, DiffRow, NodeTime, Subject, TensorType, Verdict
-from onnxperf.records.iterations import mean_of, typical
 
 SHAPES = ((TensorType("float", (1, 8)),), (TensorType("float", (2,)), TensorType("int64", ())))
 
@@ -58,63 +59,63 @@ nodes = st.lists(
 
 
 @given(nodes, nodes)
-def test_every_node_is_in_exactly_one_row_and_no_time_is_lost(base: list[NodeTime], opti: list[NodeTime]) -> None:
-    rows = align(base, opti)
-    assert [row.base_name for row in rows if row.side != "+"] == [n.name for n in base]  # in their order
-    assert [row.base_us for row in rows if row.side != "+"] == [n.self_us for n in base]
-    assert Counter((r.opti_name, r.opti_us) for r in rows if r.side != "-") == Counter(
-        (n.name, n.self_us) for n in opti
+def test_every_node_is_in_exactly_one_row_and_no_time_is_lost(before: list[NodeTime], after: list[NodeTime]) -> None:
+    rows = align(before, after)
+    assert [row.before_name for row in rows if row.side != "+"] == [n.name for n in before]  # in their order
+    assert [row.before_us for row in rows if row.side != "+"] == [n.self_us for n in before]
+    assert Counter((r.after_name, r.after_us) for r in rows if r.side != "-") == Counter(
+        (n.name, n.self_us) for n in after
     )
-    assert sum(sum(row.base_us) for row in rows) == sum(sum(n.self_us) for n in base)
-    assert sum(sum(row.opti_us) for row in rows) == sum(sum(n.self_us) for n in opti)
+    assert sum(sum(row.before_us) for row in rows) == sum(sum(n.self_us) for n in before)
+    assert sum(sum(row.after_us) for row in rows) == sum(sum(n.self_us) for n in after)
     assert len({row.label for row in rows}) == len(rows)
-    assert all(not row.base_us for row in rows if row.side == "+")
-    assert all(not row.opti_us for row in rows if row.side == "-")
+    assert all(not row.before_us for row in rows if row.side == "+")
+    assert all(not row.after_us for row in rows if row.side == "-")
 
 
 @given(nodes, nodes)
-def test_no_two_equal_nodes_are_left_on_different_sides(base: list[NodeTime], opti: list[NodeTime]) -> None:
+def test_no_two_equal_nodes_are_left_on_different_sides(before: list[NodeTime], after: list[NodeTime]) -> None:
     def key(row: DiffRow) -> tuple[object, ...]:
         return len(row.path), row.op_name, row.provider, row.inputs, row.outputs
 
-    rows = align(base, opti)
+    rows = align(before, after)
     gone = {key(row) for row in rows if row.side == "-"}
     assert not any(key(row) in gone for row in rows if row.side == "+")
 
 
 @given(nodes)
-def test_a_profile_aligned_with_itself_is_all_equal(base: list[NodeTime]) -> None:
-    numbered = [replace(n, calls=number) for number, n in enumerate(base)]
+def test_a_profile_aligned_with_itself_is_all_equal(before: list[NodeTime]) -> None:
+    numbered = [replace(n, calls=number) for number, n in enumerate(before)]
     rows = align(numbered, numbered)
     assert {row.side for row in rows} <= {"="}
     assert all(row.noise for row in rows)
-    assert [row.opti_us for row in rows] == [n.self_us for n in base]
+    assert [row.after_us for row in rows] == [n.self_us for n in before]
 
 
 @given(st.integers(0, 20), st.data())
 def test_one_inserted_node_shifts_nothing_when_tensors_are_known(length: int, data: st.DataObject) -> None:
-    base = [node(us=(number, number), tensors=(f"t{number}",)) for number in range(length)]
+    before = [node(us=(number, number), tensors=(f"t{number}",)) for number in range(length)]
     place = data.draw(st.integers(0, length))
-    opti = [*base[:place], node(us=(99, 99), tensors=("new",)), *base[place:]]
-    rows = align(base, opti)
+    after = [*before[:place], node(us=(99, 99), tensors=("new",)), *before[place:]]
+    rows = align(before, after)
     assert [row.side for row in rows] == ["="] * place + ["+"] + ["="] * (length - place)
-    assert all(row.base_us == row.opti_us for row in rows if row.side == "=")
+    assert all(row.before_us == row.after_us for row in rows if row.side == "=")
 
 
 @given(nodes, st.data())
 def test_one_inserted_node_of_a_new_kind_shifts_nothing_without_tensors(
-    base: list[NodeTime], data: st.DataObject
+    before: list[NodeTime], data: st.DataObject
 ) -> None:
-    base = [replace(n, name="", tensors=(), self_us=(number,)) for number, n in enumerate(base)]
-    place = data.draw(st.integers(0, len(base)))
-    rows = align(base, [*base[:place], node("New"), *base[place:]])
+    before = [replace(n, name="", tensors=(), self_us=(number,)) for number, n in enumerate(before)]
+    place = data.draw(st.integers(0, len(before)))
+    rows = align(before, [*before[:place], node("New"), *before[place:]])
     assert [row.side for row in rows].count("+") == 1
     assert rows[place].op_name == "New"
-    assert all(row.base_us == row.opti_us for row in rows if row.side == "=")
+    assert all(row.before_us == row.after_us for row in rows if row.side == "=")
 
 
 @pytest.mark.parametrize(
-    ("base", "opti", "expected"),
+    ("before", "after", "expected"),
     [
         ("", "", ""),
         ("AB", "", "-A -B"),
@@ -127,12 +128,12 @@ def test_one_inserted_node_of_a_new_kind_shifts_nothing_without_tensors(
         ("AB", "BA", "=A =B"),  # another order, the same nodes
     ],
 )
-def test_rows_are_in_the_order_of_execution(base: str, opti: str, expected: str) -> None:
-    assert drawing(align(chain(base), chain(opti))) == expected
+def test_rows_are_in_the_order_of_execution(before: str, after: str, expected: str) -> None:
+    assert drawing(align(chain(before), chain(after))) == expected
 
 
 @pytest.mark.parametrize(
-    ("base", "opti", "expected"),
+    ("before", "after", "expected"),
     [
         ("A1A2A3", "A1A3", "=A -A =A"),
         ("A1A2A3", "A3A2A1", "=A =A =A"),
@@ -140,29 +141,29 @@ def test_rows_are_in_the_order_of_execution(base: str, opti: str, expected: str)
         ("A1A2A3", "A1A9A3", "=A =A =A"),  # a renamed tensor between known ones
     ],
 )
-def test_tensors_decide_before_the_order(base: str, opti: str, expected: str) -> None:
-    rows = align(chain(base, known=True), chain(opti, known=True))
+def test_tensors_decide_before_the_order(before: str, after: str, expected: str) -> None:
+    rows = align(chain(before, known=True), chain(after, known=True))
     assert drawing(rows) == expected
 
 
 def test_a_name_of_its_own_decides_where_tensors_do_not() -> None:
-    base = [node(name="first", us=(1,)), node(name="second", us=(2,))]
-    opti = [node(name="second_nchwc", us=(2,)), node(name="first", us=(1,))]
-    assert [(row.base_us, row.opti_us) for row in align(base, opti)] == [((1,), (1,)), ((2,), (2,))]
+    before = [node(name="first", us=(1,)), node(name="second", us=(2,))]
+    after = [node(name="second_nchwc", us=(2,)), node(name="first", us=(1,))]
+    assert [(row.before_us, row.after_us) for row in align(before, after)] == [((1,), (1,)), ((2,), (2,))]
 
 
 def test_a_number_that_onnxruntime_gave_is_no_name() -> None:
-    base = [node("Conv", "Conv_0"), node("Relu", "Relu_1"), node("Conv", "Conv_2")]
-    opti = [node("Cast", "Cast_0"), node("Conv", "Conv_1"), node("Relu", "Relu_2"), node("Conv", "Conv_0")]
-    rows = align(base, opti)
+    before = [node("Conv", "Conv_0"), node("Relu", "Relu_1"), node("Conv", "Conv_2")]
+    after = [node("Cast", "Cast_0"), node("Conv", "Conv_1"), node("Relu", "Relu_2"), node("Conv", "Conv_0")]
+    rows = align(before, after)
     assert drawing(rows) == "+Cast =Conv =Relu =Conv"
-    assert [row.opti_name for row in rows] == ["Cast_0", "Conv_1", "Relu_2", "Conv_0"]
+    assert [row.after_name for row in rows] == ["Cast_0", "Conv_1", "Relu_2", "Conv_0"]
 
 
 def test_equal_names_in_two_branches_do_not_cross() -> None:
     branches = [node(path=(body,), name="n", tensors=("t",), us=(us,)) for body, us in [("then", 1), ("else", 2)]]
     rows = align(branches, branches[::-1])
-    assert [(row.base_us, row.opti_us) for row in rows] == [((1,), (1,)), ((2,), (2,))]
+    assert [(row.before_us, row.after_us) for row in rows] == [((1,), (1,)), ((2,), (2,))]
 
 
 def test_numbers_count_equal_nodes_of_both_sides() -> None:
@@ -179,9 +180,9 @@ def test_numbers_count_equal_nodes_of_both_sides() -> None:
 @pytest.mark.parametrize("kinds", [1, 2, 10])
 def test_thousands_of_repeated_nodes_are_aligned_at_once(kinds: int) -> None:
     rng = np.random.default_rng(kinds)
-    base, opti = ([node(f"Op{k}") for k in rng.integers(0, kinds, 2000)] for _ in "ab")
+    before, after = ([node(f"Op{k}") for k in rng.integers(0, kinds, 2000)] for _ in "ab")
     start = time.perf_counter()
-    rows = align(base, opti)
+    rows = align(before, after)
     assert time.perf_counter() - start < 3  # about 0.2 s
     assert len(rows) >= 2000
 
@@ -210,7 +211,7 @@ def test_a_table_that_would_be_too_large_leaves_equal_nodes_in_order(monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("base", "opti", "expected"),
+    ("before", "after", "expected"),
     [
         ((), (), False),
         ((10,), (90,), False),  # no spread is known
@@ -231,11 +232,11 @@ def test_a_table_that_would_be_too_large_leaves_equal_nodes_in_order(monkeypatch
     ],
 )
 def test_a_node_differs_only_beyond_its_iterations(
-    base: tuple[int, ...], opti: tuple[int, ...], expected: bool
+    before: tuple[int, ...], after: tuple[int, ...], expected: bool
 ) -> None:
-    assert differ(base, opti) is expected
-    assert differ(opti, base) is expected
-    (row,) = align([node(us=base)], [node(us=opti)])
+    assert differ(before, after) is expected
+    assert differ(after, before) is expected
+    (row,) = align([node(us=before)], [node(us=after)])
     assert row.noise is not expected
 
 
@@ -264,28 +265,16 @@ ROWS = align(
 
 def test_totals_leave_the_first_iteration_out() -> None:
     sums = totals(ROWS)
-    assert (sums.base_us, sums.opti_us) == (352, 142)
-    assert (sums.kept_base_us, sums.kept_opti_us, sums.removed_us, sums.added_us) == (312, 122, 40, 20)
+    assert (sums.before_us, sums.after_us) == (352, 142)
+    assert (sums.kept_before_us, sums.kept_after_us, sums.removed_us, sums.added_us) == (312, 122, 40, 20)
     assert (sums.kept, sums.removed, sums.added, sums.noise) == (2, 1, 1, 1)
 
 
-@pytest.mark.parametrize(("share", "shown"), [(0, 4), (0.01, 3), (0.05, 2), (0.5, 1), (1, 0)])
-def test_rows_under_the_share_are_folded(share: float, shown: int) -> None:
-    large, small = fold(ROWS, share)
-    assert len(large) == shown
-    assert {row.label for row in [*large, *small]} == {row.label for row in ROWS}
-
-
-def test_nothing_is_folded_where_nothing_took_time() -> None:
-    rows = align([node(us=(0, 0))], [node(us=())])
-    assert fold(rows, 0.01) == (list(rows), [])
-
-
 def race(verdict: Verdict | None, speedup: float | None = 1.43) -> Case:
-    base = Subject(name="run", status="ok", median_ns=1e6, verdict="baseline", speedup=1.0)
+    before = Subject(name="run", status="ok", median_ns=1e6, verdict="baseline", speedup=1.0)
     low, high = (speedup - 0.03, speedup + 0.03) if speedup else (None, None)
     rival = Subject(name="r", status="ok", verdict=verdict, speedup=speedup, speedup_low=low, speedup_high=high)
-    return Case(model="m", baseline="run", subjects=(base, rival))
+    return Case(model="m", baseline="run", subjects=(before, rival))
 
 
 @pytest.mark.parametrize(
@@ -313,18 +302,18 @@ def race(verdict: Verdict | None, speedup: float | None = 1.43) -> Case:
     ],
 )
 def test_the_verdict_comes_from_the_race(verdict: Verdict | None, speedup: float | None, expected: str | None) -> None:
-    assert sentence(ROWS, race(verdict, speedup), "A", "B") == (expected or sentence(ROWS, None, "A", "B"))
+    assert diff_answer(ROWS, race(verdict, speedup), "A", "B") == (expected or diff_answer(ROWS, None, "A", "B"))
 
 
 def test_without_a_race_there_is_no_verdict() -> None:
-    assert sentence(ROWS, None, "A", "B") == (
+    assert diff_answer(ROWS, None, "A", "B") == (
         "With the profiler on, the nodes of A take 352 µs and those of B 142 µs per iteration, no verdict; 1 node was "
         "replaced by 1; of the nodes that both have, Conv conv1 changed most, from 310 µs to 120 µs per iteration."
     )
 
 
 @pytest.mark.parametrize(
-    ("base", "opti", "words"),
+    ("before", "after", "words"),
     [
         ("AB", "A", "1 node was removed"),
         ("A", "ABC", "2 nodes were added"),
@@ -333,5 +322,5 @@ def test_without_a_race_there_is_no_verdict() -> None:
         ("", "", "the nodes are the same"),
     ],
 )
-def test_the_sentence_counts_what_was_exchanged(base: str, opti: str, words: str) -> None:
-    assert words in sentence(align(chain(base), chain(opti)), None, "A", "B")
+def test_the_sentence_counts_what_was_exchanged(before: str, after: str, words: str) -> None:
+    assert words in diff_answer(align(chain(before), chain(after)), None, "A", "B")

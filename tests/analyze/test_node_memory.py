@@ -87,7 +87,7 @@ def test_texts_have_no_size_and_a_note_says_so() -> None:
     made = events([{**each, "output_type_shape": [{"string": [200]}]} for each in FIRST])
     record = memories(made, executed=GRAPH)
     assert [node.live_bytes for node in record.nodes] == [0, 0, 0]
-    assert any("does not tell" in note for note in record.notes)
+    assert any("not in the trace" in note for note in record.notes)
 
 
 def test_nodes_of_bodies_come_before_their_owner_with_its_name_as_path() -> None:
@@ -99,7 +99,7 @@ def test_nodes_of_bodies_come_before_their_owner_with_its_name_as_path() -> None
 
 
 def test_a_trace_without_memory_columns_is_refused_in_one_line() -> None:
-    with pytest.raises(BadOption, match="does not tell memory"):
+    with pytest.raises(BadOption, match="has no figures of memory"):
         memories(events_of([NODES]))
 
 

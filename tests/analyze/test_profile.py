@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onnxperf.analyze.answers.profile import profile_answer
 from onnxperf.analyze.attribution import source_times
 from onnxperf.analyze.events import lay_out
-from onnxperf.analyze.profile import answer, node_times, operator_times, sum_up, summarise
+from onnxperf.analyze.profile import node_times, operator_times, sum_up, summarise
 from onnxperf.measure.trace import trace_of_events
 from onnxperf.records import Profile, SourceGroup
 from tests.analyze.made_traces import Clock, Ran, events_of, graphs, loading, run_model, trace_of
@@ -89,7 +90,7 @@ def test_node_times_on_a_gpu_are_called_launch_cost_unless_the_device_tells_its_
 
 def test_the_answer_names_the_most_costly_operators() -> None:
     profile = profile_of([[Ran("a", "Conv", 70_000), Ran("b", "Relu", 29_000), Ran("c", "Add", 1_000)]])
-    assert answer(profile) == "Conv takes 70 %, Relu takes 29 % of the time in 3 nodes."
+    assert profile_answer(profile) == "Conv takes 70 %, Relu takes 29 % of the time in 3 nodes."
 
 
 @given(graphs(st.integers(0, 30_000)), st.integers(1, 4), st.sampled_from([0, 700, 1_500]))

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import onnx
+import pandas
 import pytest
 from onnx import helper, numpy_helper
 
 import onnxperf
 from onnxperf.errors import BadOption
+from onnxperf.records import Diff
 
 
 def make_model(layers: int) -> onnx.ModelProto:
@@ -36,8 +41,8 @@ def test_an_inserted_layer_shifts_nothing(compared: onnxperf.DiffResult) -> None
     merged = compared.merged()
     assert merged["side"].value_counts().to_dict() == {"=": 4, "+": 2}
     same = merged[merged["side"] == "="]
-    assert same["base_name"].tolist() == same["opti_name"].tolist()
-    assert merged["durbase"].isna().sum() == 2
+    assert same["before_name"].tolist() == same["after_name"].tolist()
+    assert merged["before_us"].isna().sum() == 2
 
 
 def test_labels_tell_side_provider_operator_and_shapes(compared: onnxperf.DiffResult) -> None:
@@ -50,8 +55,8 @@ def test_labels_tell_side_provider_operator_and_shapes(compared: onnxperf.DiffRe
 
 def test_sums_are_preserved(compared: onnxperf.DiffResult) -> None:
     merged = compared.merged(per_iteration=False)
-    assert merged["durbase"].sum() == compared.base.by_node()["self_us"].sum()
-    assert merged["duropti"].sum() == compared.opti.by_node()["self_us"].sum()
+    assert merged["before_us"].sum() == compared.before.by_node()["self_us"].sum()
+    assert merged["after_us"].sum() == compared.after.by_node()["self_us"].sum()
 
 
 def test_two_levels_of_one_model_are_raced_without_the_profiler() -> None:
@@ -60,7 +65,7 @@ def test_two_levels_of_one_model_are_raced_without_the_profiler() -> None:
     assert race is not None
     assert [subject.name for subject in race.subjects] == ["disable", "all"]
     assert race.subjects[1].verdict in ("faster", "slower", "equivalent", "undecided")
-    assert result.record.base.model == "disable"
+    assert result.record.before.model == "disable"
     assert result.answer
 
 
@@ -73,17 +78,48 @@ def test_traces_and_profiles_are_compared_without_a_verdict(tmp_path: Path) -> N
         assert set(result.merged()["side"]) == {"="}
 
 
-@pytest.mark.parametrize("suffix", [".json", ".xlsx", ".csv", ".parquet", ".png", ".svg"])
-def test_every_kind_of_file_is_written(compared: onnxperf.DiffResult, tmp_path: Path, suffix: str) -> None:
-    compared.save(tmp_path / f"out{suffix}")
-    assert (tmp_path / f"out{suffix}").stat().st_size > 500
+def test_tables_and_charts_are_written_and_can_be_read_back(compared: onnxperf.DiffResult, tmp_path: Path) -> None:
+    for suffix in (".json", ".md", ".csv", ".parquet", ".xlsx", ".png", ".svg"):
+        compared.save(tmp_path / f"out{suffix}")
+    merged = compared.merged()
+    csv, parquet = pandas.read_csv(tmp_path / "out.csv"), pandas.read_parquet(tmp_path / "out.parquet")
+    assert list(csv.columns) == list(parquet.columns) == list(merged.columns)
+    assert parquet["after_us"].tolist() == merged["after_us"].tolist()
+    sheets = pandas.read_excel(tmp_path / "out.xlsx", sheet_name=None, engine="openpyxl")
+    assert {name: len(sheet) for name, sheet in sheets.items()} == {
+        "merged": 6, "labels": 6, "before_nodes": 4, "after_nodes": 6,
+    }  # fmt: skip
+    assert msgspec.json.decode((tmp_path / "out.json").read_bytes(), type=Diff) == compared.record
+    assert compared.answer in (tmp_path / "out.md").read_text(encoding="utf-8").replace("\\#", "#")
+    assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_charts_and_texts(compared: onnxperf.DiffResult) -> None:
-    assert compared.plot() is not None
-    assert compared.plot_operators().shape == (2, 2)
-    assert "MatMul" in repr(compared)
-    assert "<table" in compared._repr_html_()
+def test_the_charts_have_a_bar_for_each_side(compared: onnxperf.DiffResult) -> None:
+    time, _ = compared.plot(min_share=0)
+    assert len(time.patches) == 2 * len(time.get_yticklabels())
+    (before, _), (after, _) = compared.plot_operators()
+    assert (before.get_title(loc="left"), after.get_title(loc="left")) == ("before", "after")
+
+
+def test_a_diff_from_its_record_alone_shows_the_same(compared: onnxperf.DiffResult) -> None:
+    again = onnxperf.DiffResult(compared.record)
+    assert repr(again) == repr(compared)
+    assert again.merged().equals(compared.merged())
+    assert again.before.by_node().equals(compared.before.by_node())
+    with pytest.raises(BadOption, match="has only sums"):
+        again.after.timeline()
+    assert "<table" in again._repr_html_()
+
+
+def test_ctrl_c_while_the_sides_are_profiled_keeps_what_ran() -> None:
+    def stop(_done: float, text: str) -> None:
+        if text.startswith("profiling, round 3"):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    result = onnxperf.diff(make_model(1), make_model(2), repeat=20, threads=1, race=False, progress=stop)
+    assert result.interrupted
+    assert 0 < result.record.before.iterations < 20
+    assert "Interrupted: this is what was measured until then." in repr(result)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import onnx
 import pytest
 
 import onnxperf
-from onnxperf.errors import BadModel, BadOption
+from onnxperf.errors import BadInput, BadModel, BadOption
 from tests.api.test_diff import make_model
 
 
@@ -36,6 +36,19 @@ def test_what_onnxruntime_executes_is_written_and_explained(gelu: onnx.ModelProt
     assert "Gelu" in repr(result)
     assert "<table" in result._repr_html_()
     assert len(result.to_df()) == len(result.record.groups)
+    assert result.record.machine is not None
+    assert repr(onnxperf.OptimizeResult(result.record)) == repr(result)
+
+
+def test_the_model_and_its_report_can_be_saved_elsewhere(gelu: onnx.ModelProto, tmp_path: Path) -> None:
+    result = onnxperf.optimize(gelu, tmp_path / "out.onnx")
+    result.save(tmp_path / "copy.onnx")
+    assert (tmp_path / "copy.onnx").read_bytes() == (tmp_path / "out.onnx").read_bytes()
+    result.save(tmp_path / "counts.csv", table="operators")
+    assert (tmp_path / "counts.csv").read_text(encoding="utf-8").splitlines()[0] == "op_name,before,after"
+    (tmp_path / "out.onnx").unlink()
+    with pytest.raises(BadInput, match="cannot read the optimised model"):
+        result.save(tmp_path / "again.onnx")
 
 
 def test_the_written_model_gives_the_same_results(gelu: onnx.ModelProto, tmp_path: Path) -> None:

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import signal
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import onnx
 import onnx.parser
+import pandas
 import pytest
 from onnx import helper, numpy_helper
 
 import onnxperf
 from onnxperf.errors import BadInput, BadOption
+from onnxperf.records import Profile
 
 LOOP = """
 <ir_version: 9, opset_import: ["" : 18]>
@@ -159,14 +165,44 @@ def test_a_runner_records_until_its_profile_is_asked_for(conv: onnx.ModelProto) 
         onnxperf.load(conv, runtime="numpy", profile=True)
 
 
-@pytest.mark.parametrize("suffix", [".json", ".xlsx", ".csv", ".parquet", ".png", ".svg"])
-def test_every_kind_of_file_is_written(profiled: onnxperf.ProfileResult, tmp_path: Path, suffix: str) -> None:
-    profiled.save(tmp_path / f"out{suffix}")
-    assert (tmp_path / f"out{suffix}").stat().st_size > 500
+def test_tables_charts_and_the_trace_are_written_and_can_be_read_back(
+    profiled: onnxperf.ProfileResult, tmp_path: Path
+) -> None:
+    for suffix in (".json", ".md", ".csv", ".parquet", ".xlsx", ".png", ".svg", ".perfetto.json"):
+        profiled.save(tmp_path / f"out{suffix}")
+    profiled.save(tmp_path / "operators.csv", table="operators")
+    nodes = profiled.by_node()
+    assert pandas.read_csv(tmp_path / "out.csv")["node_name"].tolist() == nodes["node_name"].tolist()
+    assert pandas.read_parquet(tmp_path / "out.parquet")["self_us"].tolist() == nodes["self_us"].tolist()
+    assert pandas.read_csv(tmp_path / "operators.csv")["op_name"].tolist() == profiled.by_operator()["op_name"].tolist()
+    sheets = pandas.read_excel(tmp_path / "out.xlsx", sheet_name=None, engine="openpyxl")
+    assert {name: len(sheet) for name, sheet in sheets.items()} == {
+        name: len(profiled.table(name)) for name in ("nodes", "operators", "sources", "iterations", "events")
+    }
+    assert msgspec.json.decode((tmp_path / "out.json").read_bytes(), type=Profile) == profiled.record
+    assert profiled.answer in (tmp_path / "out.md").read_text(encoding="utf-8")
+    assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")
+    assert "Time and executions per operator" in svg_words(tmp_path / "out.svg")
+    assert onnxperf.profile(tmp_path / "out.perfetto.json").record.iterations == 6
+
+
+def svg_words(path: Path) -> str:
+    """What a chart says: matplotlib draws letters as shapes, and keeps their text in comments."""
+    return " ".join(re.findall(r"<!-- (.*?) -->", path.read_text(encoding="utf-8")))
+
+
+def test_a_profile_from_its_record_alone_has_sums_and_no_events(profiled: onnxperf.ProfileResult) -> None:
+    again = onnxperf.ProfileResult(profiled.record)
+    assert again.table_names() == ["nodes", "operators", "sources", "iterations"]
+    assert repr(again) == repr(profiled)
+    assert again.by_node().equals(profiled.by_node())
+    for ask in (lambda: again.events, again.to_df, again.timeline, again.memory, again.perfetto):
+        with pytest.raises(BadOption, match="has only sums"):
+            ask()
 
 
 def test_unknown_files_tables_and_repeats_are_refused(profiled: onnxperf.ProfileResult, tmp_path: Path) -> None:
-    with pytest.raises(BadOption, match="kind of file"):
+    with pytest.raises(BadOption, match=r"ends with .*\.perfetto\.json"):
         profiled.save(tmp_path / "out.doc")
     with pytest.raises(BadOption, match="table"):
         profiled.table("all")
@@ -180,9 +216,35 @@ def test_unknown_files_tables_and_repeats_are_refused(profiled: onnxperf.Profile
         onnxperf.profile(onnx.parser.parse_model(LOOP), provider="tpu")
 
 
-def test_charts_are_drawn(profiled: onnxperf.ProfileResult) -> None:
-    assert len(profiled.plot()) == 2
-    assert profiled.plot_nodes(op="Conv", min_us=1) is not None
-    assert profiled.timeline() is not None
-    assert "Conv" in repr(profiled)
+def test_charts_show_what_was_profiled(profiled: onnxperf.ProfileResult) -> None:
+    time, executions = profiled.plot()
+    operators = profiled.by_operator().sort_values("usual_us", ascending=False)["op_name"].tolist()
+    assert [label.get_text() for label in time.get_yticklabels()] == operators
+    assert [text.get_text() for text in executions.texts] == ["1"] * len(operators)
+    of_conv = profiled.plot_nodes(op="Conv", min_us=1)
+    [label] = [label.get_text() for label in of_conv.get_yticklabels()]
+    assert label.startswith(profiled.by_node(op="Conv")["node_name"].iloc[0])
+    shortest = int(profiled.by_node(op="Conv")["self_us"].iloc[0]) + 1
+    assert not profiled.plot_nodes(op="Conv", min_us=shortest).get_yticklabels()
+    lanes = [label.get_text() for label in profiled.timeline().get_yticklabels()]
+    assert len(lanes) == 1
+    assert lanes[0].startswith("thread ")
+
+
+def test_it_shows_itself_as_text_and_html(profiled: onnxperf.ProfileResult) -> None:
+    for shown in (repr(profiled), profiled._repr_html_(), profiled.to_markdown()):
+        assert "The most costly nodes" in shown
+        assert "Conv" in shown
     assert "<table" in profiled._repr_html_()
+
+
+def test_ctrl_c_between_two_rounds_keeps_what_ran(conv: onnx.ModelProto) -> None:
+    def stop(_done: float, text: str) -> None:
+        if text.startswith("profiling, round 3"):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    result = onnxperf.profile(conv, repeat=20, dims={"batch": 1}, threads=1, progress=stop)
+    assert result.interrupted
+    assert result.status == "interrupted"
+    assert 0 < result.record.iterations < 20
+    assert "Interrupted: this is what was measured until then." in repr(result)

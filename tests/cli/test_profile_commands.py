@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import onnx
 import pytest
 
 from onnxperf.cli.main import run
+from onnxperf.store import open_store
 
 
 def test_profile_prints_its_tables_and_writes_every_file(
     linear_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = {"json": "p.json", "csv": "p.csv", "xlsx": "p.xlsx", "parquet": "p.parquet", "plot": "p.png"}
-    more = {"keep-trace": "trace.json", "trace-out": "perfetto.json"}
+    more = {"keep-trace": "trace.json", "trace-out": "perfetto.json", "output": "p.perfetto.json"}
     options = [text for name, file in {**files, **more}.items() for text in (f"--{name}", str(tmp_path / file))]
     assert run(["profile", str(linear_path), "--repeat", "3", "--threads", "1", *options]) == 0
     printed = capsys.readouterr().out
@@ -24,6 +30,7 @@ def test_profile_prints_its_tables_and_writes_every_file(
     assert all((tmp_path / file).stat().st_size for file in {**files, **more}.values())
     assert json.loads((tmp_path / "p.json").read_bytes())["iterations"] == 3
     assert (tmp_path / "p.csv").read_text(encoding="utf-8").startswith("node_name,op_name")
+    assert (tmp_path / "p.perfetto.json").read_bytes() == (tmp_path / "perfetto.json").read_bytes()
     assert run(["profile", str(tmp_path / "trace.json"), "--quiet"]) == 0
     assert capsys.readouterr().out == "MatMul takes 100 % of the time in 1 node.\n"
 
@@ -31,6 +38,44 @@ def test_profile_prints_its_tables_and_writes_every_file(
 def test_json_on_standard_output_stands_alone(linear_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["profile", str(linear_path), "--repeat", "2", "--threads", "1", "--json", "-"]) == 0
     assert json.loads(capsys.readouterr().out)["model"] == "linear"
+
+
+LEVELS = ["--opt-level", "disable,all"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["profile", "{model}", "--repeat", "2000"],
+        ["diff", "{model}", *LEVELS, "--no-race", "--repeat", "2000"],
+        ["diff", "{model}", *LEVELS, "--repeat", "3", "--time", "60", "--min-effect", "0.01%"],
+    ],
+    ids=["profile", "profiles of a diff", "race of a diff"],
+)
+def test_ctrl_c_shows_and_keeps_what_was_measured_as_interrupted(
+    command: list[str], linear_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    terminal, theirs = pty.openpty()
+    store = str(tmp_path / "runs.sqlite")
+    arguments = [part.format(model=linear_path) for part in command]
+    program = [sys.executable, "-m", "onnxperf", *arguments, "--threads", "1", "--store", store]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=theirs, env=environment, text=True) as process:
+        os.close(theirs)
+        seen = b""
+        while b"round" not in seen:
+            seen += os.read(terminal, 1024)
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+    os.close(terminal)
+    assert process.returncode == 130
+    assert "Interrupted: this is what was measured until then." in output
+    assert "MatMul" in output
+    with open_store(store) as opened:
+        [kept] = opened.runs()
+    assert (kept.kind, kept.status) == (command[0], "interrupted")
+    assert run(["runs", "show", "last", "--store", store]) == 0
+    assert "MatMul" in capsys.readouterr().out
 
 
 def test_diff_of_two_levels_prints_rows_and_the_verdict(linear_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -64,8 +109,33 @@ def test_optimize_writes_a_model_that_loads(
     out = tmp_path / "o.onnx"
     assert run(["optimize", str(linear_path), "-o", str(out), "--json", str(tmp_path / "o.json")]) == 0
     assert len(onnx.load(out).graph.node) == 1
-    assert "Written to" in capsys.readouterr().out
+    assert "1 node became 1; 0 groups fused; written to" in capsys.readouterr().out
     assert json.loads((tmp_path / "o.json").read_bytes())["after"] == {"MatMul": 1}
+
+
+def test_optimize_writes_reports_beside_the_model_and_keeps_the_run(
+    linear_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = ["o.onnx", "o.json", "o.md", "o.csv"]
+    outputs = [text for name in names for text in ("-o", str(tmp_path / name))]
+    assert run(["optimize", str(linear_path), *outputs, "--table", "operators"]) == 0
+    printed = capsys.readouterr().out
+    record = json.loads((tmp_path / "o.json").read_bytes())
+    assert record["command"].startswith("onnxperf ")
+    assert record["machine"]["cpu"]
+    assert (tmp_path / "o.csv").read_text(encoding="utf-8") == "op_name,before,after\nMatMul,1,1\n"
+    assert onnx.load(tmp_path / "o.onnx").graph.node[0].op_type == "MatMul"
+    assert run(["runs", "show", "last"]) == 0
+    assert capsys.readouterr().out.split("\n", 1)[1] == printed
+
+
+def test_diff_writes_its_chart_without_as_and_the_graphs_with_it(linear_path: Path, tmp_path: Path) -> None:
+    chart, drawing = tmp_path / "chart.svg", tmp_path / "drawing.svg"
+    sides = ["diff", str(linear_path), str(linear_path)]
+    assert run([*sides, "--no-race", "--repeat", "3", "--threads", "1", "-o", str(chart)]) == 0
+    assert run([*sides, "--as", "svg", "-o", str(drawing)]) == 0
+    assert chart.read_bytes().startswith(b"<?xml")
+    assert drawing.read_bytes().startswith(b"<svg")
 
 
 @pytest.mark.parametrize(
@@ -75,22 +145,28 @@ def test_optimize_writes_a_model_that_loads(
         (["profile", "{tmp}/empty.json"], "empty"),
         (["profile", "{tmp}/words.json"], "words.json"),
         (["profile", "{model}", "--repeat", "0"], "--repeat 0"),
-        (["profile", "{model}", "--csv", "{tmp}/out.txt"], "ends with .csv"),
+        (["profile", "{model}", "-o", "{tmp}/out.txt"], "ends with .csv"),
+        (["profile", "{model}", "--table", "merged"], "choose from: nodes, operators, sources, iterations, events"),
         (["profile", "{model}", "--plot", "{tmp}/no/out.png"], "folder does not exist"),
+        (["profile", "{model}", "--keep-trace", "{tmp}/no/trace.json"], "folder does not exist"),
+        (["profile", "{model}", "--trace-out", "{tmp}/no/trace.json"], "folder does not exist"),
         (["profile", "{model}", "--provider", "tpu"], "unavailable provider"),
         (["diff", "{model}"], "two sides"),
         (["diff", "{model}", "--opt-level", "disable,best"], "optimisation level"),
         (["diff", "{model}", "--as", "png"], "name a file with -o"),
-        (["diff", "{model}", "{model}", "-o", "d.svg"], "a drawing goes there"),
-        (["diff", "{model}", "--as", "svg", "--json", "-"], "--json does nothing for a drawing"),
-        (["diff", "{model}", "--as", "svg", "--plot", "d.png"], "--plot does nothing for a drawing"),
-        (["diff", "{model}", "--as", "svg", "--dim", "batch=8"], "--dim does nothing for a drawing"),
-        (["diff", "{model}", "--as", "svg", "--input", "X=x.npy"], "--input does nothing for a drawing"),
-        (["diff", "{model}", "--as", "svg", "--no-race"], "--no-race does nothing for a drawing"),
+        (["diff", "{model}", "--as", "svg", "-o", "a.svg", "-o", "b.svg"], "a drawing goes into one file"),
+        (["diff", "{model}", "--as", "svg", "-o", "d.png"], "a name that ends with .svg"),
+        (["diff", "{model}", "--as", "svg", "--json", "-"], "--json does nothing with a drawing"),
+        (["diff", "{model}", "--as", "svg", "--plot", "d.png"], "--plot does nothing with a drawing"),
+        (["diff", "{model}", "--as", "svg", "--dim", "batch=8"], "--dim does nothing with a drawing"),
+        (["diff", "{model}", "--as", "svg", "--input", "X=x.npy"], "--input does nothing with a drawing"),
+        (["diff", "{model}", "--as", "svg", "--no-race"], "--no-race does nothing with a drawing"),
         (["diff", "{model}", "{model}", "--as", "svg", "--opt-level", "disable,all"], "leave out --opt-level"),
         (["diff", "{model}", "{model}", "--min-share", "much"], "--min-share much"),
         (["optimize", "{model}", "-o", "{model}"], "the model itself"),
-        (["optimize", "{model}"], "--output"),
+        (["optimize", "{model}"], "--output: expected one name that ends with .onnx"),
+        (["optimize", "{model}", "-o", "a.onnx", "-o", "b.onnx"], "--output: expected one name"),
+        (["optimize", "{model}", "-o", "{tmp}/a.onnx", "-o", "{tmp}/a.txt"], "ends with .csv"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(

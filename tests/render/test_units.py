@@ -14,11 +14,16 @@ from onnxperf.wording.numbers import (
     decimal_size,
     duration,
     duration_unit,
+    factor,
     interval,
     marks_for,
+    mean_count,
     megabytes,
+    microseconds,
     percent,
     ratio,
+    share_percent,
+    signed,
     size,
 )
 
@@ -162,3 +167,47 @@ def test_texts_for_plain_terminals_are_ascii(value: float) -> None:
 @pytest.mark.parametrize(("ns", "unit"), [(0.5, "ns"), (999, "ns"), (1000, "µs"), (5e6, "ms"), (9e12, "s")])
 def test_an_axis_gets_the_largest_unit_below_its_value(ns: float, unit: str) -> None:
     assert duration_unit(ns) == (NANOSECONDS[unit], unit)
+
+
+@pytest.mark.parametrize(
+    ("us", "text"),
+    [
+        (0, "0 µs"),
+        (8, "8 µs"),
+        (8.5, "8.5 µs"),
+        (43, "43 µs"),
+        (999, "999 µs"),
+        (999.4, "999 µs"),
+        (999.7, "1.00 ms"),
+        (1200, "1.20 ms"),
+        (-43, "-43 µs"),
+        (2_500_000, "2.50 s"),
+        (None, UNICODE.nothing),
+    ],
+)
+def test_no_digit_is_made_up_below_a_microsecond(us: float | None, text: str) -> None:
+    assert microseconds(us) == text
+
+
+@pytest.mark.parametrize(("number", "text"), [(0, UNICODE.nothing), (3, "+3"), (-1200, "-1,200")])
+def test_a_change_has_its_sign(number: int, text: str) -> None:
+    assert signed(number) == text
+
+
+@pytest.mark.parametrize(("value", "text"), [(3, "3"), (2.0, "2"), (2.55, "2.5"), (1234, "1,234")])
+def test_a_mean_number_has_a_decimal_only_where_it_is_not_whole(value: float, text: str) -> None:
+    assert mean_count(value) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.12, "12 %"), (0.995, "100 %"), (0.9951, "99.5 %"), (0.99999, "99.9 %"), (1, "100 %")]
+)
+def test_only_the_whole_is_a_hundred_percent(share: float, text: str) -> None:
+    assert share_percent(share) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(None, UNICODE.nothing), (0.99, "0.990"), (1.05, "1.050"), (12.34, "12.3")]
+)
+def test_a_factor_has_three_digits(value: float | None, text: str) -> None:
+    assert factor(value) == text

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+from onnxperf.analyze.answers.profile import node_memory_answer
 from onnxperf.records.node_memory import NodeMemories, NodeMemory
 from onnxperf.render.kit.chart import figure_of
 from onnxperf.results.node_memory import NodeMemoryResult
@@ -35,6 +37,7 @@ RECORD = NodeMemories(
     nodes=(node("first", 2_000_000), node("$n[red]$", 6_000_000, is_peak=True), node("last", None, None)),
     notes=("a note",),
 )
+RECORD = replace(RECORD, answer=node_memory_answer(RECORD))
 
 
 def test_it_prints_levels_the_largest_first_and_the_peak() -> None:
@@ -44,6 +47,12 @@ def test_it_prints_levels_the_largest_first_and_the_peak() -> None:
     assert shown.index("loop/$n[red]$") < shown.index("loop/first") < shown.index("loop/last")
     assert "The most is in use at loop/$n[red]$ (Add): 6.00 MB; without reuse in place, results need 3.00 MB" in shown
     assert "a note" in shown
+
+
+@pytest.mark.parametrize("suffix", [".json", ".md", ".csv", ".xlsx", ".parquet", ".png", ".svg"])
+def test_it_is_saved_as_every_kind_of_file(suffix: str, tmp_path: Path) -> None:
+    NodeMemoryResult(RECORD).save(tmp_path / f"memory{suffix}")
+    assert (tmp_path / f"memory{suffix}").stat().st_size
 
 
 def test_a_page_escapes_names() -> None:
@@ -56,7 +65,7 @@ def test_without_live_sets_their_column_is_gone() -> None:
     nodes = tuple(replace(each, live_bytes=None) for each in RECORD.nodes)
     shown = repr(NodeMemoryResult(replace(RECORD, nodes=nodes)))
     assert "live set" not in shown
-    assert "results need" not in shown
+    assert "results need" not in node_memory_answer(replace(RECORD, nodes=nodes))
 
 
 def test_views_have_a_row_per_node_and_the_peak() -> None:

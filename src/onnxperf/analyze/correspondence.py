@@ -31,7 +31,7 @@ _RANDOM = frozenset(
 )
 """Two of these are never the same, and never a constant."""
 _SHAPES = frozenset({"Shape", "Size"})
-"""Known when the model is loaded, if onnxruntime knows the shape; then they are gone."""
+"""Known when the model is loaded, if the shape is known; then they are gone."""
 _HELPERS = frozenset({"MemcpyFromHost", "MemcpyToHost", "ReorderInput", "ReorderOutput"})
 """Only onnxruntime puts these into a graph."""
 _LAYOUT = frozenset({"Cast", "Transpose"})
@@ -46,7 +46,7 @@ _GENERATED = re.compile(r"(/\w*Fusion\w*/?|(_bn|_mul)?_nchwc)?(_token_\d+)?$")
 
 
 class Outer(NamedTuple):
-    """What a body knows of the graphs around it."""
+    """What a body sees of the graphs around it."""
 
     values: ChainMap[str, int]
     constants: frozenset[str]
@@ -57,7 +57,7 @@ class Outer(NamedTuple):
 
 
 class Original:
-    """The original graph, and what follows from it: who makes what, what is equal, what is constant."""
+    """The original graph, and what follows from it: which node makes what, what is equal, what is constant."""
 
     def __init__(self, graph: Graph, executed: Graph, outer: Outer) -> None:
         self.nodes = graph.nodes
@@ -198,7 +198,7 @@ class Correspondence:
                 self.inserted.add(position)
 
     def _guess_from_names(self) -> set[int]:
-        """Where no tensor tells, the name of a node may: `r0_nchwc` makes r0, `n3_token_1` does the work of n3."""
+        """Where no tensor decides, the name of a node may: `r0_nchwc` makes r0, `n3_token_1` does the work of n3."""
         original, guessed = self.original, set()
         for position, node in enumerate(self.nodes):
             if _helps(node) or any(tensor in self.stands_for for tensor in node.outputs) or not node.outputs:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from msgspec.structs import replace
 
+from onnxperf.analyze.answers.profile import node_memory_answer
 from onnxperf.analyze.events import Integers, TraceLayout
 from onnxperf.analyze.live_set import live_sets
 from onnxperf.errors import BadOption
@@ -43,7 +44,7 @@ def node_memories(
     if not len(rows) or not 0 <= chosen <= last:
         raise BadOption(f"unknown iteration {chosen}; choose from: 0 to {last}")
     if all(value is None for value in _values(trace, _IN_USE, rows)):
-        raise BadOption("this trace does not tell memory; profile the model again with a newer onnxruntime")
+        raise BadOption("this trace has no figures of memory; profile the model again with a newer onnxruntime")
     nodes = _nodes(trace, layout, rows)
     unsized = False
     if executed is not None:
@@ -62,7 +63,7 @@ def node_memories(
         session_peak_bytes=max((each for each in _values(trace, "mem_in_use_peak", rows) if each), default=None),
         nodes=tuple(nodes),
     )
-    return replace(record, notes=tuple(_notes(record, last, unsized)))
+    return replace(record, notes=tuple(_notes(record, last, unsized)), answer=node_memory_answer(record))
 
 
 def tensor_sizes(trace: Trace, layout: TraceLayout, executed: Graph, iteration: int) -> dict[str, int]:
@@ -73,7 +74,7 @@ def tensor_sizes(trace: Trace, layout: TraceLayout, executed: Graph, iteration: 
         names, code = outputs.get(places[node], ()), int(trace.outputs.codes[row])
         types = trace.outputs.values[code] if code >= 0 else ()
         if len(names) != len(types):
-            continue  # which type is whose cannot be told
+            continue  # which type belongs to which output is unknown
         for name, tensor in zip(names, types, strict=True):
             size = _size_bytes(tensor)
             if size is not None:
@@ -147,7 +148,7 @@ def _outputs(graph: Graph, path: Path = ()) -> dict[Place, tuple[str, ...]]:
 
 
 def _size_bytes(tensor: TensorType) -> int | None:
-    """Size of a tensor; texts have none that the trace would tell."""
+    """Size of a tensor; texts have none in the trace."""
     element = _ELEMENT_BYTES.get(tensor.dtype)
     return None if element is None else math.ceil(math.prod(tensor.shape) * element)
 
@@ -163,5 +164,5 @@ def _notes(record: NodeMemories, last: int, unsized: bool) -> list[str]:
     if record.iteration == 0 < last:
         notes.append("later iterations may take memory for the results of several nodes at once")
     if unsized:
-        notes.append("live sets leave out tensors whose size the trace does not tell")
+        notes.append("live sets leave out tensors whose size is not in the trace")
     return notes

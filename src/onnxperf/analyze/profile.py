@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
+from msgspec.structs import replace
 
 from onnxperf.analyze.events import Flags, Integers, TraceLayout, combine, number_distinct
+from onnxperf.analyze.iterations import mean_of, typical
 from onnxperf.records import Coded, NodeTime, OperatorTime, Profile, Trace
-from onnxperf.records.iterations import mean_of, typical
 
 V = TypeVar("V")
 D = TypeVar("D")
@@ -98,23 +99,6 @@ def sum_up(rows: Sequence[Sequence[int]]) -> tuple[int, ...]:
     return tuple(map(sum, zip(*rows, strict=True)))
 
 
-def answer(profile: Profile) -> str:
-    """Where the time goes, in one sentence."""
-    shares = sorted(((each.op_name, each.usual_us) for each in profile.operators), key=lambda share: -share[1])
-    everything = sum(time for _, time in shares)
-    if not everything:
-        return "No node took any time that the trace could show."
-    parts = [f"{name} takes {_percent(time / everything)}" for name, time in shares[:3] if time >= 0.05 * everything]
-    parts = parts or [f"the largest share, {shares[0][0]}'s, is under 5 %"]
-    listing = ", ".join(parts)
-    count = len(profile.nodes)
-    return f"{listing[0].upper()}{listing[1:]} of the time in {count} node{'' if count == 1 else 's'}."
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if share <= 0.995 or share == 1 else f"{min(100 * share, 99.9):.1f} %"
-
-
 # ---------------------------------------------------------------- sums
 
 
@@ -186,6 +170,4 @@ _ASYNCHRONOUS = frozenset({"CUDA", "Tensorrt", "ROCM", "MIGraphX", "Dml", "WebGp
 
 def with_tensors(nodes: Sequence[NodeTime], outputs: Mapping[tuple[Path, str], Path]) -> tuple[NodeTime, ...]:
     """The nodes with the names of their output tensors, looked up by path and name."""
-    from msgspec.structs import replace
-
     return tuple(replace(node, tensors=outputs.get((node.path, node.name), ())) for node in nodes)

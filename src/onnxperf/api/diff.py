@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack, get_type_hints
+from typing import Any, Unpack, cast
 
 from msgspec.structs import replace
 
-from onnxperf.analyze.diff import align, sentence
+from onnxperf.analyze.answers.diff import diff_answer
+from onnxperf.analyze.diff import align
 from onnxperf.api._shared import recordings
-from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options, with_threads
-from onnxperf.api._shared.requests import (
-    DiffKeywords,
-    InputKeywords,
-    check_keywords,
-    input_options,
-    names_in,
-    race_options,
-    session_options,
-)
+from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options
+from onnxperf.api._shared.recordings import Events, is_events, is_trace
+from onnxperf.api._shared.requests import DiffKeywords, Settings, names_in, parse, require, session_options
 from onnxperf.api._shared.subjects import Entry, Source, chosen_calls, model_specs, open_entries
-from onnxperf.api.profile import TIMEOUT_S, Events, is_events, is_trace, profile
+from onnxperf.api.profile import profile
 from onnxperf.errors import BadOption
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.profiling import Progress
-from onnxperf.records import Case, Diff, RaceOptions, SessionOptions, WorkerLimits
+from onnxperf.records import LONG_TIMEOUT_S, Case, Diff, Machine, SessionOptions
 from onnxperf.results.diff import DiffResult
 from onnxperf.results.profile import ProfileResult
 
@@ -35,8 +30,8 @@ Side = Source | Events | ProfileResult
 
 
 def diff(
-    base: Side,
-    opti: Side | None = None,
+    before: Side,
+    after: Side | None = None,
     *,
     opt_level: str | Sequence[str] = "all",
     feeds: Mapping[str, Any] | None = None,
@@ -50,83 +45,100 @@ def diff(
     Where both sides can be run, they are profiled in turn, and an unprofiled race gives the verdict (not with
     `race=False`). `opt_level` is one level for both sides or one for each.
     """
-    check_keywords(keywords, DiffKeywords)
+    settings = parse(keywords, DiffKeywords, LONG_TIMEOUT_S)
+    require(repeat is None or repeat >= 1, "repeat", repeat, "at least 1")
     levels = names_in(opt_level)
-    if opti is None:
+    if after is None:
         if len(levels) != 2:
-            raise BadOption("a diff has two sides: give two models or traces, or one model and two --opt-level")
-        if not _runs(base):
+            raise BadOption("a diff has two sides: give two models or traces, or one model and two `opt_level`")
+        if not _runs(before):
             raise BadOption("a trace has only the optimisation level it was made with; give two traces")
-        opti = base
-    if len(levels) > 2:
-        raise BadOption(f"--opt-level {','.join(levels)}: expected one level, or one for each side")
-    sides = [(base, levels[0]), (opti, levels[-1])]
-    if all(_runs(side) for side, _ in sides):
-        return _diff_of_models(sides, feeds, repeat, race, progress, keywords)
-    results = [_profile(side, level, feeds, repeat, progress, keywords) for side, level in sides]
+        after = before
+    require(1 <= len(levels) <= 2, "opt_level", ",".join(levels), "one level, or one for each side")
+    sessions = [_at_level(settings.session, level) for level in (levels[0], levels[-1])]
+    request = _Request(settings, feeds, repeat, progress)
+    if _runs(before) and _runs(after):
+        return _diff_of_models([cast("Source", before), cast("Source", after)], sessions, race, request)
+    results = [_profile(side, each, request) for side, each in zip((before, after), sessions, strict=True)]
     return _result(results[0], results[1], None, ("one side is a trace, so there was no race: nothing is claimed",))
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What both sides have in common."""
+
+    settings: Settings
+    feeds: Mapping[str, Any] | None
+    repeat: int | None
+    progress: Progress
+
+
+@dataclass(frozen=True)
+class _Model:
+    """A side that can be run."""
+
+    entry: Entry
+    session: SessionOptions
+    label: str
 
 
 def _runs(side: Side) -> bool:
     return not isinstance(side, ProfileResult) and not is_events(side) and not is_trace(side)
 
 
-def _profile(
-    side: Side,
-    level: str,
-    feeds: Mapping[str, Any] | None,
-    repeat: int | None,
-    progress: Progress,
-    keywords: Mapping[str, Any],
-) -> ProfileResult:
+def _at_level(session: SessionOptions, level: str) -> SessionOptions:
+    return replace(session, opt_level=session_options({"opt_level": level}).opt_level)
+
+
+def _profile(side: Side, session: SessionOptions, request: _Request) -> ProfileResult:
     """A side that stands alone; a trace takes no options."""
     if isinstance(side, ProfileResult):
         return side
     if not _runs(side):
-        return profile(side)
-    own = {key: value for key, value in keywords.items() if key in get_type_hints(InputKeywords)}
-    return profile(side, feeds, repeat=repeat, progress=progress, **{**own, "opt_level": level})
+        return recordings.result_of_trace(cast("str | Events", side))
+    inputs = request.settings.inputs
+    return profile(
+        side,
+        request.feeds,
+        repeat=request.repeat,
+        timeout=request.settings.limits.timeout,
+        progress=request.progress,
+        threads=session.threads,
+        provider=session.provider,
+        options=session.options,
+        opt_level=session.opt_level,
+        seed=inputs.seed,
+        dims=inputs.dims,
+        shapes=inputs.shapes,
+        ranges=inputs.ranges,
+        cast=inputs.cast,
+    )
+
+
+# ---------------------------------------------------------------- both sides can be run
 
 
 def _diff_of_models(
-    sides: Sequence[tuple[Any, str]],
-    feeds: Mapping[str, Any] | None,
-    repeat: int | None,
-    with_race: bool,
-    progress: Progress,
-    keywords: Mapping[str, Any],
+    sources: Sequence[Source], sessions: Sequence[SessionOptions], with_race: bool, request: _Request
 ) -> DiffResult:
     """Race both sides without the profiler; then let their profiled iterations alternate."""
     machine = machines.describe_machine()
-    options = visible_options(race_options(keywords), machine.cpu)
-    sessions = [with_threads(session_options({**keywords, "opt_level": level})) for _, level in sides]
     chosen_calls(["ort"], ["run"], sessions[0])
-    entries = _entries([side for side, _ in sides], keywords, feeds)
+    entries = _entries(sources, request)
     labels = _labels(entries, sessions)
-    case = _race(entries, sessions, labels, options, progress) if with_race else None
-    timeout = keywords.get("timeout", TIMEOUT_S)
-    with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
-        both = [
-            recordings.recorded(entry, session, Path(folder), name)
-            for entry, session, name in zip(entries, sessions, ("base", "opti"), strict=True)
-        ]
-        fitting = [recordings.iterations_that_fit(each, repeat, timeout, progress) for each in both]
-        most = min((each for each in fitting if each is not None), default=None)
-        end = recordings.play([each.spec for each in both], repeat, most, timeout, progress)
-        results = []
-        for each, turns, session, label in zip(both, end.turns, sessions, labels, strict=True):
-            changes = {"machine": machine, "session": session, "model": label, "interrupted": end.interrupted}
-            results.append(recordings.recorded_result(each.original, turns.trace, changes, ()))
-    notes = [*dict.fromkeys(note for entry in entries for note in entry.feeds.notes)]
-    notes += ["interrupted: the profiles hold what ran until then"] if end.interrupted else []
-    return _result(results[0], results[1], case, tuple(notes))
+    models = [_Model(*parts) for parts in zip(entries, sessions, labels, strict=True)]
+    case = _race(models, machine, request) if with_race else None
+    results = _profiles(models, machine, request)
+    notes = tuple(dict.fromkeys(note for entry in entries for note in entry.feeds.notes))
+    return _result(results[0], results[1], case, notes)
 
 
-def _entries(sides: Sequence[Any], keywords: Mapping[str, Any], feeds: Mapping[str, Any] | None) -> list[Entry]:
+def _entries(sources: Sequence[Source], request: _Request) -> list[Entry]:
     """The models with their inputs; one model at two levels is opened once."""
-    if sides[0] is sides[1]:
-        return open_entries(sides[0], input_options(keywords), feeds) * 2
-    return open_entries(list(sides), input_options(keywords), feeds)
+    inputs = request.settings.inputs
+    if sources[0] is sources[1]:
+        return open_entries(sources[0], inputs, request.feeds) * 2
+    return open_entries(list(sources), inputs, request.feeds)
 
 
 def _labels(entries: Sequence[Entry], sessions: Sequence[SessionOptions]) -> list[str]:
@@ -138,30 +150,46 @@ def _labels(entries: Sequence[Entry], sessions: Sequence[SessionOptions]) -> lis
     return names if same_level else [f"{name} · {each.opt_level}" for name, each in zip(names, sessions, strict=True)]
 
 
-def _race(
-    entries: Sequence[Entry],
-    sessions: Sequence[SessionOptions],
-    labels: Sequence[str],
-    options: RaceOptions,
-    progress: Progress,
-) -> Case:
+def _race(models: Sequence[_Model], machine: Machine, request: _Request) -> Case:
     specs: list[WorkerSpec] = []
-    for entry, session, label in zip(entries, sessions, labels, strict=True):
-        spec = model_specs([entry], {"ort": ("run",)}, session)[0]
-        specs.append(replace(spec, subjects=(replace(spec.subjects[0], name=label),)))
-    end = run_race(specs, options, start_of(WorkerLimits(timeout=TIMEOUT_S)), progress)
-    return replace(judged_case(end, options), model=", ".join(dict.fromkeys(e.model.label for e in entries)))
+    for each in models:
+        spec = model_specs([each.entry], {"ort": ("run",)}, each.session)[0]
+        specs.append(replace(spec, subjects=(replace(spec.subjects[0], name=each.label),)))
+    options = visible_options(request.settings.race, machine.cpu)
+    end = run_race(specs, options, start_of(request.settings.limits), request.progress)
+    return replace(judged_case(end, options), model=", ".join(dict.fromkeys(m.entry.model.label for m in models)))
 
 
-def _result(base: ProfileResult, opti: ProfileResult, race: Case | None, notes: tuple[str, ...]) -> DiffResult:
-    rows = align(base.record.nodes, opti.record.nodes)
+def _profiles(models: Sequence[_Model], machine: Machine, request: _Request) -> list[ProfileResult]:
+    repeat, limits, progress = request.repeat, request.settings.limits, request.progress
+    with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
+        plans = [
+            recordings.plan_recording(each.entry, each.session, Path(folder), name)
+            for each, name in zip(models, ("before", "after"), strict=True)
+        ]
+        fitting = [recordings.iterations_that_fit(plan, repeat, limits, progress) for plan in plans]
+        most = min((each for each in fitting if each is not None), default=None)
+        end = recordings.run_in_turns([plan.spec for plan in plans], repeat, most, limits, progress)
+        results = [
+            recordings.result_of_recording(plan.recorded, turns.trace)
+            for plan, turns in zip(plans, end.turns, strict=True)
+        ]
+    for each, result in zip(models, results, strict=True):
+        result.record = replace(
+            result.record, machine=machine, session=each.session, model=each.label, interrupted=end.interrupted
+        )
+    return results
+
+
+def _result(before: ProfileResult, after: ProfileResult, race: Case | None, notes: tuple[str, ...]) -> DiffResult:
+    rows = align(before.record.nodes, after.record.nodes)
     record = Diff(
-        base=base.record,
-        opti=opti.record,
+        before=before.record,
+        after=after.record,
         rows=rows,
         race=race,
         command="onnxperf.diff",
         notes=notes,
-        answer=sentence(rows, race, base.record.model, opti.record.model),
+        answer=diff_answer(rows, race, before.record.model, after.record.model),
     )
-    return DiffResult(record, base, opti)
+    return DiffResult(record, before, after)

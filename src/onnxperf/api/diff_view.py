@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Literal, Unpack, cast, get_args
 
 from onnxperf.analyze.attribution import attribute
+from onnxperf.api._shared.recordings import is_trace
 from onnxperf.api._shared.requests import RuntimeKeywords, check_keywords, names_in
 from onnxperf.api._shared.subjects import Source, located, open_source
 from onnxperf.api.optimize import optimize
-from onnxperf.api.profile import is_trace
 from onnxperf.errors import BadOption
 from onnxperf.model.load import Model, open_model
 from onnxperf.model.outline import outline, with_names

@@ -38,8 +38,9 @@ class ProfilingRunner(Runner):
         """What was recorded; the first time this ends the recording, and later calls run unrecorded."""
         if self._result is None:
             trace = Path(self.session.end_recording())
-            what = recordings.Original(self.model, self._named.proto, self._executed, {})
-            self._result = recordings.recorded_result(what, trace, {"session": self._options}, ())
+            recorded = recordings.RecordedModel(self.model, self._named.proto, self._executed, {})
+            self._result = recordings.result_of_recording(recorded, trace)
+            self._result.record = replace(self._result.record, session=self._options)
         return self._result
 
 

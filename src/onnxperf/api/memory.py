@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from onnxperf.analyze.answers.memory import memory_answer
 from onnxperf.analyze.growth import LEAST_POINTS, judge_growth
 from onnxperf.api._shared.cells import Against, Contest, groups
-from onnxperf.api._shared.memory_breakdown import Recorded, breakdown_of, record_arena
+from onnxperf.api._shared.memory_breakdown import ArenaAccount, breakdown_of, record_arena
 from onnxperf.api._shared.racing import start_of
 from onnxperf.api._shared.requests import MemoryKeywords, Settings, names_in, parse, require
 from onnxperf.api._shared.sources import source_callables
@@ -102,7 +102,7 @@ class _Plan:
     specs: Callable[[], list[WorkerSpec]]
     """Packs inputs and models, which takes memory: only when the turn of the case has come."""
     entry: Entry | None = None
-    recorded: Callable[[], Recorded] | None = None
+    recorded: Callable[[], ArenaAccount] | None = None
     """Runs the model once more with onnxruntime's trace, which knows the arena."""
 
 
@@ -194,7 +194,7 @@ def _probe(plan: _Plan, request: _Request, progress: Progress) -> MemoryCase:
     return replace(case, answer=memory_answer(case))
 
 
-def _account(recorded: Callable[[], Recorded], notes: list[str]) -> Recorded | None:
+def _account(recorded: Callable[[], ArenaAccount], notes: list[str]) -> ArenaAccount | None:
     """What onnxruntime says about its arena; where it says nothing, a note tells so."""
     try:
         account = recorded()
@@ -214,11 +214,11 @@ def _is_ort(subject: MemorySubject) -> bool:
     return subject.runtime == "ort" and subject.status == "ok"
 
 
-def _with_causes(memory_probe: MemoryProbe, plan: _Plan, recorded: Recorded | None) -> MemorySubject:
-    arena = recorded.arena_bytes if recorded is not None else ()
+def _with_causes(memory_probe: MemoryProbe, plan: _Plan, account: ArenaAccount | None) -> MemorySubject:
+    arena = account.arena_bytes if account is not None else ()
     if memory_probe.subject.sizes == 1:
         arena = arena[1:]  # the second call of a session replaces what the first took by one planned block
-    breakdown = breakdown_of(plan.entry, memory_probe, recorded) if plan.entry is not None else None
+    breakdown = breakdown_of(plan.entry, memory_probe, account) if plan.entry is not None else None
     return replace(memory_probe.subject, growth=judge_growth(memory_probe.points, arena), breakdown=breakdown)
 
 

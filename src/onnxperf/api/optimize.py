@@ -10,74 +10,79 @@ from typing import Unpack
 import onnx
 from msgspec.structs import replace
 
+from onnxperf.analyze.answers.optimize import optimization_answer
 from onnxperf.analyze.attribution import attribute
 from onnxperf.api._shared import recordings
-from onnxperf.api._shared.racing import with_threads
-from onnxperf.api._shared.requests import LoadKeywords, check_keywords, session_options
+from onnxperf.api._shared.requests import LoadKeywords, parse
 from onnxperf.api._shared.subjects import Source, chosen_calls, open_source
-from onnxperf.api.profile import TIMEOUT_S
 from onnxperf.errors import BadInput, BadOption
+from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import Load, WorkerSpec
 from onnxperf.measure.process import open_worker
 from onnxperf.model.graph import all_nodes
 from onnxperf.model.load import LARGEST_PROTO_BYTES, Model
 from onnxperf.model.outline import outline
-from onnxperf.records import Optimization, Recording, Scalar
+from onnxperf.records import LONG_TIMEOUT_S, Optimization, Recording, Scalar, SessionOptions, WorkerLimits
+from onnxperf.render.kit.files import check_folder
 from onnxperf.results.optimize import OptimizeResult
+from onnxperf.wording.numbers import size
 
 _INLINE_BYTES = LARGEST_PROTO_BYTES // 2
 """Below this a model keeps its weights in its file; onnxruntime may write copies of some, so half of the limit."""
 
 
 def optimize(
-    model: Source, output: str | Path, *, timeout: float = TIMEOUT_S, **keywords: Unpack[LoadKeywords]
+    model: Source, output: str | Path, *, timeout: float = LONG_TIMEOUT_S, **keywords: Unpack[LoadKeywords]
 ) -> OptimizeResult:
     """Write the model as onnxruntime executes it to `output`, and say which nodes became which.
 
     Weights of a large model go into a file beside it, `.data` appended to its name.
     """
-    check_keywords(keywords, LoadKeywords)
-    session = with_threads(session_options(keywords))
-    chosen_calls(["ort"], ["run"], session)
+    settings = parse(keywords, LoadKeywords, timeout)
+    chosen_calls(["ort"], ["run"], settings.session)
     opened, output = open_source(model), Path(output)
     if output.absolute() == opened.path:
-        raise BadOption(f"--output {output!s}: that is the model itself; choose another name")
-    if not output.absolute().parent.is_dir():
-        raise BadOption(f"cannot write {str(output)!r}: its folder does not exist")
+        raise BadOption("that is the model itself; choose another name", option="output", value=output)
+    check_folder(output)
+    machine = machines.describe_machine()
     external = opened.size_bytes > _INLINE_BYTES
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
         named = recordings.named_model(opened, Path(folder))
-        recording = Recording(
-            executed_path=str(output.absolute()), smallest_external_bytes=1024 if external else LARGEST_PROTO_BYTES
-        )
-        spec = WorkerSpec(
-            subjects=(),
-            threads=session.threads or 1,
-            feeds={},
-            runtime="ort",
-            model_label=opened.label,
-            model_path=str(named.path),
-            session=replace(session, options={**named.options, **session.options}),
-            recording=recording,
-        )
-        conditions = _load(spec, timeout)
+        conditions = _load(_spec(opened, named, settings.session, output, external), settings.limits)
         executed = _written(output)
         record = Optimization(
             model=opened.label,
             output=str(output),
-            session=session,
+            session=settings.session,
             conditions=conditions,
             before=_counts(opened.proto),
             after=_counts(executed),
             groups=attribute(outline(named.proto), outline(executed)),
+            machine=machine,
+            command="onnxperf.optimize",
             notes=_notes(executed, opened, output, external),
         )
-    return OptimizeResult(record)
+    return OptimizeResult(replace(record, answer=optimization_answer(record)))
 
 
-def _load(spec: WorkerSpec, timeout: float) -> dict[str, Scalar]:
+def _spec(model: Model, named: recordings.Named, session: SessionOptions, output: Path, external: bool) -> WorkerSpec:
+    """A worker whose session writes the graph that it executes."""
+    smallest = 1024 if external else LARGEST_PROTO_BYTES
+    return WorkerSpec(
+        subjects=(),
+        threads=session.threads or 1,
+        feeds={},
+        runtime="ort",
+        model_label=model.label,
+        model_path=str(named.path),
+        session=replace(session, options={**named.options, **session.options}),
+        recording=Recording(executed_path=str(output.absolute()), smallest_external_bytes=smallest),
+    )
+
+
+def _load(spec: WorkerSpec, limits: WorkerLimits) -> dict[str, Scalar]:
     """Open the session, which writes the model, in a process of its own: models are not to be trusted."""
-    with recordings.subjects_errors_are_mine(), open_worker(spec, timeout_s=timeout) as worker:
+    with recordings.subject_errors_as_bad_input(), open_worker(spec, timeout_s=limits.timeout) as worker:
         return worker.ask(Load(spec)).conditions
 
 
@@ -99,6 +104,5 @@ def _notes(executed: onnx.ModelProto, opened: Model, output: Path, external: boo
     if any(node.domain.startswith("com.microsoft") for node in all_nodes(executed)):
         notes.append("it uses operators of onnxruntime: other runtimes cannot run it")
     if external:
-        size = opened.size_bytes / 2**30
-        notes.append(f"its weights ({size:.1f} GiB) are in {output.name}.data, which must stay beside it")
+        notes.append(f"its weights ({size(opened.size_bytes)}) are in {output.name}.data, which must stay beside it")
     return tuple(notes)

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import statistics
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Unpack, cast
 
+from msgspec.structs import replace
+
 from onnxperf.api._shared import recordings
-from onnxperf.api._shared.racing import with_threads
-from onnxperf.api._shared.requests import InputKeywords, check_keywords, input_options, session_options
+from onnxperf.api._shared.recordings import Events, is_events, is_trace
+from onnxperf.api._shared.requests import InputKeywords, Settings, parse, require
 from onnxperf.api._shared.subjects import Entry, Source, chosen_calls, model_specs, open_entries
-from onnxperf.errors import BadInput, BadOption
+from onnxperf.errors import BadInput
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.profiling import Progress, TurnsEnd
-from onnxperf.measure.trace import read_trace, trace_of_events
-from onnxperf.records import EVENT_CAP, SessionOptions
+from onnxperf.records import EVENT_CAP, LONG_TIMEOUT_S
+from onnxperf.render.kit.files import check_folder
 from onnxperf.results.profile import ProfileResult
-
-TIMEOUT_S = 600.0
-
-Events = Sequence[Mapping[str, Any]]
+from onnxperf.wording.numbers import grouped
 
 
 def profile(
@@ -32,7 +30,7 @@ def profile(
     *,
     repeat: int | None = None,
     keep_trace: str | Path | None = None,
-    timeout: float = TIMEOUT_S,
+    timeout: float = LONG_TIMEOUT_S,
     progress: Progress = lambda _done, _text: None,
     **keywords: Unpack[InputKeywords],
 ) -> ProfileResult:
@@ -42,71 +40,48 @@ def profile(
     process of its own, `repeat` times (for about a second unless given), in turn with a session that is not profiled,
     so that the cost of profiling is known. `keep_trace` names a file for onnxruntime's trace.
     """
-    check_keywords(keywords, InputKeywords)
-    if is_events(source):
-        return recordings.trace_result(trace_of_events(cast("Events", source)), "events")
-    if is_trace(source):
-        path = Path(cast("str", source))
-        return recordings.trace_result(read_trace(path), path.name)
-    if repeat is not None and repeat < 1:
-        raise BadOption(f"--repeat {repeat}: expected at least 1")
-    session = with_threads(session_options(keywords))
-    chosen_calls(["ort"], ["run"], session)
-    entry = open_entries(cast("Source", source), input_options(keywords), feeds)[0]
+    settings = parse(keywords, InputKeywords, timeout)
+    if is_events(source) or is_trace(source):
+        return recordings.result_of_trace(cast("str | Events", source))
+    require(repeat is None or repeat >= 1, "repeat", repeat, "at least 1")
+    if keep_trace is not None:
+        check_folder(keep_trace)
+    chosen_calls(["ort"], ["run"], settings.session)
+    entry = open_entries(cast("Source", source), settings.inputs, feeds)[0]
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
-        each = recordings.recorded(entry, session, Path(folder), "model")
-        most = recordings.iterations_that_fit(each, repeat, timeout, progress)
-        plain = model_specs([entry], {"ort": ("run",)}, session)[0]
-        end = recordings.play([plain, each.spec], repeat, most, timeout, progress)
-        result = _result(each, end, session, _notes(entry, end, repeat, most))
+        plan = recordings.plan_recording(entry, settings.session, Path(folder), "model")
+        most = recordings.iterations_that_fit(plan, repeat, settings.limits, progress)
+        plain = model_specs([entry], {"ort": ("run",)}, settings.session)[0]
+        end = recordings.run_in_turns([plain, plan.spec], repeat, most, settings.limits, progress)
+        result = recordings.result_of_recording(plan.recorded, end.turns[1].trace)
         if keep_trace is not None:
-            _keep(end, Path(keep_trace))
+            _copy(end.turns[1].trace, Path(keep_trace))
+    _add_conditions(result, settings, end, _notes(entry, repeat, most))
     return result
 
 
-def _result(each: recordings.Recorded, end: TurnsEnd, session: SessionOptions, notes: tuple[str, ...]) -> ProfileResult:
+def _add_conditions(result: ProfileResult, settings: Settings, end: TurnsEnd, notes: list[str]) -> None:
     plain, traced = end.turns
-    changes = {
-        "machine": machines.describe_machine(),
-        "session": session,
-        "command": "onnxperf.profile",
-        "interrupted": end.interrupted,
-        "profiled_ns": statistics.median(traced.call_ns) if traced.call_ns else None,
-        "unprofiled_ns": statistics.median(plain.call_ns) if plain.call_ns else None,
-    }
-    return recordings.recorded_result(each.original, traced.trace, changes, notes)
+    result.record = replace(
+        result.record,
+        machine=machines.describe_machine(),
+        session=settings.session,
+        command="onnxperf.profile",
+        interrupted=end.interrupted,
+        profiled_ns=statistics.median(traced.call_ns) if traced.call_ns else None,
+        unprofiled_ns=statistics.median(plain.call_ns) if plain.call_ns else None,
+        notes=(*result.record.notes, *notes),
+    )
 
 
-def is_events(source: object) -> bool:
-    """Whether this is a list of events, as json.load gives them."""
-    return isinstance(source, list | tuple)
-
-
-def is_trace(source: object) -> bool:
-    """Whether a path names a trace: by its name, or by how it begins."""
-    if not isinstance(source, str | os.PathLike):
-        return False
-    path = Path(source)
-    if path.suffix.lower() == ".json":
-        return True
-    try:
-        with path.open("rb") as file:
-            return file.read(64).lstrip()[:1] in (b"[", b"{")
-    except (OSError, ValueError):
-        return False  # whoever opens it as a model will say what is wrong
-
-
-def _notes(entry: Entry, end: TurnsEnd, repeat: int | None, most: int | None) -> tuple[str, ...]:
-    notes = [*entry.feeds.notes, "session initialisation includes writing down the optimised graph"]
+def _notes(entry: Entry, repeat: int | None, most: int | None) -> list[str]:
+    notes = [*entry.feeds.notes, "session initialisation includes writing the optimised graph"]
     if most is not None and repeat is not None and repeat > most:
-        notes.append(f"{most} iterations instead of {repeat}: a trace holds at most {EVENT_CAP:,} events")
-    if end.interrupted:
-        notes.append("interrupted: the profile holds what ran until then")
-    return tuple(notes)
+        notes.append(f"{most} iterations instead of {repeat}: a trace holds at most {grouped(EVENT_CAP)} events")
+    return notes
 
 
-def _keep(end: TurnsEnd, path: Path) -> None:
-    trace = end.turns[-1].trace
+def _copy(trace: Path | None, path: Path) -> None:
     try:
         shutil.copyfile(str(trace), path)
     except OSError as error:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Unpack, get_args
 
 from onnxperf.analyze.view_metrics import memory_metrics, time_metrics, with_lines_of
+from onnxperf.api._shared.recordings import Events, is_events, is_trace
 from onnxperf.api._shared.requests import InputKeywords, check_keywords, input_options
 from onnxperf.api._shared.subjects import Source, open_source
-from onnxperf.api.profile import Events, is_events, is_trace
 from onnxperf.api.profile import profile as measure
 from onnxperf.errors import BadOption
 from onnxperf.measure.profiling import Progress

@@ -1,54 +1,62 @@
 """`onnxperf optimize`."""
 
-from __future__ import annotations
-
+# No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
+from dataclasses import dataclass, replace
 from typing import Annotated
 
-from cyclopts import Parameter
+from cyclopts import Group, Parameter
 
-from onnxperf.cli.doctor import JsonOutput
 from onnxperf.cli.options import SessionFlags, Switch
-from onnxperf.cli.output import make_console, write_text
+from onnxperf.cli.present import KeptOutputFlags, present
+from onnxperf.errors import BadOption
+from onnxperf.records import LONG_TIMEOUT_S
+
+
+@Parameter(name="*", group=Group("Optimisation", sort_key=0))
+@dataclass(frozen=True)
+class OptimizeFlags:
+    """What is shown, and how long it may take."""
+
+    all_: Annotated[Switch, Parameter(name="--all")] = False
+    """Show every group of nodes, however many there are."""
+    timeout: float = LONG_TIMEOUT_S
+    """Seconds that loading may take."""
 
 
 def optimize(
     model: str,
     /,
     *,
-    output: Annotated[str, Parameter(name=["--output", "-o"])],
-    all_: Annotated[Switch, Parameter(name="--all")] = False,
-    timeout: float = 600.0,
+    options: OptimizeFlags = OptimizeFlags(),
     session: SessionFlags = SessionFlags(),
-    report: JsonOutput = JsonOutput(),
+    output: KeptOutputFlags = KeptOutputFlags(),
 ) -> int:
     """Write the model that onnxruntime really executes, and say which nodes became which.
+
+    The .onnx file among --output is the optimised model; weights of a large one go into a file beside it.
 
     For example:
 
         onnxperf optimize model.onnx -o optimised.onnx
 
-        onnxperf optimize model.onnx -o basic.onnx --opt-level basic --all
+        onnxperf optimize model.onnx -o basic.onnx -o basic.json --opt-level basic --all
 
     Parameters
     ----------
     model
         An ONNX file.
-    output
-        File for the optimised model; weights of a large one go into a file beside it.
-    all_
-        Show every group of nodes, however many there are.
-    timeout
-        Seconds that loading may take.
     """
     from onnxperf.api.optimize import optimize as write
-    from onnxperf.render.profile.profile import print_optimization
+    from onnxperf.results.optimize import OptimizeResult
 
-    result = write(model, output, timeout=timeout, **session.keywords())
-    console = make_console(stderr=report.json == "-")
-    if report.quiet:
-        console.print(result.answer, markup=False, soft_wrap=True)
-    else:
-        print_optimization(result.record, console, everything=all_)
-    if report.json is not None:
-        write_text(report.json, result.to_json())
-    return 0
+    models = [path for path in output.output if path.lower().endswith(".onnx")]
+    if len(models) != 1:
+        raise BadOption(option="output", expected="one name that ends with .onnx, for the optimised model")
+    # The worker writes the model itself; `present` writes the reports.
+    reports = replace(output, output=[path for path in output.output if path not in models])
+    return present(
+        OptimizeResult,
+        reports,
+        lambda _progress: write(model, models[0], timeout=options.timeout, **session.keywords()),
+        page=lambda result: result.page(options.all_),
+    )

@@ -165,7 +165,7 @@ def write_files(result: "Result[Any]", output: OutputFlags) -> bool:
             if path == "-":
                 sys.stdout.buffer.write(result.content(suffix, output.table))
                 sys.stdout.buffer.flush()
-            elif suffix in _ALIASES.values():
+            elif suffix in _ALIASES.values() or not path.lower().endswith(suffix):
                 _write(Path(path), result.content(suffix, output.table))
             else:
                 result.save(path, output.table)

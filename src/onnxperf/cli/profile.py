@@ -1,15 +1,18 @@
 """`onnxperf profile`."""
 
-from __future__ import annotations
-
+# No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Any
 
 from cyclopts import Group, Parameter
 
-from onnxperf.cli.options import InputFlags, SessionFlags
-from onnxperf.cli.output import INTERRUPTED, command_line, make_console, make_progress
-from onnxperf.cli.tables import TableFlags
+from onnxperf.cli.options import OUTPUT, InputFlags, SessionFlags
+from onnxperf.cli.present import KeptOutputFlags, present
+from onnxperf.records import LONG_TIMEOUT_S
+
+if TYPE_CHECKING:
+    from onnxperf.results.base import Result
 
 PROFILE = Group("Profile", sort_key=0)
 
@@ -23,14 +26,26 @@ class ProfileFlags:
     """Inferences in the trace; as many as take about a second (5 to 100) unless given."""
     top: int = 10
     """Nodes to show."""
-    timeout: float = 600.0
+    timeout: float = LONG_TIMEOUT_S
     """Seconds that one step (loading, a round of inferences) may take."""
     keep_trace: str | None = None
     """Keep onnxruntime's own trace in this file."""
+
+
+@Parameter(name="*", group=OUTPUT)
+@dataclass(frozen=True)
+class ProfileOutputFlags(KeptOutputFlags):
+    """Files to write, a trace for Perfetto among them."""
+
     trace_out: str | None = None
-    """Write the trace for Perfetto (ui.perfetto.dev) or chrome://tracing, one track per thread."""
-    table: Literal["operators", "nodes", "sources", "iterations", "events"] = "nodes"
-    """The table that --csv and --parquet write."""
+    """Write the trace for Perfetto (ui.perfetto.dev) or chrome://tracing, one track per thread; so does
+    --output FILE.perfetto.json."""
+
+    def files(self, kind: "type[Result[Any]]") -> Iterator[tuple[str, str]]:
+        """Paths, and the suffixes that say what each file holds."""
+        yield from super().files(kind)
+        if self.trace_out is not None:
+            yield self.trace_out, ".perfetto.json"
 
 
 def profile(
@@ -40,7 +55,7 @@ def profile(
     options: ProfileFlags = ProfileFlags(),
     inputs: InputFlags = InputFlags(),
     session: SessionFlags = SessionFlags(),
-    output: TableFlags = TableFlags(),
+    output: ProfileOutputFlags = ProfileOutputFlags(),
 ) -> int:
     """Show where the time goes: per operator, per node, per node of the original model.
 
@@ -50,23 +65,22 @@ def profile(
 
         onnxperf profile model.onnx --dim batch=8
 
-        onnxperf profile model.onnx --opt-level disable --top 30 --plot where.png
+        onnxperf profile model.onnx --opt-level disable --top 30 -o where.png
 
-        onnxperf profile trace.json --xlsx trace.xlsx
+        onnxperf profile trace.json -o trace.xlsx
 
     Parameters
     ----------
     source
         An ONNX file, or a trace that onnxruntime wrote (.json).
     """
-    from msgspec.structs import replace
-
     from onnxperf.api.profile import profile as measure
-    from onnxperf.render.profile.profile import print_profile
+    from onnxperf.results.profile import ProfileResult
 
-    output.check(options.keep_trace, options.trace_out)
-    with make_progress(output.quiet) as progress:
-        result = measure(
+    return present(
+        ProfileResult,
+        output,
+        lambda progress: measure(
             source,
             inputs.feeds(),
             repeat=options.repeat,
@@ -75,15 +89,6 @@ def profile(
             progress=progress,
             **inputs.keywords(),
             **session.keywords(),
-        )
-    result.record = replace(result.record, command=command_line())
-    console = make_console(stderr=output.json == "-")
-    if output.quiet:
-        console.print(result.answer, markup=False, soft_wrap=True)
-    else:
-        print_profile(result.record, console, top=options.top)
-    output.keep(result.record, "profile")
-    output.write(result, options.table)
-    if options.trace_out is not None:
-        result.save_trace(options.trace_out)
-    return INTERRUPTED if result.record.interrupted else 0
+        ),
+        page=lambda result: result.page(options.top),
+    )

@@ -42,13 +42,8 @@ class ExportFlags(StoreFlags):
 _PRINTERS = {
     "Bench": "race.console:print_bench",
     "Check": "race.check:print_check",
-    "Profile": "profile.profile:print_profile",
-    "Diff": "profile.profile:print_diff",
-    "Optimization": "profile.profile:print_optimization",
     "EinsumPlan": "race.einsum:print_plan",
     "Rewrite": "race.einsum:print_rewrite",
-    "Memory": "memory.memory:print_memory",
-    "MemoryLines": "memory.lines:print_lines",
     "Stack": "stack.stack:print_stack",
 }
 
@@ -215,6 +210,12 @@ def delete(*ids: str, output: StoreFlags = StoreFlags()) -> int:
 
 
 def _printer(record: object) -> Callable[[Any, Any], None]:
+    from onnxperf.render.kit.console import print_page
+    from onnxperf.results.base import result_classes
+
+    made = result_classes().get(type(record))
+    if made is not None:
+        return lambda record, console: print_page(made(record).page(), console)
     module, _, function = _PRINTERS[type(record).__name__].partition(":")
     printer: Callable[[Any, Any], None] = getattr(importlib.import_module(f"onnxperf.render.{module}"), function)
     return printer

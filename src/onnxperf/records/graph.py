@@ -31,6 +31,6 @@ class Graph(Struct, frozen=True, kw_only=True):
     """What is fed, initialisers that may be overridden included."""
     outputs: tuple[str, ...] = ()
     constants: frozenset[str] = frozenset()
-    """Initialisers that nobody can override."""
+    """Initialisers that cannot be overridden."""
     nodes: tuple[GraphNode, ...] = ()
     """In the order of the file."""

@@ -1,4 +1,4 @@
-"""Memory of one inference, node by node, as onnxruntime's arena tells it."""
+"""Memory of one inference, node by node, from the figures of onnxruntime's arena."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from onnxperf.records.race import FORMAT_VERSION
 
 
 class NodeMemory(Struct, frozen=True, kw_only=True):
-    """One execution of a node; what the trace does not tell is None."""
+    """One execution of a node; what the trace does not have is None."""
 
     name: str
     """Name of the node in the graph that was executed."""
@@ -17,7 +17,7 @@ class NodeMemory(Struct, frozen=True, kw_only=True):
     path: tuple[str, ...] = ()
     """Nodes in whose bodies it is, the outermost first."""
     in_use_bytes: int | None = None
-    """Of the arena, in use when the node ended, before what nobody needs any more is released."""
+    """Of the arena, in use when the node ended, before what is no longer needed is released."""
     requested_bytes: int | None = None
     """What of that was asked for; the arena rounds up."""
     held_bytes: int | None = None
@@ -52,3 +52,5 @@ class NodeMemories(Struct, frozen=True, kw_only=True):
     """In the order in which they ended; nodes of bodies come before the node that has the body."""
     notes: tuple[str, ...] = ()
     """What a reader must know."""
+    answer: str = ""
+    """The peak and the planned minimum in one sentence."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from statistics import median
 from typing import Literal
 
 from msgspec import Struct
@@ -12,6 +14,14 @@ from onnxperf.records.trace import TensorTypes
 
 GroupKind = Literal["kept", "fused", "inserted", "folded", "duplicate", "removed", "unattributed"]
 Side = Literal["=", "-", "+"]
+
+DIFF_VERSION = 2
+"""Version 1 called the sides of a Diff base and opti."""
+
+
+def steady(values: Sequence[int]) -> Sequence[int]:
+    """All iterations but the first, which pays for caches and first allocations, where two or more remain."""
+    return values[1:] if len(values) >= 3 else values
 
 
 class OperatorTime(Struct, frozen=True, kw_only=True):
@@ -29,6 +39,11 @@ class OperatorTime(Struct, frozen=True, kw_only=True):
     """Time in each iteration, bodies included; an operator inside another of its type counts twice here."""
     usual_us: float
     """Self time in the usual iteration: the mean over the middle half of the iterations, the first left out."""
+
+    @property
+    def steady_us(self) -> Sequence[int]:
+        """Self time in the iterations that count: all but the first, where two or more remain."""
+        return steady(self.self_us)
 
 
 class NodeTime(Struct, frozen=True, kw_only=True):
@@ -61,7 +76,12 @@ class NodeTime(Struct, frozen=True, kw_only=True):
     usual_total_us: float
     """The same with its bodies."""
     kernel_us: int | None = None
-    """Time of the kernels that it launched on another device, over all iterations, where the trace tells."""
+    """Time of the kernels that it launched on another device, over all iterations, where the trace has it."""
+
+    @property
+    def steady_us(self) -> Sequence[int]:
+        """Self time in the iterations that count: all but the first, where two or more remain."""
+        return steady(self.self_us)
 
 
 class SourceGroup(Struct, frozen=True, kw_only=True):
@@ -70,7 +90,7 @@ class SourceGroup(Struct, frozen=True, kw_only=True):
     kind: GroupKind
     """kept: the same node; fused: several nodes, or another operator; inserted: executed, but in no original
     (reorders, casts, copies); folded: computed once, when the model was loaded; duplicate: the same as another
-    node, which was kept; removed: had no effect; unattributed: nothing tells where it comes from."""
+    node, which was kept; removed: had no effect; unattributed: its origin is unknown."""
     path: tuple[str, ...] = ()
     """Nodes whose bodies it is in, the outermost first."""
     sources: tuple[str, ...] = ()
@@ -89,13 +109,18 @@ class SourceTime(Struct, frozen=True, kw_only=True):
     """The time that a group of original nodes costs."""
 
     group: SourceGroup
-    """Who is in it."""
+    """The nodes."""
     calls: int
     """Executions of its executed nodes over all iterations."""
     self_us: tuple[int, ...]
     """Time in each iteration."""
     usual_us: float
     """Self time in the usual iteration: the mean over the middle half of the iterations, the first left out."""
+
+    @property
+    def steady_us(self) -> Sequence[int]:
+        """Self time in the iterations that count: all but the first, where two or more remain."""
+        return steady(self.self_us)
 
 
 class Profile(Struct, frozen=True, kw_only=True):
@@ -120,9 +145,9 @@ class Profile(Struct, frozen=True, kw_only=True):
     loading_us: int | None = None
     """Reading the model."""
     initialization_us: int | None = None
-    """Building the session; with a model, this includes writing down the optimised graph."""
+    """Building the session; with a model, this includes writing the optimised graph."""
     run_us: tuple[int, ...] = ()
-    """Each inference as the trace tells it, the first one first."""
+    """Each inference in the trace, the first one first."""
     executor_us: tuple[int, ...] = ()
     """The part of each inference inside the executor."""
     profiled_ns: float | None = None
@@ -147,6 +172,19 @@ class Profile(Struct, frozen=True, kw_only=True):
         """Profiled time / unprofiled time."""
         return self.profiled_ns / self.unprofiled_ns if self.profiled_ns and self.unprofiled_ns else None
 
+    @property
+    def later_run_us(self) -> float | None:
+        """Median of the inferences after the first."""
+        return median(self.run_us[1:]) if len(self.run_us) > 1 else None
+
+    @property
+    def outside_share(self) -> float | None:
+        """The share of the inferences that passed outside of nodes."""
+        runs = sum(steady(self.run_us))
+        if not runs or not self.nodes:
+            return None
+        return max(runs - sum(sum(node.steady_us) for node in self.nodes), 0) / runs
+
 
 class DiffRow(Struct, frozen=True, kw_only=True):
     """A node of two profiles, or of one of them."""
@@ -167,17 +205,17 @@ class DiffRow(Struct, frozen=True, kw_only=True):
     """Number among the nodes of the same operator, types, shapes and provider, from 0."""
     path: tuple[str, ...] = ()
     """Nodes whose bodies it is in."""
-    base_name: str = ""
+    before_name: str = ""
     """Name of the node in the first profile."""
-    opti_name: str = ""
+    after_name: str = ""
     """Name of the node in the second profile."""
-    base_us: tuple[int, ...] = ()
+    before_us: tuple[int, ...] = ()
     """Self time in each iteration of the first profile."""
-    opti_us: tuple[int, ...] = ()
+    after_us: tuple[int, ...] = ()
     """Self time in each iteration of the second profile."""
-    base_usual_us: float = 0.0
+    before_usual_us: float = 0.0
     """Self time in the usual iteration of the first profile."""
-    opti_usual_us: float = 0.0
+    after_usual_us: float = 0.0
     """Self time in the usual iteration of the second profile."""
     noise: bool = False
     """In both, and their times do not differ by more than the iterations among themselves."""
@@ -186,11 +224,11 @@ class DiffRow(Struct, frozen=True, kw_only=True):
 class Diff(Struct, frozen=True, kw_only=True):
     """What `onnxperf diff` found: the document that --json writes."""
 
-    version: int = FORMAT_VERSION
+    version: int = DIFF_VERSION
     """Version of this format."""
-    base: Profile
+    before: Profile
     """The first side."""
-    opti: Profile
+    after: Profile
     """The second side."""
     rows: tuple[DiffRow, ...]
     """Their nodes, aligned; in the order of execution."""
@@ -223,5 +261,11 @@ class Optimization(Struct, frozen=True, kw_only=True):
     """The same of the optimised model."""
     groups: tuple[SourceGroup, ...]
     """Which nodes became which."""
+    machine: Machine | None = None
+    """Where it was optimised."""
+    command: str = ""
+    """The command line, or the call in Python."""
     notes: tuple[str, ...] = ()
     """What a reader must know."""
+    answer: str = ""
+    """The result in one plain sentence."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-if TYPE_CHECKING:  # the command line imports the records before it knows whether numpy will be needed
+if TYPE_CHECKING:  # the command line imports the records before it is clear whether numpy will be needed
     import numpy as np
 
     Integers = np.ndarray[Any, np.dtype[np.int64]]
@@ -50,7 +50,7 @@ class Trace:
     categories: Coded[str]
     """Session, Node, Kernel or Api (`cat`)."""
     phases: Coded[str]
-    """How an event is told; always X, a whole one, so far (`ph`)."""
+    """How an event is recorded; always X, a whole one, so far (`ph`)."""
     names: Coded[str]
     processes: Integers
     """`pid`."""
@@ -70,7 +70,7 @@ class Trace:
     numbers: dict[str, Integers]
     """Every numeric argument that occurs (node_index, output_size, mem_bytes_in_use…), MISSING where it does not."""
     thread_statistics: tuple[bytes, ...]
-    """What the thread pool did during each event, as the JSON text of the trace; empty where nothing is told."""
+    """What the thread pool did during each event, as the JSON text of the trace; empty where there is none."""
     notes: tuple[str, ...] = ()
     """What was lost: a cut end, unreadable events, a full buffer."""
 

@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from onnxperf.errors import BadOption
-from onnxperf.records import Diff, DiffRow
+from onnxperf.records import Diff
+from onnxperf.render.kit.page import Page
+from onnxperf.render.profile.diff import MIN_SHARE, diff_page
+from onnxperf.render.profile.diff_chart import diff_plot, operators_plot
+from onnxperf.results.base import Result
 from onnxperf.results.profile import ProfileResult
-from onnxperf.results.showing import as_printed
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from pandas import DataFrame
 
-MIN_SHARE = 0.01
-TABLES = ("merged", "labels")
 
+class DiffResult(Result[Diff]):
+    """What `onnxperf.diff` returns; `before` and `after` are the profiles of its sides."""
 
-class DiffResult:
-    """What `onnxperf.diff` returns; `base` and `opti` are the profiles of its sides."""
+    tables = {
+        "merged": lambda self: self.merged(),
+        "labels": lambda self: self.by_label().reset_index(),
+        "before_nodes": lambda self: self.before.by_node(),
+        "after_nodes": lambda self: self.after.by_node(),
+    }
+    charts = {"nodes": diff_plot, "operators": operators_plot}
 
-    def __init__(self, record: Diff, base: ProfileResult, opti: ProfileResult) -> None:
-        self.record = record
-        self.base = base
-        self.opti = opti
+    def __init__(self, record: Diff, before: ProfileResult | None = None, after: ProfileResult | None = None) -> None:
+        super().__init__(record)
+        self.before = before or ProfileResult(record.before)
+        self.after = after or ProfileResult(record.after)
 
-    @property
-    def answer(self) -> str:
-        """The result in one plain sentence."""
-        return self.record.answer
+    def page(self, min_share: float = MIN_SHARE) -> Page:
+        """Both sides, the result of the race, and the nodes side by side."""
+        return diff_page(self.record, min_share)
 
     def merged(self, per_iteration: bool = True) -> DataFrame:
         """One row per node of both sides, an outer join; time in the usual iteration, or sums."""
@@ -36,17 +43,17 @@ class DiffResult:
 
         rows = [
             {
-                "args_op_name": row.op_name,
-                "args_output_type_shape": row.outputs,
-                "args_input_type_shape": row.inputs,
-                "args_provider": row.provider,
+                "op_name": row.op_name,
+                "outputs": row.outputs,
+                "inputs": row.inputs,
+                "provider": row.provider,
                 "idx": row.idx,
-                "durbase": _time(row, "base", per_iteration),
-                "duropti": _time(row, "opti", per_iteration),
+                "before_us": _time(row.before_us, row.before_usual_us, per_iteration),
+                "after_us": _time(row.after_us, row.after_usual_us, per_iteration),
                 "side": row.side,
                 "noise": row.noise,
-                "base_name": row.base_name,
-                "opti_name": row.opti_name,
+                "before_name": row.before_name,
+                "after_name": row.after_name,
                 "path": "/".join(row.path),
                 "label": row.label,
             }
@@ -56,79 +63,29 @@ class DiffResult:
 
     def by_label(self, per_iteration: bool = True, min_share: float = 0.0) -> DataFrame:
         """Times by label, the most costly first; labels under `min_share` of all time are left out."""
-
         merged = self.merged(per_iteration)
         sums = merged.groupby("label").agg(
-            durbase=("durbase", "sum"),
-            duropti=("duropti", "sum"),
+            before_us=("before_us", "sum"),
+            after_us=("after_us", "sum"),
             idx=("idx", "max"),
             side=("side", "first"),
             noise=("noise", "all"),
         )
-        both = sums["durbase"] + sums["duropti"]
+        both = sums["before_us"] + sums["after_us"]
         kept = sums[both >= min_share * both.sum()]
         ordered: DataFrame = kept.loc[both[kept.index].sort_values(ascending=False, kind="stable").index]
         return ordered
 
-    def plot(self, min_share: float = MIN_SHARE, ax: Any = None) -> Any:
+    def plot(self, ax: Sequence[Axes] | None = None, min_share: float = MIN_SHARE) -> Any:
         """Duration and count, side by side, per label."""
-        from onnxperf.render.profile.profile_chart import diff_plot
-
-        return diff_plot(self.record, min_share, ax)
+        return diff_plot(self.record, ax, min_share)
 
     def plot_operators(self) -> Any:
-        """Duration and occurrences per operator, of the baseline and below of the optimised side."""
-        from onnxperf.render.profile.profile_chart import operators_plot
-
+        """Duration and occurrences per operator, of the first side and below of the second."""
         return operators_plot(self.record)
 
-    def table(self, name: str) -> DataFrame:
-        """One of the tables by its name: merged, labels."""
-        if name not in TABLES:
-            raise BadOption.unknown("table", name, TABLES)
-        return self.merged() if name == "merged" else self.by_label().reset_index()
 
-    def save(self, path: str | Path, table: str = "merged") -> None:
-        """Write .json, .xlsx (all tables), .csv or .parquet (one of them), or a .png or .svg chart."""
-        from onnxperf.render.kit import frames as tables
-        from onnxperf.render.kit.old_export import write
-        from onnxperf.render.profile import profile_chart as profile_plots
-
-        path = Path(path)
-        match path.suffix.lower():
-            case ".json":
-                write(path, self.to_json().encode())
-            case ".xlsx":
-                sides = {"base nodes": self.base.by_node(), "opti nodes": self.opti.by_node()}
-                tables.write_workbook({name: self.table(name) for name in TABLES} | sides, path)
-            case ".csv" | ".parquet":
-                tables.write_table(self.table(table), path)
-            case ".png" | ".svg":
-                profile_plots.save_figure(profile_plots.figure_of(self.plot()), path)
-            case suffix:
-                known = (".json", ".xlsx", ".csv", ".parquet", ".png", ".svg")
-                raise BadOption.unknown("kind of file", suffix or path.name, known)
-
-    def to_json(self) -> str:
-        """The whole record, as --json writes it."""
-        from onnxperf.render.kit.old_export import to_json
-
-        return to_json(self.record).decode()
-
-    def __repr__(self) -> str:
-        """The tables as the command line prints them, without colours."""
-        from onnxperf.render.profile.profile import print_diff
-
-        return as_printed(print_diff, self.record)
-
-    def _repr_html_(self) -> str:
-        from onnxperf.render.kit.old_html import diff_html
-
-        return diff_html(self.record)
-
-
-def _time(row: DiffRow, side: str, per_iteration: bool) -> float:
-    times = getattr(row, f"{side}_us")
+def _time(times: Sequence[int], usual: float, per_iteration: bool) -> float:
     if not times:
         return float("nan")
-    return float(getattr(row, f"{side}_usual_us") if per_iteration else sum(times))
+    return usual if per_iteration else float(sum(times))

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from onnxperf.errors import BadInput
 from onnxperf.records import Optimization, SourceGroup
-from onnxperf.results.showing import as_printed
+from onnxperf.render.kit.page import Page
+from onnxperf.render.profile.optimization import optimization_page
+from onnxperf.results.base import Result, struct_frame
+from onnxperf.results.formats import Format
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-class OptimizeResult:
+class OptimizeResult(Result[Optimization]):
     """What `onnxperf.optimize` returns; the optimised model is in the file `path`."""
 
-    def __init__(self, record: Optimization) -> None:
-        self.record = record
+    tables = {"groups": lambda self: self.to_df(), "operators": lambda self: self.counts()}
+    own_formats = {".onnx": Format("the optimised model", lambda result, _table: _model(result.path))}
 
     @property
     def path(self) -> str:
         """File of the optimised model."""
         return self.record.output
 
-    @property
-    def answer(self) -> str:
-        """The result in one plain sentence."""
-        before, after = sum(self.record.before.values()), sum(self.record.after.values())
-        fused = sum(group.kind == "fused" for group in self.record.groups)
-        return f"{before} nodes became {after}; {fused} group{'' if fused == 1 else 's'} fused; written to {self.path}."
+    def page(self, everything: bool = False) -> Page:
+        """Operators before and after, and what became of the nodes."""
+        return optimization_page(self.record, everything)
 
     def counts(self) -> DataFrame:
         """Nodes per operator type, before and after."""
@@ -39,25 +41,13 @@ class OptimizeResult:
 
     def to_df(self) -> DataFrame:
         """One row per group: which nodes became which."""
-        from pandas import DataFrame
+        return struct_frame(self.record.groups, SourceGroup)
 
-        fields = SourceGroup.__struct_fields__
-        rows = [[getattr(group, name) for name in fields] for group in self.record.groups]
-        return DataFrame(rows, columns=list(fields))
 
-    def to_json(self) -> str:
-        """The whole record, as --json writes it."""
-        from onnxperf.render.kit.old_export import to_json
-
-        return to_json(self.record).decode()
-
-    def __repr__(self) -> str:
-        """The tables as the command line prints them, without colours."""
-        from onnxperf.render.profile.profile import print_optimization
-
-        return as_printed(print_optimization, self.record)
-
-    def _repr_html_(self) -> str:
-        from onnxperf.render.kit.old_html import optimization_html
-
-        return optimization_html(self.record)
+def _model(path: str) -> bytes:
+    if Path(f"{path}.data").exists():
+        raise BadInput(f"the weights of {path} are in {path}.data; copy both files")
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise BadInput(f"cannot read the optimised model {path}: {error.strerror}") from error

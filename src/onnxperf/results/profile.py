@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from msgspec.structs import replace
 
 from onnxperf.analyze.attribution import split_estimate
 from onnxperf.analyze.events import TraceLayout
@@ -16,36 +17,71 @@ from onnxperf.analyze.node_memory import node_memories
 from onnxperf.analyze.profile import node_times
 from onnxperf.errors import BadOption
 from onnxperf.records import Graph, NodeTime, OperatorTime, Profile, SourceTime, Trace
-from onnxperf.records.iterations import steady
+from onnxperf.render.kit.files import write
+from onnxperf.render.kit.page import Page
+from onnxperf.render.profile.page import TOP, profile_page
+from onnxperf.render.profile.perfetto import perfetto_json
+from onnxperf.render.profile.profile_chart import nodes_plot, profile_plot, sources_plot, timeline_plot
+from onnxperf.results.base import Result
+from onnxperf.results.formats import Format
 from onnxperf.results.node_memory import NodeMemoryResult
-from onnxperf.results.showing import as_printed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
 
-class ProfileResult:
+class ProfileResult(Result[Profile]):
     """What `onnxperf.profile` returns; `record` holds the sums, `events` every event."""
+
+    tables = {
+        "nodes": lambda self: self.by_node(),
+        "operators": lambda self: self.by_operator(),
+        "sources": lambda self: self.by_source(),
+        "iterations": lambda self: self.by_iteration(operators=True),
+        "events": lambda self: self.events,
+    }
+    charts = {"operators": profile_plot, "nodes": nodes_plot, "sources": sources_plot}
+    own_formats = {
+        ".perfetto.json": Format("the trace, for ui.perfetto.dev", lambda result, _table: result.perfetto()),
+    }
 
     def __init__(
         self,
         record: Profile,
-        trace: Trace,
-        layout: TraceLayout,
+        trace: Trace | None = None,
+        layout: TraceLayout | None = None,
         weights: Callable[[], Mapping[str, float]] | None = None,
         executed: Graph | None = None,
     ) -> None:
-        self.record = record
-        self.trace = trace
-        self.layout = layout
+        super().__init__(record)
+        self._trace = trace
+        self._layout = layout
         self._weights = weights or dict
         self._executed = executed
 
     @property
-    def answer(self) -> str:
-        """The result in one plain sentence."""
-        return self.record.answer
+    def trace(self) -> Trace:
+        """Every event, as columns; a run from the store has only the sums."""
+        if self._trace is None:
+            raise BadOption(_NO_EVENTS)
+        return self._trace
+
+    @property
+    def layout(self) -> TraceLayout:
+        """Iterations and nesting of the events."""
+        if self._layout is None:
+            raise BadOption(_NO_EVENTS)
+        return self._layout
+
+    def page(self, top: int = TOP) -> Page:
+        """Time per operator, the most costly nodes and the groups of the original model."""
+        return profile_page(self.record, top)
+
+    def table_names(self) -> list[str]:
+        """The tables that this profile has: a trace alone has no sources, a run from the store no events."""
+        missing = {"sources": not self.record.sources, "events": self._trace is None}
+        return [name for name in self.tables if not missing.get(name)]
 
     @cached_property
     def events(self) -> DataFrame:
@@ -72,7 +108,7 @@ class ProfileResult:
     def by_source(self, split: bool = False, per_iteration: bool = False) -> DataFrame:
         """Time per group of nodes of the original model; `split` adds an estimate for each node of a group."""
         if not self.record.sources:
-            raise BadOption("a trace alone does not know the original model; profile the model itself")
+            raise BadOption("a trace alone has no original model; profile the model itself")
         if split:
             return _split(self.record.sources, self._weights(), per_iteration)
         return self._frame(self.record.sources, _SOURCE_COLUMNS, per_iteration)
@@ -89,32 +125,20 @@ class ProfileResult:
         columns |= {each.op_name: each.self_us for each in self.record.operators} if operators else {}
         return DataFrame(columns, index=RangeIndex(count, name="iteration"))
 
-    def plot(self, ax: Sequence[Axes] | None = None) -> Any:
-        """Duration and number of occurrences per operator type, side by side."""
-        from onnxperf.render.profile.profile_chart import profile_plot
-
-        return profile_plot(self.record, ax)
-
     def plot_nodes(self, op: str | None = None, min_us: float = 0, ax: Axes | None = None) -> Axes:
         """A bar per node, the longest on top."""
-        from msgspec.structs import replace
-
-        from onnxperf.render.profile.profile_chart import nodes_plot
-
         record = self.record
         if min_us > 0:
             record = replace(record, nodes=node_times(self.trace, self.layout, self.trace.duration_us >= min_us))
-        return nodes_plot(record, op, ax=ax)
+        return nodes_plot(record, ax, op)
 
     def timeline(self, iteration: int | None = None, ax: Axes | None = None) -> Axes:
         """The nodes of one iteration as bars over time; of the last complete one unless another is named."""
-        from onnxperf.render.profile.profile_chart import timeline_plot
-
         last = max(self.layout.iterations, 1) - 1
         chosen = last if iteration is None else iteration
         rows = np.flatnonzero(self.layout.is_kernel & (self.layout.iteration == chosen))
         if not len(rows):
-            raise BadOption.unknown("iteration", iteration, f"0 to {last}".split(","))
+            raise BadOption.unknown("iteration", iteration, [f"0 to {last}"])
         names, operators = self.layout.node_names, self.trace.op_names
         return timeline_plot(
             starts_us=self.trace.start_us[rows].tolist(),
@@ -130,56 +154,13 @@ class ProfileResult:
         """Memory in use after each node of one iteration; of the last complete one unless another is named."""
         return NodeMemoryResult(node_memories(self.trace, self.layout, self.record.model, iteration, self._executed))
 
-    def table(self, name: str) -> DataFrame:
-        """One of the tables by its name: events, operators, nodes, sources, iterations."""
-        if name not in TABLES:
-            raise BadOption.unknown("table", name, TABLES)
-        return TABLES[name](self)
-
-    def save(self, path: str | Path, table: str = "nodes") -> None:
-        """Write .json, .xlsx (all tables), .csv or .parquet (one of them), or a .png or .svg chart."""
-        from onnxperf.render.kit import frames as tables
-        from onnxperf.render.kit.old_export import write
-        from onnxperf.render.profile import profile_chart as profile_plots
-
-        path = Path(path)
-        match path.suffix.lower():
-            case ".json":
-                write(path, self.to_json().encode())
-            case ".xlsx":
-                names = [name for name in TABLES if name != "sources" or self.record.sources]
-                tables.write_workbook({name: self.table(name) for name in names}, path)
-            case ".csv" | ".parquet":
-                tables.write_table(self.table(table), path)
-            case ".png" | ".svg":
-                profile_plots.save_figure(profile_plots.figure_of(self.plot()), path)
-            case suffix:
-                known = (".json", ".xlsx", ".csv", ".parquet", ".png", ".svg")
-                raise BadOption.unknown("kind of file", suffix or path.name, known)
+    def perfetto(self) -> bytes:
+        """The trace in a form that Perfetto opens, one track per thread."""
+        return perfetto_json(self.trace, self.record.model)
 
     def save_trace(self, path: str | Path) -> None:
         """Write the trace in a form that Perfetto opens, one track per thread."""
-        from onnxperf.render.kit.old_export import write
-        from onnxperf.render.profile.perfetto import perfetto_json
-
-        write(Path(path), perfetto_json(self.trace, self.record.model))
-
-    def to_json(self) -> str:
-        """The whole record, as --json writes it."""
-        from onnxperf.render.kit.old_export import to_json
-
-        return to_json(self.record).decode()
-
-    def __repr__(self) -> str:
-        """The tables as the command line prints them, without colours."""
-        from onnxperf.render.profile.profile import print_profile
-
-        return as_printed(print_profile, self.record)
-
-    def _repr_html_(self) -> str:
-        from onnxperf.render.kit.old_html import profile_html
-
-        return profile_html(self.record)
+        write(Path(path), self.perfetto())
 
     def _frame(self, rows: Sequence[Any], columns: dict[str, Callable[[Any], Any]], per_iteration: bool) -> DataFrame:
         """One row per record: what it is, then its times."""
@@ -192,6 +173,7 @@ class ProfileResult:
         return DataFrame(made, columns=[*columns, *_time_columns(rows)])
 
 
+_NO_EVENTS = "this profile has only sums, as kept in the store; profile the model again, or read a trace"
 _OPERATOR_COLUMNS: dict[str, Callable[[OperatorTime], Any]] = {
     "op_name": lambda row: row.op_name,
     "nodes": lambda row: row.nodes,
@@ -215,19 +197,12 @@ _SOURCE_COLUMNS: dict[str, Callable[[SourceTime], Any]] = {
     "path": lambda row: "/".join(row.group.path),
     "same_as": lambda row: row.group.same_as,
 }
-TABLES: dict[str, Callable[[ProfileResult], DataFrame]] = {
-    "operators": lambda result: result.by_operator(),
-    "nodes": lambda result: result.by_node(),
-    "sources": lambda result: result.by_source(),
-    "iterations": lambda result: result.by_iteration(operators=True),
-    "events": lambda result: result.events,
-}
 
 
 def _times(row: Any, everything: float, per_iteration: bool) -> dict[str, Any]:
     """Sums, or means per iteration; then the share, the first iteration and the spread of the others."""
     count = (len(row.self_us) or 1) if per_iteration else 1
-    others = steady(row.self_us)
+    others = row.steady_us
     times = {
         "calls": row.calls / count if per_iteration else row.calls,
         "self_us": sum(row.self_us) / count if per_iteration else sum(row.self_us),

@@ -14,11 +14,11 @@ from msgspec import Struct
 from sqlalchemy import Connection, Engine, Row, delete, insert, select, update
 
 from onnxperf.errors import BadOption, StoreError
-from onnxperf.records import FORMAT_VERSION, Bench, Case, Machine, Status
+from onnxperf.records import Bench, Case, Machine, Status
 from onnxperf.records.runs import KeptRun, RunStatus
 from onnxperf.store import migrations, rows, schema
 from onnxperf.store.connect import connect, explained, location, place_of
-from onnxperf.store.documents import KINDS, from_document, plain, to_document
+from onnxperf.store.documents import KINDS, from_document, newest_version, plain, to_document
 from onnxperf.store.owner import state_of, this_process
 from onnxperf.store.rows import Trouble
 
@@ -292,10 +292,11 @@ def _keyed(cases: Iterable[Case]) -> dict[str, Case]:
 
 
 def _readable(record: R, run: str) -> R:
-    version = getattr(record, "version", FORMAT_VERSION)
-    if version > FORMAT_VERSION:
+    newest = newest_version(type(record))
+    version = getattr(record, "version", newest)
+    if version > newest:
         raise StoreError(
-            f"run {run} has format version {version}, and this onnxperf reads up to {FORMAT_VERSION}; use a newer one"
+            f"run {run} has format version {version}, and this onnxperf reads up to {newest}; use a newer one"
         )
     return record
 

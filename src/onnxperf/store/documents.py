@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -30,11 +31,44 @@ def to_document(value: object) -> str:
 
 
 def from_document(text: str, kind: type[T]) -> T:
-    """The record that `to_document` was given."""
+    """The record that `to_document` was given; one of an older version in today's form."""
     try:
-        return msgspec.convert(json.loads(text), kind)
+        return msgspec.convert(_upgraded(json.loads(text), kind), kind)
     except (ValueError, TypeError, RecursionError) as error:
         raise StoreError(f"damaged: not the record of a {getattr(kind, '__name__', kind)} ({error})") from error
+
+
+def newest_version(kind: type) -> int:
+    """The version of a kind of record that is written today."""
+    defaults: dict[str, Any] = {each.name: each.default for each in msgspec.structs.fields(kind)}
+    return int(defaults.get("version", 1))
+
+
+def _upgraded(document: Any, kind: type) -> Any:
+    while isinstance(document, dict) and (step := _UPGRADES.get((kind, document.get("version")))) is not None:
+        document = step(document)
+    return document
+
+
+def _diff_with_before_and_after(document: dict[str, Any]) -> dict[str, Any]:
+    """Version 1 called the sides base and opti."""
+    sides = {"base": "before", "opti": "after"}
+    rows = [
+        {_renamed(name, sides): value for name, value in row.items()} if isinstance(row, dict) else row
+        for row in document.get("rows", ())
+    ]
+    return {**{sides.get(name, name): value for name, value in document.items()}, "rows": rows, "version": 2}
+
+
+def _renamed(field: str, sides: dict[str, str]) -> str:
+    side, mark, rest = field.partition("_")
+    return f"{sides.get(side, side)}{mark}{rest}"
+
+
+_UPGRADES: dict[tuple[type, object], Callable[[dict[str, Any]], dict[str, Any]]] = {
+    (Diff, 1): _diff_with_before_and_after
+}
+"""From a version of a record to the next one."""
 
 
 def plain(text: str) -> str:

@@ -41,6 +41,13 @@ def duration(ns: float | None, marks: Marks = UNICODE) -> str:
     return _humane(ns, _DURATIONS, 1000).replace("µ", marks.micro)
 
 
+def microseconds(us: float | None) -> str:
+    """A time such as `43 µs` or `1.20 ms`; a trace counts whole microseconds, so there are no digits below them."""
+    if us is None or abs(us) >= 999.5:
+        return duration(None if us is None else us * 1e3)
+    return f"{us:.3g} µs"
+
+
 def size(count: float | None, marks: Marks = UNICODE) -> str:
     """A number of bytes such as `1.50 MiB`."""
     if count is None or not math.isfinite(count):
@@ -64,6 +71,11 @@ def megabytes(count: float | None, marks: Marks = UNICODE) -> str:
     if count is None or not math.isfinite(count):
         return marks.nothing
     return _three_digits(count / 1e6).replace("-0.00", "0.00")
+
+
+def factor(value: float | None) -> str:
+    """A speedup such as `1.052`, without its sign."""
+    return UNICODE.nothing if _missing(value) else _factor(value)
 
 
 def ratio(value: float | None, marks: Marks = UNICODE) -> str:
@@ -96,6 +108,21 @@ def grouped(value: int) -> str:
 def count(number: int, thing: str, several: str = "") -> str:
     """A number of things, such as `1 thread` or `2 threads`; `several` is a plural that does not end with s."""
     return f"{number:,} {thing if number == 1 else several or f'{thing}s'}"
+
+
+def signed(number: int) -> str:
+    """A change in a number of things, such as `+1,200`; a dash where there is none."""
+    return f"{number:+,}" if number else UNICODE.nothing
+
+
+def mean_count(value: float) -> str:
+    """A mean number of things: `3`, or `2.5` where it is not whole."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+
+
+def share_percent(share: float) -> str:
+    """A share as `12 %`, but as `99.7 %` where rounding would claim the whole."""
+    return whole_percent(share) if share <= 0.995 or share == 1 else f"{min(100 * share, 99.9):.1f} %"
 
 
 def whole_percent(share: float) -> str:

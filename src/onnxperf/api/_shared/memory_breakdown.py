@@ -35,11 +35,11 @@ _CONTIGUOUS_CALLS = ("run", "run-c")
 
 
 @dataclass(frozen=True)
-class Recorded:
+class ArenaAccount:
     """What onnxruntime says about its own memory."""
 
     arena_bytes: tuple[int, ...]
-    """What the arena held at the end of each call; nothing where the trace does not tell memory."""
+    """What the arena held at the end of each call; nothing where the trace has no figures of memory."""
     used_bytes: int | None
     """The most that was in use at the end of a node."""
     weights_bytes: int
@@ -49,20 +49,20 @@ class Recorded:
 
 def record_arena(
     entries: Sequence[Entry], session: SessionOptions, launch: Callable[[WorkerSpec], ProcessWorker]
-) -> Recorded:
+) -> ArenaAccount:
     """Run a model a few times in each size with a trace, in a process of its own: what was probed is not disturbed."""
     entry = entries[0]
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
-        each = recordings.recorded(entry, session, Path(folder), "memory")
-        spec = replace(each.spec, more_feeds=tuple(pack_feeds(other.feeds.arrays) for other in entries[1:]))
+        plan = recordings.plan_recording(entry, session, Path(folder), "memory")
+        spec = replace(plan.spec, more_feeds=tuple(pack_feeds(other.feeds.arrays) for other in entries[1:]))
         end = take_turns([spec], _CALLS * len(entries), launch, machines.processors())
         if end.interrupted:
             raise KeyboardInterrupt  # a trace of fewer calls would say something else about the growth
-        result = recordings.recorded_result(each.original, end.turns[0].trace, {}, ())
-        executed = onnx.load(each.original.executed_path, load_external_data=False)
+        result = recordings.result_of_recording(plan.recorded, end.turns[0].trace)
+        executed = onnx.load(plan.recorded.executed_path, load_external_data=False)
     graph = outline(executed)
     sizes = tensor_sizes(result.trace, result.layout, graph, iteration=0)  # which has the inputs of `entry`
-    return Recorded(
+    return ArenaAccount(
         arena_bytes=_per_iteration(result, "mem_arena_held"),
         used_bytes=max(_per_iteration(result, "mem_bytes_in_use"), default=None),
         weights_bytes=_weights_bytes(executed),
@@ -70,22 +70,22 @@ def record_arena(
     )
 
 
-def breakdown_of(entry: Entry, memory_probe: MemoryProbe, recorded: Recorded | None) -> Breakdown:
+def breakdown_of(entry: Entry, memory_probe: MemoryProbe, account: ArenaAccount | None) -> Breakdown:
     """Where the bytes of a subject are, as far as anyone can tell."""
     proto = entry.model.proto
     shapes = {name: array.shape for name, array in entry.feeds.arrays.items()}
     is_model = memory_probe.subject.model is not None
-    live = recorded.live_set if recorded else live_sets(outline(proto), _inferred_sizes(proto, shapes)).peak
+    live = account.live_set if account else live_sets(outline(proto), _inferred_sizes(proto, shapes)).peak
     if not is_model or not live or not live.live_bytes:
         live = None  # a framework has a graph of its own; or no size is known
     return Breakdown(
         weights_on_disk_bytes=_weights_bytes(proto),
-        weights_in_memory_bytes=recorded.weights_bytes if recorded else None,
+        weights_in_memory_bytes=account.weights_bytes if account else None,
         input_bytes=entry.feeds.nbytes,
         output_bytes=memory_probe.output_bytes,
         copies=tuple(_copies(entry, memory_probe.subject)) if is_model else (),
-        arena_held_bytes=max(recorded.arena_bytes, default=None) if recorded else None,
-        arena_used_bytes=recorded.used_bytes if recorded else None,
+        arena_held_bytes=max(account.arena_bytes, default=None) if account else None,
+        arena_used_bytes=account.used_bytes if account else None,
         planned_bytes=live.live_bytes if live else None,
         peak_node=live.name if live else "",
         peak_op=live.op_type if live else "",

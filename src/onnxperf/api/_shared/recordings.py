@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import onnx
 from msgspec.structs import replace
 
 from onnxperf.analyze import profile as sums
+from onnxperf.analyze.answers.profile import profile_answer
 from onnxperf.analyze.attribution import attribute, source_times
 from onnxperf.analyze.events import lay_out
+from onnxperf.api._shared.racing import start_of
 from onnxperf.api._shared.subjects import Entry, model_specs
 from onnxperf.errors import BadInput, SubjectError
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import WorkerSpec
-from onnxperf.measure.process import ProcessWorker
 from onnxperf.measure.profiling import Progress, TurnsEnd, most_iterations, take_turns
-from onnxperf.measure.trace import read_trace
+from onnxperf.measure.trace import read_trace, trace_of_events
 from onnxperf.model.cost import work_of_nodes
 from onnxperf.model.graph import all_nodes
 from onnxperf.model.load import Model
 from onnxperf.model.outline import outline, with_names
-from onnxperf.records import EVENT_CAP, Graph, Profile, Recording, SessionOptions, Trace
+from onnxperf.records import EVENT_CAP, Graph, Recording, SessionOptions, Trace, WorkerLimits
 from onnxperf.results.profile import ProfileResult
 
 FOLDER_OPTION = "session.model_external_initializers_file_folder_path"
@@ -35,8 +37,12 @@ _EXPANSION = 20
 """Executed nodes that one node of a model may become (casts, reorders, the inside of an operator)."""
 
 
+Events = Sequence[Mapping[str, Any]]
+"""Events of a trace, as json.load gives them."""
+
+
 @dataclass(frozen=True, eq=False)
-class Original:
+class RecordedModel:
     """A model that is recorded, and where the graph is that its session executes."""
 
     model: Model
@@ -48,14 +54,14 @@ class Original:
 
 
 @dataclass(frozen=True, eq=False)
-class Recorded:
+class RecordingPlan:
     """A model set up to be recorded."""
 
     spec: WorkerSpec
-    original: Original
+    recorded: RecordedModel
 
 
-def recorded(entry: Entry, session: SessionOptions, folder: Path, name: str) -> Recorded:
+def plan_recording(entry: Entry, session: SessionOptions, folder: Path, name: str) -> RecordingPlan:
     """Set up a model to be recorded in a folder of ours; nodes without a name of their own get one first."""
     named = named_model(entry.model, folder, name)
     executed = folder / f"{name}.executed.onnx"
@@ -64,7 +70,7 @@ def recorded(entry: Entry, session: SessionOptions, folder: Path, name: str) -> 
     with_options = replace(session, options={**named.options, **session.options})
     spec = replace(plain, model_path=str(named.path), session=with_options, recording=recording)
     shapes = {name: array.shape for name, array in entry.feeds.arrays.items()}
-    return Recorded(spec, Original(entry.model, named.proto, executed, shapes))
+    return RecordingPlan(spec, RecordedModel(entry.model, named.proto, executed, shapes))
 
 
 class Named(NamedTuple):
@@ -87,7 +93,7 @@ def named_model(model: Model, folder: Path, name: str = "model") -> Named:
 
 
 @contextmanager
-def subjects_errors_are_mine() -> Iterator[None]:
+def subject_errors_as_bad_input() -> Iterator[None]:
     """A profile has one subject: what ends it ends the request."""
     try:
         yield
@@ -95,56 +101,81 @@ def subjects_errors_are_mine() -> Iterator[None]:
         raise BadInput(str(error)) from error
 
 
-def play(
-    specs: list[WorkerSpec], repeat: int | None, most: int | None, timeout_s: float, progress: Progress
+def run_in_turns(
+    specs: list[WorkerSpec], repeat: int | None, most: int | None, limits: WorkerLimits, progress: Progress
 ) -> TurnsEnd:
-    """Call the sessions of specs in turn, each in a process of its own."""
-    launch = partial(ProcessWorker, timeout_s=timeout_s)
-    with subjects_errors_are_mine():
-        return take_turns(specs, repeat, launch, machines.processors(), progress, most)
+    """Call the models of specs in turn, in processes of their own."""
+    with subject_errors_as_bad_input():
+        return take_turns(specs, repeat, start_of(limits), machines.processors(), progress, most)
 
 
-def iterations_that_fit(each: Recorded, repeat: int | None, timeout_s: float, progress: Progress) -> int | None:
-    """How many iterations a trace can hold; a model with bodies or functions must be tried to know."""
-    proto = each.original.proto
+def iterations_that_fit(
+    plan: RecordingPlan, repeat: int | None, limits: WorkerLimits, progress: Progress
+) -> int | None:
+    """How many iterations a trace can hold; a model with bodies or functions must be tried to find out."""
+    proto = plan.recorded.proto
     nodes = sum(1 for _ in all_nodes(proto))
     nested = proto.functions or nodes > len(proto.graph.node)
     if not nested and (repeat or 100) * (_EXPANSION * nodes + 10) < EVENT_CAP:
         return None
-    recording = each.spec.recording
+    recording = plan.spec.recording
     prefix = f"{recording.trace_prefix if recording else ''}.trial"
-    trial = replace(each.spec, recording=Recording(trace_prefix=prefix))
+    trial = replace(plan.spec, recording=Recording(trace_prefix=prefix))
     progress(0.0, "counting events")
-    trace = play([trial], 1, None, timeout_s, progress).turns[0].trace
+    trace = run_in_turns([trial], 1, None, limits, progress).turns[0].trace
     return None if trace is None else most_iterations(len(read_trace(trace)))
 
 
-def trace_result(trace: Trace, label: str) -> ProfileResult:
-    """What a trace alone says."""
+# ---------------------------------------------------------------- results
+
+
+def is_events(source: object) -> bool:
+    """Whether this is a list of events."""
+    return isinstance(source, list | tuple)
+
+
+def is_trace(source: object) -> bool:
+    """Whether a path names a trace: by its name, or by how it begins."""
+    if not isinstance(source, str | os.PathLike):
+        return False
+    path = Path(source)
+    if path.suffix.lower() == ".json":
+        return True
+    try:
+        with path.open("rb") as file:
+            return file.read(64).lstrip()[:1] in (b"[", b"{")
+    except (OSError, ValueError):
+        return False  # opening it as a model says what is wrong
+
+
+def result_of_trace(source: str | os.PathLike[str] | Events) -> ProfileResult:
+    """What a trace alone says: a file that onnxruntime wrote, or a list of events."""
+    if isinstance(source, str | os.PathLike):
+        return _summed_up(read_trace(Path(source)), Path(source).name)
+    return _summed_up(trace_of_events(source), "events")
+
+
+def result_of_recording(recorded: RecordedModel, trace: Path | None) -> ProfileResult:
+    """What the trace of a model says, with the nodes of the original that its time goes back to."""
+    if trace is None:
+        raise BadInput("onnxruntime wrote no trace")
+    result = _summed_up(read_trace(trace), recorded.model.label)
+    executed = outline(onnx.load(recorded.executed_path, load_external_data=False))
+    nodes = sums.with_tensors(result.record.nodes, dict(_outputs(executed)))
+    record = replace(
+        result.record,
+        fingerprint=recorded.model.fingerprint,
+        nodes=nodes,
+        sources=source_times(attribute(outline(recorded.proto), executed), nodes),
+    )
+    weights = partial(work_of_nodes, recorded.proto, recorded.shapes)
+    return ProfileResult(record, result.trace, result.layout, weights, executed)
+
+
+def _summed_up(trace: Trace, label: str) -> ProfileResult:
     layout = lay_out(trace)
     record = sums.summarise(trace, layout, label)
-    return ProfileResult(replace(record, answer=sums.answer(record)), trace, layout)
-
-
-def recorded_result(
-    original: Original, path: Path | None, changes: dict[str, object], notes: tuple[str, ...]
-) -> ProfileResult:
-    """What the trace of a model says, with the nodes of the original that its time goes back to."""
-    if path is None:
-        raise BadInput("onnxruntime wrote no trace")
-    result = trace_result(read_trace(path), original.model.label)
-    executed = outline(onnx.load(original.executed_path, load_external_data=False))
-    nodes = sums.with_tensors(result.record.nodes, dict(_outputs(executed)))
-    record: Profile = replace(
-        result.record,
-        fingerprint=original.model.fingerprint,
-        nodes=nodes,
-        sources=source_times(attribute(outline(original.proto), executed), nodes),
-        notes=(*result.record.notes, *notes),
-        **changes,
-    )
-    weights = partial(work_of_nodes, original.proto, original.shapes)
-    return ProfileResult(record, result.trace, result.layout, weights, executed)
+    return ProfileResult(replace(record, answer=profile_answer(record)), trace, layout)
 
 
 def _outputs(graph: Graph, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[tuple[str, ...], str], tuple[str, ...]]]:

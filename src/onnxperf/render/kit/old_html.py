@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from onnxperf.records import Bench, Case, Check, Diff, EinsumPlan, Machine, Optimization, Profile, Rewrite, Subject
+from onnxperf.records import Bench, Case, Check, EinsumPlan, Machine, Rewrite, Subject
 from onnxperf.records.convert import Conversion
 from onnxperf.render.kit.table import Row, Table
-from onnxperf.render.profile.changes import counts_sheet, diff_sheet, group_lines, race_line, sides_sheet
-from onnxperf.render.profile.profile import SHORT_LIST, diff_facts, optimization_facts, profile_facts, profile_times
-from onnxperf.render.profile.timings import node_sheet, operator_sheet, source_sheet, timeless
 from onnxperf.render.race import convert
 from onnxperf.render.race.check import COLUMNS, cells
 from onnxperf.render.race.check import sentence as answer
@@ -74,54 +71,6 @@ def conversion_html(record: Conversion) -> str:
     heading = paragraph_html(" · ".join([name_of(record.model), *convert.facts(record)]), _STRONG)
     table = _plain_table(convert.COLUMNS, convert.interface(record))
     return page_html(f"{heading}{table}{end_html(convert.sentence(record), record.notes)}")
-
-
-def profile_html(profile: Profile, top: int = 10) -> str:
-    """Time per operator, the most costly nodes and the groups of the original model, the answer and the notes."""
-    sources = source_sheet(profile, UNICODE, top)
-    without_time = timeless(source.group for source in profile.sources)
-    return page_html(
-        "".join(
-            [
-                paragraph_html(" · ".join([name_of(profile.model), *profile_facts(profile)]), _STRONG),
-                paragraph_html(" · ".join(profile_times(profile, UNICODE)), ""),
-                sheet_html(operator_sheet(profile, UNICODE), "Time per iteration"),
-                sheet_html(node_sheet(profile, UNICODE, top), "The most costly nodes"),
-                "" if sources is None else sheet_html(sources, "In the original model"),
-                *(paragraph_html(line, "") for line in without_time),
-                end_html(profile.answer, profile.notes),
-            ]
-        )
-    )
-
-
-def diff_html(diff: Diff, min_share: float = 0.01) -> str:
-    """Both sides, what the race says, the nodes side by side, the answer and the notes."""
-    heading = f"{name_of(diff.base.model)} against {name_of(diff.opti.model)}"
-    told = race_line(diff.race, UNICODE) if diff.race is not None else ""
-    return page_html(
-        "".join(
-            [
-                paragraph_html(" · ".join([heading, *diff_facts(diff)]), _STRONG),
-                sheet_html(sides_sheet(diff, UNICODE)),
-                paragraph_html(told, ""),
-                sheet_html(diff_sheet(diff, UNICODE, min_share)),
-                end_html(diff.answer, diff.notes),
-            ]
-        )
-    )
-
-
-def optimization_html(record: Optimization) -> str:
-    """Operators before and after, what became of the nodes, and the file."""
-    parts = [
-        paragraph_html(" · ".join([name_of(record.model), *optimization_facts(record)]), _STRONG),
-        sheet_html(counts_sheet(record, UNICODE)),
-    ]
-    for heading, lines in group_lines(record, SHORT_LIST):
-        parts += [paragraph_html(heading, _STRONG), *(paragraph_html(line, "margin-left:1em") for line in lines)]
-    written = f"Written to {record.output}." if record.output else ""
-    return page_html("".join([*parts, end_html(written, record.notes)]))
 
 
 def einsum_html(plan: EinsumPlan) -> str:

@@ -50,7 +50,7 @@ def node_memory_plot(record: NodeMemories, ax: Axes | None = None) -> Axes:
 
 
 def _curves(ax: Axes, record: NodeMemories, scale: float) -> dict[str, str]:
-    """Step curves of what the trace tells; returns what their colours mean."""
+    """Step curves of what is in the trace; returns what their colours mean."""
     nodes, loaded = record.nodes, record.loaded_bytes or 0
     series: list[tuple[str, str, str, Sequence[int | None]]] = [
         ("held by the arena", fg.GREY, "--", [node.held_bytes for node in nodes]),

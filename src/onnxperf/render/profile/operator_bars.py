@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from onnxperf.records import OperatorTime, Profile
 from onnxperf.render.kit import chart as fg
 from onnxperf.wording.names import name_of
+from onnxperf.wording.numbers import mean_count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,11 +40,11 @@ def draw_operators(panels: Sequence[Axes], operators: OperatorBars) -> None:
     words = [fg.cost(us, sum(times)) for us in times]
     fg.draw_bars(panels[0], labels, [fg.Bars(times, [fg.BLUE] * len(times), words)], summed)
     fg.time_axis(panels[0])
-    numbers = [f"{count:g}" for count in counts]
+    numbers = [mean_count(each) for each in counts]
     fg.draw_bars(panels[1], labels, [fg.Bars(counts, [fg.GREY] * len(counts), numbers)], summed)
     fg.count_axis(panels[1], "executions per iteration")
     panels[1].tick_params(labelleft=False)
 
 
 def _per_iteration(operator: OperatorTime, profile: Profile) -> float:
-    return round(operator.calls / max(1, profile.iterations), 2)
+    return operator.calls / max(1, profile.iterations)

@@ -9,24 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from onnxperf.records import GroupKind, NodeTime, Profile, SourceTime
 from onnxperf.records.labels import signature
 from onnxperf.render.kit import chart as fg
-from onnxperf.render.kit.chart import figure_of, save_figure
-from onnxperf.render.profile.diff_chart import diff_plot, operators_plot
 from onnxperf.render.profile.operator_bars import draw_operators, operator_bars
 from onnxperf.wording.names import name_of, visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "diff_plot",
-    "figure_of",
-    "nodes_plot",
-    "operators_plot",
-    "profile_plot",
-    "save_figure",
-    "sources_plot",
-    "timeline_plot",
-]
 ROOMY = 20
 """Up to so many nodes have their types and shapes written below their names."""
 MAX_SPANS = 10_000
@@ -57,7 +45,7 @@ def profile_plot(profile: Profile, ax: Sequence[Axes] | None = None) -> fg.AxesA
     return fg.as_array(panels)
 
 
-def nodes_plot(profile: Profile, op: str | None = None, min_us: float = 0.0, ax: Axes | None = None) -> Axes:
+def nodes_plot(profile: Profile, ax: Axes | None = None, op: str | None = None, min_us: float = 0.0) -> Axes:
     """A bar per node, the longest on top; only of one operator, only of those that take long, where asked."""
     nodes = [node for node in profile.nodes if op in (None, node.op_name) and node.usual_us >= min_us]
     nodes.sort(key=lambda node: -node.usual_us)

@@ -12,10 +12,9 @@ from rich.text import Text
 from onnxperf.records import Case, EinsumPlan, Machine, Rewrite, RewrittenSite, Subject
 from onnxperf.render.kit.old_console import print_end, print_flow, print_heading, print_sheet
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
-from onnxperf.render.profile.timings import count
 from onnxperf.render.race.console import CPU_DECORATION
 from onnxperf.wording.names import name_of, shortened, visible
-from onnxperf.wording.numbers import UNICODE, Marks, duration, interval, marks_for, ratio
+from onnxperf.wording.numbers import UNICODE, Marks, count, duration, interval, marks_for, ratio
 
 WINNER = "*"
 _GAP = 2

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxperf.records.iterations import mean_of, steady, typical
+from onnxperf.analyze.iterations import mean_of, typical
+from onnxperf.records.profile import steady
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
+from onnxperf.analyze.answers.optimize import optimization_answer
+from onnxperf.analyze.iterations import mean_of, typical
 from onnxperf.records import (
     Diff,
     DiffRow,
@@ -17,7 +21,6 @@ from onnxperf.records import (
     SourceTime,
     TensorType,
 )
-from onnxperf.records.iterations import mean_of, typical
 from onnxperf.records.labels import label, signature
 from tests.render import examples
 
@@ -140,7 +143,7 @@ def profile(*nodes: NodeTime, **changes: Any) -> Profile:
     return Profile(**(fields | changes))
 
 
-def row(side: Side = "=", base: int = 100, opti: int = 90, **changes: Any) -> DiffRow:
+def row(side: Side = "=", before: int = 100, after: int = 90, **changes: Any) -> DiffRow:
     fields: dict[str, Any] = {
         "side": side,
         "op_name": "Conv",
@@ -148,38 +151,38 @@ def row(side: Side = "=", base: int = 100, opti: int = 90, **changes: Any) -> Di
         "inputs": (IMAGE, WEIGHTS, BIAS),
         "outputs": (IMAGE,),
         "idx": 0,
-        "base_name": "" if side == "+" else "n3",
-        "opti_name": "" if side == "-" else "n3",
-        "base_us": () if side == "+" else times(base),
-        "opti_us": () if side == "-" else times(opti),
+        "before_name": "" if side == "+" else "n3",
+        "after_name": "" if side == "-" else "n3",
+        "before_us": () if side == "+" else times(before),
+        "after_us": () if side == "-" else times(after),
     }
     fields |= changes
-    fields |= {"base_usual_us": usual(fields["base_us"]), "opti_usual_us": usual(fields["opti_us"])}
+    fields |= {"before_usual_us": usual(fields["before_us"]), "after_usual_us": usual(fields["after_us"])}
     call = signature(fields["op_name"], fields["inputs"], fields["outputs"])
     return DiffRow(label=label(side, fields["provider"], call, fields["idx"]), **fields)
 
 
 def rows() -> tuple[DiffRow, ...]:
     return (
-        row("+", opti=40, op_name="ReorderInput", opti_name="ReorderInput"),
-        row(base=1800, opti=900),
-        row(base=400, opti=401, op_name="MatMul", noise=True, base_name=LONG_NAME, opti_name=LONG_NAME),
-        row("-", base=300, op_name="BatchNormalization", base_name="n4"),
-        row("-", base=250, op_name="Relu", base_name="n5"),
-        *(row(base=2, opti=3, op_name="Add", idx=i) for i in range(5)),
-        row("-", base=1, op_name="Dropout", base_name="drop"),
-        row(base=200, opti=300, op_name="Mul", path=("Loop_12",), base_name="a", opti_name="b"),
+        row("+", after=40, op_name="ReorderInput", after_name="ReorderInput"),
+        row(before=1800, after=900),
+        row(before=400, after=401, op_name="MatMul", noise=True, before_name=LONG_NAME, after_name=LONG_NAME),
+        row("-", before=300, op_name="BatchNormalization", before_name="n4"),
+        row("-", before=250, op_name="Relu", before_name="n5"),
+        *(row(before=2, after=3, op_name="Add", idx=i) for i in range(5)),
+        row("-", before=1, op_name="Dropout", before_name="drop"),
+        row(before=200, after=300, op_name="Mul", path=("Loop_12",), before_name="a", after_name="b"),
     )
 
 
 def race() -> Any:
-    return examples.case(examples.subject("base"), examples.subject("opti", 7010.0, "faster"), baseline="base")
+    return examples.case(examples.subject("before"), examples.subject("after", 7010.0, "faster"), baseline="before")
 
 
 def diff(*given: DiffRow, **changes: Any) -> Diff:
     fields: dict[str, Any] = {
-        "base": profile(model="resnet.onnx (disable)", session=SessionOptions(threads=2, opt_level="disable")),
-        "opti": profile(model="resnet.onnx (all)"),
+        "before": profile(model="resnet.onnx (disable)", session=SessionOptions(threads=2, opt_level="disable")),
+        "after": profile(model="resnet.onnx (all)"),
         "rows": given or rows(),
         "race": race(),
         "answer": "all is 1.20 times as fast as disable.",
@@ -199,4 +202,5 @@ def optimization(**changes: Any) -> Optimization:
         "groups": groups(),
         "notes": ("the file is for this machine only",),
     }
-    return Optimization(**(fields | changes))
+    record = Optimization(**(fields | changes))
+    return replace(record, answer=optimization_answer(record))

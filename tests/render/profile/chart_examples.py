@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from onnxperf.analyze.diff import align
+from onnxperf.analyze.iterations import mean_of, typical
 from onnxperf.records import (
     Diff,
     GroupKind,
@@ -18,7 +19,6 @@ from onnxperf.records import (
     SourceTime,
     TensorType,
 )
-from onnxperf.records.iterations import mean_of, typical
 
 CPU = "CPUExecutionProvider"
 BIG, HALF, ONE, TWO = (1, 64, 112, 112), (1, 64, 56, 56), (1, 1, 112, 112), (1, 2, 112, 112)
@@ -35,13 +35,13 @@ SHARED: list[Row] = [
     ("Concat", "cat", [ONE, ONE], TWO, 12),
     ("Mul", "mul", [ONE, BIG], BIG, 300),
 ]
-BASE: list[Row] = [
+BEFORE: list[Row] = [
     ("Conv", "block/conv2", [BIG, (64, 64, 3, 3), (64,)], HALF, 8100),
     ("Conv", "attention", [TWO, (1, 2, 7, 7)], ONE, 260),
     ("Sigmoid", "sigmoid", [ONE], ONE, 25),
     ("Add", "add", [HALF, HALF], HALF, 95),
 ]
-OPTI: list[Row] = [
+AFTER: list[Row] = [
     ("Conv", "block/conv2_fused", [BIG, (64, 64, 3, 3), (64,), HALF], HALF, 4300),
     ("Conv", "attention_nchwc", [TWO, (8, 2, 7, 7)], (1, 8, 112, 112), 310),
     ("ReorderInput", "reorder_0", [BIG], BIG, 150),
@@ -113,12 +113,12 @@ SOURCES = (
 )
 
 
-def base() -> Profile:
-    return profile([node(row, seed) for seed, row in enumerate([*SHARED, *BASE])])
+def before() -> Profile:
+    return profile([node(row, seed) for seed, row in enumerate([*SHARED, *BEFORE])])
 
 
-def opti() -> Profile:
-    return profile([node(row, 50 + seed, 0.8) for seed, row in enumerate([*SHARED, *OPTI])], "cnn.opt.onnx", SOURCES)
+def after() -> Profile:
+    return profile([node(row, 50 + seed, 0.8) for seed, row in enumerate([*SHARED, *AFTER])], "cnn.opt.onnx", SOURCES)
 
 
 def many(count: int, name: str = "layer", op: str = "MatMul") -> Profile:
@@ -127,5 +127,5 @@ def many(count: int, name: str = "layer", op: str = "MatMul") -> Profile:
 
 
 def diff(first: Profile | None = None, second: Profile | None = None) -> Diff:
-    first, second = first or base(), second or opti()
-    return Diff(base=first, opti=second, rows=align(first.nodes, second.nodes))
+    first, second = first or before(), second or after()
+    return Diff(before=first, after=second, rows=align(first.nodes, second.nodes))

@@ -12,29 +12,29 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 from msgspec.structs import replace
 
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.records import Diff, Profile, SessionOptions, TensorType
 from onnxperf.render.kit import chart as fg
+from onnxperf.render.kit.chart import figure_of, save_figure
+from onnxperf.render.profile.diff_chart import diff_plot, operators_plot
 from onnxperf.render.profile.profile_chart import (
     MAX_LANES,
     MAX_SPANS,
-    diff_plot,
-    figure_of,
     nodes_plot,
-    operators_plot,
     profile_plot,
-    save_figure,
     sources_plot,
     timeline_plot,
 )
-from tests.render import profile_examples as examples
+from onnxperf.wording.names import name_of
 from tests.render.examples import NASTY_NAMES
+from tests.render.profile import chart_examples as examples
 
 EMPTY = Profile(model="m", events=0, iterations=0)
-NO_DIFF = Diff(base=EMPTY, opti=EMPTY, rows=())
+NO_DIFF = Diff(before=EMPTY, after=EMPTY, rows=())
 
 
 def timeline(profile: Profile, body: int = 3) -> Axes:
@@ -49,19 +49,19 @@ def timeline(profile: Profile, body: int = 3) -> Axes:
 
 
 CHARTS: dict[str, Callable[[], Any]] = {
-    "profile": lambda: profile_plot(examples.base()),
+    "profile": lambda: profile_plot(examples.before()),
     "profile with many operators": lambda: profile_plot(examples.many(200)),
     "profile of nothing": lambda: profile_plot(EMPTY),
-    "nodes": lambda: nodes_plot(examples.base()),
-    "nodes of one operator": lambda: nodes_plot(examples.base(), "Conv", 300),
+    "nodes": lambda: nodes_plot(examples.before()),
+    "nodes of one operator": lambda: nodes_plot(examples.before(), op="Conv", min_us=300),
     "many nodes": lambda: nodes_plot(examples.many(90)),
-    "no nodes": lambda: nodes_plot(examples.base(), "Nothing"),
-    "sources": lambda: sources_plot(examples.opti()),
+    "no nodes": lambda: nodes_plot(examples.before(), op="Nothing"),
+    "sources": lambda: sources_plot(examples.after()),
     "no sources": lambda: sources_plot(EMPTY),
-    "timeline": lambda: timeline(examples.base()),
+    "timeline": lambda: timeline(examples.before()),
     "timeline of nothing": lambda: timeline(EMPTY),
     "diff": lambda: diff_plot(examples.diff()),
-    "diff of many": lambda: diff_plot(examples.diff(examples.many(80), examples.many(90)), 0),
+    "diff of many": lambda: diff_plot(examples.diff(examples.many(80), examples.many(90)), min_share=0),
     "diff of nothing": lambda: diff_plot(NO_DIFF),
     "operators": lambda: operators_plot(examples.diff()),
     "operators of nothing": lambda: operators_plot(NO_DIFF),
@@ -116,8 +116,10 @@ def test_every_chart_can_be_saved(chart: str, suffix: str, tmp_path: Path) -> No
     assert path.read_bytes()[:5] in {b"\x89PNG\r", b"<?xml"}
 
 
-def test_nasty_names_are_drawn_as_they_are(tmp_path: Path) -> None:
-    title = "$x$ and $\\frac" + "\ud800\n\x1b" * 99
+NASTY_TITLE = "$x$ and $\\frac" + "\ud800\n\x1b" * 99
+
+
+def nasty_profile() -> Profile:
     nodes = [
         replace(
             examples.node((name, name, [(1,)], (1,), 50), 1),
@@ -127,15 +129,40 @@ def test_nasty_names_are_drawn_as_they_are(tmp_path: Path) -> None:
         )
         for name in NASTY_NAMES
     ]
-    profile = examples.profile(nodes, title, [examples.source("fused", (name, name), 9) for name in NASTY_NAMES])
-    drawn: list[Any] = [profile_plot(profile), nodes_plot(profile), nodes_plot(profile, title), sources_plot(profile)]
-    drawn += [timeline(profile), diff_plot(examples.diff(EMPTY, profile)), operators_plot(examples.diff(profile))]
-    for each in drawn:
-        save_figure(figure_of(each), tmp_path / "chart.svg")
+    sources = [examples.source("fused", (name, name), 9) for name in NASTY_NAMES]
+    return examples.profile(nodes, NASTY_TITLE, sources)
+
+
+def short(text: str) -> str:
+    """A name as a chart writes it; what is longer is cut in its middle."""
+    return fg.shorten(name_of(text), fg.NAME_LENGTH)
+
+
+NASTY_CHARTS: dict[str, tuple[Callable[[], Any], list[str]]] = {
+    "operators": (lambda: profile_plot(nasty_profile()), [short(name) for name in NASTY_NAMES]),
+    "nodes": (lambda: nodes_plot(nasty_profile()), [short(f"{name}/{name}") for name in NASTY_NAMES]),
+    "nodes of nothing": (lambda: nodes_plot(nasty_profile(), op=NASTY_TITLE), []),
+    "sources": (lambda: sources_plot(nasty_profile()), [short(f"{name} + {name}") for name in NASTY_NAMES]),
+    "timeline": (lambda: timeline(nasty_profile()), []),
+    "diff": (lambda: diff_plot(examples.diff(EMPTY, nasty_profile())), []),
+    "both sides": (lambda: operators_plot(examples.diff(nasty_profile())), [short(name) for name in NASTY_NAMES]),
+}
+
+
+@pytest.mark.parametrize("chart", NASTY_CHARTS)
+def test_nasty_names_are_drawn_as_they_are(chart: str, tmp_path: Path) -> None:
+    draw, labels = NASTY_CHARTS[chart]
+    drawn = draw()
+    save_figure(figure_of(drawn), tmp_path / "chart.svg")
+    shown = {label.split("\n")[0] for label in names(panels(drawn)[0])}
+    assert shown >= set(labels)
+    written = [text for text in figure_of(drawn).findobj(Text) if isinstance(text, Text) and text.get_visible()]
+    assert not any("\x1b" in text.get_text() or "\ud800" in text.get_text() for text in written)
+    assert not any(text.get_parse_math() for text in written if "$" in text.get_text())
 
 
 def test_a_profile_shows_time_and_executions_of_each_operator() -> None:
-    time, count = profile_plot(examples.base())
+    time, count = profile_plot(examples.before())
     assert names(time)[:2] == ["Conv", "PRelu"]
     assert len(bars(time)) == len(bars(count)) == 9
     assert words(count)[:2] == ["4", "2"]
@@ -144,10 +171,10 @@ def test_a_profile_shows_time_and_executions_of_each_operator() -> None:
 
 
 def test_nodes_are_chosen_by_operator_and_time_and_the_longest_is_on_top() -> None:
-    ax = nodes_plot(examples.base(), "Conv", 300)
+    ax = nodes_plot(examples.before(), op="Conv", min_us=300)
     assert [name.split("\n")[0] for name in names(ax)] == ["block/conv1", "block/conv2", "stem"]
     assert names(ax)[2].endswith("\nConv(f-1x3x112x112,f-64x3x3x3,f-64)->f-1x64x112x112")
-    assert nodes_plot(examples.base(), "Nothing").get_xlabel() == "no such node"
+    assert nodes_plot(examples.before(), op="Nothing").get_xlabel() == "no such node"
 
 
 def test_what_a_picture_cannot_hold_is_one_row_that_says_so() -> None:
@@ -162,7 +189,7 @@ def test_what_a_picture_cannot_hold_is_one_row_that_says_so() -> None:
 
 
 def test_sources_are_coloured_by_what_became_of_them() -> None:
-    ax = sources_plot(examples.opti())
+    ax = sources_plot(examples.after())
     assert names(ax)[1] == "block/conv2 + add"
     legend = ax.get_legend()
     assert legend is not None
@@ -170,7 +197,7 @@ def test_sources_are_coloured_by_what_became_of_them() -> None:
 
 
 def test_a_timeline_has_a_lane_per_thread_and_depth() -> None:
-    ax = timeline(examples.base())
+    ax = timeline(examples.before())
     assert names(ax) == ["thread 7, depth 0", "thread 7, depth 1", "thread 8, depth 0", "thread 8, depth 1"]
     assert "block/conv1" in words(ax)
     assert "cat" not in words(ax)  # too short for its name
@@ -186,18 +213,18 @@ def test_a_timeline_of_very_much_shows_the_longest() -> None:
 
 
 def test_a_diff_shows_both_sides_and_folds_what_is_small() -> None:
-    time, count = diff_plot(examples.diff(), 0.01)
+    time, count = diff_plot(examples.diff())
     assert names(time)[0] == "[=CPU]Conv(f-1x64x112x112,f-64x64x3x3,f-64)->f-1x64x112x112"
     assert names(time)[1].startswith("[-CPU]Conv")
     assert names(time)[-1] == "9 others"
     assert len(bars(time)) == 2 * len(names(time)) == len(bars(count))
-    all_times, all_counts = diff_plot(examples.diff(), 0)
-    assert sum(bars(all_counts)) == len(examples.base().nodes) + len(examples.opti().nodes)
+    all_times, all_counts = diff_plot(examples.diff(), min_share=0)
+    assert sum(bars(all_counts)) == len(examples.before().nodes) + len(examples.after().nodes)
     assert sum(bars(all_times)) == pytest.approx(sum(bars(time)))
 
 
 def test_noise_is_pale() -> None:
-    same = examples.diff(examples.base(), examples.base())
+    same = examples.diff(examples.before(), examples.before())
     assert {patch.get_alpha() or patch.get_facecolor()[3] for patch in diff_plot(same)[0].patches} == {fg.PALE}
     changed = diff_plot(examples.diff())[0].patches[0]
     assert changed.get_facecolor()[3] == 1
@@ -211,9 +238,11 @@ def test_operators_of_both_sides_share_their_axes() -> None:
     assert "ReorderInput" not in names(time)
 
 
-def test_optimisation_levels_of_one_model_are_told_apart() -> None:
-    base, opti = (replace(examples.base(), session=SessionOptions(opt_level=level)) for level in ("disable", "all"))
-    figure = figure_of(diff_plot(examples.diff(base, opti)))
+def test_optimisation_levels_of_one_model_are_in_the_title() -> None:
+    before, after = (
+        replace(examples.before(), session=SessionOptions(opt_level=level)) for level in ("disable", "all")
+    )
+    figure = figure_of(diff_plot(examples.diff(before, after)))
     assert "cnn.onnx, disable → cnn.onnx, all" in figure._suptitle.get_text()  # type: ignore[attr-defined]
 
 
@@ -221,10 +250,10 @@ def test_given_axes_are_drawn_on() -> None:
     pair = Figure().subplots(1, 2)
     four = Figure().subplots(2, 2)
     one = Figure().add_subplot()
-    assert list(profile_plot(examples.base(), pair)) == list(pair)
-    assert list(diff_plot(examples.diff(), 0.01, Figure().subplots(1, 2)))
+    assert list(profile_plot(examples.before(), pair)) == list(pair)
+    assert list(diff_plot(examples.diff(), Figure().subplots(1, 2)))
     assert (operators_plot(examples.diff(), four) == four).all()
-    assert nodes_plot(examples.base(), ax=one) is one
+    assert nodes_plot(examples.before(), ax=one) is one
 
 
 @pytest.mark.parametrize("name", ["chart.pdf", "chart"])
@@ -235,12 +264,12 @@ def test_another_ending_lists_the_valid_ones(name: str, tmp_path: Path) -> None:
 
 def test_a_folder_that_does_not_exist_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"cannot write .*No such file"):
-        save_figure(Figure(), tmp_path / "missing" / "chart.png")
+        save_figure(figure_of(profile_plot(EMPTY)), tmp_path / "missing" / "chart.png")
 
 
 def test_drawing_leaves_pyplot_alone() -> None:
     before = "matplotlib.pyplot" in sys.modules
-    profile_plot(examples.base())
+    profile_plot(examples.before())
     assert ("matplotlib.pyplot" in sys.modules) == before
 
 

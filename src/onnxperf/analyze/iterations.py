@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-
-def steady(values: Sequence[int]) -> Sequence[int]:
-    """All iterations but the first, which pays for caches and first allocations, where two or more remain."""
-    return values[1:] if len(values) >= 3 else values
+from onnxperf.records.profile import steady
 
 
 def typical(totals: Sequence[int]) -> tuple[int, ...]:

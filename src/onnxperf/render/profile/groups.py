@@ -1,0 +1,55 @@
+"""Groups of original nodes in words, which pages of a profile, a diff and an optimisation share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from onnxperf.records import DiffRow, SourceGroup
+from onnxperf.wording.names import name_of
+from onnxperf.wording.numbers import count, grouped
+
+TIMELESS = {
+    "folded": "Folded, computed once when the model is loaded",
+    "duplicate": "Duplicates of another node",
+    "removed": "Removed, without effect",
+}
+"""Kinds of groups that cost nothing in an inference."""
+_FIRST_NAMES = 5
+
+
+def timeless_lines(groups: Iterable[SourceGroup]) -> list[str]:
+    """A line for each way in which original nodes cost nothing, with their number and the first names."""
+    by_kind: dict[str, list[str]] = {}
+    for group in groups:
+        by_kind.setdefault(group.kind, []).extend(gone(group))
+    return [
+        f"{words}: {count(len(names), 'node')} ({first_of(names)})"
+        for kind, words in TIMELESS.items()
+        if (names := by_kind.get(kind))
+    ]
+
+
+def gone(group: SourceGroup) -> list[str]:
+    """Original nodes that are not executed; a duplicate with the node that was kept."""
+    same = f" = {name_of(group.same_as)}" if group.same_as else ""
+    return [f"{inside(group)}{name_of(name)}{same}" for name in group.sources]
+
+
+def inside(group: SourceGroup | DiffRow) -> str:
+    """The nodes whose bodies it is in, as the start of its name."""
+    return "".join(f"{name_of(name)} > " for name in group.path)
+
+
+def members(ops: Sequence[str], names: Sequence[str]) -> str:
+    """Operators, equal ones counted, and names: `Conv + 2 Relu: n3, n4, n5`."""
+    counted = Counter(map(name_of, ops)).items()
+    listing = " + ".join(op if times == 1 else f"{times} {op}" for op, times in counted)
+    return f"{listing}: {', '.join(map(name_of, names))}"
+
+
+def first_of(names: Sequence[str], most: int | None = _FIRST_NAMES) -> str:
+    """The first names, and how many there are besides; all of them if `most` is None."""
+    kept = names[:most]
+    rest = len(names) - len(kept)
+    return ", ".join(kept) + (f" and {grouped(rest)} more" if rest else "")

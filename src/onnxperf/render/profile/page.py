@@ -1,0 +1,79 @@
+"""Where the time of a model goes, as a page."""
+
+from __future__ import annotations
+
+from onnxperf.records import Profile, SessionOptions
+from onnxperf.render.kit.machine import cpu_text, runtime_texts
+from onnxperf.render.kit.page import GAP, Flow, Heading, Line, Part, closing
+from onnxperf.render.kit.table import Table
+from onnxperf.render.profile.groups import timeless_lines
+from onnxperf.render.profile.tables import nodes_table, operators_table, sources_table
+from onnxperf.wording.numbers import count, duration, microseconds, percent, ratio
+
+TOP = 10
+
+
+def profile_page(profile: Profile, top: int = TOP, min_share: float = 0.0) -> list[Part]:
+    """Heading, session and inferences, time per operator, the most costly nodes, the original model, answer, notes."""
+    return [
+        Heading(profile.model, profile_facts(profile)),
+        Flow(_times(profile)),
+        *_tables(profile, top, min_share),
+        *_without_time(profile),
+        *closing(profile.answer, profile.notes, profile.interrupted),
+    ]
+
+
+def profile_facts(profile: Profile) -> list[str]:
+    """Where and how it was measured."""
+    machine = profile.machine
+    return [
+        *([] if machine is None else [cpu_text(machine)]),
+        *session_facts(profile.session),
+        *([] if machine is None else runtime_texts(machine.versions)),
+        count(profile.iterations, "iteration"),
+    ]
+
+
+def session_facts(session: SessionOptions | None) -> list[str]:
+    """Threads, level and provider of a session."""
+    if session is None:
+        return []
+    threads = [] if session.threads is None else [count(session.threads, "thread")]
+    provider = [] if session.provider == "cpu" else [session.provider]
+    return [*threads, f"level {session.opt_level}", *provider]
+
+
+def _times(profile: Profile) -> list[str]:
+    """Loading, initialisation, first and other inferences, what is outside of nodes, and what the profiler costs."""
+    runs = profile.run_us
+    of_session: dict[str, float | None] = {
+        "model loading": profile.loading_us,
+        "session initialisation": profile.initialization_us,
+        "first inference": runs[0] if runs else None,
+    }
+    parts = [f"{name} {microseconds(us)}" for name, us in of_session.items() if us is not None]
+    if profile.later_run_us is not None:
+        parts.append(f"other inferences {microseconds(profile.later_run_us)} (median of {len(runs) - 1})")
+    if profile.outside_share is not None:
+        parts.append(f"outside of nodes {percent(profile.outside_share)}")
+    calls = {
+        "with the profiler": duration(profile.profiled_ns) if profile.profiled_ns else "",
+        "without": duration(profile.unprofiled_ns) if profile.unprofiled_ns else "",
+        "ratio": ratio(profile.overhead) if profile.overhead else "",
+    }
+    cost = ", ".join(f"{name} {text}" for name, text in calls.items() if text)
+    return [*parts, f"a call {cost}"] if cost else parts
+
+
+def _tables(profile: Profile, top: int, min_share: float) -> list[Table]:
+    shown = [operators_table(profile, min_share)] if profile.operators else []
+    if top > 0:
+        shown += [nodes_table(profile, top, min_share)] if profile.nodes else []
+        shown += [each for each in [sources_table(profile, top, min_share)] if each is not None]
+    return shown
+
+
+def _without_time(profile: Profile) -> list[Part]:
+    lines = timeless_lines(source.group for source in profile.sources)
+    return [GAP, *map(Line, lines)] if lines else []

@@ -1,0 +1,215 @@
+"""The tables of a profile: operators, nodes, and the nodes of the original model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from onnxperf.records import DiffRow, NodeTime, OperatorTime, Profile, SourceTime
+from onnxperf.records.labels import types_text
+from onnxperf.render.kit.table import Column, Row, Table, without_empty
+from onnxperf.render.profile.groups import TIMELESS, inside, members
+from onnxperf.wording.names import name_of
+from onnxperf.wording.numbers import count, grouped, mean_count, microseconds, percent
+
+BAR = 12
+"""Cells of a bar from 0 to 100 %."""
+
+
+def bar(before: float, own: float) -> str:
+    """A share as a bar that starts where the shares before it end."""
+    start, end = (round(BAR * min(max(share, 0.0), 1.0)) for share in (before, before + own))
+    return "░" * start + "█" * (end - start)
+
+
+def _share(time: float, whole: float) -> str:
+    return percent(time / whole if whole else None)
+
+
+def _spread(timed: OperatorTime | NodeTime) -> str:
+    """The fastest and the slowest of the usual iterations."""
+    if len(timed.self_us) < 2:
+        return microseconds(None)
+    low, high = microseconds(min(timed.steady_us)), microseconds(max(timed.steady_us))
+    if low == high:
+        return low
+    unit = f" {low.split()[-1]}"
+    return f"{low.removesuffix(unit) if high.endswith(unit) else low}…{high}"
+
+
+def _calls(timed: OperatorTime | NodeTime) -> str:
+    return mean_count(timed.calls / max(len(timed.self_us), 1))
+
+
+# ---------------------------------------------------------------- a profile
+
+
+def operators_table(profile: Profile, min_share: float = 0.0) -> Table:
+    """A row per operator type."""
+    columns = (
+        Column("operator", left=True, room=22),
+        Column("nodes", rank=1),
+        Column("calls", rank=2),
+        Column("time"),
+        Column("share"),
+        Column("up to here", left=True, rank=5),
+        Column("first", rank=4),
+        Column("spread", rank=3),
+    )
+    whole = math.fsum(operator.usual_us for operator in profile.operators)
+    rows, before = [], 0.0
+    # By what is shown: the profile's own order counts the first iteration, too.
+    costly = sorted(profile.operators, key=lambda operator: -operator.usual_us)
+    shown = [operator for operator in costly if _reaches(operator.usual_us, whole, min_share)]
+    for operator in shown:
+        own = operator.usual_us / whole if whole else 0.0
+        cells = (
+            name_of(operator.op_name),
+            grouped(operator.nodes),
+            _calls(operator),
+            microseconds(operator.usual_us),
+            _share(operator.usual_us, whole),
+            bar(before, own),
+            microseconds(operator.self_us[0]) if len(operator.self_us) > 1 else "",
+            _spread(operator),
+        )
+        rows.append(Row(cells, styles={5: "cyan", 6: "dim", 7: "dim"}))
+        before += own
+    others = [operator.usual_us for operator in costly[len(shown) :]]
+    rows += _others(others, whole, (3, 4, len(columns)))
+    return without_empty(Table(columns, rows, "Time per iteration"))
+
+
+def nodes_table(profile: Profile, top: int, min_share: float = 0.0) -> Table:
+    """A row for each of the most costly nodes; nodes of bodies stand under the node that has the body."""
+    nodes = profile.nodes
+    whole = math.fsum(node.usual_us for node in nodes)
+    costly = sorted(range(len(nodes)), key=lambda i: (-nodes[i].usual_us, i))
+    chosen = [i for i in costly[: max(top, 0)] if _reaches(nodes[i].usual_us, whole, min_share)]
+    tree = _tree(nodes, chosen)
+    providers = len({node.provider for node in nodes}) > 1
+    totals = any(nodes[i].self_us != nodes[i].total_us for i, _ in tree)
+    columns = (
+        Column("node", left=True, room=18),
+        Column("operator", left=True, room=12),
+        Column("provider", left=True, rank=3, room=4),
+        Column("shapes", left=True, rank=6, room=18),
+        Column("calls", rank=5),
+        Column("self" if totals else "time"),
+        Column("total", rank=4),
+        Column("device", rank=2),
+        Column("share"),
+        Column("spread", rank=7),
+    )
+    rows = []
+    for i, depth in tree:
+        cells = _node_cells(nodes[i], depth, whole)
+        cells[2], cells[6] = cells[2] if providers else "", cells[6] if totals else ""
+        rows.append(Row(cells, styles={3: "dim", 9: "dim"}))
+    shown = {i for i, _ in tree}
+    others = [node.usual_us for i, node in enumerate(nodes) if i not in shown]
+    rows += _others(others, whole, (5, 8, len(columns)))
+    return without_empty(Table(columns, rows, "The most costly nodes"))
+
+
+def _node_cells(node: NodeTime, depth: int, whole: float) -> list[str]:
+    return [
+        "  " * depth + name_of(node.name if depth or not node.path else " > ".join((*node.path, node.name))),
+        name_of(node.op_name),
+        node.provider.removesuffix("ExecutionProvider"),
+        shapes_text(node),
+        _calls(node),
+        microseconds(node.usual_us),
+        microseconds(node.usual_total_us),
+        "" if node.kernel_us is None else microseconds(node.kernel_us / max(len(node.self_us), 1)),
+        _share(node.usual_us, whole),
+        _spread(node),
+    ]
+
+
+def _reaches(time: float, whole: float, min_share: float) -> bool:
+    return time >= min_share * whole
+
+
+def _others(times: Sequence[float], whole: float, places: tuple[int, int, int]) -> Iterable[Row]:
+    """What a table leaves out, as its last row: how many, their time and their share."""
+    if not times:
+        return
+    time, share, width = places
+    cells = [""] * width
+    cells[0] = count(len(times), "other")
+    both = math.fsum(times)
+    cells[time], cells[share] = microseconds(both), percent(both / whole if whole else None)
+    yield Row(cells, style="dim")
+
+
+def _tree(nodes: Sequence[NodeTime], chosen: Sequence[int]) -> list[tuple[int, int]]:
+    """The chosen nodes and those around them, each with its depth; the most costly first, bodies included."""
+    place: dict[tuple[str, ...], int] = {}
+    for i, node in enumerate(nodes):
+        place.setdefault((*node.path, node.name), i)
+    children: dict[int, list[int]] = {}
+    known: set[int] = set()
+    for i in chosen:
+        inner: int | None = i
+        while inner is not None and inner not in known:
+            known.add(inner)
+            outer = place.get(nodes[inner].path)
+            children.setdefault(-1 if outer is None else outer, []).append(inner)
+            inner = outer
+    found = []
+    waiting = [(i, 0) for i in _cheapest_first(nodes, children.get(-1, []))]
+    while waiting:
+        i, depth = waiting.pop()
+        found.append((i, depth))
+        waiting += [(inner, depth + 1) for inner in _cheapest_first(nodes, children.get(i, []))]
+    return found
+
+
+def _cheapest_first(nodes: Sequence[NodeTime], places: Iterable[int]) -> list[int]:
+    return sorted(places, key=lambda i: (nodes[i].usual_total_us, -i))
+
+
+def shapes_text(node: NodeTime | DiffRow) -> str:
+    """Types and shapes as `f-1x3x8x8,f-64 -> f-1x64x8x8`; whether these are one combination of several."""
+    if not node.inputs and not node.outputs:
+        return ""
+    text = f"{types_text(node.inputs)} -> {types_text(node.outputs)}".strip()
+    return f"{text} (1 of {node.shapes})" if isinstance(node, NodeTime) and node.shapes > 1 else text
+
+
+# ---------------------------------------------------------------- the original model
+
+
+def sources_table(profile: Profile, top: int, min_share: float = 0.0) -> Table | None:
+    """A row for each of the most costly groups of original nodes; None where the optimiser changed nothing."""
+    timed = [source for source in profile.sources if source.group.kind not in TIMELESS]
+    if all(source.group.kind == "kept" for source in timed):
+        return None
+    columns = (
+        Column("kind", left=True),
+        Column("nodes of the original model", left=True, room=18),
+        Column("executed as", left=True, room=12),
+        Column("time"),
+        Column("share"),
+    )
+    whole = math.fsum(source.usual_us for source in timed)
+    costly = sorted(timed, key=lambda source: -source.usual_us)
+    shown = [source for source in costly[: max(top, 0)] if _reaches(source.usual_us, whole, min_share)]
+    rows = [Row(_source_cells(source, whole), styles={2: "dim"}) for source in shown]
+    others = [source.usual_us for source in costly if source not in shown]
+    for row in _others(others, whole, (3, 4, len(columns))):
+        rows.append(row._replace(cells=["", row.cells[0], *row.cells[2:]]))
+    return Table(columns, rows, "In the original model")
+
+
+def _source_cells(source: SourceTime, whole: float) -> tuple[str, ...]:
+    group = source.group
+    same = group.kind == "kept" and group.sources == group.executed
+    return (
+        group.kind,
+        f"{inside(group)}{members(group.source_ops, group.sources)}" if group.sources else "",
+        "" if same else members(group.executed_ops, group.executed),
+        microseconds(source.usual_us),
+        _share(source.usual_us, whole),
+    )

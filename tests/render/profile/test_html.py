@@ -1,0 +1,60 @@
+"""Pages of profiles, diffs and optimisations as HTML and Markdown."""
+
+from __future__ import annotations
+
+from html import unescape
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from onnxperf.render.kit.html import page_html
+from onnxperf.render.kit.markdown import page_markdown
+from onnxperf.render.kit.page import Page
+from onnxperf.render.profile.diff import diff_page
+from onnxperf.render.profile.optimization import optimization_page
+from onnxperf.render.profile.page import profile_page
+from onnxperf.wording.names import name_of
+from tests.render import examples
+from tests.render.kit.html_reader import ALLOWED, HtmlReader
+from tests.render.profile import examples as profiles
+from tests.render.profile.test_pages import hostile
+
+
+@settings(deadline=None)
+@given(st.one_of(st.sampled_from(examples.NASTY_NAMES), st.text()))
+def test_no_name_becomes_markup(name: str) -> None:
+    profile, diff, optimization = hostile(name)
+    for page in (profile_page(profile), diff_page(diff), optimization_page(optimization)):
+        reader = HtmlReader(page_html(page))
+        assert reader.tags <= ALLOWED
+        assert reader.attributes == {"style"}
+        assert name_of(name) in unescape("\n".join(reader.words))
+
+
+@pytest.mark.parametrize(
+    ("page", "parts"),
+    [
+        (
+            profile_page(profiles.profile()),
+            ["Intel Xeon", "1.93 ms", profiles.LONG_NAME, "FusedConv: n3", "Conv takes 41 %", "median of 5"],
+        ),
+        (diff_page(profiles.diff()), ["against", "noise", "gone", "1.191…1.217", "5 others", "1.20 times"]),
+        (
+            optimization_page(profiles.optimization()),
+            ["-103", "n5 Relu -> n3 FusedConv", "n11 = n17", "Shape_9 and 2 more", "resnet.optimised.onnx"],
+        ),
+    ],
+)
+def test_tables_answers_and_notes_are_there(page: Page, parts: list[str]) -> None:
+    html, markdown = page_html(page), unescape(page_markdown(page)).replace("\\", "")
+    for part in parts:
+        assert part in unescape(html)
+        assert part in markdown
+    assert "http" not in html
+
+
+def test_body_nodes_keep_their_indentation() -> None:
+    inner = profiles.node("inner", 900, path=("loop",))
+    html = page_html(profile_page(profiles.profile(inner, profiles.node("loop", 1))))
+    assert 'white-space:pre">  inner<' in html
