@@ -12,10 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
-from onnxperf.analyze.answers.race import answer, time_text
+from onnxperf.analyze.answers.race import answer
 from onnxperf.records import SMALL_CLAIM, Case, DiffRow, NodeTime, Side, Subject
 from onnxperf.records.iterations import steady
 from onnxperf.records.labels import label, signature
+from onnxperf.wording.numbers import time_text
 
 ALPHA = 0.01
 """A node differs when chance alone would part its two samples so far less often than this."""
