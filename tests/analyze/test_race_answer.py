@@ -84,7 +84,7 @@ def test_when_nothing_was_measured_it_says_so(subjects: list[Subject], baseline:
         ),
         (
             rival("run-c", "undecided", 1.01, 0.99, 1.03),
-            "Undecided: the speedup of run-c over run lies between 0.990 and 1.030; `time=96` would probably decide it.",
+            "Undecided: the speedup of run-c over run lies between 0.990 and 1.030; `time=96` would probably decide.",
         ),
         (
             rival("run-c", "undecided", 1.1, 0.6, 1.9),

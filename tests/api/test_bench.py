@@ -216,7 +216,7 @@ def test_threads_are_set_even_when_nobody_asks(linear_bytes: bytes) -> None:
 
 
 def test_a_dimension_that_nobody_set_becomes_one_and_the_result_says_so(linear_bytes: bytes) -> None:
-    assert any("became 1: batch" in note for note in bench(linear_bytes).cases[0].notes)
+    assert any("default to 1: batch" in note for note in bench(linear_bytes).cases[0].notes)
     assert bench(linear_bytes, dims={"batch": 7}).cases[0].shapes == {"X": (7, 10)}
     assert bench(linear_bytes, shapes={"X": [3, 10]}).cases[0].dims == {"batch": 3}
 

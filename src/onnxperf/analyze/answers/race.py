@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from onnxperf.records import Subject
-from onnxperf.wording.names import listed
-from onnxperf.wording.numbers import count, factor, significant, time_text
+from onnxperf.records import Case, Subject
+from onnxperf.wording.names import listed, name_of
+from onnxperf.wording.numbers import count, duration, factor, significant, time_text
 
 _LARGE_PART = 0.25
 """Share of a call from which on a part beside computing is worth a word."""
@@ -44,6 +44,30 @@ def about_parts(subjects: Sequence[Subject], casts: Mapping[str, str]) -> str:
             where = f"{work}: {cause}" if cause else work
             found.setdefault(where, []).append((subject.name, time_ns / subject.split.total_ns))
     return " ".join(f"{_shares(of_subjects)} goes into {where}." for where, of_subjects in found.items())
+
+
+def notes_on_parts(case: Case) -> list[str]:
+    """Where calls were divided: subjects whose parts are not the time of a call."""
+    if not any(subject.split for subject in case.subjects):
+        return []
+    return [
+        f"{name_of(subject.name)}: {note}"
+        for subject in case.subjects
+        if subject.median_ns is not None and (note := _note_on_parts(subject))
+    ]
+
+
+def _note_on_parts(subject: Subject) -> str:
+    if subject.split is None:
+        return "a callable is only timed as a whole"
+    if subject.parts_add_up:
+        return ""
+    takes = duration(subject.median_ns)
+    made_once = subject.call == "ort-values" or "framework" in subject.conditions
+    if made_once and subject.split.total_ns > (subject.median_ns or 0):
+        return f"its {takes} are on tensors made once; a caller with arrays pays for preparing and fetching on top"
+    total = duration(subject.split.total_ns)
+    return f"its parts add up to {total}, and a call takes {takes}: they are not shares of it"
 
 
 def _shares(of_subjects: Sequence[tuple[str, float]]) -> str:
@@ -117,4 +141,4 @@ def _more_time(subject: Subject, min_effect: float, time_s: float) -> str:
         return (
             "this machine is too noisy now for so small a difference; close other programs or set a larger `min_effect`"
         )
-    return f"`time={math.ceil(needed)}` would probably decide it"
+    return f"`time={math.ceil(needed)}` would probably decide"
