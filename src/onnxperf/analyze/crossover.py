@@ -1,4 +1,4 @@
-"""Which subject is faster where in a bench of many cases: duels of two subjects, winners, and the baseline's best rival."""
+"""Which subject is faster where in a bench of many cases: duels, winners, and the best rival of a baseline."""
 
 from __future__ import annotations
 

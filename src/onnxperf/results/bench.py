@@ -94,7 +94,7 @@ class BenchResult(Result[Bench]):
 
         rows = []
         for index, case, subject in self._rows():
-            place = {"case": index, "model": case.model, "dims": dims_text(case.dims)}
+            place = dict(zip(("case", "model", "dims"), (index, *_place(case)), strict=True))
             own = {name: value for name, value in self._values(subject).items() if name not in _FIRST_COLUMNS}
             rows.append(_seconds(subject, per_call) | (place if len(self.cases) > 1 else {}) | own)
         return DataFrame(rows)
@@ -105,7 +105,7 @@ class BenchResult(Result[Bench]):
 
         columns = ["case", "name", *Block.__struct_fields__]
         rows = [
-            (index, subject.name, *(getattr(block, field) for field in Block.__struct_fields__))
+            (index, _encodable(subject.name), *(getattr(block, field) for field in Block.__struct_fields__))
             for index, case in enumerate(self.cases)
             for subject in case.subjects
             for block in subject.blocks
@@ -124,8 +124,8 @@ class BenchResult(Result[Bench]):
         rows = []
         for case in self.cases:
             times = [_scaled(time_of(subject_in(case, name)), calls / 1e9) for name in names]
-            rows.append([case.model, *(case.dims.get(dim) for dim in dims), *times])
-        return DataFrame(rows, columns=["model", *dims, *names])
+            rows.append([_encodable(case.model), *(case.dims.get(dim) for dim in dims), *times])
+        return DataFrame(rows, columns=["model", *map(_encodable, dims), *map(_encodable, names)])
 
     def matrix(self, subject: str, value: str = "median", model: str | None = None) -> DataFrame:
         """One subject over two dimensions: its median in seconds, its speedup, or its throughput in rows a second."""
@@ -155,14 +155,14 @@ class BenchResult(Result[Bench]):
 
         dims, columns = dims_of(self.cases), self._columns()
         rows = [
-            [case.model, dims_text(case.dims), *(case.dims.get(dim) for dim in dims), *self._values(subject).values()]
+            [*_place(case), *(case.dims.get(dim) for dim in dims), *self._values(subject).values()]
             for _, case, subject in self._rows()
         ]
         # A dimension may have the name of a column, so types are set by place.
         frame = DataFrame(rows, columns=range(2 + len(dims) + len(columns)))
         places = [2 + len(dims) + columns.index(name) for name in _WHOLE_NUMBERS]
         frame = frame.astype(dict.fromkeys(places, "Int64"))
-        frame.columns = ["model", "dims", *dims, *columns]
+        frame.columns = ["model", "dims", *map(_encodable, dims), *columns]
         return frame
 
     def _csv_table(self, name: str | None) -> DataFrame:
@@ -186,7 +186,7 @@ class BenchResult(Result[Bench]):
         values = {
             name: getattr(subject.split if name in SPLIT_COLUMNS else subject, name, None) for name in self._columns()
         }
-        return {k: _NAN if v is None and k not in _TEXT_COLUMNS else v for k, v in values.items()}
+        return {name: _cell(value, name in _TEXT_COLUMNS) for name, value in values.items()}
 
     # ---------------------------------------------------------------- charts and files
 
@@ -223,7 +223,7 @@ def _seconds(subject: Subject, per_call: bool) -> dict[str, Any]:
     number = median_low([block.calls for block in subject.blocks]) if subject.blocks else _NAN
     factor = (1 if per_call else number) / 1e9
     return {
-        "name": subject.name,
+        "name": _encodable(subject.name),
         "average": _scaled(subject.mean_ns, factor),
         "deviation": _scaled(subject.deviation_ns, factor),
         "min_exec": _scaled(subject.min_ns, factor),
@@ -233,6 +233,21 @@ def _seconds(subject: Subject, per_call: bool) -> dict[str, Any]:
         "ttime": sum(block.duration_ns for block in subject.blocks) / 1e9 if subject.blocks else _NAN,
         "context_size": subject.input_bytes,
     }
+
+
+def _place(case: Case) -> tuple[str, str]:
+    return _encodable(case.model), _encodable(dims_text(case.dims))
+
+
+def _cell(value: Any, is_text: bool) -> Any:
+    if isinstance(value, str):
+        return _encodable(value)
+    return _NAN if value is None and not is_text else value
+
+
+def _encodable(text: str) -> str:
+    """A text that pandas takes: the name of a file may not be UTF-8."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _scaled(value: float | None, factor: float = 1.0) -> float:
