@@ -147,7 +147,7 @@ def test_even_our_own_mistakes_do_not_cost_the_result(
 
 def test_a_run_of_another_kind_is_no_bench() -> None:
     api.keep(result_of(PLAN))
-    with pytest.raises(BadOption, match=r"is no race \(it holds: EinsumPlan\)"):
+    with pytest.raises(BadOption, match=r"is not a race \(it holds: EinsumPlan\)"):
         load_run()
 
 

@@ -20,7 +20,7 @@ PRECISE = 0.05
 
 
 def baseline_of(subjects: Sequence[Measurement], wanted: str | None) -> str | None:
-    """The subject asked for, else the first; if it was never measured, the first that was."""
+    """The subject that was requested, else the first; if it was never measured, the first that was."""
     measured = [subject.name for subject in subjects if subject.blocks]
     first = wanted or (subjects[0].name if subjects else None)
     return first if first in measured else next(iter(measured), None)

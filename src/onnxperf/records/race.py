@@ -122,7 +122,7 @@ class Measurement(Struct, frozen=True, kw_only=True):
     call_ns: tuple[int, ...] = ()
     """Times of single calls, from blocks of their own."""
     split: Split | None = None
-    """What a call is made of; None where that was not asked for, or a plain callable cannot be divided."""
+    """What a call is made of; None where that was not requested, or a plain callable cannot be divided."""
     conditions: dict[str, Scalar] = {}
     """What was really used: providers, threads, spinning, versions…"""
 
@@ -177,7 +177,7 @@ class Case(Struct, frozen=True, kw_only=True):
     baseline: str | None = None
     """Name of the subject that the others are compared with."""
     min_effect: float = 0.01
-    """The minimum effect that was used: what was asked for, or the noise of this machine if that is larger."""
+    """The minimum effect that was used: what was requested, or the noise of this machine if that is larger."""
     interrupted: bool = False
     """Stopped by the user before its end."""
     notes: tuple[str, ...] = ()
