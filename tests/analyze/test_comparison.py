@@ -69,8 +69,8 @@ def test_verdicts(estimate: float, low: float, high: float, min_effect: float, l
     ("rounds", "launches", "reason"),
     [
         (MIN_ROUNDS - 1, ENOUGH, "only 19 rounds; a verdict needs 20"),
-        (1, 1, "only 1 rounds; a verdict needs 20"),
-        (MIN_ROUNDS, 2, "a claim below 5 % needs 3 launches, and there were 2; give it more --time"),
+        (1, 1, "only 1 round; a verdict needs 20"),
+        (MIN_ROUNDS, 2, "a claim below 5 % needs 3 launches, not 2; give it more `time`"),
     ],
 )
 def test_an_undecided_verdict_says_what_is_missing(rounds: int, launches: int, reason: str) -> None:

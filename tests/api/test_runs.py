@@ -6,12 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct
 from msgspec.structs import replace
 
-from onnxperf.api import runs as api
+from onnxperf.api._shared import kept_runs as api
 from onnxperf.api.load_run import load_run
+from onnxperf.api.runs import runs
 from onnxperf.errors import BadOption
 from onnxperf.records import Check, Difference, EinsumPlan
+from onnxperf.results.base import Result, result_classes
+from onnxperf.results.bench import BenchResult
 from tests.render import examples
 
 BENCH = examples.bench()
@@ -35,6 +39,11 @@ PLAN = EinsumPlan(
 )
 
 
+def result_of(record: Struct) -> Result[Any]:
+    """The result that shows a record."""
+    return result_classes()[type(record)](record)
+
+
 @pytest.fixture(autouse=True)
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "runs.sqlite"
@@ -43,11 +52,12 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_was_kept_is_listed_and_loaded() -> None:
-    run = api.keep(BENCH, "bench", options={"call": "all"})
+    run = api.keep(BenchResult(BENCH))
     assert run is not None
-    (listed,) = api.runs()
-    assert (listed.id, listed.answer, listed.options) == (run, BENCH.cases[0].answer, {"call": "all"})
+    (listed,) = runs()
+    assert (listed.id, listed.kind, listed.answer) == (run, "bench", BENCH.cases[0].answer)
     assert load_run(run).record == BENCH
+    assert load_run(run[:3]).run == run
     assert load_run().record == BENCH
     assert load_run(run[:3])["run-c"].speedup == BENCH.cases[0].subjects[1].speedup
 
@@ -65,15 +75,16 @@ def test_what_was_kept_is_listed_and_loaded() -> None:
     ],
 )
 def test_the_list_says_how_a_run_ended(record: Any, status: str) -> None:
-    run = api.keep(record, "any", command="onnxperf anything")
-    (listed,) = api.runs()
-    assert (listed.id, listed.status, listed.command) == (run, status, "onnxperf anything")
-    assert api.load_record("last") == (run, record)
+    run = api.keep(result_of(record))
+    (listed,) = runs()
+    assert (listed.id, listed.status) == (run, status)
+    result = api.load_result("last")
+    assert (result.run, result.record) == (run, record)
 
 
 def test_the_list_is_a_table_and_a_sequence(store: Path) -> None:
-    names = [api.keep(record, kind) for record, kind in ((BENCH, "bench"), (PLAN, "einsum"), (BENCH, "bench"))]
-    listed = api.runs()
+    names = [api.keep(result_of(record)) for record in (BENCH, PLAN, BENCH)]
+    listed = runs()
     table = listed.to_df()
     assert list(table["id"]) == names[::-1]
     assert str(table["started"].dtype.tz) == "UTC"  # type: ignore[union-attr]
@@ -81,16 +92,16 @@ def test_the_list_is_a_table_and_a_sequence(store: Path) -> None:
     assert listed[-1].id == names[0]
     assert str(names[1]) in repr(listed)
     assert str(names[1]) in listed._repr_html_()
-    assert [run.kind for run in api.runs(1)] == ["bench"]
-    assert [run.id for run in api.runs(kind="einsum")] == [names[1]]
-    assert len(api.runs(store=store.with_name("other.sqlite"))) == 0
+    assert [run.kind for run in runs(1)] == ["bench"]
+    assert [run.id for run in runs(kind="einsum")] == [names[1]]
+    assert len(runs(store=store.with_name("other.sqlite"))) == 0
 
 
 def test_looking_makes_no_file(store: Path) -> None:
-    assert len(api.runs()) == 0
-    assert list(api.runs().to_df()["id"]) == []
-    assert repr(api.runs()) == "No run was kept yet."
-    with pytest.raises(BadOption, match="nothing was kept yet"):
+    assert len(runs()) == 0
+    assert list(runs().to_df()["id"]) == []
+    assert repr(runs()) == "No run was kept yet."
+    with pytest.raises(BadOption, match="does not exist yet"):
         load_run("last")
     assert not store.exists()
 
@@ -105,23 +116,22 @@ def test_looking_makes_no_file(store: Path) -> None:
     ],
 )
 def test_the_list_has_the_answer_where_there_is_one(record: Any, answer: str) -> None:
-    api.keep(record, "any")
-    assert api.runs()[0].answer == answer
+    api.keep(result_of(record))
+    assert runs()[0].answer == answer
 
 
-def test_nothing_is_kept_when_nobody_wants_it(store: Path) -> None:
-    assert api.keep(BENCH, "bench", store=False) is None
+def test_nothing_is_kept_without_a_store(store: Path) -> None:
+    assert api.keep(BenchResult(BENCH), store=False) is None
     assert not store.exists()
 
 
 def test_a_store_that_fails_is_a_line_and_no_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert api.keep(BENCH, "bench", store=tmp_path) is None
+    assert api.keep(BenchResult(BENCH), store=tmp_path) is None
     said = capsys.readouterr().err
     assert said.startswith("onnxperf: this run was not kept: ")
     assert said.count("\n") == 1
-    told: list[str] = []
-    assert api.keep(BENCH, "bench", store=tmp_path / "no" / "runs.sqlite", warn=told.append) is None
-    assert "its folder does not exist" in told[0]
+    assert api.keep(BenchResult(BENCH), store=tmp_path / "no" / "runs.sqlite") is None
+    assert "its folder does not exist" in capsys.readouterr().err
 
 
 def test_even_our_own_mistakes_do_not_cost_the_result(
@@ -131,27 +141,27 @@ def test_even_our_own_mistakes_do_not_cost_the_result(
         raise ZeroDivisionError("two\nlines")
 
     monkeypatch.setattr(api, "open_store", broken)
-    assert api.keep(BENCH, "bench") is None
+    assert api.keep(BenchResult(BENCH)) is None
     assert "unexpected ZeroDivisionError: two lines" in capsys.readouterr().err
 
 
 def test_a_run_of_another_kind_is_no_bench() -> None:
-    api.keep(PLAN, "einsum")
-    with pytest.raises(BadOption, match=r"is no race \(it holds: EinsumPlan\)"):
+    api.keep(result_of(PLAN))
+    with pytest.raises(BadOption, match=r"is not a race \(it holds: EinsumPlan\)"):
         load_run()
 
 
 def test_a_deleted_run_is_gone() -> None:
-    run = api.keep(BENCH, "bench")
+    run = api.keep(BenchResult(BENCH))
     assert api.delete_run("last") == run
-    assert len(api.runs()) == 0
+    assert len(runs()) == 0
 
 
 def test_runs_are_compared_by_their_ids() -> None:
     case = replace(BENCH.cases[0], fingerprint={"linear.onnx": "f00"})
     labelled = replace(case, subjects=tuple(replace(s, model="linear.onnx") for s in case.subjects))
-    first, second = (api.keep(replace(BENCH, cases=(labelled,)), "bench") for _ in range(2))
-    comparison = api.compare(str(first), "last")
+    first, second = (api.keep(BenchResult(replace(BENCH, cases=(labelled,)))) for _ in range(2))
+    comparison = api.compare(str(first), "last").record
     assert (comparison.first, comparison.second) == (first, second)
     assert comparison.rows[0].verdict == "baseline"
     assert comparison.rows[1].reason == "only 4 rounds; a verdict needs 20"

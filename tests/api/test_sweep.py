@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import onnxperf
-from onnxperf.api.sweep import estimate_s, plan_cells, run_sweep, sources_of
+from onnxperf.api._shared.sweeps import estimate_s, plan_cells, run_sweep, sources_of
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.store import open_store
 
@@ -108,7 +108,7 @@ def test_the_estimate_grows_with_cases_and_with_the_time_of_a_race() -> None:
         ({"models": ["a.onnx"], "options": {"memory_limit": -1}}, "more than 0 bytes"),
         ({"models": ["a.onnx"], "options": {"memory_limit": "much"}}, "expected an amount of memory"),
         ({"models": ["a.onnx", "a.onnx"]}, "the case 'a.onnx' twice"),
-        ({"models": ["a.onnx"], "dims": {"batch": [1, 2, 1]}}, "a size is there twice"),
+        ({"models": ["a.onnx"], "dims": {"batch": [1, 2, 1]}}, "a size is given twice"),
         ({"models": [{"path": "zoo:tiny-linear", "against": ["jax"]}]}, "choose from: sklearn"),
         ({"models": [{"path": "a.onnx", "against": ["nowhere.py:make"]}]}, "does not exist"),
         ({"models": [{"path": "a.onnx", "against": ["torch", "a.py:make"]}]}, "not both"),
@@ -122,7 +122,8 @@ def test_a_wrong_plan_is_refused_in_one_line(plan: dict[str, Any], said: str) ->
 
 
 @pytest.mark.parametrize(
-    ("content", "said"), [(None, "cannot be read"), (b"models = [", "is no TOML"), (b"a = '\xff'", "is no TOML")]
+    ("content", "said"),
+    [(None, "cannot be read"), (b"models = [", "is not valid TOML"), (b"a = '\xff'", "is not valid TOML")],
 )
 def test_a_file_that_is_no_plan_is_refused(tmp_path: Path, content: bytes | None, said: str) -> None:
     if content is not None:
@@ -171,10 +172,11 @@ def test_a_plan_runs_from_any_folder_and_is_kept(
     assert result.ok
     assert [case.dims for case in result.cases] == [{"batch": 1}, {"batch": 2}]
     assert [subject.name for subject in result.cases[0].subjects] == ["ort", "slice"]
-    told: list[str] = []
-    again = onnxperf.sweep(plan, store=store, resume="last", progress=lambda _done, text: told.append(text))
+    texts: list[str] = []
+    again = onnxperf.sweep(plan, store=store, resume="last", progress=lambda _done, text: texts.append(text))
     assert again.record.cases == result.record.cases
-    assert told == []
+    assert texts == []
+    assert result.run == again.run != ""
     with open_store(store) as opened:
         assert [run.cases_done for run in opened.runs()] == [2]
     assert list(Path().iterdir()) == []

@@ -20,7 +20,8 @@ import pytest
 from onnx import parser
 
 from onnxperf.cli.main import run
-from onnxperf.render.kit.old_export import from_json
+from onnxperf.records import Bench
+from onnxperf.render.kit.documents import from_json
 
 TINY = ("--blocks", "2", "--calls", "2", "--warmup", "0")
 LINEAR = """<ir_version: 8, opset_import: ["" : 17]>
@@ -109,7 +110,7 @@ BAD_INPUT: dict[str, tuple[Callable[[Path], list[str]], str]] = {
     "unknown provider": (lambda _: ["linear.onnx", "--provider", "warp"], "cpu"),
     "unknown baseline": (lambda _: ["linear.onnx", "--baseline", "me"], "choose from: ort"),
     "unknown dimension": (lambda _: ["linear.onnx", "--dim", "rows=3"], "choose from: batch"),
-    "a dimension that is no number": (lambda _: ["linear.onnx", "--dim", "batch=many"], "no whole number"),
+    "a dimension that is no number": (lambda _: ["linear.onnx", "--dim", "batch=many"], "not a whole number"),
     "a dimension without a value": (lambda _: ["linear.onnx", "--dim", "batch"], "expected NAME=VALUE"),
     "a dimension given twice": (lambda _: ["linear.onnx", "--dim", "batch=1", "--dim", "batch=2"], "given twice"),
     "a fixed dimension": (lambda _: ["linear.onnx", "--shape", "X=3x4"], "expects 2"),
@@ -153,7 +154,10 @@ def test_debug_shows_the_traceback(model: Path) -> None:
 def test_the_table_ends_with_an_answer_and_what_became_1(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["bench", str(model), "--call", "run,run-c", *TINY]) == 0
     printed = capsys.readouterr().out
-    assert all(word in printed for word in ("run-c", "baseline", "undecided", "dimensions not given became 1: batch"))
+    assert all(
+        word in printed
+        for word in ("run-c", "baseline", "undecided", "unset dimensions default to 1: batch (set them with --dim)")
+    )
 
 
 def test_json_on_stdout_is_all_there_is_on_stdout(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -166,17 +170,18 @@ def test_json_on_stdout_is_all_there_is_on_stdout(model: Path, capsys: pytest.Ca
     fields = ["round", "position", "launch", "set_up", "calls", "start_ns", "duration_ns"]
     assert list(subjects[0]["blocks"][0]) == fields
     assert "reference" in printed.err
-    assert from_json(printed.out.encode()).cases[0].dims == {"batch": 1}
+    assert from_json(printed.out.encode(), Bench).cases[0].dims == {"batch": 1}
 
 
 def test_files_are_written_in_every_format(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    files = {"--json": "r.json", "--csv": "r.csv", "--markdown": "r.md", "--plot": "r.png"}
+    files = {"--json": "r.json", "--csv": "r.csv", "--markdown": "r.md", "--plot": "r.png", "-o": "r.xlsx"}
     flags = [text for flag, name in files.items() for text in (flag, str(tmp_path / name))]
     assert run(["bench", str(model), "--dim", "batch=3", *TINY, *flags]) == 0
     assert json.loads((tmp_path / "r.json").read_text())["cases"][0]["dims"] == {"batch": 3}
     assert next(csv.DictReader(io.StringIO((tmp_path / "r.csv").read_text())))["name"] == "ort"
     assert "| ort |" in (tmp_path / "r.md").read_text()
     assert (tmp_path / "r.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "r.xlsx").read_bytes().startswith(b"PK")
 
 
 def test_quiet_prints_only_the_answer(model: Path, capsys: pytest.CaptureFixture[str]) -> None:

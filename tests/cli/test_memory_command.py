@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from cyclopts import App
 
-from onnxperf.api.runs import keep, runs
+from onnxperf.api._shared.kept_runs import keep
+from onnxperf.api.runs import runs
 from onnxperf.cli.main import run as command
 from onnxperf.cli.memory import memory
 from onnxperf.records import Memory
@@ -91,7 +92,7 @@ def test_a_run_is_kept_listed_and_shown_again(
 ) -> None:
     monkeypatch.setenv("ONNXPERF_STORE", str(tmp_path / "runs.sqlite"))
     monkeypatch.setenv("COLUMNS", "120")
-    keep(made.memory(), "memory")
+    keep(MemoryResult(made.memory()))
     assert command(["runs", "--kind", "memory"]) == 0
     assert "ort needs 300 MB." in capsys.readouterr().out
     assert command(["runs", "show", "last"]) == 0
@@ -107,7 +108,7 @@ def test_a_run_is_kept_listed_and_shown_again(
     ],
 )
 def test_the_store_knows_how_a_run_ended(record: Memory, status: str, tmp_path: Path) -> None:
-    keep(record, "memory", store=tmp_path / "runs.sqlite")
+    keep(MemoryResult(record), store=tmp_path / "runs.sqlite")
     assert [run.status for run in runs(store=tmp_path / "runs.sqlite")] == [status]
 
 

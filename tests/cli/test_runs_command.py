@@ -6,12 +6,15 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
-from onnxperf.api.runs import keep
+from onnxperf.api._shared.kept_runs import keep
 from onnxperf.cli.main import run
-from onnxperf.render.kit.old_export import from_json, to_csv, to_json, to_markdown
-from tests.api.test_runs import PLAN, check
-from tests.render import examples
+from onnxperf.records import Bench
+from onnxperf.render.kit.documents import from_json, to_json
+from onnxperf.results.bench import BenchResult
+from tests.api.test_runs import PLAN, check, result_of
+from tests.render import examples, sweeps
 
 BENCH = examples.bench()
 
@@ -26,11 +29,11 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def kept() -> str:
-    return str(keep(BENCH, "bench"))
+    return str(keep(BenchResult(BENCH)))
 
 
 def test_the_list_names_every_run(capsys: pytest.CaptureFixture[str]) -> None:
-    first, second = kept(), str(keep(PLAN, "einsum"))
+    first, second = kept(), str(keep(result_of(PLAN)))
     assert run(["runs"]) == 0
     out = capsys.readouterr().out
     assert out.index(second) < out.index(first)
@@ -57,23 +60,34 @@ def test_a_run_is_shown_as_it_was_printed_first(capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out == f"{BENCH.cases[0].answer}\n"
 
 
+def test_a_sweep_is_shown_as_the_table_that_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    keep(BenchResult(sweeps.line([0.5, 2.0])))
+    assert run(["runs", "show", "last"]) == 0
+    out = capsys.readouterr().out
+    assert "Median time per call, speedup of torch against ort" in out
+    assert "ort is faster at batch=1, torch is faster at batch=2." in out
+
+
 @pytest.mark.parametrize(("record", "said"), [(PLAN, "MatMul is fastest."), (check(False), "differ in Y")])
-def test_other_records_are_shown_too(record: object, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    keep(record, "any")  # type: ignore[arg-type]
+def test_other_records_are_shown_too(record: Struct, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    keep(result_of(record))
     assert run(["runs", "show", "last"]) == 0
     assert said in capsys.readouterr().out
 
 
 def test_a_run_is_exported_as_files(tmp_path: Path) -> None:
     kept()
-    assert run(["runs", "export", "last", "--json", "a.json", "--csv", "a.csv", "--markdown", "a.md"]) == 0
-    assert from_json((tmp_path / "a.json").read_bytes()) == BENCH
-    assert (tmp_path / "a.csv").read_text() == to_csv(BENCH)
-    assert (tmp_path / "a.md").read_text(encoding="utf-8") == to_markdown(BENCH)
+    files = ["--json", "a.json", "--csv", "a.csv", "--markdown", "a.md", "-o", "a.xlsx", "-o", "a.svg"]
+    assert run(["runs", "export", "last", *files]) == 0
+    assert from_json((tmp_path / "a.json").read_bytes(), Bench) == BENCH
+    assert (tmp_path / "a.csv").read_bytes() == BenchResult(BENCH).content(".csv")
+    assert (tmp_path / "a.md").read_text(encoding="utf-8") == BenchResult(BENCH).to_markdown()
+    assert (tmp_path / "a.xlsx").read_bytes().startswith(b"PK")
+    assert (tmp_path / "a.svg").read_bytes().startswith(b"<?xml")
 
 
 def test_an_export_to_stdout_is_all_there_is_on_stdout(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
-    keep(PLAN, "einsum")
+    keep(result_of(PLAN))
     assert run(["runs", "export", "last", "--json", "-"]) == 0
     assert capsysbinary.readouterr().out == to_json(PLAN)
 
@@ -99,7 +113,7 @@ def test_runs_without_a_shared_subject_get_no_verdict(capsys: pytest.CaptureFixt
 
 
 def test_another_store_can_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    other = keep(BENCH, "bench", store=tmp_path / "other.sqlite")
+    other = keep(BenchResult(BENCH), store=tmp_path / "other.sqlite")
     for arguments in (["runs"], ["runs", "show", "last"]):
         assert run([*arguments, "--store", "other.sqlite", "--quiet"]) == 0
     assert str(other) in capsys.readouterr().out
@@ -110,14 +124,14 @@ def test_another_store_can_be_named(tmp_path: Path, capsys: pytest.CaptureFixtur
     [
         (["show", "zzz"], "no run 'zzz'"),
         (["show"], "RUN"),
-        (["export", "last"], "say where to"),
+        (["export", "last"], "no file is named"),
         (["export", "last", "--json", "no/a.json"], "its folder does not exist"),
         (["export", "last", "--csv", "-", "--json", "-"], "only one of"),
-        (["delete"], "say which run"),
+        (["delete"], "no run is named"),
         (["delete", "zzz"], "no run 'zzz'"),
         (["compare", "last", "zzz"], "no run 'zzz'"),
         (["show", "last", "--store", "."], "is a folder"),
-        (["show", "last", "--store", "missing.sqlite"], "nothing was kept yet"),
+        (["show", "last", "--store", "missing.sqlite"], "does not exist yet"),
         (["--store", "mysql://host/db"], "expected a file"),
     ],
 )
@@ -131,7 +145,20 @@ def test_a_request_that_cannot_be_met_is_one_line_and_exit_code_2(
     assert captured.err.count("\n") == 1
 
 
-def test_a_table_of_what_is_no_race_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    keep(PLAN, "einsum")
-    assert run(["runs", "export", "last", "--csv", "a.csv"]) == 2
-    assert "can be exported with --json only" in capsys.readouterr().err
+def test_a_comparison_is_written_as_files(tmp_path: Path) -> None:
+    first, second = kept(), kept()
+    assert run(["runs", "compare", first, second, "-o", "a.md", "-o", "a.csv"]) == 0
+    assert f"**{second} against {first}**" in (tmp_path / "a.md").read_text(encoding="utf-8")
+    assert (tmp_path / "a.csv").read_text().startswith("first,second,dims,first_ns")
+
+
+def test_the_list_is_written_as_a_table(tmp_path: Path) -> None:
+    name = kept()
+    assert run(["runs", "-o", "runs.csv"]) == 0
+    assert (tmp_path / "runs.csv").read_text().splitlines()[1].startswith(f"{name},bench,Bench,")
+
+
+def test_a_kind_of_file_that_a_run_does_not_have_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    kept()
+    assert run(["runs", "export", "last", "-o", "a.docx"]) == 2
+    assert ".csv, .json, .md" in capsys.readouterr().err

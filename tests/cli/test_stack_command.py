@@ -7,7 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from onnxperf.api.runs import load_record, runs
+from onnxperf.api._shared.kept_runs import load_result
+from onnxperf.api.runs import runs
 from onnxperf.cli.output import JsonKeep
 from onnxperf.cli.stack import StackFlags, stack
 from onnxperf.errors import BadOption
@@ -42,7 +43,7 @@ def test_the_tree_and_the_share_are_printed_and_the_run_is_kept(
     assert "call_again" in printed
     assert "Of the time of a call" in printed
     assert [run.kind for run in runs(store=tmp_path / "runs.sqlite")] == ["stack"]
-    _, kept = load_record("last", store=tmp_path / "runs.sqlite")
+    kept = load_result("last", store=tmp_path / "runs.sqlite").record
     assert kept == msgspec.json.decode((tmp_path / "stack.json").read_bytes(), type=Stack)
 
 

@@ -17,9 +17,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from onnxperf.api.runs import keep
+from onnxperf.api._shared.kept_runs import keep
 from onnxperf.cli.main import run
 from onnxperf.records import Bench
+from onnxperf.results.bench import BenchResult
 from onnxperf.store import open_store
 from tests.measure.processes import left_behind
 from tests.render import examples
@@ -289,7 +290,7 @@ def of_bench(*arguments: str) -> Callable[[], list[str]]:
 
 
 def resumed_bench() -> list[str]:
-    keep(examples.bench(), "bench")
+    keep(BenchResult(examples.bench()))
     return of_bench("--resume", "last")()
 
 
@@ -298,17 +299,17 @@ BAD_INPUT: dict[str, tuple[Callable[[], list[str]], str]] = {
     "unknown status without resume": (of_bench("--retry", "never"), "unknown status to retry 'never'"),
     "resume of nothing": (of_bench("--resume", "last"), "no run 'last'"),
     "resume of an unknown run": (of_bench("--resume", "zzz"), "no run 'zzz'"),
-    "resume of what is no sweep": (resumed_bench, "is no sweep"),
+    "resume of what is no sweep": (resumed_bench, "is not a sweep"),
     "resume without a store": (of_bench("--resume", "last", "--no-store"), "needs the store"),
     "resume from a store that is nowhere": (of_bench("--resume", "last", "--store", "no/a.sqlite"), "does not exist"),
     "no memory": (of_bench("--memory-limit", "0"), "more than 0 bytes"),
     "memory that is no amount": (of_bench("--memory-limit", "much"), "512MB or 2GB"),
-    "a size that is no number": (of_bench("--dim", "seq=1,x"), "no whole number"),
-    "a size that is missing": (of_bench("--dim", "seq=1,"), "no whole number"),
+    "a size that is no number": (of_bench("--dim", "seq=1,x"), "not a whole number"),
+    "a size that is missing": (of_bench("--dim", "seq=1,"), "not a whole number"),
     "no plan": (lambda: ["sweep"], "PLAN"),
     "a plan that is not there": (lambda: ["sweep", "nowhere.toml"], "cannot be read"),
     "a plan that is a folder": (lambda: ["sweep", "."], "cannot be read"),
-    "a plan that is no TOML": (of_plan("models = ["), "is no TOML"),
+    "a plan that is no TOML": (of_plan("models = ["), "is not valid TOML"),
     "a plan with an unknown key": (of_plan('model = ["linear.onnx"]'), "unknown field"),
     "a plan without models": (of_plan("models = []"), "names no models"),
     "a plan with a case twice": (of_plan('models = ["linear.onnx", "linear.onnx"]'), "twice"),

@@ -14,20 +14,20 @@ from onnxperf.measure import plan as planning
 from onnxperf.measure.messages import Load, Loaded, WorkerSpec
 from onnxperf.measure.race import RaceEnd, Tools, into_batches, race
 from onnxperf.measure.worker_group import SubjectRun
-from onnxperf.records import RaceOptions, Split, Subject
+from onnxperf.records import Measurement, RaceOptions, Split
 from tests.measure.fakes import FakeMachine, FakeWorker, lost, raising, solo, spec_of
 
 MILLISECOND = 1_000_000
 
 
-def never(subjects: Sequence[Subject]) -> bool:
+def never(subjects: Sequence[Measurement]) -> bool:
     return False
 
 
 def run(
     machine: FakeMachine,
     specs: Sequence[WorkerSpec],
-    settled: Callable[[Sequence[Subject]], bool] = never,
+    settled: Callable[[Sequence[Measurement]], bool] = never,
     memory_bytes: int | None = None,
     cpus: tuple[int, ...] = (),
     **options: Any,
@@ -41,7 +41,7 @@ def run(
         assert machine.all_closed
 
 
-def rounds_of(subject: Subject) -> list[int]:
+def rounds_of(subject: Measurement) -> list[int]:
     return [block.round for block in subject.blocks]
 
 
@@ -159,7 +159,7 @@ def test_a_subject_that_fails_while_it_is_divided_leaves_the_others_alone() -> N
 # ---------------------------------------------------------------- looks, launches and set-ups
 
 
-def three_looks(machine: FakeMachine, settled: Callable[[Sequence[Subject]], bool] = never) -> RaceEnd:
+def three_looks(machine: FakeMachine, settled: Callable[[Sequence[Measurement]], bool] = never) -> RaceEnd:
     """A race of two subjects that is planned for 60 rounds (2 s) and looks after 20, 40 and 60."""
     call_ns = tuple(float(machine.call_ns.get(name, MILLISECOND)) for name in "ab")
     round_s = 600 / planning.make_plan(planning.Costs(0, 0, call_ns), RaceOptions(time=600.0)).looks[-1]
@@ -265,7 +265,7 @@ def test_a_race_stops_at_the_look_where_it_is_settled(look: int, rounds: int) ->
     looks = count(1)
     seen: list[int] = []
 
-    def settled(subjects: Sequence[Subject]) -> bool:
+    def settled(subjects: Sequence[Measurement]) -> bool:
         seen.append(len(subjects[0].blocks))
         return next(looks) == look
 

@@ -83,7 +83,7 @@ def test_sizes_come_from_arrays_and_options(
 def test_an_unset_dimension_is_said_to_be_one() -> None:
     model = model_of(**TWO)
     assert make_feeds(model, InputOptions()).notes == (
-        "dimensions not given became 1: batch, Z.1 (set them with --dim NAME=SIZE)",
+        "unset dimensions default to 1: batch, Z.1 (set them with `dims`)",
     )
     assert make_feeds(model, InputOptions(dims={"batch": 1, "Z.1": 1})).notes == ()
 

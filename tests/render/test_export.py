@@ -13,11 +13,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxperf.errors import BadInput
-from onnxperf.records import SUBJECT_COLUMNS
-from onnxperf.render.kit.old_export import from_json, to_csv, to_json, to_markdown
+from onnxperf.records import SUBJECT_COLUMNS, Bench
+from onnxperf.render.kit.documents import from_json, to_json
+from onnxperf.results.bench import BenchResult
 from tests.render import examples
 
 NAMES = st.one_of(st.sampled_from(examples.NASTY_NAMES), st.text(st.characters(exclude_categories=["Cs"])))
+
+
+def to_csv(bench: Bench) -> str:
+    return BenchResult(bench).content(".csv").decode()
+
+
+def to_markdown(bench: Bench) -> str:
+    return BenchResult(bench).to_markdown()
 
 
 def csv_rows(text: str) -> list[dict[str, str]]:
@@ -27,7 +36,7 @@ def csv_rows(text: str) -> list[dict[str, str]]:
 @given(NAMES.filter(lambda name: "\udcff" not in name))
 def test_json_reads_back_what_was_written(name: str) -> None:
     bench = examples.bench(examples.case(examples.subject(name), examples.failed(name, reason=name), model=name))
-    assert from_json(to_json(bench)) == bench
+    assert from_json(to_json(bench), Bench) == bench
 
 
 def test_json_has_the_documented_shape() -> None:
@@ -44,29 +53,29 @@ def test_blocks_that_were_written_before_there_were_set_ups_belong_to_the_first(
     for subject in document["cases"][0]["subjects"]:
         for block in subject["blocks"]:
             del block["set_up"]
-    read = from_json(json.dumps(document).encode())
+    read = from_json(json.dumps(document).encode(), Bench)
     assert {block.set_up for subject in read.cases[0].subjects for block in subject.blocks} == {0}
 
 
 def test_numbers_that_json_does_not_know_become_null() -> None:
     bench = examples.bench(examples.case(examples.subject(mean_ns=1.0, deviation_ns=math.nan, speedup=math.inf)))
     assert b"NaN" not in to_json(bench)
-    subject = from_json(to_json(bench)).cases[0].subjects[0]
+    subject = from_json(to_json(bench), Bench).cases[0].subjects[0]
     assert (subject.deviation_ns, subject.speedup) == (None, None)
 
 
 def test_a_file_name_that_is_not_utf8_does_not_break_json() -> None:
     bench = examples.bench(examples.case(examples.subject("\udcff")))
-    assert from_json(to_json(bench)).cases[0].subjects[0].name == "\\udcff"
+    assert from_json(to_json(bench), Bench).cases[0].subjects[0].name == "\\udcff"
 
 
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "not a result"),
-        (b"{", "not a result"),
-        (b"\xff\xfe", "not a result"),
-        (b"[]", "not a result"),
+        (b"", "not a Bench document"),
+        (b"{", "not a Bench document"),
+        (b"\xff\xfe", "not a Bench document"),
+        (b"[]", "not a Bench document"),
         (b'{"cases": []}', "version"),
         (b'{"version": 1}', "machine"),
         (b'{"version": 99, "cases": {}}', "format version 99.*newer onnxperf"),
@@ -74,7 +83,7 @@ def test_a_file_name_that_is_not_utf8_does_not_break_json() -> None:
 )
 def test_a_document_of_another_kind_or_version_is_one_clear_line(data: bytes, message: str) -> None:
     with pytest.raises(BadInput, match=message) as caught:
-        from_json(data)
+        from_json(data, Bench)
     assert "\n" not in str(caught.value)
 
 
@@ -111,7 +120,8 @@ def test_no_name_breaks_a_markdown_table(name: str) -> None:
 
 def test_markdown_names_the_case_its_answer_and_what_failed() -> None:
     text = to_markdown(examples.bench(examples.case(examples.subject("run_c"), examples.failed(reason="a|b"))))
-    assert text.startswith("**linear.onnx · batch=1000**\n\n| name | status | mean |")
+    assert text.startswith("**linear.onnx** · batch=1000 · Intel Xeon")
+    assert "\n\n| name | status | mean |" in text
     assert "| run\\_c | ok | 8.43 µs |" in text
     assert "ort-values is fastest" in text
     assert "- io-binding: a\\|b" in text

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from onnxperf.records import Signature
 from onnxperf.records.convert import Conversion
-from onnxperf.render.kit.old_html import bench_html, conversion_html, doctor_html
+from onnxperf.render.kit.old_html import conversion_html, doctor_html
+from onnxperf.results.bench import BenchResult
 from onnxperf.wording.names import name_of
 from tests.render import examples
 
@@ -43,14 +44,15 @@ def test_no_name_becomes_markup(name: str) -> None:
         notes=(name,),
         dims={name: 1},
     )
-    reader = Reader(bench_html(examples.bench(case)))
+    reader = Reader(BenchResult(examples.bench(case))._repr_html_())
     assert reader.tags <= ALLOWED
     assert reader.attributes == {"style"}
     assert name_of(name) in unescape("\n".join(reader.words))
 
 
 def test_the_table_the_answer_and_the_reason_are_there() -> None:
-    html = bench_html(examples.bench(examples.case(*examples.case().subjects, examples.failed())))
+    bench = examples.bench(examples.case(*examples.case().subjects, examples.failed()))
+    html = BenchResult(bench)._repr_html_()
     for part in ["8.43 µs", "1.191…1.217", "ort-values is fastest", "io-binding: X is not contiguous", "batch=1000"]:
         assert part in html
     assert "http" not in html

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,16 @@ from matplotlib.figure import Figure
 
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.records import Case
-from onnxperf.render.race.bench_chart import bench_plot, save_plot
+from onnxperf.render.race.bench_chart import bench_plot
+from onnxperf.results.bench import BenchResult
+from onnxperf.wording.names import name_of
 from tests.render import examples
 
 FAR_APART = examples.case(examples.subject("run", 5e3), examples.subject("slow", 2e8, "slower"))
+
+
+def save_plot(case: Case, path: Path) -> None:
+    BenchResult(examples.bench(case)).save(path)
 
 
 def texts(ax: Axes) -> list[str]:
@@ -67,7 +74,12 @@ def test_every_case_can_be_saved(case: Case, suffix: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", examples.NASTY_NAMES)
 def test_nasty_names_are_drawn_as_they_are(name: str, tmp_path: Path) -> None:
-    save_plot(examples.case(examples.subject(name), model=name, dims={name: 1}), tmp_path / "chart.svg")
+    case = examples.case(examples.subject(name), model=name, dims={name: 1})
+    save_plot(case, tmp_path / "chart.svg")
+    ax = bench_plot(case)
+    (label,) = ax.get_yticklabels()
+    assert label.get_text().replace("\n", "") == textwrap.fill(name_of(name), 30).replace("\n", "")
+    assert not label.get_parse_math()
 
 
 @pytest.mark.parametrize("count", [2, 9])
@@ -95,7 +107,7 @@ def test_a_given_axes_is_drawn_on() -> None:
 
 @pytest.mark.parametrize("name", ["chart.pdf", "chart"])
 def test_another_ending_lists_the_valid_ones(name: str, tmp_path: Path) -> None:
-    with pytest.raises(BadOption, match=re.escape(".png, .svg")):
+    with pytest.raises(BadOption, match=re.escape(".png, .svg, .xlsx")):
         save_plot(examples.case(), tmp_path / name)
 
 

@@ -10,8 +10,10 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from onnxperf.records.runs import ComparedSubject, KeptRun, RunComparison
-from onnxperf.render.race.runs import print_comparison, print_runs
+from onnxperf.records.runs import ComparedSubject, KeptRun, KeptRuns, RunComparison
+from onnxperf.render.kit.console import print_page
+from onnxperf.render.kit.page import Page
+from onnxperf.render.race.runs import comparison_page, runs_page
 from tests.render.examples import NASTY_NAMES
 
 
@@ -46,15 +48,19 @@ def row(**changes: Any) -> ComparedSubject:
     return ComparedSubject(**(fields | changes))
 
 
-def printed(show: Any, value: Any, width: int = 120, encoding: str = "utf-8") -> str:
+def listed(*runs: KeptRun) -> Page:
+    return runs_page(KeptRuns(runs=runs))
+
+
+def printed(page: Page, width: int = 120, encoding: str = "utf-8") -> str:
     stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-    show(value, Console(file=stream, width=width, color_system=None))
+    print_page(page, Console(file=stream, width=width, color_system=None))
     stream.seek(0)
     return stream.read()
 
 
 def test_the_list_has_a_line_per_run() -> None:
-    lines = printed(print_runs, [run(), run(id="bafido", cases=9, cases_done=4, status="interrupted")]).splitlines()
+    lines = printed(listed(run(), run(id="bafido", cases=9, cases_done=4, status="interrupted"))).splitlines()
     assert lines[0].split() == ["id", "when", "kind", "command", "cases", "status", "answer"]
     assert "ort-values is fastest." in lines[2]
     assert "4 of 9" in lines[3]
@@ -62,20 +68,17 @@ def test_the_list_has_a_line_per_run() -> None:
 
 
 def test_times_of_day_are_those_of_the_reader() -> None:
-    def show(runs: Any, console: Console) -> None:
-        print_runs(runs, console, timezone(timedelta(hours=2)))
-
-    assert "2026-01-03 01:04" in printed(show, [run()])
+    assert "2026-01-03 01:04" in printed(runs_page(KeptRuns(runs=(run(),)), timezone(timedelta(hours=2))))
     here = datetime(2026, 1, 2, 23, 4, 5, tzinfo=UTC).astimezone()
-    assert here.strftime("%Y-%m-%d %H:%M") in printed(print_runs, [run()])
+    assert here.strftime("%Y-%m-%d %H:%M") in printed(listed(run()))
 
 
 def test_an_answer_has_room_on_a_common_terminal() -> None:
-    assert "answer" in printed(print_runs, [run()], width=80)
+    assert "answer" in printed(listed(run()), width=80)
 
 
 def test_an_empty_list_says_so() -> None:
-    assert printed(print_runs, []) == "No run was kept yet.\n"
+    assert printed(listed()) == "No run was kept yet.\n"
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])
@@ -84,7 +87,7 @@ def test_words_of_others_are_shown_safely_and_fit(width: int, encoding: str) -> 
     runs = [run(command=name, answer=name) for name in NASTY_NAMES]
     rows = tuple(row(first=name, second=name, reason=name) for name in NASTY_NAMES)
     comparison = RunComparison(first="lonuki", second="bafido", rows=rows, notes=NASTY_NAMES, answer="\x1b[31m")
-    text = printed(print_runs, runs, width, encoding) + printed(print_comparison, comparison, width, encoding)
+    text = printed(listed(*runs), width, encoding) + printed(comparison_page(comparison), width, encoding)
     assert "\x1b" not in text
     assert "\u202e" not in text
     assert max(map(cell_len, text.splitlines())) <= width
@@ -95,7 +98,7 @@ def test_a_comparison_shows_both_times_and_the_verdict() -> None:
     comparison = RunComparison(
         first="lonuki", second="bafido", rows=(yardstick, row()), notes=("a note",), answer="new.onnx is faster."
     )
-    text = printed(print_comparison, comparison)
+    text = printed(comparison_page(comparison))
     for part in ("bafido against lonuki", "8.43 µs", "7.01 µs", "1.203×", "1.190…1.217", "faster", "yardstick"):  # noqa: RUF001
         assert part in text
     assert text.index("new.onnx is faster.") < text.index("a note")
@@ -104,10 +107,10 @@ def test_a_comparison_shows_both_times_and_the_verdict() -> None:
 def test_one_reason_for_all_is_said_once() -> None:
     rows = tuple(row(first=name, second=name, verdict=None, speedup=None, reason="no verdict: why") for name in "ab")
     comparison = RunComparison(first="lonuki", second="bafido", rows=rows, answer="no verdict: why.")
-    assert printed(print_comparison, comparison).count("why") == 1
+    assert printed(comparison_page(comparison)).count("why") == 1
 
 
 def test_different_reasons_are_all_said() -> None:
     rows = (row(reason="only 10 rounds"), row(second="other", reason=""))
     comparison = RunComparison(first="lonuki", second="bafido", rows=rows)
-    assert "new.onnx: only 10 rounds" in printed(print_comparison, comparison)
+    assert "new.onnx: only 10 rounds" in printed(comparison_page(comparison))

@@ -11,11 +11,11 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from onnxperf.analyze.answers.race import notes_on_parts
 from onnxperf.records import SPLIT_COLUMNS, SUBJECT_COLUMNS, Bench, Split, Subject
-from onnxperf.render.kit.old_export import from_json, to_csv, to_json, to_markdown
-from onnxperf.render.kit.old_html import bench_html
-from onnxperf.render.race.console import print_bench
-from onnxperf.render.race.split import HEADING, split_notes, split_sheet
+from onnxperf.render.kit.console import print_page
+from onnxperf.render.kit.documents import from_json, to_json
+from onnxperf.render.race.split import HEADING, split_table
 from onnxperf.results.bench import BenchResult
 from tests.render import examples
 
@@ -32,37 +32,45 @@ def bench(*subjects: Subject) -> Bench:
     return examples.bench(examples.case(*subjects))
 
 
+def to_csv(record: Bench) -> str:
+    return BenchResult(record).content(".csv").decode()
+
+
+def markdown_and_html(record: Bench) -> tuple[str, str]:
+    return BenchResult(record).to_markdown(), BenchResult(record)._repr_html_()
+
+
 def printed(record: Bench, width: int = 100, encoding: str = "utf-8") -> str:
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding=encoding, write_through=True)
-    print_bench(record, Console(file=stream, width=width, color_system=None))
+    print_page(BenchResult(record).page(), Console(file=stream, width=width, color_system=None))
     return raw.getvalue().decode(encoding)
 
 
 def test_every_part_has_its_time_and_its_share_and_the_bar_shows_all_three() -> None:
-    row = split_sheet(examples.case(divided())).rows[0]
+    row = split_table(examples.case(divided())).rows[0]
     assert row.cells == ["run", "4.00 µs  50 %", "3.00 µs  38 %", "1.00 µs  12 %", "░" * 10 + "█" * 8 + "▒" * 2]
 
 
 @pytest.mark.parametrize("parts", [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 5.0), (1.0, 1.0, 1.0), (1.0, 1e9, 1.0)])
 def test_a_bar_is_always_full(parts: tuple[float, float, float]) -> None:
-    assert len(split_sheet(examples.case(divided(parts=parts))).rows[0].cells[-1]) == 20
+    assert len(split_table(examples.case(divided(parts=parts))).rows[0].cells[-1]) == 20
 
 
 def test_without_divided_calls_nothing_is_shown_anywhere() -> None:
     record = bench(examples.subject(), examples.subject("skl", 41200.0, "slower", call=None))
-    assert split_sheet(record.cases[0]).rows == []
-    assert split_notes(record.cases[0]) == []
-    assert not any(HEADING in text for text in (printed(record), to_markdown(record), bench_html(record)))
+    assert split_table(record.cases[0]).rows == []
+    assert notes_on_parts(record.cases[0]) == []
+    assert not any(HEADING in text for text in (printed(record), *markdown_and_html(record)))
     assert "prepare_ns" not in to_csv(record)
     assert "prepare_ns" not in BenchResult(record).to_df().columns
 
 
 def test_the_terminal_markdown_and_html_show_the_same_table() -> None:
     record = bench(divided())
-    for text in (printed(record), to_markdown(record), bench_html(record)):
+    for text in (printed(record), *markdown_and_html(record)):
         assert HEADING in text
-        for cell in split_sheet(record.cases[0]).rows[0].cells:
+        for cell in split_table(record.cases[0]).rows[0].cells:
             assert cell in text
 
 
@@ -90,7 +98,7 @@ def test_the_bar_has_signs_that_the_terminal_knows(encoding: str, bar: str) -> N
         (divided(median_ns=6700.0), None),
         (
             divided(median_ns=6600.0),
-            "run: its parts add up to 8.00 µs, and a call takes 6.60 µs: they are no shares of it",
+            "run: its parts add up to 8.00 µs, and a call takes 6.60 µs: they are not shares of it",
         ),
         (
             divided("ort-values", median_ns=3000.0),
@@ -102,7 +110,7 @@ def test_the_bar_has_signs_that_the_terminal_knows(encoding: str, bar: str) -> N
         ),
         (
             divided("ort-values", median_ns=20_000.0),
-            "ort-values: its parts add up to 8.00 µs, and a call takes 20.0 µs: they are no shares of it",
+            "ort-values: its parts add up to 8.00 µs, and a call takes 20.0 µs: they are not shares of it",
         ),
         (examples.subject("skl", call=None), "skl: a callable is only timed as a whole"),
         (examples.failed("broken"), None),
@@ -110,7 +118,7 @@ def test_the_bar_has_signs_that_the_terminal_knows(encoding: str, bar: str) -> N
 )
 def test_parts_that_are_not_the_time_above_them_are_explained(subject: Subject, note: str | None) -> None:
     case = examples.case(divided("whole"), subject)
-    assert split_notes(case) == ([note] if note else [])
+    assert notes_on_parts(case) == ([note] if note else [])
     assert (note or "") in printed(examples.bench(case), 200)
 
 
@@ -126,11 +134,11 @@ def test_csv_and_tables_have_a_column_per_part_where_calls_were_divided() -> Non
 
 
 def test_json_keeps_the_parts() -> None:
-    assert from_json(to_json(bench(divided()))) == bench(divided())
+    assert from_json(to_json(bench(divided())), Bench) == bench(divided())
 
 
 @pytest.mark.parametrize("name", examples.NASTY_NAMES)
 def test_no_name_breaks_out_of_its_cell(name: str) -> None:
     record = bench(divided(name, median_ns=1.0))
-    assert "<b>" not in to_markdown(record) + bench_html(record)
+    assert "<b>" not in "".join(markdown_and_html(record))
     assert "\x1b" not in printed(record)

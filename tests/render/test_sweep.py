@@ -10,20 +10,21 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
+from onnxperf.analyze.crossover import sweep_models
 from onnxperf.records import Bench, Case
-from onnxperf.render.kit.old_html import bench_html
-from onnxperf.render.race.sweep import MAX_LINES, about, crossover_lines, print_cells, print_sweep, reason_lines
-from onnxperf.render.race.sweep_grid import duel, panels_of, usual_rival, winners
+from onnxperf.render.kit.console import page_group, print_page
+from onnxperf.render.race.sweep_page import MAX_LINES, plan_page, sweep_page
+from onnxperf.results.bench import BenchResult, live_page
 from tests.render import examples, sweeps
 
 WIDTHS = [80, 100, 120, 160, 200]
 
 
-def printed(bench: Bench, width: int = 100, encoding: str = "utf-8", colour: bool = False, full: bool = False) -> str:
+def printed(bench: Bench, width: int = 100, encoding: str = "utf-8", colour: bool = False) -> str:
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding=encoding, write_through=True)
-    colours = "standard" if colour else None
-    print_sweep(bench, Console(file=stream, width=width, color_system=colours, force_terminal=colour), full)  # type: ignore[arg-type]
+    console = Console(file=stream, width=width, color_system="standard" if colour else None, force_terminal=colour)
+    print_page(sweep_page(bench, sweep_models(bench.cases)), console)
     return raw.getvalue().decode(encoding)
 
 
@@ -66,7 +67,6 @@ def test_a_blank_cell_has_its_word_and_its_reason_below(status: str) -> None:
 def test_outputs_that_differ_keep_their_time_but_never_win() -> None:
     wrong = sweeps.ms("torch", 1.0, "faster", 10.0, status="differs", reason="off by 0.02")
     case = sweeps.case(sweeps.ms("ort", 10.0), wrong, dims={"batch": 1})
-    assert winners(case) == set()
     text = printed(examples.bench(case))
     assert "1.00 ms differs" in text
     assert "10.0×" not in text  # noqa: RUF001
@@ -80,15 +80,14 @@ def test_a_case_that_failed_as_a_whole_says_why() -> None:
     assert "batch=2: failed: no such file" in text
 
 
-def test_equal_reasons_share_a_line_and_long_lists_end_with_a_number() -> None:
-    assert reason_lines(sweeps.line([0.5, "oom", "oom"]).cases) == [f"batch=2, batch=4: torch oom: {sweeps.OOM}"]
+def test_a_long_list_of_reasons_ends_with_a_number() -> None:
     cases = [
         sweeps.case(sweeps.ms("ort", 1.0), examples.failed("torch", "failed", f"error {n}"), dims={"batch": n})
         for n in range(30)
     ]
-    lines = reason_lines(cases)
-    assert len(lines) == MAX_LINES
-    assert lines[-1] == "and 11 other reasons"
+    lines = printed(examples.bench(*cases)).splitlines()
+    assert sum(": torch failed: error" in line for line in lines) == MAX_LINES - 1
+    assert "and 11 other reasons" in lines
 
 
 def test_the_winner_is_bold_where_it_is_proven() -> None:
@@ -97,15 +96,6 @@ def test_the_winner_is_bold_where_it_is_proven() -> None:
     assert len(bold) == 2
     assert "\x1b[1;32m10.0 ms" in bold[0]
     assert "\x1b[1;32m20.0 ms" in bold[1]
-
-
-def test_those_that_share_the_first_place_all_win() -> None:
-    subjects = [
-        sweeps.ms("ort", 10.0),
-        sweeps.ms("run-c", 9.9, "equivalent", 1.01),
-        sweeps.ms("torch", 20, "slower", 0.5),
-    ]
-    assert winners(sweeps.case(*subjects, dims={})) == {"ort", "run-c"}
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -135,11 +125,9 @@ def test_notes_are_told_once() -> None:
     assert "odd (1 case)" in text
 
 
-def test_an_interrupted_sweep_says_so_and_everything_can_be_asked_for() -> None:
+def test_an_interrupted_sweep_says_so() -> None:
     cut = examples.bench(sweeps.case(*sweeps.pair(0.5), dims={"batch": 1}, interrupted=True))
     assert "Interrupted" in printed(cut)
-    assert "first call" in printed(sweeps.line([0.5, 2.0]), 160, full=True)
-    assert "first call" not in printed(sweeps.line([0.5, 2.0]), 160)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +141,7 @@ def test_an_interrupted_sweep_says_so_and_everything_can_be_asked_for() -> None:
 )
 def test_odd_sweeps_are_printed(bench: Bench) -> None:
     assert printed(bench)
-    assert bench_html(bench)
+    assert BenchResult(bench)._repr_html_()
 
 
 # ---------------------------------------------------------------- matrices
@@ -176,111 +164,26 @@ def test_no_matrix_where_it_would_not_fit_or_one_dimension_varies() -> None:
     assert "ort, time per call" not in printed(wide, 80)
 
 
-# ---------------------------------------------------------------- where the winner changes
+# ---------------------------------------------------------------- while it runs
 
 
-@pytest.mark.parametrize(
-    ("speedups", "sentence"),
-    [
-        ([0.5, 0.6, 0.7, 0.8, 0.9], "ort is faster throughout."),
-        ([2.0, 2.0], "torch is faster throughout."),
-        ([1.0, 1.0], "undecided throughout."),
-        ([2.0], "torch is faster than ort."),
-        (
-            [0.5, 0.9, 1.0, 2.0, 2.0],
-            "ort is faster up to batch=2, torch is faster from batch=8 on; undecided at batch=4.",
-        ),
-        ([1.0, 1.0, 1.0, 2.0, 2.0], "torch is faster from batch=8 on; undecided up to batch=4."),
-        ([0.5, 0.5, "oom", 2.0], "ort is faster up to batch=2, torch is faster at batch=8; oom at batch=4."),
-        (
-            [0.5, 2.0, 2.0, 0.5],
-            "ort is faster at batch=1, torch is faster from batch=2 to 4, ort is faster at batch=8.",
-        ),
-    ],
-)
-def test_a_sentence_says_where_the_winner_changes(speedups: list[float | str], sentence: str) -> None:
-    assert crossover_lines(sweeps.line(speedups).cases) == [sentence]
-
-
-def test_subjects_that_never_met_have_no_sentence() -> None:
-    assert crossover_lines(sweeps.line(["oom", "oom"]).cases) == []
-
-
-def test_a_grid_has_a_sentence_for_rows_that_are_alike() -> None:
-    cases = [
-        sweeps.case(*sweeps.pair(2.0 if seq == 30 and batch > 1 else 0.5), dims={"batch": batch, "seq": seq})
-        for batch in (1, 2, 4)
-        for seq in (10, 20, 30)
-    ]
-    assert crossover_lines(cases) == [
-        "seq=10, 20: ort is faster throughout.",
-        "seq=30: ort is faster at batch=1, torch is faster from batch=2 on.",
-    ]
-
-
-def test_more_dimensions_are_counted() -> None:
-    cases = [
-        sweeps.case(*sweeps.pair(2.0 if a == 1 else 0.5), dims={"a": a, "b": b, "c": c})
-        for a in (1, 2)
-        for b in (1, 2)
-        for c in (1, 2)
-    ]
-    assert crossover_lines(cases) == ["torch is faster in 4, ort is faster in 4 of 8 cases."]
-    assert len(panels_of(examples.bench(*cases))) == 2
-
-
-def test_several_rivals_are_named() -> None:
-    assert crossover_lines(many_subjects(2).cases)[0] == "subject-0 against ort: ort is faster throughout."
-
-
-# ---------------------------------------------------------------- two subjects in one case
-
-
-def test_a_duel_can_be_turned_round_or_go_through_a_third() -> None:
-    subjects = [sweeps.ms("ort", 10.0), sweeps.ms("tf", 20.0, "slower", 0.5), sweeps.ms("torch", 5.0, "faster", 2.0)]
-    case = sweeps.case(*subjects, dims={})
-    assert duel(case, "torch", "ort")[:2] == (0.5, "slower")
-    assert duel(case, "tf", "ort")[:2] == (2.0, "faster")
-    assert duel(case, "tf", "torch")[:2] == (4.0, "faster")
-    assert duel(case, "torch", "tf")[:2] == (0.25, "slower")
-    assert duel(case, "ort", "ort")[:2] == (1.0, "baseline")
-    assert duel(case, "ort", "nobody").word == "not run"
-
-
-def test_an_indirect_duel_with_overlapping_intervals_is_undecided() -> None:
-    subjects = [sweeps.ms("ort", 10.0), sweeps.ms("tf", 5.1, "faster", 1.96), sweeps.ms("torch", 5.0, "faster", 2.0)]
-    assert duel(sweeps.case(*subjects, dims={}), "tf", "torch").verdict == "undecided"
-
-
-def test_the_usual_rival_has_another_runtime() -> None:
-    subjects = [sweeps.ms("ort", 1.0), sweeps.ms("run-c", 1.0, runtime="ort"), sweeps.ms("torch", 1.0)]
-    assert usual_rival([sweeps.case(*subjects, dims={})], "ort") == "torch"
-    assert usual_rival([sweeps.case(*subjects[:2], dims={})], "ort") == "run-c"
-    assert usual_rival([sweeps.case(*subjects[:1], dims={})], "ort") is None
+def test_the_cases_so_far_are_a_table_per_model() -> None:
+    text = io.StringIO()
+    console = Console(file=text, width=100, color_system=None)
+    both = [*sweeps.line([0.5, "oom"]).cases, *sweeps.square().cases[:1]]
+    console.print(page_group(live_page(both), console))
+    assert text.getvalue().startswith("resnet.onnx\nbatch ")
+    assert row_of(text.getvalue(), "2", "20.0")[3] == "oom"
+    assert "bert.onnx" in text.getvalue()
 
 
 # ---------------------------------------------------------------- a dry run
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0, "0 s"),
-        (12.2, "13 s"),
-        (125, "2 min"),
-        (3600, "1 h"),
-        (4800, "1 h 20 min"),
-        (float("inf"), "an unknown time"),
-    ],
-)
-def test_times_are_rough(seconds: float, text: str) -> None:
-    assert about(seconds) == text
-
-
 def test_a_dry_run_lists_its_cases_and_the_estimate() -> None:
     text = io.StringIO()
     console = Console(file=text, width=80, color_system=None)
-    print_cells(["m.onnx batch=1", "[bold]m\x1b batch=2"], 125, console)
+    print_page(plan_page(["m.onnx batch=1", "[bold]m\x1b batch=2"], 125), console)
     assert text.getvalue() == "m.onnx batch=1\n[bold]m\\x1b batch=2\n\n2 cases, about 2 min\n"
 
 
@@ -311,8 +214,8 @@ def test_any_name_can_be_printed_on_any_terminal(name: str, width: int, encoding
 
 
 def test_html_has_a_row_per_case_and_no_markup_of_others() -> None:
-    html = bench_html(sweeps.square())
-    assert html.count("<tr") == 31
+    html = BenchResult(sweeps.square())._repr_html_()
+    assert html.count("<tr") == 31 + 2 * 6
     assert "batch=16 seq=500: torch oom" in html
     assert "torch is faster from" in html
-    assert "<b>bold" not in bench_html(nasty("</script><b>bold</b>"))
+    assert "<b>bold" not in BenchResult(nasty("</script><b>bold</b>"))._repr_html_()

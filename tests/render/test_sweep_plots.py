@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +16,21 @@ from matplotlib.patches import Rectangle
 from onnxperf.errors import BadOption
 from onnxperf.records import Bench, Case
 from onnxperf.render.kit.chart import figure_of
-from onnxperf.render.race.sweep_chart import MAX_PANELS, MAX_WRITTEN, crossover_plot, save_sweep, sweep_plot
+from onnxperf.render.race.sweep_chart import MAX_PANELS, MAX_WRITTEN
+from onnxperf.results.bench import BenchResult
 from tests.render import examples, sweeps
+
+
+def crossover_plot(bench: Bench, baseline: str | None = None, rival: str | None = None, **more: Any) -> Axes:
+    return BenchResult(bench).crossover(baseline, rival, **more)
+
+
+def sweep_plot(bench: Bench, ax: Axes | None = None) -> Axes:
+    return BenchResult(bench).plot(ax)
+
+
+def save_sweep(bench: Bench, path: Path) -> None:
+    BenchResult(bench).save(path)
 
 
 def words(ax: Axes) -> list[str]:

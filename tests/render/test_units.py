@@ -20,11 +20,15 @@ from onnxperf.wording.numbers import (
     mean_count,
     megabytes,
     microseconds,
+    per_second,
     percent,
     ratio,
+    rough_time,
     share_percent,
     signed,
+    significant,
     size,
+    time_text,
 )
 
 NANOSECONDS = {"ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9}
@@ -211,3 +215,45 @@ def test_only_the_whole_is_a_hundred_percent(share: float, text: str) -> None:
 )
 def test_a_factor_has_three_digits(value: float | None, text: str) -> None:
     assert factor(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(1.0, "1"), (0.5, "0.5"), (1.2345, "1.23"), (999.4, "999"), (12345.0, "12345"), (-2.5, "-2.5")]
+)
+def test_plain_numbers_have_three_digits_and_no_exponent(value: float, text: str) -> None:
+    assert significant(value) == text
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"), [(5.0, "5 ns"), (999.7, "1 µs"), (12_345.0, "12.3 µs"), (1e6, "1 ms"), (2.5e9, "2.5 s")]
+)
+def test_times_in_sentences_have_no_zeros_at_the_end(ns: float, text: str) -> None:
+    assert time_text(ns) == text
+
+
+@pytest.mark.parametrize(
+    ("rate", "text"),
+    [(None, "–"), (math.inf, "–"), (1.234, "1.23"), (15.04, "15.0"), (1284.2, "1,284")],  # noqa: RUF001
+)
+def test_rates_are_grouped(rate: float | None, text: str) -> None:
+    assert per_second(rate) == text
+
+
+@pytest.mark.parametrize(("value", "text"), [(None, "–"), (1.0516, "1.052"), (12.34, "12.3"), (0.05, "0.0500")])  # noqa: RUF001
+def test_factors_are_speedups_without_their_sign(value: float | None, text: str) -> None:
+    assert factor(value) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0 s"),
+        (12.2, "13 s"),
+        (125, "2 min"),
+        (3600, "1 h"),
+        (4800, "1 h 20 min"),
+        (float("inf"), "an unknown time"),
+    ],
+)
+def test_times_are_rough(seconds: float, text: str) -> None:
+    assert rough_time(seconds) == text

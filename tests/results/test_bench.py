@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from onnxperf.errors import BadInput, BadOption
-from onnxperf.records import SUBJECT_COLUMNS
-from onnxperf.render.kit.old_export import from_json
+from onnxperf.records import SUBJECT_COLUMNS, Bench
+from onnxperf.render.kit.documents import from_json
 from onnxperf.results.bench import BenchResult
 from tests.render import examples
 
@@ -98,7 +98,7 @@ def test_an_unknown_or_ambiguous_name_says_what_there_is(result: BenchResult, tw
         two_cases["run"]
 
 
-@pytest.mark.parametrize("suffix", [".json", ".csv", ".md", ".png", ".svg", ".JSON"])
+@pytest.mark.parametrize("suffix", [".json", ".csv", ".md", ".png", ".svg", ".parquet", ".xlsx", ".JSON"])
 def test_the_ending_of_a_file_chooses_its_kind(suffix: str, result: BenchResult, tmp_path: Path) -> None:
     path = tmp_path / f"out{suffix}"
     result.save(path)
@@ -106,8 +106,8 @@ def test_the_ending_of_a_file_chooses_its_kind(suffix: str, result: BenchResult,
 
 
 def test_an_unknown_ending_lists_the_valid_ones(result: BenchResult, tmp_path: Path) -> None:
-    with pytest.raises(BadOption, match=re.escape(".json, .csv, .md, .png, .svg")):
-        result.save(tmp_path / "out.xlsx")
+    with pytest.raises(BadOption, match=re.escape(".csv, .json, .md, .parquet, .png, .svg, .xlsx")):
+        result.save(tmp_path / "out.docx")
 
 
 def test_a_file_that_cannot_be_written_is_one_clear_line(result: BenchResult, tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_one_of_several_cases_can_be_drawn_alone(two_cases: BenchResult, tmp_pat
 
 
 def test_json_reads_back_into_the_same_record(result: BenchResult) -> None:
-    assert from_json(result.to_json().encode()) == result.record
+    assert from_json(result.to_json().encode(), Bench) == result.record
 
 
 def test_its_text_is_the_table_without_colours(result: BenchResult) -> None:

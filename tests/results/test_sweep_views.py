@@ -85,7 +85,7 @@ def test_several_cases_are_drawn_as_a_map_or_as_lines(square: BenchResult, line:
     assert len(line.plot(case=0).patches) == 2
 
 
-@pytest.mark.parametrize("suffix", [".png", ".svg", ".parquet", ".csv", ".md", ".json"])
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".parquet", ".xlsx", ".csv", ".md", ".json"])
 def test_the_ending_of_a_file_chooses_its_kind(square: BenchResult, suffix: str, tmp_path: Path) -> None:
     square.save(tmp_path / f"out{suffix}")
     assert (tmp_path / f"out{suffix}").stat().st_size > 1000
@@ -99,6 +99,25 @@ def test_parquet_has_a_row_per_subject_and_loses_no_case(line: BenchResult, tmp_
     assert df["status"].tolist() == ["ok", "ok", "ok", "ok", "ok", "oom", "failed"]
     assert df["reason"].iloc[-1] == "no such file"
     assert df["median_ns"].iloc[1] == pytest.approx(20e6)
+
+
+def test_csv_has_all_dimensions_in_one_column(line: BenchResult) -> None:
+    first = line.content(".csv").decode().splitlines()[0]
+    assert first.split(",") == ["model", "dims", *SUBJECT_COLUMNS]
+    assert line.content(".csv", "cases").decode().splitlines()[0] == "model,batch,ort,torch"
+
+
+def test_a_dimension_may_bear_the_name_of_a_column() -> None:
+    odd = BenchResult(examples.bench(examples.case(examples.subject(), dims={"load_ns": 3}), examples.case()))
+    assert odd.table("subjects").iloc[0, 2] == 3
+    assert "3210000" in odd.content(".csv").decode().splitlines()[1]
+
+
+def test_a_case_that_failed_as_a_whole_is_a_row_of_every_table(line: BenchResult) -> None:
+    broken = Case(model="resnet.onnx", dims={"batch": 8}, status="failed", answer="no such file")
+    result = BenchResult(examples.bench(*line.cases, broken))
+    for frame in (result.to_df(), result.table("subjects")):
+        assert frame["reason"].iloc[-1] == "no such file"
 
 
 def test_its_text_and_its_html_are_those_of_a_sweep(square: BenchResult) -> None:

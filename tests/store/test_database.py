@@ -63,7 +63,7 @@ def test_other_records_come_back_whole(store: Store) -> None:
     run = store.keep(CHECK, "check", "differs", answer="no", command="onnxperf check m.onnx")
     assert store.load_record(run) == CHECK
     assert (store.find(run).command, store.find(run).status) == ("onnxperf check m.onnx", "differs")
-    with pytest.raises(BadOption, match=rf"run {run} is no race \(it holds: Check\)"):
+    with pytest.raises(BadOption, match=rf"run {run} is not a race \(it holds: Check\)"):
         store.load(run)
 
 

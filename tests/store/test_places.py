@@ -134,14 +134,15 @@ def open_folder() -> Iterator[Path]:
 
 SCRIPT = """
 import os, sys
-from onnxperf.api.runs import keep
+from onnxperf.api._shared.kept_runs import keep
+from onnxperf.results.bench import BenchResult
 from tests.render.examples import bench
 
 elsewhere, where = sys.argv[1:]
-assert keep(bench(), "bench", store=elsewhere)  # imports all that root alone may be able to read
+assert keep(BenchResult(bench()), store=elsewhere)  # imports all that root alone may be able to read
 if os.getuid() == 0:
     os.setuid(65534)  # no folder stops root
-print(keep(bench(), "bench", store=where))
+print(keep(BenchResult(bench()), store=where))
 """
 
 

@@ -1,4 +1,4 @@
-"""From raw blocks to times, speedups and verdicts."""
+"""From measurements to times, speedups and verdicts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from onnxperf.analyze import statistics as st
-from onnxperf.records import MIN_ROUNDS, SMALL_CLAIM, Block, Subject, Verdict
+from onnxperf.records import MIN_ROUNDS, SMALL_CLAIM, Block, Measurement, Subject, Verdict
+from onnxperf.wording.numbers import count, significant
 
 MIN_LAUNCHES = 3
 """Launches that a claim below SMALL_CLAIM needs."""
@@ -18,14 +19,14 @@ PRECISE = 0.05
 """A race goes on while an interval reaches further than this from its middle, even if its verdict is clear."""
 
 
-def baseline_of(subjects: Sequence[Subject], wanted: str | None) -> str | None:
-    """The subject asked for, else the first; if it was never measured, the first that was."""
+def baseline_of(subjects: Sequence[Measurement], wanted: str | None) -> str | None:
+    """The subject that was requested, else the first; if it was never measured, the first that was."""
     measured = [subject.name for subject in subjects if subject.blocks]
     first = wanted or (subjects[0].name if subjects else None)
     return first if first in measured else next(iter(measured), None)
 
 
-def settled(subjects: Sequence[Subject], baseline: str | None, min_effect: float, seed: int = 0) -> bool:
+def settled(subjects: Sequence[Measurement], baseline: str | None, min_effect: float, seed: int = 0) -> bool:
     """Is there nothing left to find out about these subjects?"""
     alive = [subject for subject in subjects if subject.status == "ok"]
     if len(alive) == 1:
@@ -40,8 +41,10 @@ def _is_settled(subject: Subject) -> bool:
     return subject.verdict != "undecided" and subject.speedup_high / subject.speedup_low < (1 + PRECISE) ** 2
 
 
-def compare(subjects: Sequence[Subject], baseline: str | None, min_effect: float, seed: int = 0) -> tuple[Subject, ...]:
-    """Fill in times, speedups and verdicts."""
+def compare(
+    subjects: Sequence[Measurement], baseline: str | None, min_effect: float, seed: int = 0
+) -> tuple[Subject, ...]:
+    """The measurements with their times, speedups and verdicts."""
     base = next((subject for subject in subjects if subject.name == baseline), None)
     rivals = [s for s in subjects if base is not None and s is not base and paired(s, base).values.size]
     judgements = _judge(rivals, base, min_effect, seed) if base is not None else {}
@@ -67,7 +70,7 @@ class _Judgement(NamedTuple):
     reason: str
 
 
-def paired(subject: Subject, base: Subject) -> _Pairs:
+def paired(subject: Measurement, base: Measurement) -> _Pairs:
     """Log-ratios of the rounds that both have."""
     theirs = {block.round: block for block in base.blocks}
     both = [(block, theirs[block.round]) for block in subject.blocks if block.round in theirs]
@@ -83,12 +86,12 @@ def _numbered(keys: Sequence[tuple[int, ...]]) -> st.Ints:
     return np.array([numbers[key] for key in keys], dtype=np.int64)
 
 
-def _judge(rivals: Sequence[Subject], base: Subject, min_effect: float, seed: int) -> dict[str, _Judgement]:
+def _judge(rivals: Sequence[Measurement], base: Measurement, min_effect: float, seed: int) -> dict[str, _Judgement]:
     """Compare all rivals with the baseline at once, so that many of them raise no more false alarms than one."""
-    alphas = [st.spend_alpha(max(1, s.looks_planned))[max(1, s.looks) - 1] for s in rivals]
-    count = st.draws_needed(len(rivals), min(alphas, default=st.ALPHA))
+    alphas = [alpha_of(subject) for subject in rivals]
+    needed = st.draws_needed(len(rivals), min(alphas, default=st.ALPHA))
     pairs = [paired(subject, base) for subject in rivals]
-    draws = [pair.bootstrap(count, seed) for pair in pairs]
+    draws = [pair.bootstrap(needed, seed) for pair in pairs]
     levels = st.holm_levels([st.two_sided_p(each) for each in draws], alphas)
     judgements = {}
     for subject, pair, draw, level in zip(rivals, pairs, draws, levels, strict=True):
@@ -108,7 +111,7 @@ def verdict_of(
     """Turn an interval of the log-speedup into a word, and say what is missing when the word is `undecided`."""
     band, (low, high) = math.log1p(min_effect), bounds
     if rounds < MIN_ROUNDS:
-        return "undecided", f"only {rounds} rounds; a verdict needs {MIN_ROUNDS}"
+        return "undecided", f"only {count(rounds, 'round')}; a verdict needs {MIN_ROUNDS}"
     verdict: Verdict = "undecided"
     if -band < low and high < band:
         verdict = "equivalent"
@@ -116,14 +119,15 @@ def verdict_of(
         verdict = "faster" if low > 0 else "slower"
     claim = band if verdict == "equivalent" else abs(estimate)
     if verdict != "undecided" and claim < math.log1p(SMALL_CLAIM) and launches < MIN_LAUNCHES:
-        few = f"needs {MIN_LAUNCHES} launches, and there were {launches}; give it more --time"
-        return "undecided", f"a claim below {100 * SMALL_CLAIM:g} % {few}"
+        few = f"needs {MIN_LAUNCHES} launches, not {launches}; give it more `time`"
+        return "undecided", f"a claim below {significant(100 * SMALL_CLAIM)} % {few}"
     return verdict, ""
 
 
-def _summarise(subject: Subject, base: Subject | None, judgement: _Judgement | None) -> Subject:
+def _summarise(subject: Measurement, base: Measurement | None, judgement: _Judgement | None) -> Subject:
+    measured = {field: getattr(subject, field) for field in Measurement.__struct_fields__}
     if not subject.blocks or base is None:
-        return subject
+        return Subject(**measured)
     times = np.array([_per_call(block) for block in subject.blocks])
     median = float(np.median(times))
     paired = median
@@ -131,8 +135,8 @@ def _summarise(subject: Subject, base: Subject | None, judgement: _Judgement | N
         paired = float(np.median([_per_call(block) for block in base.blocks])) / math.exp(judgement.log_speedup)
     # Times are scaled to the paired estimate, so that they agree with the speedups; the scale is 1 but for noise.
     scale = paired / median
-    summary = replace(
-        subject,
+    summary = Subject(
+        **measured,
         mean_ns=float(times.mean()) * scale,
         median_ns=paired,
         deviation_ns=float(times.std()) * scale,
@@ -155,12 +159,17 @@ def _summarise(subject: Subject, base: Subject | None, judgement: _Judgement | N
     )
 
 
-def _is_precise(subject: Subject, min_effect: float, seed: int) -> bool:
+def alpha_of(subject: Measurement) -> float:
+    """The part of the error probability that the looks at a subject have spent."""
+    return st.spend_alpha(max(1, subject.looks_planned))[max(1, subject.looks) - 1]
+
+
+def _is_precise(subject: Measurement, min_effect: float, seed: int) -> bool:
     """A subject that runs alone is known well enough when its median moves by less than the minimum effect."""
     times = np.log([_per_call(block) for block in subject.blocks])
     launches = _numbered([(block.launch,) for block in subject.blocks])
     runs = st.runs_of(_numbered([(block.launch, block.set_up) for block in subject.blocks]))
-    alpha = st.spend_alpha(max(1, subject.looks_planned))[max(1, subject.looks) - 1]
+    alpha = alpha_of(subject)
     draws = st.bootstrap_medians(times, launches, runs, st.draws_needed(1, alpha), seed)
     low, high = st.interval(draws, alpha)
     return high - low < 2 * math.log1p(min_effect)

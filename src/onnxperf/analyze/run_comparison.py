@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onnxperf.analyze import statistics as st
-from onnxperf.analyze.comparison import paired, verdict_of
+from onnxperf.analyze.answers.run_comparison import NOT_SHARED, comparison_answer
+from onnxperf.analyze.comparison import alpha_of, paired, verdict_of
 from onnxperf.records import Bench, Case, Machine, Subject
 from onnxperf.records.runs import ComparedSubject, RunComparison
+from onnxperf.wording.numbers import count, factor
 
-NO_SUBJECT = "no verdict: the runs share no subject"
 _LARGE_DRIFT = 1.1
 """A yardstick that moved further than this is mentioned: dividing by it assumes that all subjects moved with it."""
 _SEEDS = (0, 1)
@@ -32,7 +33,7 @@ class _Side(NamedTuple):
         return {
             "runtime": subject.runtime,
             "call": subject.call,
-            # Nothing equals a new object: of a callable, nobody knows whether it is still the same.
+            # Nothing equals a new object: whether a callable is still the same cannot be known.
             "model" if fingerprint else "code, which has no fingerprint": fingerprint or object(),
             "size of its inputs": subject.input_bytes,
             "processor": (self.machine.cpu, self.machine.cores, self.machine.logical_cpus),
@@ -59,13 +60,13 @@ def compare_runs(names: tuple[str, str], first: Bench, second: Bench) -> RunComp
         notes += remarks
     lonely = len(first.cases) + len(second.cases) - 2 * len(couples)
     if lonely:
-        notes.append(f"{lonely} case{'s' if lonely > 1 else ''} without a counterpart of the same dimensions left out")
+        notes.append(f"{count(lonely, 'case')} without a counterpart of the same dimensions left out")
     return RunComparison(
         first=names[0],
         second=names[1],
         rows=tuple(rows),
         notes=tuple(dict.fromkeys(notes)),
-        answer=_answer(names, rows),
+        answer=comparison_answer(names, rows),
     )
 
 
@@ -87,12 +88,12 @@ def _compare_cases(ours: _Side, theirs: _Side) -> tuple[list[ComparedSubject], l
     pairs = _pairs(ours.case, theirs.case)
     shared, notes = _shared(pairs, ours, theirs)
     if not shared:
-        return [_row(ours.case, pair, reason=NO_SUBJECT) for pair in pairs], notes
+        return [_row(ours.case, pair, reason=NOT_SHARED) for pair in pairs], notes
     measure = next((pair for pair in shared if pair.first.name == ours.case.baseline), shared[0])
     drift = (measure.second.median_ns or 1.0) / (measure.first.median_ns or 1.0)
     notes.append(
         f"yardstick: {measure.first.name}, the same in both runs; "
-        f"it took {drift:.3f} times as long in the second, and all times were divided by its own"
+        f"it took {factor(drift)} times as long in the second, and all times were divided by its own"
     )
     if abs(math.log(drift)) > math.log(_LARGE_DRIFT):
         notes.append(
@@ -141,9 +142,9 @@ def _judged(pairs: Sequence[_Pair], measure: _Pair, case: Case, min_effect: floa
         for pair in pairs
         if pair is not measure and all(paired(s, m).values.size for s, m in _sides(pair, measure))
     ]
-    alphas = [min(_alpha(subject) for subject in pair) for pair in rivals]
-    count = st.draws_needed(max(len(rivals), 1), min(alphas, default=st.ALPHA))
-    draws = [_draws(pair, measure, count) for pair in rivals]
+    alphas = [min(alpha_of(subject) for subject in pair) for pair in rivals]
+    needed = st.draws_needed(max(len(rivals), 1), min(alphas, default=st.ALPHA))
+    draws = [_draws(pair, measure, needed) for pair in rivals]
     levels = st.holm_levels([st.two_sided_p(each) for each in draws], alphas)
     known = {
         pair.first.name: _judgement(pair, measure, st.interval(draw, level), min_effect, case)
@@ -163,13 +164,9 @@ def _sides(pair: _Pair, measure: _Pair) -> tuple[tuple[Subject, Subject], tuple[
     return (pair.first, measure.first), (pair.second, measure.second)
 
 
-def _alpha(subject: Subject) -> float:
-    return st.spend_alpha(max(1, subject.looks_planned))[max(1, subject.looks) - 1]
-
-
-def _draws(pair: _Pair, measure: _Pair, count: int) -> st.Floats:
+def _draws(pair: _Pair, measure: _Pair, needed: int) -> st.Floats:
     first, second = (
-        paired(*side).bootstrap(count, seed) for side, seed in zip(_sides(pair, measure), _SEEDS, strict=True)
+        paired(*side).bootstrap(needed, seed) for side, seed in zip(_sides(pair, measure), _SEEDS, strict=True)
     )
     return second - first
 
@@ -203,27 +200,3 @@ def _row(case: Case, pair: _Pair, **fields: Any) -> ComparedSubject:
         second_ns=pair.second.median_ns,
         **fields,
     )
-
-
-def _answer(names: tuple[str, str], rows: Sequence[ComparedSubject]) -> str:
-    if not any(row.yardstick for row in rows):
-        return f"{NO_SUBJECT}."
-    judged = [row for row in rows if row.speedup_low is not None]
-    if len(judged) == 1:
-        (row,) = judged
-        who = row.second if row.first == row.second else f"{row.second} (in place of {row.first})"
-        told = f"{who} in run {names[1]}: {row.verdict}, {row.speedup:.3f} times as fast as in run {names[0]}"
-        return (
-            f"{told} (95 % interval {row.speedup_low:.3f} to {row.speedup_high:.3f}), by the yardstick {row.yardstick}."
-        )
-    words = [f"{sum(row.verdict == word for row in judged)} {word}" for word in _words(judged)]
-    return (
-        f"Of {len(judged)} subjects in run {names[1]}: {', '.join(words)}."
-        if judged
-        else "Only the yardstick is shared."
-    )
-
-
-def _words(rows: Sequence[ComparedSubject]) -> list[str]:
-    order = ("faster", "slower", "equivalent", "undecided")
-    return [word for word in order if any(row.verdict == word for row in rows)]

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from onnxperf.analyze.answers.race import time_text
 from onnxperf.records import NodeTime, Profile, SourceTime
 from onnxperf.records.node_memory import NodeMemory
 from onnxperf.records.view import GraphView, Metrics, NodeMetric, ViewGraph, ViewNode
+from onnxperf.wording.numbers import time_text
 
 _WHY = {
     "folded": "computed once, when the model is loaded",

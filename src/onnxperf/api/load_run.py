@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from onnxperf.api.runs import load_bench
+from onnxperf.api._shared.kept_runs import Where, load_bench
 from onnxperf.results.bench import BenchResult
 
 
-def load_run(run: str = "last", *, store: str | Path | None = None) -> BenchResult:
+def load_run(run: str = "last", *, store: Where = None) -> BenchResult:
     """A run of cases with all its raw blocks; `run` is an id, the start of one, or last."""
-    return BenchResult(load_bench(run, store=store)[1])
+    name, record = load_bench(run, store=store)
+    result = BenchResult(record)
+    result.run = name
+    return result

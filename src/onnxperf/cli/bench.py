@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
+from dataclasses import replace
 
 from onnxperf.cli.options import AgainstFlags, InputFlags, RaceFlags, SessionFlags
-from onnxperf.cli.output import OutputFlags, command_line, exit_code, make_console, make_progress, shown_in
-from onnxperf.cli.sweep import ResumeFlags
+from onnxperf.cli.present import KeptOutputFlags, command_line, present
+from onnxperf.cli.sweep import ResumeFlags, shown_in
 
 
 def bench(
@@ -18,7 +18,7 @@ def bench(
     race: RaceFlags = RaceFlags(),
     against: AgainstFlags = AgainstFlags(),
     again: ResumeFlags = ResumeFlags(),
-    output: OutputFlags = OutputFlags(),
+    output: KeptOutputFlags = KeptOutputFlags(),
 ) -> int:
     """Time models, and race the ways of running them.
 
@@ -50,30 +50,19 @@ def bench(
     """
     from onnxperf.api._shared.cells import Contest, cells_of
     from onnxperf.api._shared.requests import BenchKeywords, parse
-    from onnxperf.api.sweep import run_sweep
-    from onnxperf.render.race.console import print_bench
-    from onnxperf.render.race.sweep import print_sweep
+    from onnxperf.api._shared.sweeps import run_sweep
     from onnxperf.results.bench import BenchResult
 
-    output.check()
-    command = command_line()
     keywords = {**inputs.keywords(), **session.keywords(), **race.keywords(), **against.keywords()}
     contest = Contest(list(models), against.sources(), call, runtime, inputs.feeds())
     cells = cells_of(contest, parse(keywords, BenchKeywords))
+    # Several cases are kept one by one, a single one as a whole at the end.
     several = len(cells) > 1 or again.resume is not None
-    with make_progress(output.quiet) as progress:
-        where = output.where if several else False
-        retry = [status for status in again.retry.split(",") if status]
-        result = run_sweep(cells, progress, where, command, again.resume, retry, shown_in(progress))
-    result = BenchResult(replace(result.record, command=command))
-    console = make_console(stderr=output.to_stdout)
-    if output.quiet:
-        console.print(result.answer, markup=False, soft_wrap=True)
-    elif several:
-        print_sweep(result.record, console)
-    else:
-        print_bench(result.record, console)
-    if not several:
-        output.keep(result.record, "bench")
-    output.write(result)
-    return exit_code(result)
+    where = output.where if several else False
+    return present(
+        BenchResult,
+        replace(output, no_store=True) if several else output,
+        lambda progress: run_sweep(
+            cells, progress, where, command_line(), again.resume, again.statuses, shown_in(progress)
+        ),
+    )

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from onnxperf.cli.options import KeepFlags
-from onnxperf.cli.output import exit_code, make_console, make_progress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from onnxperf.cli.present import KeptOutputFlags, present
+
+if TYPE_CHECKING:
+    from onnxperf.render.kit.page import Page
+    from onnxperf.results.bench import BenchResult
 
 
-def demo(*, common: KeepFlags = KeepFlags()) -> int:
+def demo(*, output: KeptOutputFlags = KeptOutputFlags()) -> int:
     """Build a small model here, race every way of calling it, and draw the chart.
 
     Writes onnxperf-demo.onnx and onnxperf-demo.png into the current folder.
@@ -15,27 +22,25 @@ def demo(*, common: KeepFlags = KeepFlags()) -> int:
 
         onnxperf demo
     """
-    import onnx
-
     from onnxperf.api.bench import bench
-    from onnxperf.render.race.console import print_bench
+    from onnxperf.results.bench import BenchResult
     from onnxperf.zoo.demo import CHART_FILE, MODEL_FILE, demo_model
 
-    onnx.save(demo_model(), MODEL_FILE)
-    with make_progress(common.quiet) as progress:
-        result = bench(MODEL_FILE, call="all", dims={"batch": 32}, progress=progress)
-    result.save(CHART_FILE)
-    common.keep(result.record, "bench")
-    console = make_console()
-    if common.quiet:
-        console.print(result.answer, markup=False, soft_wrap=True)
-        return exit_code(result)
-    print_bench(result.record, console)
-    console.print(f"\nWritten: {MODEL_FILE} (the model) and {CHART_FILE} (the chart).", markup=False)
-    console.print("\nTry next:")
-    for command, purpose in _NEXT:
-        console.print(f"  onnxperf {command.format(model=MODEL_FILE):<58} {purpose}", markup=False, soft_wrap=True)
-    return exit_code(result)
+    Path(MODEL_FILE).write_bytes(demo_model().SerializeToString())
+    return present(
+        BenchResult,
+        replace(output, output=[*output.output, CHART_FILE]),
+        lambda progress: bench(MODEL_FILE, call="all", dims={"batch": 32}, progress=progress),
+        page=lambda result: _page(result, MODEL_FILE, CHART_FILE),
+    )
+
+
+def _page(result: BenchResult, model: str, chart: str) -> Page:
+    from onnxperf.render.kit.page import GAP, Line, Verbatim
+
+    commands = "\n".join(f"  onnxperf {command.format(model=model):<58} {purpose}" for command, purpose in _NEXT)
+    files = Line(f"Files: {model} (the model) and {chart} (the chart).")
+    return [*result.page(), GAP, files, GAP, Line("Try next:"), Verbatim(commands)]
 
 
 _NEXT = (

@@ -157,7 +157,7 @@ class AgainstFlags:
         """The sources by name, or the frameworks of a zoo model."""
         if not self.against:
             return None
-        from onnxperf.api.sweep import sources_of
+        from onnxperf.api._shared.sweeps import sources_of
 
         return sources_of(self.against)
 
@@ -165,7 +165,7 @@ class AgainstFlags:
 @Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True)
 class CommonFlags:
-    """How much a command says."""
+    """How much a command prints."""
 
     quiet: Switch = False
     """Print only the answer."""
@@ -190,9 +190,9 @@ class KeepFlags(CommonFlags):
 
     def keep(self, record: Any, kind: str) -> None:
         """Keep what was measured; a store that fails is only warned about."""
-        from onnxperf.api.runs import keep
+        from onnxperf.api._shared.kept_runs import keep_record
 
-        keep(record, kind, store=self.where)
+        keep_record(record, kind, store=self.where)
 
 
 def refuse_others(allowed: frozenset[str], reason: str, *groups: Any) -> None:
@@ -224,7 +224,7 @@ def pairs(option: str, texts: Sequence[str], convert: Callable[[str], T]) -> dic
 def whole(text: str) -> int:
     """A whole number that is not negative."""
     if not text.isascii() or not text.isdigit():
-        raise ValueError(f"{text!r} is no whole number")
+        raise ValueError(f"{text!r} is not a whole number")
     return int(text)
 
 

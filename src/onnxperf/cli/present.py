@@ -66,6 +66,12 @@ class OutputFlags:
         return False
 
     @property
+    def requests_files(self) -> bool:
+        """Whether anything is to be written."""
+        aliases = (getattr(self, name) for name in (*_ALIASES, "plot"))
+        return bool(self.output) or any(path is not None for path in aliases)
+
+    @property
     def to_stdout(self) -> bool:
         """Whether standard output belongs to another program."""
         return "-" in (self.json, self.csv, self.markdown)

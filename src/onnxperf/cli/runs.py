@@ -1,15 +1,14 @@
 """`onnxperf runs`."""
 
 # No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
-import importlib
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
+from onnxperf.cli import exit_codes
 from onnxperf.cli.options import OUTPUT, CommonFlags
-from onnxperf.cli.output import OutputFlags, make_console, write_text
+from onnxperf.cli.present import OutputFlags, make_console, present, write_files
+from onnxperf.cli.present import show as show_result
 from onnxperf.errors import BadOption
 
 
@@ -24,34 +23,18 @@ class StoreFlags(CommonFlags):
 
 @Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True)
-class ExportFlags(StoreFlags):
-    """Files to write."""
+class StoreOutputFlags(OutputFlags):
+    """Which store, files to write, and how much is printed."""
 
-    json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None
-    """Write the whole record as JSON; - is standard output."""
-    csv: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None
-    """Write a row per subject as CSV; - is standard output."""
-    markdown: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None
-    """Write the table as Markdown; - is standard output."""
+    store: str | None = None
+    """File or URL of the store; ONNXPERF_STORE, or a file in the user's data directory, unless given."""
 
-    def files(self) -> OutputFlags:
-        """The same files, as the commands that measure have them."""
-        return OutputFlags(json=self.json, csv=self.csv, markdown=self.markdown)
-
-
-_PRINTERS = {
-    "Bench": "race.console:print_bench",
-    "Check": "race.check:print_check",
-    "EinsumPlan": "race.einsum:print_plan",
-    "Rewrite": "race.einsum:print_rewrite",
-    "Stack": "stack.stack:print_stack",
-}
 
 runs = App(name="runs", version_flags=())
 
 
 @runs.default
-def list_runs(*, limit: int = 20, kind: str | None = None, output: StoreFlags = StoreFlags()) -> int:
+def list_runs(*, limit: int = 20, kind: str | None = None, output: StoreOutputFlags = StoreOutputFlags()) -> int:
     """List, show, export, compare and delete the runs that were kept.
 
     An ID is the short name in the list, the start of one, or last, the newest.
@@ -72,19 +55,13 @@ def list_runs(*, limit: int = 20, kind: str | None = None, output: StoreFlags = 
         Only runs of this kind: bench, sweep, profile, check, einsum, memory…
     """
     from onnxperf.api.runs import runs as kept
-    from onnxperf.render.race.runs import print_runs
+    from onnxperf.results.runs import RunsResult
 
-    found = kept(limit or None, kind=kind, store=output.store)
-    if output.quiet:
-        for run in found:
-            print(run.id)
-    else:
-        print_runs(found, make_console())
-    return 0
+    return present(RunsResult, output, lambda _progress: kept(limit or None, kind=kind, store=output.store))
 
 
 @runs.command
-def show(run: str, /, *, output: StoreFlags = StoreFlags()) -> int:
+def show(run: str, /, *, output: StoreOutputFlags = StoreOutputFlags()) -> int:
     """Print a run again.
 
     For example:
@@ -96,61 +73,44 @@ def show(run: str, /, *, output: StoreFlags = StoreFlags()) -> int:
     run
         Its id, the start of it, or last.
     """
-    from onnxperf.api.runs import answers, load_record
-    from onnxperf.wording.names import visible
-
-    name, record = load_record(run, store=output.store)
-    console = make_console()
-    if output.quiet:
-        for answer in answers(record):
-            console.print(visible(answer, console.encoding), markup=False, soft_wrap=True)
-    else:
-        console.print(f"run {name}", markup=False, style="dim")
-        _printer(record)(record, console)
-    return 0
+    return _shown(run, output)
 
 
 @runs.command
-def export(run: str, /, *, output: ExportFlags = ExportFlags()) -> int:
+def export(run: str, /, *, output: StoreOutputFlags = StoreOutputFlags()) -> int:
     """Write a run to files.
 
     For example:
 
-        onnxperf runs export last --json run.json --markdown -
+        onnxperf runs export last -o run.json -o run.xlsx -o run.png
+
+        onnxperf runs export last --markdown -
 
     Parameters
     ----------
     run
         Its id, the start of it, or last.
     """
-    from onnxperf.api.runs import load_record
-    from onnxperf.records import Bench
-    from onnxperf.render.kit.old_export import to_json
-    from onnxperf.results.bench import BenchResult
+    if not output.requests_files:
+        raise BadOption("no file is named; use -o FILE, such as -o run.json, or --json - for standard output")
+    return _shown(run, output, printed=False)
 
-    files = output.files()
-    if not (files.json or files.csv or files.markdown):
-        raise BadOption("say where to: --json FILE, --csv FILE or --markdown FILE (- is standard output)")
-    files.check()
-    name, record = load_record(run, store=output.store)
-    if isinstance(record, Bench):
-        files.write(BenchResult(record))
-    elif files.csv or files.markdown:
-        raise BadOption(f"run {name} is a {type(record).__name__}, which can be exported with --json only")
-    else:
-        write_text(str(files.json), to_json(record))
-    return 0
+
+def _shown(run: str, output: StoreOutputFlags, printed: bool = True) -> int:
+    """Load a run, print it, and write its files."""
+    from onnxperf.api._shared.kept_runs import load_result
+
+    result = load_result(run, store=output.store)
+    output.check(type(result))
+    if printed and not output.quiet:
+        make_console(stderr=output.to_stdout).print(f"run {result.run}", markup=False, style="dim")
+    if printed:
+        show_result(result, output)
+    return exit_codes.DONE if write_files(result, output) else exit_codes.NO_ANSWER
 
 
 @runs.command
-def compare(
-    first: str,
-    second: str,
-    /,
-    *,
-    json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
-    output: StoreFlags = StoreFlags(),
-) -> int:
+def compare(first: str, second: str, /, *, output: StoreOutputFlags = StoreOutputFlags()) -> int:
     """Compare two runs through a subject that both of them have.
 
     They were not measured in turn, so there is a verdict only where a subject is the same in both runs and can
@@ -160,29 +120,19 @@ def compare(
 
         onnxperf runs compare lonuki last
 
+        onnxperf runs compare lonuki last -o comparison.md
+
     Parameters
     ----------
     first
         The run that the other is compared with.
     second
         The run that the verdicts are about.
-    json
-        Write the comparison as JSON; - is standard output, and then nothing else is printed there.
     """
-    from onnxperf.api.runs import compare as compared
-    from onnxperf.render.kit.old_export import to_json
-    from onnxperf.render.race.runs import print_comparison
-    from onnxperf.wording.names import visible
+    from onnxperf.api._shared.kept_runs import compare as compared
+    from onnxperf.results.runs import ComparisonResult
 
-    comparison = compared(first, second, store=output.store)
-    console = make_console(stderr=json == "-")
-    if output.quiet:
-        console.print(visible(comparison.answer, console.encoding), markup=False, soft_wrap=True)
-    else:
-        print_comparison(comparison, console)
-    if json is not None:
-        write_text(json, to_json(comparison))
-    return 0
+    return present(ComparisonResult, output, lambda _progress: compared(first, second, store=output.store))
 
 
 @runs.command
@@ -198,24 +148,12 @@ def delete(*ids: str, output: StoreFlags = StoreFlags()) -> int:
     ids
         Their ids, or the starts of them.
     """
-    from onnxperf.api.runs import delete_run
+    from onnxperf.api._shared.kept_runs import delete_run
 
     if not ids:
-        raise BadOption("say which run to delete; onnxperf runs lists them")
+        raise BadOption("no run is named; `onnxperf runs` lists them")
     for run in ids:
         name = delete_run(run, store=output.store)
         if not output.quiet:
             print(f"deleted {name}")
-    return 0
-
-
-def _printer(record: object) -> Callable[[Any, Any], None]:
-    from onnxperf.render.kit.console import print_page
-    from onnxperf.results.base import result_classes
-
-    made = result_classes().get(type(record))
-    if made is not None:
-        return lambda record, console: print_page(made(record).page(), console)
-    module, _, function = _PRINTERS[type(record).__name__].partition(":")
-    printer: Callable[[Any, Any], None] = getattr(importlib.import_module(f"onnxperf.render.{module}"), function)
-    return printer
+    return exit_codes.DONE

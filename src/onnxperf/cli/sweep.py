@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from cyclopts import Group, Parameter
 
+from onnxperf.cli import exit_codes
 from onnxperf.cli.options import Switch
-from onnxperf.cli.output import OutputFlags, command_line, exit_code, make_console, make_progress, shown_in
+from onnxperf.cli.present import KeptOutputFlags, command_line, make_console, present
+
+if TYPE_CHECKING:
+    from onnxperf.records import Case
+    from onnxperf.render.kit.progress import Progress
 
 SWEEP = Group("Sweep", sort_key=0)
 
@@ -15,12 +22,29 @@ SWEEP = Group("Sweep", sort_key=0)
 @Parameter(name="*", group=SWEEP)
 @dataclass(frozen=True)
 class ResumeFlags:
-    """How an earlier run is gone on with."""
+    """How an earlier run is resumed."""
 
     resume: str | None = None
-    """Go on with a run of the store, by its id or last: cases that were finished are not run again."""
+    """Resume a run of the store, by its id or last: cases that were finished are not run again."""
     retry: str = ""
     """Statuses whose cases are run again on --resume, separated by commas: failed,oom,timeout."""
+
+    @property
+    def statuses(self) -> list[str]:
+        """The statuses to retry."""
+        return [status for status in self.retry.split(",") if status]
+
+
+def shown_in(progress: Progress) -> Callable[[Sequence[Case]], None]:
+    """Show the cases of a sweep as they finish, in a table above the bar."""
+
+    def show(cases: Sequence[Case]) -> None:
+        from onnxperf.render.kit.console import page_group
+        from onnxperf.results.bench import live_page
+
+        progress.show(lambda console: page_group(live_page(cases), console))
+
+    return show
 
 
 def sweep(
@@ -29,7 +53,7 @@ def sweep(
     *,
     dry_run: Switch = False,
     again: ResumeFlags = ResumeFlags(),
-    output: OutputFlags = OutputFlags(),
+    output: KeptOutputFlags = KeptOutputFlags(),
 ) -> int:
     """Run the cases of a plan file, and keep each as soon as it is finished.
 
@@ -48,22 +72,19 @@ def sweep(
     dry_run
         Print the cases and an estimate of the time, and run nothing.
     """
-    from onnxperf.api.sweep import estimate_s, plan_cells, run_sweep
-    from onnxperf.render.race.sweep import print_cells, print_sweep
+    from onnxperf.api._shared.sweeps import estimate_s, plan_cells, run_sweep
+    from onnxperf.results.bench import BenchResult
 
-    output.check()
     cells = plan_cells(plan)
-    console = make_console(stderr=output.to_stdout)
     if dry_run:
-        print_cells([cell.key for cell in cells], estimate_s(cells), console)
-        return 0
-    command = command_line()
-    retry = [status for status in again.retry.split(",") if status]
-    with make_progress(output.quiet) as progress:
-        result = run_sweep(cells, progress, output.where, command, again.resume, retry, shown_in(progress))
-    if output.quiet:
-        console.print(result.answer, markup=False, soft_wrap=True)
-    else:
-        print_sweep(result.record, console)
-    output.write(result)
-    return exit_code(result)
+        from onnxperf.render.kit.console import print_page
+        from onnxperf.render.race.sweep_page import plan_page
+
+        print_page(plan_page([cell.key for cell in cells], estimate_s(cells)), make_console())
+        return exit_codes.DONE
+    where, command = output.where, command_line()
+    return present(
+        BenchResult,
+        replace(output, no_store=True),  # its cases are kept one by one
+        lambda progress: run_sweep(cells, progress, where, command, again.resume, again.statuses, shown_in(progress)),
+    )

@@ -13,9 +13,9 @@ from onnxperf.measure.messages import SplitEach, TimeBlock, TimeEach, WorkerSpec
 from onnxperf.measure.process import Worker
 from onnxperf.measure.timing import Clock, monotonic_ns
 from onnxperf.measure.worker_group import Launch, SubjectRun, WorkerGroup
-from onnxperf.records import Block, RaceOptions, Subject
+from onnxperf.records import Block, Measurement, RaceOptions
 
-Settled = Callable[[Sequence[Subject]], bool]
+Settled = Callable[[Sequence[Measurement]], bool]
 """Is every question about these subjects answered?"""
 Progress = Callable[[float, str], None]
 """Receives the part done (0 to 1) and the current step; called only between blocks."""
@@ -39,7 +39,7 @@ class Tools(Struct, frozen=True, kw_only=True):
 class RaceEnd(Struct, frozen=True, kw_only=True):
     """What a race leaves behind: raw records of all subjects, in the order of the specs."""
 
-    subjects: tuple[Subject, ...]
+    subjects: tuple[Measurement, ...]
     batches: int
     interrupted: bool
     outputs: tuple[tuple[list[str], Any] | None, ...] = ()

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from onnxperf.errors import BadInput, SubjectError, WorkerLost
 from onnxperf.measure.messages import Compute, Load, ModelSubject, Prepare, WarmUp, WorkerSpec, outputs_in
 from onnxperf.measure.process import Worker, move_to
-from onnxperf.records import Block, Scalar, Split, Status, Subject
+from onnxperf.records import Block, Measurement, Scalar, Split, Status
 
 Launch = Callable[[WorkerSpec], Worker]
 
@@ -67,12 +67,12 @@ class SubjectRun:
         if isinstance(error, WorkerLost):
             self.signal, self.stderr = error.signal, error.stderr
 
-    def record(self) -> Subject:
+    def record(self) -> Measurement:
         """What was measured so far, as a record."""
         subject = self.spec.subjects[self.position]
         # A block of one call is the time of a single call too.
         singles = [block.duration_ns for block in self.blocks if block.calls == 1]
-        return Subject(
+        return Measurement(
             name=subject.name,
             model=self.spec.model_label,
             runtime=self.spec.runtime,

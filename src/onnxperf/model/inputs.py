@@ -195,7 +195,7 @@ def _made(signature: Signature, settled: Settled, options: InputOptions, table_s
 
 def _notes_on_dims(settled: Settled) -> list[str]:
     listed = ", ".join(settled.unset)
-    return [f"dimensions not given became 1: {listed} (set them with --dim NAME=SIZE)"] if listed else []
+    return [f"unset dimensions default to 1: {listed} (set them with `dims`)"] if listed else []
 
 
 def _notes_on_tables(missing: list[Signature], options: InputOptions, sizes: Mapping[str, int]) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a race measured: subjects, their blocks, and the machine."""
+"""What a race measured, what is concluded from it, and the machine."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ class Split(Struct, frozen=True, kw_only=True):
         return self.prepare_ns + self.compute_ns + self.fetch_ns
 
 
-class Subject(Struct, frozen=True, kw_only=True):
-    """One row of a race: who, what was measured, and what follows from it."""
+class Measurement(Struct, frozen=True, kw_only=True):
+    """One subject of a race as it was measured, before anything is concluded from it."""
 
     name: str
     """Unique within its case."""
@@ -105,7 +105,7 @@ class Subject(Struct, frozen=True, kw_only=True):
     signal: int | None = None
     """Number of the signal that ended its process."""
     stderr: str = ""
-    """The last that a process said which was lost."""
+    """The last lines that a lost process wrote."""
 
     load_ns: int | None = None
     """Loading the model and building the session (median over launches)."""
@@ -116,15 +116,19 @@ class Subject(Struct, frozen=True, kw_only=True):
     looks: int = 0
     """Planned looks at its data that were taken before its race ended."""
     looks_planned: int = 0
-    """Looks that were planned before anything was known."""
+    """Looks that were planned before the race."""
     blocks: tuple[Block, ...] = ()
     """Raw timings, in the order of the race."""
     call_ns: tuple[int, ...] = ()
     """Times of single calls, from blocks of their own."""
     split: Split | None = None
-    """What a call is made of; None where that was not asked for, or a plain callable cannot be divided."""
+    """What a call is made of; None where that was not requested, or a plain callable cannot be divided."""
     conditions: dict[str, Scalar] = {}
     """What was really used: providers, threads, spinning, versions…"""
+
+
+class Subject(Measurement, frozen=True, kw_only=True):
+    """One row of a race: a measurement, and what is concluded from it in comparison with the others."""
 
     mean_ns: float | None = None
     """Mean time of a call over all blocks, scaled to the paired estimate so that it agrees with the speedup."""
@@ -173,15 +177,15 @@ class Case(Struct, frozen=True, kw_only=True):
     baseline: str | None = None
     """Name of the subject that the others are compared with."""
     min_effect: float = 0.01
-    """The minimum effect that was used: what was asked for, or the noise of this machine if that is larger."""
+    """The minimum effect that was used: what was requested, or the noise of this machine if that is larger."""
     interrupted: bool = False
     """Stopped by the user before its end."""
     notes: tuple[str, ...] = ()
-    """What a reader must know: dimensions that became 1, casts, settings that differ from the defaults."""
+    """What a reader must know: dimensions that defaulted to 1, casts, settings that differ from the defaults."""
     answer: str = ""
     """The result in one plain sentence."""
     subjects: tuple[Subject, ...] = ()
-    """Who raced."""
+    """What was raced."""
 
 
 class Machine(Struct, frozen=True, kw_only=True):

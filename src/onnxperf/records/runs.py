@@ -27,7 +27,7 @@ class KeptRun(Struct, frozen=True, kw_only=True):
     finished: str | None = None
     """When it ended; null if it did not, or not yet."""
     status: RunStatus = "running"
-    """How it ended; interrupted if its process is gone and did not say."""
+    """How it ended; interrupted if its process is gone without having ended it."""
     cases: int = 0
     """Cases that it has, or will have."""
     cases_done: int = 0
@@ -35,7 +35,16 @@ class KeptRun(Struct, frozen=True, kw_only=True):
     answer: str = ""
     """The result in one plain sentence."""
     options: dict[str, Any] = {}
-    """What was asked for."""
+    """What was requested."""
+
+
+class KeptRuns(Struct, frozen=True, kw_only=True):
+    """What `onnxperf runs` lists."""
+
+    version: int = FORMAT_VERSION
+    """Version of this format."""
+    runs: tuple[KeptRun, ...] = ()
+    """The newest first."""
 
 
 class ComparedSubject(Struct, frozen=True, kw_only=True):

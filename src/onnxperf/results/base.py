@@ -14,7 +14,6 @@ from msgspec import Struct
 from onnxperf.analyze.outcome import answers_of, status_of
 from onnxperf.errors import BadOption
 from onnxperf.records.runs import RunStatus
-from onnxperf.render.kit.console import page_text
 from onnxperf.render.kit.documents import to_json
 from onnxperf.render.kit.files import suffix_of, write
 from onnxperf.render.kit.html import page_html
@@ -125,6 +124,8 @@ class Result(Generic[R]):
 
     def __repr__(self) -> str:
         """The page as the command line prints it, without colours."""
+        from onnxperf.render.kit.console import page_text  # rich takes its time to load
+
         return page_text(self.page())
 
     def _repr_html_(self) -> str:

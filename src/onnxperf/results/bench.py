@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
+from onnxperf.analyze.answers.race import notes_on_parts
+from onnxperf.analyze.crossover import (
+    cases_of,
+    crossover_map,
+    duel,
+    panels_of,
+    rate,
+    rate_dim,
+    sweep_models,
+    two_dims,
+    usual_baseline,
+)
 from onnxperf.errors import BadOption
-from onnxperf.records import Bench, Block, Case, Subject
-from onnxperf.results.showing import as_printed
+from onnxperf.records import SPLIT_COLUMNS, SUBJECT_COLUMNS, Bench, Block, Case, Subject
+from onnxperf.records.sweep import cells_of, dims_of, subject_in, subjects_of, time_of, values_of
+from onnxperf.render.kit.frames import csv_bytes
+from onnxperf.render.kit.page import Page
+from onnxperf.render.race import sweep_page
+from onnxperf.render.race.bench_chart import bench_plot
+from onnxperf.render.race.page import bench_page
+from onnxperf.render.race.sweep_chart import crossover_plot, sweep_plot
+from onnxperf.results.base import Result
+from onnxperf.results.formats import FORMATS
+from onnxperf.wording.names import dims_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,15 +41,31 @@ if TYPE_CHECKING:
 _FIRST_COLUMNS = frozenset({"name", "input_bytes"})
 """Those that the classic notebook table has already."""
 _TEXT_COLUMNS = frozenset({"runtime", "call", "status", "reason", "verdict"})
-_PARQUET = ".parquet"
+_WHOLE_NUMBERS = ("load_ns", "first_call_ns")
 _NAN = float("nan")
 
 
-class BenchResult:
-    """What `onnxperf.bench` returns; `record` holds everything, down to the raw blocks."""
+def _chart(record: Bench, ax: Axes | None = None) -> Axes:
+    """Bars of one case; of several a crossover map or lines."""
+    return bench_plot(record.cases[0], ax) if len(record.cases) == 1 else sweep_plot(panels_of(record), ax)
 
-    def __init__(self, record: Bench) -> None:
-        self.record = record
+
+class BenchResult(Result[Bench]):
+    """What `onnxperf.bench` and `onnxperf.sweep` return; `record` holds everything, down to the raw blocks."""
+
+    tables = {
+        "subjects": lambda self: self._subjects(),
+        "cases": lambda self: self.flat(),
+        "blocks": lambda self: self.blocks_df(),
+    }
+    charts = {"times": _chart}
+    own_formats = {".csv": FORMATS[".csv"]._replace(make=lambda self, table: csv_bytes(self._csv_table(table)))}
+
+    def page(self) -> Page:
+        """One race with all its figures, or a row per case of many."""
+        if len(self.cases) == 1:
+            return bench_page(self.record, [notes_on_parts(case) for case in self.cases])
+        return sweep_page.sweep_page(self.record, sweep_models(self.cases))
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -38,22 +77,6 @@ class BenchResult:
         """The subjects of all cases, in order."""
         return tuple(subject for case in self.cases for subject in case.subjects)
 
-    @property
-    def ok(self) -> bool:
-        """Whether every subject was measured without a fault, those aside that had to be skipped."""
-        statuses = [*(case.status for case in self.cases), *(subject.status for subject in self.subjects)]
-        return all(status in ("ok", "skipped") for status in statuses)
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether the user stopped it before its end."""
-        return any(case.interrupted for case in self.cases)
-
-    @property
-    def answer(self) -> str:
-        """The result in one plain sentence per case."""
-        return "\n".join(case.answer for case in self.cases if case.answer)
-
     def __getitem__(self, name: str) -> Subject:
         """The subject of that name, where only one case has it."""
         found = [subject for subject in self.subjects if subject.name == name]
@@ -63,19 +86,17 @@ class BenchResult:
             raise KeyError(f"{len(found)} cases have a subject {name!r}; look into .cases")
         return found[0]
 
+    # ---------------------------------------------------------------- tables
+
     def to_df(self, per_call: bool = False) -> DataFrame:
         """One row per subject: times in seconds for `number` calls (or for one), then our own columns."""
         from pandas import DataFrame
 
-        from onnxperf.render.kit.old_export import subject_columns
-
-        own_columns = [column for column in subject_columns(self.cases) if column not in _FIRST_COLUMNS]
         rows = []
-        for index, case in enumerate(self.cases):
-            for subject in case.subjects:
-                place = _place(index, case) if len(self.cases) > 1 else {}
-                own = {column: _value(subject, column) for column in own_columns}
-                rows.append(_seconds(subject, per_call) | place | own)
+        for index, case, subject in self._rows():
+            place = dict(zip(("case", "model", "dims"), (index, *_place(case)), strict=True))
+            own = {name: value for name, value in self._values(subject).items() if name not in _FIRST_COLUMNS}
+            rows.append(_seconds(subject, per_call) | (place if len(self.cases) > 1 else {}) | own)
         return DataFrame(rows)
 
     def blocks_df(self) -> DataFrame:
@@ -84,7 +105,7 @@ class BenchResult:
 
         columns = ["case", "name", *Block.__struct_fields__]
         rows = [
-            (index, subject.name, *(getattr(block, field) for field in Block.__struct_fields__))
+            (index, _encodable(subject.name), *(getattr(block, field) for field in Block.__struct_fields__))
             for index, case in enumerate(self.cases)
             for subject in case.subjects
             for block in subject.blocks
@@ -94,36 +115,31 @@ class BenchResult:
     def flat(self, per_1000: bool = False) -> DataFrame:
         """One row per case: model, dimensions, and for each subject the median in seconds, of one call or of 1000.
 
-        A cell is NaN where a subject was not measured or its outputs differ; `to_df` says why.
+        A cell is NaN where a subject was not measured or its outputs differ; `to_df` has the reason.
         """
         from pandas import DataFrame
 
-        from onnxperf.render.race import sweep_grid as grid
-
         calls = 1000 if per_1000 else 1
-        dims, names = grid.dims_of(self.cases), grid.subjects_of(self.cases)
+        dims, names = dims_of(self.cases), subjects_of(self.cases)
         rows = []
         for case in self.cases:
-            times = [_scaled(grid.time_of(grid.found(case, name)), calls / 1e9) for name in names]
-            rows.append([case.model, *(case.dims.get(dim) for dim in dims), *times])
-        return DataFrame(rows, columns=["model", *dims, *names])
+            times = [_scaled(time_of(subject_in(case, name)), calls / 1e9) for name in names]
+            rows.append([_encodable(case.model), *(case.dims.get(dim) for dim in dims), *times])
+        return DataFrame(rows, columns=["model", *map(_encodable, dims), *map(_encodable, names)])
 
     def matrix(self, subject: str, value: str = "median", model: str | None = None) -> DataFrame:
         """One subject over two dimensions: its median in seconds, its speedup, or its throughput in rows a second."""
         from pandas import DataFrame, Index
 
-        from onnxperf.render.race import sweep_grid as grid
-        from onnxperf.render.race.sweep_chart import cases_of, two_dims
-
         cases = cases_of(self.record, model)
         values = _cell_values(cases)
         if value not in values:
-            raise BadOption.unknown("value of a matrix", value, values)
-        if subject not in grid.subjects_of(cases):
-            raise BadOption.unknown("subject", subject, grid.subjects_of(cases))
+            raise BadOption.unknown("value of a matrix", value, values, option="value")
+        if subject not in subjects_of(cases):
+            raise BadOption.unknown("subject", subject, subjects_of(cases), option="subject")
         first, second = two_dims(cases)
-        down, across = grid.values_of(cases, first), grid.values_of(cases, second)
-        cells = grid.cells_of(cases, first, second)
+        down, across = values_of(cases, first), values_of(cases, second)
+        cells = cells_of(cases, first, second)
         rows = [
             [
                 _scaled(values[value](cells[place], subject)) if (place := (size, other)) in cells else _NAN
@@ -133,86 +149,73 @@ class BenchResult:
         ]
         return DataFrame(rows, index=Index(down, name=first), columns=Index(across, name=second))
 
+    def _subjects(self) -> DataFrame:
+        """One row per subject of each case: model, dimensions, a column per dimension, then ours."""
+        from pandas import DataFrame
+
+        dims, columns = dims_of(self.cases), self._columns()
+        rows = [
+            [*_place(case), *(case.dims.get(dim) for dim in dims), *self._values(subject).values()]
+            for _, case, subject in self._rows()
+        ]
+        # A dimension may have the name of a column, so types are set by place.
+        frame = DataFrame(rows, columns=range(2 + len(dims) + len(columns)))
+        places = [2 + len(dims) + columns.index(name) for name in _WHOLE_NUMBERS]
+        frame = frame.astype(dict.fromkeys(places, "Int64"))
+        frame.columns = ["model", "dims", *map(_encodable, dims), *columns]
+        return frame
+
+    def _csv_table(self, name: str | None) -> DataFrame:
+        """The table of a CSV file: that of subjects has all dimensions in one column."""
+        frame = self.table(name)
+        if name not in (None, "subjects"):
+            return frame
+        return frame.iloc[:, [0, 1, *range(2 + len(dims_of(self.cases)), len(frame.columns))]]
+
+    def _rows(self) -> Iterator[tuple[int, Case, Subject]]:
+        """Every subject with its case; a case that failed as a whole is a row without a name."""
+        for index, case in enumerate(self.cases):
+            subjects = case.subjects or (Subject(name="", status=case.status, reason=case.answer),)
+            yield from ((index, case, subject) for subject in subjects)
+
+    def _columns(self) -> tuple[str, ...]:
+        """The columns of a row per subject; those of parts only where calls were divided."""
+        return (*SUBJECT_COLUMNS, *(SPLIT_COLUMNS if any(subject.split for subject in self.subjects) else ()))
+
+    def _values(self, subject: Subject) -> dict[str, Any]:
+        values = {
+            name: getattr(subject.split if name in SPLIT_COLUMNS else subject, name, None) for name in self._columns()
+        }
+        return {name: _cell(value, name in _TEXT_COLUMNS) for name, value in values.items()}
+
+    # ---------------------------------------------------------------- charts and files
+
     def crossover(
         self, first: str | None = None, second: str | None = None, ax: Axes | None = None, model: str | None = None
     ) -> Axes:
         """A map over two dimensions of how much faster the second subject is than the first, the baseline."""
-        from onnxperf.render.race.sweep_chart import crossover_plot
-
-        return crossover_plot(self.record, first, second, ax, model)
+        return crossover_plot(crossover_map(self.record, first, second, model), ax)
 
     def plot(self, ax: Axes | None = None, case: int | None = None) -> Axes:
         """A bar chart of the averages; of several cases a crossover map or lines, unless `case` chooses one."""
-        from onnxperf.render.race.bench_chart import bench_plot
-        from onnxperf.render.race.sweep_chart import sweep_plot
+        return _chart(self.record, ax) if case is None else bench_plot(self._chosen(case), ax)
 
-        if case is None and len(self.cases) > 1:
-            return sweep_plot(self.record, ax)
-        return bench_plot(self._chosen(case), ax)
-
-    def save(self, path: str | Path, case: int | None = None) -> None:
-        """Write a .json, .csv, .md or .parquet file of everything, or a .png or .svg chart as `plot` draws it."""
-        from onnxperf.render.kit.chart import PLOT_SUFFIXES
-        from onnxperf.render.kit.frames import write_table
-        from onnxperf.render.kit.old_export import EXPORTERS, write
-        from onnxperf.render.race.bench_chart import save_plot
-        from onnxperf.render.race.sweep_chart import save_sweep
-
-        path = Path(path)
-        suffix = path.suffix.lower()
-        if suffix in PLOT_SUFFIXES and case is None and len(self.cases) > 1:
-            save_sweep(self.record, path)
-        elif suffix in PLOT_SUFFIXES:
-            save_plot(self._chosen(case), path)
-        elif suffix in EXPORTERS:
-            write(path, EXPORTERS[suffix](self.record))
-        elif suffix == _PARQUET:
-            write_table(self._long(), path)
+    def save(self, path: str | Path, table: str | None = None, case: int | None = None) -> None:
+        """Write a file of the kind that its name ends with; `table` chooses a table, and `case` one of several."""
+        if case is None:
+            super().save(path, table)
         else:
-            raise BadOption.unknown("kind of file", suffix or path.name, [*EXPORTERS, *PLOT_SUFFIXES, _PARQUET])
+            BenchResult(replace(self.record, cases=(self._chosen(case),))).save(path, table)
 
-    def _long(self) -> DataFrame:
-        """One row per subject of each case, as CSV has them, and a column per dimension."""
-        from pandas import DataFrame
-
-        from onnxperf.render.kit.old_export import subject_columns
-        from onnxperf.render.race.sweep_grid import dims_of
-        from onnxperf.wording.names import dims_text
-
-        dims, columns = dims_of(self.cases), subject_columns(self.cases)
-        rows = []
-        for case in self.cases:
-            # A case that failed as a whole has no subjects, and must not be lost.
-            subjects = case.subjects or (Subject(name="", status=case.status, reason=case.answer),)
-            place = [case.model, dims_text(case.dims), *(case.dims.get(dim) for dim in dims)]
-            rows += [place + [_value(subject, column) for column in columns] for subject in subjects]
-        return DataFrame(rows, columns=["model", "dims", *dims, *columns])
-
-    def to_json(self) -> str:
-        """The whole record, as --json writes it."""
-        from onnxperf.render.kit.old_export import to_json
-
-        return to_json(self.record).decode()
-
-    def _chosen(self, case: int | None) -> Case:
-        count = len(self.cases)
-        if case is None and count == 1:
-            return self.cases[0]
-        if case is None or not 0 <= case < count:
-            raise BadOption.unknown("case to draw", case, range(count))
+    def _chosen(self, case: int) -> Case:
+        if not 0 <= case < len(self.cases):
+            raise BadOption.unknown("case to draw", case, range(len(self.cases)), option="case")
         return self.cases[case]
 
-    def __repr__(self) -> str:
-        """The table as the command line prints it, without colours."""
-        from onnxperf.render.race.console import print_bench
-        from onnxperf.render.race.sweep import print_sweep
 
-        return as_printed(print_sweep if len(self.cases) > 1 else print_bench, self.record)
-
-    def _repr_html_(self) -> str:
-        from onnxperf.render.kit.old_html import bench_html
-
-        return bench_html(self.record)
+def live_page(cases: Sequence[Case]) -> Page:
+    """The cases of a sweep so far."""
+    return sweep_page.live_page(sweep_models(cases))
 
 
 def _seconds(subject: Subject, per_call: bool) -> dict[str, Any]:
@@ -220,11 +223,11 @@ def _seconds(subject: Subject, per_call: bool) -> dict[str, Any]:
     number = median_low([block.calls for block in subject.blocks]) if subject.blocks else _NAN
     factor = (1 if per_call else number) / 1e9
     return {
-        "name": subject.name,
-        "average": _value(subject, "mean_ns") * factor,
-        "deviation": _value(subject, "deviation_ns") * factor,
-        "min_exec": _value(subject, "min_ns") * factor,
-        "max_exec": _value(subject, "max_ns") * factor,
+        "name": _encodable(subject.name),
+        "average": _scaled(subject.mean_ns, factor),
+        "deviation": _scaled(subject.deviation_ns, factor),
+        "min_exec": _scaled(subject.min_ns, factor),
+        "max_exec": _scaled(subject.max_ns, factor),
         "repeat": len(subject.blocks),
         "number": number,
         "ttime": sum(block.duration_ns for block in subject.blocks) / 1e9 if subject.blocks else _NAN,
@@ -232,11 +235,19 @@ def _seconds(subject: Subject, per_call: bool) -> dict[str, Any]:
     }
 
 
-def _value(subject: Subject, column: str) -> Any:
-    from onnxperf.render.kit.old_export import subject_value
+def _place(case: Case) -> tuple[str, str]:
+    return _encodable(case.model), _encodable(dims_text(case.dims))
 
-    value = subject_value(subject, column)
-    return _NAN if value is None and column not in _TEXT_COLUMNS else value
+
+def _cell(value: Any, is_text: bool) -> Any:
+    if isinstance(value, str):
+        return _encodable(value)
+    return _NAN if value is None and not is_text else value
+
+
+def _encodable(text: str) -> str:
+    """A text that pandas takes: the name of a file may not be UTF-8."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _scaled(value: float | None, factor: float = 1.0) -> float:
@@ -245,17 +256,9 @@ def _scaled(value: float | None, factor: float = 1.0) -> float:
 
 def _cell_values(cases: Sequence[Case]) -> dict[str, Callable[[Case, str], float | None]]:
     """What a matrix can show of a subject."""
-    from onnxperf.render.race import sweep_grid as grid
-
-    baseline, dim = grid.usual_baseline(cases), grid.rows_dim(cases)
+    baseline, dim = usual_baseline(cases), rate_dim(cases)
     return {
-        "median": lambda case, name: _scaled(grid.time_of(grid.found(case, name)), 1e-9),
-        "speedup": lambda case, name: grid.duel(case, baseline or name, name).speedup,
-        "throughput": lambda case, name: grid.rate(case, grid.found(case, name), dim),
+        "median": lambda case, name: _scaled(time_of(subject_in(case, name)), 1e-9),
+        "speedup": lambda case, name: duel(case, baseline or name, name).speedup,
+        "throughput": lambda case, name: rate(case, subject_in(case, name), dim),
     }
-
-
-def _place(index: int, case: Case) -> dict[str, Any]:
-    from onnxperf.wording.names import dims_text
-
-    return {"case": index, "model": case.model, "dims": dims_text(case.dims)}

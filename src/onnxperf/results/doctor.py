@@ -30,7 +30,7 @@ class DoctorResult:
     @property
     def facts(self) -> tuple[tuple[str, str], ...]:
         """What is shown beside the machine's own facts: the given rows, then the noise where it was measured."""
-        from onnxperf.render.race.fields import noise_text
+        from onnxperf.render.kit.machine import noise_text
 
         noise = () if self.noise_band is None else (("noise", f"{noise_text(self.noise_band)} (A/A race)"),)
         return (*self.rows, *noise)

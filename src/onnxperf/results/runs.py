@@ -1,30 +1,43 @@
-"""The runs of the store: a view that makes tables."""
+"""The runs of the store, and two of them compared: views on their records that make tables and files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, overload
 
-from onnxperf.records.runs import KeptRun
-from onnxperf.results.showing import as_printed
+from msgspec.structs import replace
+
+from onnxperf.records.runs import ComparedSubject, KeptRun, KeptRuns, RunComparison
+from onnxperf.render.kit.page import Page
+from onnxperf.render.race.runs import comparison_page, runs_page
+from onnxperf.results.base import Result, struct_frame
+from onnxperf.wording.names import dims_text
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-class RunsResult(Sequence[KeptRun]):
+class RunsResult(Result[KeptRuns], Sequence[KeptRun]):
     """What `onnxperf.runs` returns: the runs, the newest first."""
 
-    def __init__(self, records: Sequence[KeptRun]) -> None:
-        self.records = tuple(records)
+    tables = {"runs": lambda self: self.to_df()}
+
+    def page(self) -> Page:
+        """A line per run."""
+        return runs_page(self.record)
+
+    @property
+    def answer(self) -> str:
+        """The ids of the runs, one per line."""
+        return "\n".join(run.id for run in self.record.runs)
 
     def __len__(self) -> int:
         """How many there are."""
-        return len(self.records)
+        return len(self.record.runs)
 
     def __iter__(self) -> Iterator[KeptRun]:
         """One after the other."""
-        return iter(self.records)
+        return iter(self.record.runs)
 
     @overload
     def __getitem__(self, index: int) -> KeptRun: ...
@@ -32,23 +45,29 @@ class RunsResult(Sequence[KeptRun]):
     def __getitem__(self, index: slice) -> RunsResult: ...
     def __getitem__(self, index: int | slice) -> KeptRun | RunsResult:
         """The run at a place, or several of them."""
-        return RunsResult(self.records[index]) if isinstance(index, slice) else self.records[index]
+        chosen = self.record.runs[index]
+        return RunsResult(replace(self.record, runs=chosen)) if isinstance(chosen, tuple) else chosen
 
     def to_df(self) -> DataFrame:
         """One row per run; started and finished are times with their zone."""
-        from pandas import DataFrame, to_datetime
+        from pandas import to_datetime
 
-        fields = list(KeptRun.__struct_fields__)
-        table = DataFrame([[getattr(run, field) for field in fields] for run in self.records], columns=fields)
+        table = struct_frame(self.record.runs, KeptRun)
         for column in ("started", "finished"):
             table[column] = to_datetime(table[column], utc=True, format="ISO8601")
         return table
 
-    def __repr__(self) -> str:
-        """The table as the command line prints it, without colours."""
-        from onnxperf.render.race.runs import print_runs
 
-        return as_printed(print_runs, self.records)
+class ComparisonResult(Result[RunComparison]):
+    """What `onnxperf runs compare` found; `record` holds everything."""
 
-    def _repr_html_(self) -> str:
-        return str(self.to_df().to_html(index=False))
+    tables = {"subjects": lambda self: self.to_df()}
+
+    def page(self) -> Page:
+        """The times of both runs, the verdicts on the second, and why."""
+        return comparison_page(self.record)
+
+    def to_df(self) -> DataFrame:
+        """One row per subject that both runs have."""
+        frame = struct_frame(self.record.rows, ComparedSubject)
+        return frame.assign(dims=[dims_text(row.dims) for row in self.record.rows])

@@ -59,7 +59,7 @@ def location(where: str | Path | None) -> URL:
 
 
 def default_file() -> Path:
-    """The store of a user who names none."""
+    """The store where none is named."""
     return platformdirs.user_data_path("onnxperf") / "runs.sqlite"
 
 
@@ -95,9 +95,9 @@ def explained(place: str) -> Iterator[None]:
         yield
     except (SQLAlchemyError, sqlite3.Error, OSError) as error:
         cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
-        told = str(cause)
-        meaning = next((text for sign, text in _MEANINGS.items() if sign in told.lower()), None)
-        first_line = next(iter(told.splitlines()), type(cause).__name__)
+        said = str(cause)
+        meaning = next((text for sign, text in _MEANINGS.items() if sign in said.lower()), None)
+        first_line = next(iter(said.splitlines()), type(cause).__name__)
         raise StoreError(f"the store {place} {meaning or f'failed: {first_line}'}") from error
 
 

@@ -138,7 +138,7 @@ class Store:
     ) -> str:
         """Keep a whole run that has ended, in one transaction: a Bench with its cases, or another record.
 
-        `command` is for the list, where the record does not know it.
+        `command` is for the list, where the record lacks it.
         """
         with self._writing() as connection:
             command = command or str(getattr(record, "command", ""))
@@ -150,7 +150,7 @@ class Store:
         return run
 
     def delete(self, run: str) -> None:
-        """Forget a run with everything in it, unless its process is at work."""
+        """Delete a run with everything in it, unless its process is running."""
         with self._writing() as connection:
             row = self._row(connection, run)
             owner = rows.owner_in(row)
@@ -190,7 +190,7 @@ class Store:
             row = self._row(connection, run)
             if row.record_type != Bench.__name__:
                 raise BadOption(
-                    f"run {run} is no race (it holds: {row.record_type}); onnxperf runs show {run} prints it"
+                    f"run {run} is not a race (it holds: {row.record_type}); `onnxperf runs show {run}` prints it"
                 )
             bench = rows.read_bench(connection, row)
         return _readable(bench, run)
@@ -202,7 +202,7 @@ class Store:
             if row.record_type == Bench.__name__:
                 return _readable(rows.read_bench(connection, row), run)
             if row.record_type not in KINDS:
-                raise StoreError(f"a {row.record_type}, which this onnxperf does not know; use a newer one")
+                raise StoreError(f"a {row.record_type}, which this onnxperf cannot read; use a newer one")
             return _readable(from_document(row.record, KINDS[row.record_type]), run)
 
     def cases_of(self, run: str) -> dict[str, Status]:

@@ -110,7 +110,7 @@ def give_up_running(connection: Connection, run: int) -> None:
     ours = select(schema.cases.c.id).where(schema.cases.c.run == run)
     stale = update(schema.attempts).where(schema.attempts.c.case.in_(ours), schema.attempts.c.status == "running")
     connection.execute(
-        stale.values(status="crashed", reason="its process ended without a word", finished=time_of_day())
+        stale.values(status="crashed", reason="its process ended without a message", finished=time_of_day())
     )
     waiting = update(schema.cases).where(schema.cases.c.run == run, schema.cases.c.status == "running")
     connection.execute(waiting.values(status="pending"))

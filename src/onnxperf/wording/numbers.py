@@ -48,6 +48,14 @@ def microseconds(us: float | None) -> str:
     return f"{us:.3g} µs"
 
 
+def time_text(ns: float) -> str:
+    """A time for a sentence, such as `8 µs`: three digits, without zeros at the end."""
+    for scale, unit in reversed(_DURATIONS[1:]):
+        if ns >= 0.9995 * scale:  # what rounds to 1000 of the smaller unit
+            return f"{significant(ns / scale)} {unit}"
+    return f"{significant(ns)} ns"
+
+
 def size(count: float | None, marks: Marks = UNICODE) -> str:
     """A number of bytes such as `1.50 MiB`."""
     if count is None or not math.isfinite(count):
@@ -95,9 +103,16 @@ def percent(share: float | None, marks: Marks = UNICODE) -> str:
     return marks.nothing if share is None or not math.isfinite(share) else f"{_three_digits(share * 100)} %"
 
 
-def significant(value: float) -> str:
-    """A plain number with three significant digits."""
-    return f"{value:.3g}"
+def significant(value: float, digits: int = 3) -> str:
+    """A plain number with three significant digits, and without an exponent where it is large."""
+    return f"{value:.{digits}g}" if abs(value) < 0.995 * 10**digits else f"{value:.0f}"
+
+
+def per_second(rate: float | None) -> str:
+    """How many things a second, such as `15.0` or `1,284`."""
+    if rate is None or not math.isfinite(rate):
+        return "–"  # noqa: RUF001
+    return f"{rate:,.0f}" if rate >= 100 else f"{rate:.{1 if rate >= 10 else 2}f}"
 
 
 def grouped(value: int) -> str:

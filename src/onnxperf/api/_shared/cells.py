@@ -38,6 +38,7 @@ from onnxperf.measure.worker_group import Launch
 from onnxperf.model.inputs import Feeds
 from onnxperf.model.load import open_model
 from onnxperf.records import Bench, Case, RaceOptions
+from onnxperf.wording.numbers import count, significant
 
 Against = Mapping[str, Any] | str | Sequence[str] | None
 
@@ -113,24 +114,24 @@ def _run_all(
     for number, cell in enumerate(cells):
         if recorder is not None and not recorder.wanted(cell.key):
             continue
-        told = progress if len(cells) == 1 else partial(_told_of_case, progress, number, len(cells))
+        report = progress if len(cells) == 1 else partial(_report_case, progress, number, len(cells))
         if recorder is not None:
             recorder.begin(cell.key)
         try:
-            case = cell.run(told, launch)
+            case = cell.run(report, launch)
         except BadInput as error:
             if len(cells) == 1 and recorder is None:
                 raise
             case = Case(model=cell.label, dims=cell.dims, status="failed", answer=str(error))
         if case.interrupted:
             yield case
-            break  # not finished: whoever resumes runs it again
+            break  # not finished: it is run again when the sweep is resumed
         if recorder is not None:
             recorder.finish(cell.key, case)
         yield case
 
 
-def _told_of_case(progress: Progress, number: int, total: int, done: float, text: str) -> None:
+def _report_case(progress: Progress, number: int, total: int, done: float, text: str) -> None:
     progress((number + done) / total, f"case {number + 1} of {total}: {text}")
 
 
@@ -171,10 +172,14 @@ def _converted_from(model: Sources, names: Sequence[str]) -> dict[str, Any]:
     """The source of a model that was converted here, under the name of its framework."""
     known = recall(open_model(model).fingerprint) if isinstance(model, str | Path) else None
     if known is None:
-        told = "only a zoo model, or one that onnxperf convert wrote here, knows its source; give FILE.py:function"
-        raise BadOption(f"--against {','.join(names)}: {told}")
+        raise BadOption(
+            "the source is known only of a zoo model and of one that `onnxperf convert` wrote here",
+            option="against",
+            value=",".join(names),
+            expected="FILE.py:function",
+        )
     if list(names) != [known.framework]:
-        raise BadOption.unknown("source of this model", ",".join(names), [known.framework])
+        raise BadOption.unknown("source of this model", ",".join(names), [known.framework], option="against")
     loaded = known.source if Path(known.source).is_dir() else load_source(known.source)
     return {known.framework: loaded[0] if isinstance(loaded, tuple) else loaded}
 
@@ -234,7 +239,7 @@ def _types_cast(entry: Entry) -> dict[str, tuple[str, str]]:
     types = {}
     for name, wanted in entry.casts.items():
         given = entry.feeds.arrays[name].dtype
-        types[name] = (given.name if given.isnative else str(given), wanted)  # a name does not tell the byte order
+        types[name] = (given.name if given.isnative else str(given), wanted)  # a name lacks the byte order
     return types
 
 
@@ -246,16 +251,16 @@ def _notes_on_entries(entries: Sequence[Entry]) -> list[str]:
 def _notes_on_race(specs: Sequence[WorkerSpec], end: RaceEnd, asked: RaceOptions, used: RaceOptions) -> list[str]:
     """Everything that a reader would not expect."""
     threads = specs[0].threads
-    notes = [f"every subject may use {threads} thread{'s' if threads > 1 else ''} (--threads changes it)"]
+    notes = [f"every subject may use {count(threads, 'thread')} (`threads` changes it)"]
     if any(spec.runtime == "ort" for spec in specs):
         session = next(spec.session for spec in specs if spec.runtime == "ort")
-        changed = [f"{threads} intra-op thread{'s' if threads > 1 else ''}", "1 inter-op thread"]
+        changed = [count(threads, "intra-op thread"), "1 inter-op thread"]
         changed += [f"optimisation level {session.opt_level}"] if session.opt_level != "all" else []
         changed += [f"provider {session.provider}"] if session.provider != "cpu" else []
         changed += [f"{key}={value}" for key, value in session.options.items()]
-        notes = [f"set for onnxruntime instead of its defaults: {', '.join(changed)}"]
+        notes = [f"non-default onnxruntime settings: {', '.join(changed)}"]
     if used.min_effect > asked.min_effect:
-        raised = f"{100 * asked.min_effect:.3g} % to {100 * used.min_effect:.3g} %"
+        raised = f"{significant(100 * asked.min_effect)} % to {significant(100 * used.min_effect)} %"
         notes.append(f"minimum effect raised from {raised}, the noise that onnxperf doctor found on this machine")
     if asked.baseline and baseline_of(end.subjects, asked.baseline) != asked.baseline:
         notes.append(f"the baseline {asked.baseline} was not measured; compared with the first that was")

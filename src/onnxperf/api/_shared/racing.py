@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -17,7 +16,7 @@ from onnxperf.measure.plan import DEFAULT_TIME_S
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.measure.race import Progress, RaceEnd, Tools, race
 from onnxperf.measure.worker_group import Launch
-from onnxperf.records import Case, RaceOptions, SessionOptions, Subject, WorkerLimits
+from onnxperf.records import Case, RaceOptions, SessionOptions, Status, Subject, WorkerLimits
 
 _MEMORY_SHARE = 0.8
 """Part of the free memory that workers may fill together."""
@@ -48,7 +47,7 @@ def start_of(limits: WorkerLimits) -> Callable[[WorkerSpec], ProcessWorker]:
 
 
 def judged_case(end: RaceEnd, options: RaceOptions) -> Case:
-    """What a race says, with its verdicts and its answer."""
+    """A race with its verdicts and its answer."""
     baseline = baseline_of(end.subjects, options.baseline)
     subjects = compare(end.subjects, baseline, options.min_effect, options.seed)
     measured_s = sum(block.duration_ns for subject in subjects for block in subject.blocks) / 1e9
@@ -80,10 +79,10 @@ def with_threads(session: SessionOptions) -> SessionOptions:
 
 
 def visible_options(options: RaceOptions, cpu: str) -> RaceOptions:
-    """The minimum effect that was asked for, but never less than what this machine can show."""
+    """The minimum effect that was requested, but never less than what this machine can show."""
     known = noise.recall(cpu)
     return replace(options, min_effect=max(options.min_effect, known.band if known else 0.0))
 
 
-def _status(subjects: Sequence[Subject]) -> Any:
+def _status(subjects: Sequence[Subject]) -> Status:
     return next((subject.status for subject in subjects if subject.status not in ("ok", "skipped")), "ok")

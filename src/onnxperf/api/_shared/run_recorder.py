@@ -8,16 +8,16 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
+from onnxperf.analyze.outcome import status_of
 from onnxperf.errors import BadOption, StoreError
 from onnxperf.records import Bench, Case, Machine, Status
-from onnxperf.records.runs import RunStatus
 from onnxperf.store import Store, Trouble
 
 UNFINISHED: frozenset[Status] = frozenset({"pending", "running"})
 
 
 class CaseRecorder(Protocol):
-    """What a sweep tells while it runs."""
+    """What receives the cases of a sweep while it runs."""
 
     def plan(self, keys: Sequence[str], machine: Machine) -> None:
         """These cases are to be run."""
@@ -36,7 +36,7 @@ class CaseRecorder(Protocol):
 
 
 class RunRecorder:
-    """Keeps cases in a store; when that fails, the sweep goes on without it."""
+    """Keeps cases in a store; when that fails, the sweep continues without it."""
 
     def __init__(self, store: Store, command: str, resume: str | None = None, retry: Collection[str] = ()) -> None:
         self._store = store
@@ -57,7 +57,7 @@ class RunRecorder:
             return
         found = self._store.find(self._resume)
         if found.kind != "sweep":
-            raise BadOption(f"run {found.id} is no sweep (it is a {found.kind}), so there is nothing to go on with")
+            raise BadOption(f"run {found.id} is not a sweep (it is a {found.kind}), so it cannot be resumed")
         self.run = found.id
         self._store.resume_run(self.run)
         self._statuses = dict(self._store.cases_of(self.run))
@@ -95,9 +95,10 @@ class RunRecorder:
         self._try(lambda: found.append(self._store.load(self.run)))
         if not found:
             return None
-        whole = (*found[0].cases, *(case for case in cases if case.interrupted))
-        self._try(lambda: self._store.finish_run(self.run, run_status(whole), machine=machine))
-        return replace(found[0], machine=machine, cases=whole)
+        shown = (*found[0].cases, *(case for case in cases if case.interrupted))
+        whole = replace(found[0], machine=machine, cases=shown)
+        self._try(lambda: self._store.finish_run(self.run, status_of(whole), machine=machine))
+        return whole
 
     def _try(self, step: Callable[[], None]) -> None:
         """What was measured must not be lost to a store that fails."""
@@ -107,20 +108,4 @@ class RunRecorder:
             step()
         except StoreError as error:
             self._failed = True
-            print(f"onnxperf: the sweep goes on, but is not kept: {error}", file=sys.stderr)
-
-
-_ENDINGS: dict[Status, RunStatus] = {
-    "differs": "differs",
-    "failed": "failed",
-    "timeout": "timeout",
-    "oom": "oom",
-    "crashed": "crashed",
-}
-
-
-def run_status(cases: Sequence[Case]) -> RunStatus:
-    """The status of a run: interrupted, the first case that did not end well, or ok."""
-    if any(case.interrupted for case in cases):
-        return "interrupted"
-    return next((_ENDINGS[case.status] for case in cases if case.status in _ENDINGS), "ok")
+            print(f"onnxperf: the sweep continues, but is not kept: {error}", file=sys.stderr)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import io
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Literal
 
 from rich.box import Box
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from onnxperf.render.kit.page import Flow, Heading, Line, Page, Verbatim
-from onnxperf.render.kit.table import Column, Row, Stacking, Table, chosen
+from onnxperf.render.kit.page import Flow, Heading, Line, Page, Part, Verbatim
+from onnxperf.render.kit.table import Column, Row, Stacking, Table, chosen, mapped
 from onnxperf.wording.names import flowed, name_of, shortened, text_width, visible
 
 _LINE_UNDER_HEAD = "    \n    \n {0}{0} \n    \n    \n    \n    \n    \n"
@@ -30,23 +31,37 @@ Spell = Callable[[str], str]
 
 def print_page(page: Page, console: Console, spell: Spell = str) -> None:
     """Draw every part below the one before it."""
-    for part in page:
-        match part:
-            case Heading():
-                _print_heading(part, console)
-            case Flow():
-                if part.parts:
-                    console.print(Text(_flowed([spell(each) for each in part.parts], console)))
-            case Line():
-                text = Text(visible(spell(part.text), console.encoding), style=part.style)
-                console.print(Padding(text, (0, 0, 0, part.indent), expand=False) if part.indent else text)
-            case Verbatim():
-                _print_verbatim(part.text, console)
-            case Table():
-                console.print()
-                if part.title:
-                    console.print(Text(visible(spell(part.title), console.encoding), style="bold"))
-                console.print(drawn(part, console.width, console.encoding))
+    for number, part in enumerate(page):
+        for drawing in _drawings(part, console, spell, number == 0):
+            console.print(drawing, soft_wrap=isinstance(part, Verbatim))
+
+
+def page_group(page: Page, console: Console) -> Group:
+    """The page as one drawing for this console, for a screen that is drawn again and again."""
+    parts = enumerate(page)
+    return Group(*(drawing for number, part in parts for drawing in _drawings(part, console, str, number == 0)))
+
+
+def _drawings(part: Part, console: Console, spell: Spell, first: bool) -> Iterator[RenderableType]:
+    match part:
+        case Heading():
+            yield _heading(part, console)
+        case Flow():
+            if part.parts:
+                yield Text(_flowed([spell(each) for each in part.parts], console))
+        case Line():
+            text = Text(visible(spell(part.text), console.encoding), style=part.style)
+            yield Padding(text, (0, 0, 0, part.indent), expand=False) if part.indent else text
+        case Verbatim():
+            yield from _verbatim(part.text, console)
+        case Table():
+            if part.optional and _whole_width(mapped(part, _showing(console.encoding))) > console.width:
+                return
+            if not first:
+                yield Text()
+            if part.title:
+                yield Text(visible(spell(part.title), console.encoding), style="bold")
+            yield drawn(mapped(part, spell), console.width, console.encoding)
 
 
 def page_text(page: Page) -> str:
@@ -58,12 +73,12 @@ def page_text(page: Page) -> str:
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 
-def _print_heading(part: Heading, console: Console) -> None:
+def _heading(part: Heading, console: Console) -> Text:
     shown = name_of(part.name, console.encoding)
     text = Text(_flowed([shown, *part.facts], console))
     text.stylize("bold cyan", 0, len(shown))
     text.overflow = "fold"
-    console.print(text)
+    return text
 
 
 def _flowed(parts: Sequence[str], console: Console) -> str:
@@ -71,20 +86,21 @@ def _flowed(parts: Sequence[str], console: Console) -> str:
     return flowed(texts, console.width, f" {visible('·', console.encoding)} ")
 
 
-def _print_verbatim(text: str, console: Console) -> None:
+def _verbatim(text: str, console: Console) -> Iterator[Text]:
     for line in text.splitlines():
         encoded = line.encode(console.encoding, "backslashreplace").decode(console.encoding)
-        console.print(Text.from_ansi(encoded) if console.is_terminal else Text(visible(encoded)), soft_wrap=True)
+        yield Text.from_ansi(encoded) if console.is_terminal else Text(visible(encoded))
 
 
 # ---------------------------------------------------------------- tables
 
 
-def drawn(table: Table, width: int, encoding: str = "utf-8") -> RichTable:
-    """A table that is not wider than this."""
-    shown = _shown(table, encoding)
+def drawn(table: Table, width: int, encoding: str = "utf-8") -> RenderableType:
+    """A table that is not wider than this; several below each other, where its columns may be broken up."""
+    shown = mapped(table, _showing(encoding))
     if not table.stackings:
-        return _fitted(shown, width, encoding)
+        first, *others = (_fitted(piece, width, encoding) for piece in _pieces(shown, width))
+        return Group(first, *(each for other in others for each in (Text(), other))) if others else first
     for stacking in table.stackings:
         room = width - _width_beside_first(shown, stacking)
         longest = max((text_width(row.cells[0]) for row in shown.rows), default=0)
@@ -93,14 +109,26 @@ def drawn(table: Table, width: int, encoding: str = "utf-8") -> RichTable:
     return _stacked(shown, stacking, max(room, _SMALLEST_NAME), encoding)
 
 
-def _shown(table: Table, encoding: str) -> Table:
-    """The table with texts that the terminal can show."""
-    columns = [
-        column._replace(heading=visible(column.heading, encoding), short=visible(column.short, encoding))
-        for column in table.columns
-    ]
-    rows = [row._replace(cells=[visible(cell, encoding) for cell in row.cells]) for row in table.rows]
-    return table._replace(columns=columns, rows=rows)
+def _showing(encoding: str) -> Spell:
+    """Makes a text one that the terminal can show."""
+    return lambda text: visible(text, encoding)
+
+
+def _pieces(table: Table, width: int) -> list[Table]:
+    """The table, or as many as it takes to give every column room that must not be left out."""
+    if not table.breaks:
+        return [table]
+    natural, repeated = _natural(table), list(range(table.breaks[0]))
+    pieces: list[list[int]] = [repeated]
+    for start, end in pairwise([*table.breaks, len(table.columns)]):
+        places = [*pieces[-1], *range(start, end)]
+        if _taken(natural, [i for i in places if table.columns[i].rank == 0]) > width and len(pieces[-1]) > len(
+            repeated
+        ):
+            places = [*repeated, *range(start, end)]
+            pieces.append([])
+        pieces[-1] = places
+    return [chosen(table, places) for places in pieces]
 
 
 def _new(encoding: str, leading: int = 0) -> RichTable:
@@ -131,10 +159,7 @@ def _fitted(table: Table, width: int, encoding: str) -> RichTable:
 
 def _fit(table: Table, width: int) -> tuple[list[int], list[int]]:
     """Which columns have room, and how wide each may be."""
-    natural = [
-        max(text_width(column.heading), max((text_width(row.cells[i]) for row in table.rows), default=0))
-        for i, column in enumerate(table.columns)
-    ]
+    natural = _natural(table)
     least = [min(n, c.room) if c.room else n for n, c in zip(natural, table.columns, strict=True)]
     kept = list(range(len(table.columns)))
     for rank in sorted({column.rank for column in table.columns} - {0}, reverse=True):
@@ -148,6 +173,18 @@ def _fit(table: Table, width: int) -> tuple[list[int], list[int]]:
             least[i] = max(least[i] - -(-missing // len(wanted)), _SMALLEST)
     _share_out(least, wanted, width - _taken(least, kept))
     return kept, [least[i] for i in kept]
+
+
+def _natural(table: Table) -> list[int]:
+    """The width of each column in which nothing is shortened."""
+    return [
+        max(text_width(column.heading), max((text_width(row.cells[i]) for row in table.rows), default=0))
+        for i, column in enumerate(table.columns)
+    ]
+
+
+def _whole_width(table: Table) -> int:
+    return _taken(_natural(table), range(len(table.columns)))
 
 
 def _taken(widths: Sequence[int], kept: Sequence[int]) -> int:

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+from msgspec import Struct
+
+from onnxperf.errors import BadInput
+from onnxperf.records import FORMAT_VERSION
+
+R = TypeVar("R", bound=Struct)
+
+
+class _Header(Struct):
+    version: int
 
 
 def to_json(record: object) -> bytes:
@@ -14,6 +24,20 @@ def to_json(record: object) -> bytes:
     except UnicodeEncodeError:  # a file name that is not UTF-8
         encoded = msgspec.json.encode(_encodable(msgspec.to_builtins(record)))
     return msgspec.json.format(encoded, indent=2) + b"\n"
+
+
+def from_json(data: bytes, kind: type[R]) -> R:
+    """The record that `to_json` wrote."""
+    try:
+        version = msgspec.json.decode(data, type=_Header).version
+        if version > FORMAT_VERSION:
+            raise BadInput(
+                f"this result has format version {version}, and this onnxperf reads up to {FORMAT_VERSION}; "
+                "read it with a newer onnxperf"
+            )
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"not a {kind.__name__} document of onnxperf: {error}") from error
 
 
 def _encodable(value: Any) -> Any:

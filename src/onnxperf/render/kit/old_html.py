@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from onnxperf.records import Bench, Case, Check, EinsumPlan, Machine, Rewrite, Subject
+from onnxperf.records import Check, EinsumPlan, Machine, Rewrite
 from onnxperf.records.convert import Conversion
+from onnxperf.render.kit.machine import machine_facts
 from onnxperf.render.kit.table import Row, Table
 from onnxperf.render.race import convert
 from onnxperf.render.race.check import COLUMNS, cells
@@ -22,18 +23,12 @@ from onnxperf.render.race.einsum import (
     winner_texts,
     written_text,
 )
-from onnxperf.render.race.fields import FIELDS, machine_facts
-from onnxperf.render.race.split import HEADING, split_notes, split_sheet
-from onnxperf.render.race.sweep import crossover_lines, flat_sheet, flat_title, note_lines, reason_lines, sweep_facts
-from onnxperf.render.race.sweep_grid import by_model
-from onnxperf.wording.names import dims_text, name_of, visible
-from onnxperf.wording.numbers import UNICODE
+from onnxperf.wording.names import name_of, visible
 
 # Colours of middle lightness, and lines half transparent: both hold on white and on black.
 _VERDICT_COLOURS = {"faster": "#1a9e6b", "slower": "#e0532f", "undecided": "#c98a00"}
 _LINE = "1px solid rgba(128,128,128,.35)"
 _CELL = "padding:.3em .8em;border:0;white-space:nowrap;background:transparent;color:inherit"
-_LEFT = frozenset({"name", "status", "verdict"})
 _STRONG = "font-weight:600"
 _INDENTED = ";white-space:pre"
 # The styles of the console's rows; signs and words say the same as the colours.
@@ -44,13 +39,6 @@ _STYLES = {
     "green": f";color:{_VERDICT_COLOURS['faster']}",
     "yellow": f";color:{_VERDICT_COLOURS['undecided']}",
 }
-
-
-def bench_html(bench: Bench) -> str:
-    """A case with its table, its answer, its notes and the reasons of rows that failed; of many, a row per case."""
-    if len(bench.cases) > 1:
-        return page_html(_sweep(bench))
-    return page_html("".join(_case(case) for case in bench.cases))
 
 
 def doctor_html(machine: Machine, extra: Sequence[tuple[str, str]], sentence: str) -> str:
@@ -131,45 +119,6 @@ def end_html(answer: str, notes: Iterable[str]) -> str:
 def page_html(content: str) -> str:
     """A whole fragment, which scrolls sideways where a notebook is narrow."""
     return f'<div style="overflow-x:auto;color:inherit">{content}</div>'
-
-
-def _sweep(bench: Bench) -> str:
-    groups = by_model(bench.cases)
-    parts = [paragraph_html(" · ".join([", ".join(map(name_of, groups)), *sweep_facts(bench)]), _STRONG)]
-    for model, cases in groups.items():
-        parts.append(sheet_html(flat_sheet(cases), flat_title(cases, model if len(groups) > 1 else "")))
-        parts += [paragraph_html(line, "") for line in reason_lines(cases)]
-        parts += [paragraph_html(line, _STRONG) for line in crossover_lines(cases)]
-    return "".join([*parts, end_html("", note_lines(bench.cases))])
-
-
-def _case(case: Case) -> str:
-    heading = " · ".join(filter(None, [name_of(case.model), dims_text(case.dims)]))
-    head = _row(_cell("th", field.heading, _side(key)) for key, field in FIELDS.items())
-    body = "".join(_row(_subject_cells(subject)) for subject in case.subjects)
-    reasons = [f"{name_of(s.name)}: {s.reason}" for s in case.subjects if s.reason]
-    return "".join(
-        [
-            paragraph_html(heading, "font-weight:600"),
-            _table(f"<thead>{head}</thead><tbody>{body}</tbody>"),
-            sheet_html(split_sheet(case), HEADING),
-            *(paragraph_html(note, "opacity:.7") for note in split_notes(case)),
-            paragraph_html(case.answer, "font-weight:600"),
-            *(paragraph_html(note, "opacity:.7") for note in [*case.notes, *reasons]),
-        ]
-    )
-
-
-def _subject_cells(subject: Subject) -> Iterable[str]:
-    for key, field in FIELDS.items():
-        colour = _VERDICT_COLOURS.get(subject.verdict or "") if key in {"verdict", "speedup"} else None
-        if key == "status" and subject.status != "ok":
-            colour = _VERDICT_COLOURS["slower"]
-        yield _cell("td", field.text(subject, UNICODE), _side(key), f";color:{colour}" if colour else "")
-
-
-def _side(key: str) -> str:
-    return "left" if key in _LEFT else "right"
 
 
 def _plain_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

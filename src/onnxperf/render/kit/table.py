@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -48,6 +48,10 @@ class Table(NamedTuple):
     title: str = ""
     stackings: Sequence[Stacking] = ()
     """From one line per row to many; columns that are not in the first one are only for those below."""
+    breaks: Sequence[int] = ()
+    """Columns from which on the rest may stand in a table below, which repeats the columns before the first of them."""
+    optional: bool = False
+    """Left out on a console that is too narrow for it."""
 
     def flat(self) -> Table:
         """The table with one line per row."""
@@ -74,6 +78,13 @@ def chosen(table: Table, places: Sequence[int]) -> Table:
         for row in table.rows
     ]
     return Table([table.columns[i] for i in places], rows, table.title)
+
+
+def mapped(table: Table, change: Callable[[str], str]) -> Table:
+    """The table with all of its texts changed."""
+    columns = [column._replace(heading=change(column.heading), short=change(column.short)) for column in table.columns]
+    rows = [row._replace(cells=[change(cell) for cell in row.cells]) for row in table.rows]
+    return table._replace(columns=columns, rows=rows, title=change(table.title))
 
 
 def without_empty(table: Table) -> Table:

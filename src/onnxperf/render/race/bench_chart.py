@@ -1,15 +1,14 @@
-"""Charts of results, drawn without pyplot unless the user works with it, so that no window and no state is touched."""
+"""The chart of a race: a bar for the average of each subject."""
 
 from __future__ import annotations
 
 import textwrap
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxperf.records import Case, Subject
-from onnxperf.render.kit.chart import check_plot_path, new_figure, save_figure
+from onnxperf.render.kit.chart import new_figure
 from onnxperf.wording.names import dims_text, name_of, visible
-from onnxperf.wording.numbers import UNICODE, duration, duration_unit, ratio
+from onnxperf.wording.numbers import duration, duration_unit, ratio
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,15 +46,6 @@ def bench_plot(case: Case, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def save_plot(case: Case, path: str | Path) -> None:
-    """Write the chart of a case as PNG or SVG, whichever the path ends with."""
-    check_plot_path(Path(path))
-    figure = bench_plot(case).get_figure(root=True)
-    if figure is None:
-        raise AssertionError("an axes that was just drawn belongs to a figure")
-    save_figure(figure, path)
-
-
 # ---------------------------------------------------------------- parts of the chart
 
 
@@ -79,7 +69,7 @@ def _label(subject: Subject) -> str:
         parts.append(subject.verdict)
     if subject.status != "ok":
         parts.append(subject.status)
-    return f" {UNICODE.dot} ".join(parts)
+    return " · ".join(parts)
 
 
 def _reach(subject: Subject, mean: float) -> tuple[float, float]:

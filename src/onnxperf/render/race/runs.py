@@ -1,19 +1,14 @@
-"""Runs on the terminal: the list, and two of them compared."""
+"""Runs of the store as pages: the list, and two of them compared."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
-from rich.console import Console
-from rich.text import Text
-
-from onnxperf.records.runs import ComparedSubject, KeptRun, RunComparison
-from onnxperf.render.kit.console import drawn as fitted
-from onnxperf.render.kit.old_console import print_end, print_heading, print_sheet
+from onnxperf.records.runs import ComparedSubject, KeptRun, KeptRuns, RunComparison
+from onnxperf.render.kit.page import Heading, Line, Part, closing
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.wording.names import dims_text, name_of
-from onnxperf.wording.numbers import Marks, duration, interval, marks_for, ratio
+from onnxperf.wording.numbers import duration, interval, ratio
 
 _STATUS_STYLES = {"ok": "", "running": "cyan", "differs": "yellow", "interrupted": "yellow"}
 _VERDICT_STYLES = {"faster": "green", "slower": "red", "undecided": "yellow"}
@@ -38,25 +33,26 @@ _COMPARED_COLUMNS = (
 )
 
 
-def print_runs(runs: Sequence[KeptRun], console: Console, zone: tzinfo | None = None) -> None:
+def runs_page(record: KeptRuns, zone: tzinfo | None = None) -> list[Part]:
     """A line per run, the newest first; times of day are those of the reader."""
-    if not runs:
-        console.print(Text("No run was kept yet."))
-        return
-    rows = [Row(_run_cells(run, zone), styles={0: "bold", 5: _STATUS_STYLES.get(run.status, "red")}) for run in runs]
-    console.print(fitted(Table(_RUN_COLUMNS, rows), console.width, console.encoding))
+    if not record.runs:
+        return [Line("No run was kept yet.")]
+    styles = ({0: "bold", 5: _STATUS_STYLES.get(run.status, "red")} for run in record.runs)
+    rows = [Row(_run_cells(run, zone), styles=style) for run, style in zip(record.runs, styles, strict=True)]
+    return [Table(_RUN_COLUMNS, rows)]
 
 
-def print_comparison(comparison: RunComparison, console: Console) -> None:
-    """The times of both runs, what they say of the second, and why."""
-    marks = marks_for(console.encoding)
-    print_heading(f"{comparison.second} against {comparison.first}", ["two runs, not measured in turn"], console)
-    rows = [_compared_row(row, marks) for row in comparison.rows]
-    if rows:
-        print_sheet("", without_empty(Table(_COMPARED_COLUMNS, rows)), console)
+def comparison_page(comparison: RunComparison) -> list[Part]:
+    """The times of both runs, the verdicts on the second, and why."""
+    heading = Heading(f"{comparison.second} against {comparison.first}", ["two runs, not measured in turn"])
+    rows = [_compared_row(row) for row in comparison.rows]
     reasons = dict.fromkeys(f"{name_of(row.second)}: {row.reason}" for row in comparison.rows if row.reason)
-    alike = len({row.reason for row in comparison.rows}) == 1  # the answer says it once for all
-    print_end(comparison.answer, [*comparison.notes, *(() if alike else reasons)], console)
+    alike = len({row.reason for row in comparison.rows}) == 1  # the answer has it once for all
+    return [
+        heading,
+        *([without_empty(Table(_COMPARED_COLUMNS, rows))] if rows else []),
+        *closing(comparison.answer, [*comparison.notes, *(() if alike else reasons)]),
+    ]
 
 
 def _run_cells(run: KeptRun, zone: tzinfo | None) -> tuple[str, ...]:
@@ -67,16 +63,16 @@ def _run_cells(run: KeptRun, zone: tzinfo | None) -> tuple[str, ...]:
     return run.id, when, run.kind, run.command, cases, run.status, run.answer
 
 
-def _compared_row(row: ComparedSubject, marks: Marks) -> Row:
-    verdict = "yardstick" if row.verdict == "baseline" else row.verdict or marks.nothing
+def _compared_row(row: ComparedSubject) -> Row:
+    verdict = "yardstick" if row.verdict == "baseline" else row.verdict or "–"  # noqa: RUF001
     cells = (
         name_of(row.first),
         name_of(row.second),
         dims_text(row.dims),
-        duration(row.first_ns, marks),
-        duration(row.second_ns, marks),
-        ratio(row.speedup, marks),
-        interval(row.speedup_low, row.speedup_high, marks),
+        duration(row.first_ns),
+        duration(row.second_ns),
+        ratio(row.speedup),
+        interval(row.speedup_low, row.speedup_high),
         verdict,
     )
     return Row(cells, styles={7: _VERDICT_STYLES.get(verdict, "dim")})

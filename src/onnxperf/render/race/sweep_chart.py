@@ -1,20 +1,18 @@
-"""Charts of a sweep: a map of who is faster where, and times over one dimension."""
+"""Charts of a sweep: a map of which subject is faster where, and times over one dimension."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxperf.errors import BadOption
-from onnxperf.records import Bench, Case
+from onnxperf.records.sweep import Duel, SweepPanel, values_of
 from onnxperf.render.kit import chart as fg
-from onnxperf.render.race import sweep_grid as grid
 from onnxperf.render.race.bench_chart import bench_plot
 from onnxperf.render.race.sweep_lines import NAME_LENGTH, draw_lines, legend_above
-from onnxperf.wording.names import name_of, visible
-from onnxperf.wording.numbers import ratio
+from onnxperf.wording.names import name_of
+from onnxperf.wording.numbers import count, ratio
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,35 +30,27 @@ _STRONGEST = 3.0
 """Times as fast at which a colour is full at the latest."""
 _WEAKEST = 1.25
 _PALEST = 0.25
-"""Part of the full colour that a win has at least, so that nobody takes it for noise."""
+"""Part of the full colour that a win has at least, so that it does not look like noise."""
 
 
-def crossover_plot(
-    bench: Bench,
-    baseline: str | None = None,
-    rival: str | None = None,
-    ax: Axes | None = None,
-    model: str | None = None,
-) -> Axes:
+def crossover_plot(panel: SweepPanel, ax: Axes | None = None) -> Axes:
     """A map of the speedup over two dimensions: grey inside the noise, and a line where the winner changes."""
-    cases = cases_of(bench, model)
-    dims = two_dims(cases)
-    first, second = _pair(cases, baseline, rival)
+    pair = panel.pair
+    if pair is None:
+        raise AssertionError("a map compares two subjects")
     if ax is None:
-        size = [len(grid.values_of(cases, dim)) for dim in dims]
-        figure = fg.new_figure(*_map_size(size))
-        fg.entitle(figure, _map_title(first, second), name_of(cases[0].model))
+        figure = fg.new_figure(*_panel_size(panel))
+        fg.entitle(figure, _map_title(pair), panel.title)
         ax = figure.subplots()
-    _draw_map(ax, cases, dims, (first, second))
+    _draw_map(ax, panel, pair)
     return ax
 
 
-def sweep_plot(bench: Bench, ax: Axes | None = None) -> Axes:
+def sweep_plot(panels: Sequence[SweepPanel], ax: Axes | None = None) -> Axes:
     """A panel per model: a map where two dimensions vary, lines where one does, bars where none does.
 
     Dimensions beyond two make panels of their own. The axes that is returned is the first.
     """
-    panels = grid.panels_of(bench)
     if not panels:
         raise BadOption("there is no case to draw")
     if ax is not None:
@@ -73,9 +63,9 @@ def sweep_plot(bench: Bench, ax: Axes | None = None) -> Axes:
     rows = -(-len(drawn) // columns)
     sizes = [_panel_size(panel) for panel in drawn]
     figure = fg.new_figure(max(w for w, _ in sizes) * columns, max(h for _, h in sizes) * rows)
-    models = ", ".join(map(name_of, grid.by_model(bench.cases)))
-    left_out = f" · {len(panels) - MAX_PANELS} more panels left out" if len(panels) > MAX_PANELS else ""
-    fg.entitle(figure, _title(bench, drawn) + left_out, models)
+    models = dict.fromkeys(name_of(case.model) for panel in panels for case in panel.cases)
+    left_out = f" · {count(len(panels) - MAX_PANELS, 'more panel')} left out" if len(panels) > MAX_PANELS else ""
+    fg.entitle(figure, _title(panels) + left_out, ", ".join(models))
     every = figure.subplots(rows, columns, squeeze=False).flat
     for each, panel in zip(every, drawn, strict=False):
         _draw_panel(each, panel, panel.title if len(drawn) > 1 else "")
@@ -84,40 +74,12 @@ def sweep_plot(bench: Bench, ax: Axes | None = None) -> Axes:
     return figure.axes[0]
 
 
-def save_sweep(bench: Bench, path: str | Path) -> None:
-    """Write the chart of a sweep as PNG or SVG, whichever the path ends with."""
-    fg.check_plot_path(Path(path))
-    fg.save_figure(fg.figure_of(sweep_plot(bench)), path)
-
-
-def cases_of(bench: Bench, model: str | None) -> list[Case]:
-    """The cases of one model, which must be named where there are several."""
-    groups = grid.by_model(bench.cases)
-    if model is None and len(groups) == 1:
-        return next(iter(groups.values()))
-    if model not in groups:
-        raise BadOption.unknown("model of the sweep", model, map(name_of, groups))
-    return groups[model]
-
-
-def two_dims(cases: Sequence[Case]) -> list[str]:
-    """The two dimensions of a map or a matrix."""
-    dims = grid.varying(cases)
-    known = grid.dims_of(cases)
-    if len(dims) < 2 == len(known):
-        return known
-    if len(dims) != 2:
-        raise BadOption(f"two dimensions with several sizes are needed, and here are {_listed(dims)}")
-    return dims
-
-
 # ---------------------------------------------------------------- panels
 
 
-def _draw_panel(ax: Axes, panel: grid.Panel, title: str) -> None:
-    rival = grid.usual_rival(panel.cases, grid.usual_baseline(panel.cases))
-    if len(panel.dims) == 2 and rival is not None:
-        lines = _draw_map(ax, panel.cases, panel.dims, _pair(panel.cases, None, None))
+def _draw_panel(ax: Axes, panel: SweepPanel, title: str) -> None:
+    if len(panel.dims) == 2 and panel.pair is not None:
+        lines = _draw_map(ax, panel, panel.pair)
     elif panel.dims and len(panel.cases) > 1:
         lines = draw_lines(ax, panel.cases, panel.dims[0], panel.dims[1:])
     else:
@@ -128,61 +90,37 @@ def _draw_panel(ax: Axes, panel: grid.Panel, title: str) -> None:
         ax.set_title(fg.shorten(title, 60), loc="left", fontsize=fg.FONT + 1, pad=pad, color=fg.INK, parse_math=False)
 
 
-def _panel_size(panel: grid.Panel) -> tuple[float, float]:
+def _panel_size(panel: SweepPanel) -> tuple[float, float]:
     if len(panel.dims) == 2:
-        return _map_size([len(grid.values_of(panel.cases, dim)) for dim in panel.dims])
+        rows, columns = (len(values_of(panel.cases, dim)) for dim in panel.dims)
+        return min(max(6.8, 1.6 + 0.95 * columns), 20.0), min(max(4.0, 2.2 + 0.55 * rows), 16.0)
     return (8.5, 5.0) if panel.dims else (9.0, 2.4 + 0.42 * len(panel.cases[0].subjects))
 
 
-def _title(bench: Bench, panels: Sequence[grid.Panel]) -> str:
-    cases = panels[0].cases
-    pairs = {(grid.usual_baseline(p.cases), grid.usual_rival(p.cases, grid.usual_baseline(p.cases))) for p in panels}
-    baseline, rival = next(iter(pairs))
-    if all(len(panel.dims) == 2 for panel in panels) and len(pairs) == 1 and baseline and rival and cases:
-        return _map_title(baseline, rival)
-    return f"Sweep of {len(bench.cases)} cases" if len(panels) > 1 else "Time per call"
-
-
-def _pair(cases: Sequence[Case], baseline: str | None, rival: str | None) -> tuple[str, str]:
-    """Two subjects to compare: those that were named, else the baseline and its first rival of another runtime."""
-    names = grid.subjects_of(cases)
-    for name in (baseline, rival):
-        if name is not None and name not in names:
-            raise BadOption.unknown("subject", visible(name), map(name_of, names))
-    first = grid.usual_baseline(cases) if baseline is None else baseline
-    if baseline is None and rival is not None and rival == first:
-        first = grid.usual_rival(cases, rival)
-    second = grid.usual_rival(cases, first) if rival is None else rival
-    if first is None or second is None or first == second:
-        raise BadOption("two different subjects are needed to compare, and this sweep has no two")
-    return first, second
-
-
-def _listed(dims: Sequence[str]) -> str:
-    return f"{len(dims)} ({', '.join(map(visible, dims))})" if dims else "none"
+def _title(panels: Sequence[SweepPanel]) -> str:
+    pairs = {panel.pair for panel in panels}
+    pair = next(iter(pairs))
+    if all(len(panel.dims) == 2 for panel in panels) and len(pairs) == 1 and pair is not None:
+        return _map_title(pair)
+    total = sum(len(panel.cases) for panel in panels)
+    return f"Sweep of {count(total, 'case')}" if len(panels) > 1 else "Time per call"
 
 
 # ---------------------------------------------------------------- the map
 
 
-def _map_size(counts: Sequence[int]) -> tuple[float, float]:
-    rows, columns = counts
-    return min(max(6.8, 1.6 + 0.95 * columns), 20.0), min(max(4.0, 2.2 + 0.55 * rows), 16.0)
+def _map_title(pair: tuple[str, str]) -> str:
+    baseline, rival = (fg.shorten(name_of(name), NAME_LENGTH) for name in pair)
+    return f"Speedup of {rival} against {baseline}"
 
 
-def _map_title(baseline: str, rival: str) -> str:
-    names = [fg.shorten(name_of(name), NAME_LENGTH) for name in (rival, baseline)]
-    return f"Speedup of {names[0]} against {names[1]}"
-
-
-def _draw_map(ax: Axes, cases: Sequence[Case], dims: Sequence[str], pair: tuple[str, str]) -> int:
-    down, across = (grid.values_of(cases, dim) for dim in dims)
-    cells = grid.cells_of(cases, dims[0], dims[1])
+def _draw_map(ax: Axes, panel: SweepPanel, pair: tuple[str, str]) -> int:
+    down, across = (values_of(panel.cases, dim) for dim in panel.dims)
     duels = {
-        (row, column): grid.duel(cells[size, other], *pair)
+        (row, column): panel.duels[size, other]
         for row, size in enumerate(down)
         for column, other in enumerate(across)
-        if (size, other) in cells
+        if (size, other) in panel.duels
     }
     strongest = _strongest(duels.values())
     colours = {place: _colour(duel, strongest) for place, duel in duels.items()}
@@ -192,17 +130,17 @@ def _draw_map(ax: Axes, cases: Sequence[Case], dims: Sequence[str], pair: tuple[
     for place, duel in duels.items():
         _fill_cell(ax, place, duel, colours[place], written=len(duels) <= MAX_WRITTEN)
     changes = _draw_changes(ax, duels)
-    _dress_map(ax, (down, across), dims)
+    _dress_map(ax, (down, across), panel.dims)
     return _explain_map(ax, list(duels.values()), pair, changes)
 
 
-def _strongest(duels: Iterable[grid.Duel]) -> float:
+def _strongest(duels: Iterable[Duel]) -> float:
     """The logarithm of the speedup, or of its inverse, at which a colour is full."""
     widest = max((abs(math.log2(duel.speedup)) for duel in duels if duel.speedup and duel.decided), default=0.0)
     return min(max(widest, math.log2(_WEAKEST)), math.log2(_STRONGEST))
 
 
-def _colour(duel: grid.Duel, strongest: float) -> Colour:
+def _colour(duel: Duel, strongest: float) -> Colour:
     from matplotlib.colors import to_rgba
 
     if duel.speedup is None:
@@ -216,7 +154,7 @@ def _colour(duel: grid.Duel, strongest: float) -> Colour:
     return red, green, blue, 1.0
 
 
-def _fill_cell(ax: Axes, place: tuple[int, int], duel: grid.Duel, colour: Colour, written: bool) -> None:
+def _fill_cell(ax: Axes, place: tuple[int, int], duel: Duel, colour: Colour, written: bool) -> None:
     from matplotlib.patches import Rectangle
 
     row, column = place
@@ -245,7 +183,7 @@ def _fill_cell(ax: Axes, place: tuple[int, int], duel: grid.Duel, colour: Colour
     )
 
 
-def _draw_changes(ax: Axes, duels: dict[tuple[int, int], grid.Duel]) -> bool:
+def _draw_changes(ax: Axes, duels: dict[tuple[int, int], Duel]) -> bool:
     """Lines between neighbours of which one is above 1 and the other below; the estimates, noise or not."""
     lines = []
     for (row, column), duel in duels.items():
@@ -283,7 +221,7 @@ def _dress_map(ax: Axes, sizes: tuple[Sequence[int], Sequence[int]], dims: Seque
         ax.axhline(place - 0.5, color="white", linewidth=1.2, zorder=2.5)
 
 
-def _explain_map(ax: Axes, duels: Sequence[grid.Duel], pair: tuple[str, str], changes: bool) -> int:
+def _explain_map(ax: Axes, duels: Sequence[Duel], pair: tuple[str, str], changes: bool) -> int:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from onnxperf.records import Case
+from onnxperf.records.sweep import subject_in, subjects_of, time_of, values_of, word_of
 from onnxperf.render.kit import chart as fg
-from onnxperf.render.race import sweep_grid as grid
 from onnxperf.wording.names import name_of, visible
 from onnxperf.wording.numbers import duration_unit
 
@@ -36,7 +36,7 @@ def draw_lines(ax: Axes, cases: Sequence[Case], dim: str, others: Sequence[str] 
     stacked: Counter[int] = Counter()
     times: list[float] = []
     for fixed in _combinations(cases, others):
-        for name in grid.subjects_of(cases):
+        for name in subjects_of(cases):
             points = _points(cases, name, dim, fixed)
             colour, marker = _COLOURS[number % len(_COLOURS)], _MARKERS[number // len(_COLOURS) % 7]
             label = ", ".join([name_of(name), *(f"{visible(key)}={size}" for key, size in fixed.items())])
@@ -46,7 +46,7 @@ def draw_lines(ax: Axes, cases: Sequence[Case], dim: str, others: Sequence[str] 
             handles.append(Line2D([], [], color=colour, marker=marker, label=f" {fg.shorten(label, NAME_LENGTH)}"))
             times += [ns for _, ns, _ in points if ns is not None]
             number += 1
-    _size_axis(ax, grid.values_of(cases, dim), fg.shorten(name_of(dim), NAME_LENGTH))
+    _size_axis(ax, values_of(cases, dim), fg.shorten(name_of(dim), NAME_LENGTH))
     _time_axis(ax, times)
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(color="#DDDDDD", linewidth=0.8, zorder=0)
@@ -57,7 +57,7 @@ def draw_lines(ax: Axes, cases: Sequence[Case], dim: str, others: Sequence[str] 
 def _combinations(cases: Sequence[Case], dims: Sequence[str]) -> list[dict[str, int]]:
     if not dims:
         return [{}]
-    return [{dims[0]: size} for size in grid.values_of(cases, dims[0])]
+    return [{dims[0]: size} for size in values_of(cases, dims[0])]
 
 
 def _points(cases: Sequence[Case], name: str, dim: str, fixed: dict[str, int]) -> list[tuple[int, float | None, str]]:
@@ -65,8 +65,8 @@ def _points(cases: Sequence[Case], name: str, dim: str, fixed: dict[str, int]) -
     points = []
     for case in cases:
         if dim in case.dims and all(case.dims.get(key) == size for key, size in fixed.items()):
-            duel = grid.duel(case, name, name)
-            points.append((case.dims[dim], grid.time_of(grid.found(case, name)), duel.word))
+            subject = subject_in(case, name)
+            points.append((case.dims[dim], time_of(subject), word_of(case, subject) or "failed"))
     return sorted(points, key=lambda point: point[0])
 
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from onnxperf.analyze.answers.run_comparison import NOT_SHARED
 from onnxperf.analyze.comparison import compare
-from onnxperf.analyze.run_comparison import NO_SUBJECT, compare_runs
+from onnxperf.analyze.run_comparison import compare_runs
 from onnxperf.records import Bench, Case, Subject
 from onnxperf.records.runs import ComparedSubject, RunComparison
 from tests.analyze.examples import subject
@@ -103,7 +104,7 @@ def test_equal_runs_are_seldom_called_different() -> None:
 def test_a_subject_that_differs_in_anything_is_no_yardstick(fields: dict[str, Any], why: str) -> None:
     second = run_of(racer("ref.onnx", 10_000, 3, **fields), racer("new.onnx", 9_000, 4))
     comparison = compared(FIRST, second)
-    assert comparison.answer == f"{NO_SUBJECT}."
+    assert comparison.answer == f"{NOT_SHARED}."
     assert {row.verdict for row in comparison.rows} == {None}
     assert row(comparison, "ref.onnx").second_ns is not None  # times stand side by side all the same
     assert any(why in note and "ref.onnx" in note for note in comparison.notes)
@@ -112,12 +113,12 @@ def test_a_subject_that_differs_in_anything_is_no_yardstick(fields: dict[str, An
 @pytest.mark.parametrize("change", [{"cpu": "Other"}, {"cores": 64}, {"python": "3.99"}])
 def test_another_machine_or_python_is_no_ground_for_a_verdict(change: dict[str, Any]) -> None:
     second = replace(FIRST, machine=machine(**change))
-    assert compared(FIRST, second).answer == f"{NO_SUBJECT}."
+    assert compared(FIRST, second).answer == f"{NOT_SHARED}."
 
 
 def test_other_shapes_of_the_inputs_are_no_ground_for_a_verdict() -> None:
     second = run_of(*FIRST.cases[0].subjects, shapes={"X": (10, 8)})
-    assert compared(FIRST, second).answer == f"{NO_SUBJECT}."
+    assert compared(FIRST, second).answer == f"{NOT_SHARED}."
 
 
 def test_few_rounds_or_launches_leave_it_undecided() -> None:
@@ -146,7 +147,7 @@ def test_a_subject_that_was_not_measured_has_a_reason() -> None:
 def test_runs_without_a_common_subject_are_an_empty_table() -> None:
     second = run_of(racer("a", 1000, 1, runtime="numpy"), racer("b", 1000, 2, runtime="numpy"))
     comparison = compared(FIRST, second)
-    assert (comparison.rows, comparison.answer) == ((), f"{NO_SUBJECT}.")
+    assert (comparison.rows, comparison.answer) == ((), f"{NOT_SHARED}.")
 
 
 def test_runs_that_share_nothing_but_the_yardstick_say_so() -> None:

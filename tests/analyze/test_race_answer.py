@@ -84,12 +84,12 @@ def test_when_nothing_was_measured_it_says_so(subjects: list[Subject], baseline:
         ),
         (
             rival("run-c", "undecided", 1.01, 0.99, 1.03),
-            "Undecided: the speedup of run-c over run lies between 0.990 and 1.030; --time 96 would probably tell.",
+            "Undecided: the speedup of run-c over run lies between 0.990 and 1.030; `time=96` would probably decide.",
         ),
         (
             rival("run-c", "undecided", 1.1, 0.6, 1.9),
             "Undecided: the speedup of run-c over run lies between 0.600 and 1.900; this machine is too noisy now for "
-            "so small a difference; quieten it or ask for a larger --min-effect.",
+            "so small a difference; close other programs or set a larger `min_effect`.",
         ),
         (subject("skl", status="failed"), "run takes 12.3 µs per call (median of 25 blocks)."),
     ],

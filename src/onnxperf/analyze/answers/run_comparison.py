@@ -1,0 +1,32 @@
+"""What comparing two runs means, in one plain sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from onnxperf.records.runs import ComparedSubject
+from onnxperf.wording.numbers import count, factor
+
+NOT_SHARED = "no verdict: the runs share no subject"
+_ORDER = ("faster", "slower", "equivalent", "undecided")
+
+
+def comparison_answer(names: tuple[str, str], rows: Sequence[ComparedSubject]) -> str:
+    """What the second of two runs is in comparison with the first."""
+    if not any(row.yardstick for row in rows):
+        return f"{NOT_SHARED}."
+    judged = [row for row in rows if row.speedup_low is not None]
+    if not judged:
+        return "Only the yardstick is shared."
+    if len(judged) == 1:
+        return _about_one(names, judged[0])
+    counts = {word: sum(row.verdict == word for row in judged) for word in _ORDER}
+    words = ", ".join(f"{number} {word}" for word, number in counts.items() if number)
+    return f"Of {count(len(judged), 'subject')} in run {names[1]}: {words}."
+
+
+def _about_one(names: tuple[str, str], row: ComparedSubject) -> str:
+    subject = row.second if row.first == row.second else f"{row.second} (in place of {row.first})"
+    found = f"{subject} in run {names[1]}: {row.verdict}, {factor(row.speedup)} times as fast as in run {names[0]}"
+    ends = f"95 % interval {factor(row.speedup_low)} to {factor(row.speedup_high)}"
+    return f"{found} ({ends}), by the yardstick {row.yardstick}."

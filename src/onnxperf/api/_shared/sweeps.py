@@ -1,0 +1,150 @@
+"""Plans of sweeps, and how their cases are run, kept one by one, and resumed."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from onnxperf.api._shared.cells import Cell, Contest, cells_of, run_cells
+from onnxperf.api._shared.kept_runs import Where
+from onnxperf.api._shared.requests import BenchKeywords, names_in, parse
+from onnxperf.api._shared.run_recorder import RunRecorder
+from onnxperf.api._shared.sources import load_source
+from onnxperf.api._shared.subjects import ZOO_PREFIX
+from onnxperf.errors import BadInput, BadOption, StoreError
+from onnxperf.measure.plan import DEFAULT_TIME_S
+from onnxperf.measure.race import Progress
+from onnxperf.records import Case, Status
+from onnxperf.results.bench import BenchResult
+from onnxperf.store import open_store
+
+RETRIED: tuple[Status, ...] = ("failed", "oom", "timeout", "crashed", "differs", "skipped")
+_START_S = 1.5
+"""Starting a worker, loading and warming up, roughly."""
+
+
+class PlannedModel(Struct, frozen=True, forbid_unknown_fields=True):
+    """A model of a plan."""
+
+    path: str
+    """A file beside the plan, or zoo:NAME."""
+    against: list[str] = []
+    """Sources as [NAME=]FILE.py:function, or frameworks of a zoo model."""
+    dims: dict[str, int | list[int]] = {}
+    """Sizes that this model has instead of those of the plan."""
+
+
+class SweepPlan(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a plan file holds."""
+
+    models: list[PlannedModel | str]
+    """What is timed."""
+    dims: dict[str, int | list[int]] = {}
+    """Sizes of dimensions, one or several each: every combination is a case."""
+    call: str | list[str] = "run"
+    """Ways of calling onnxruntime."""
+    runtime: str | list[str] = "ort"
+    """What executes the models."""
+    options: dict[str, Any] = {}
+    """Any keyword of `onnxperf.bench`: threads, time, seed, rtol, timeout, memory_limit…"""
+
+
+def plan_cells(plan: str | Path | Mapping[str, Any]) -> list[Cell]:
+    """The cases of a plan."""
+    folder = Path()
+    if not isinstance(plan, Mapping):
+        folder, plan = Path(plan).absolute().parent, _read(Path(plan))
+    try:
+        parsed = msgspec.convert(dict(plan), SweepPlan)
+    except msgspec.ValidationError as error:
+        raise BadOption(f"the plan of the sweep is not valid: {error}") from error
+    if not parsed.models:
+        raise BadOption("the plan of the sweep names no models")
+    cells = [cell for model in parsed.models for cell in _model_cells(model, parsed, folder)]
+    keys = [cell.key for cell in cells]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise BadOption(f"the plan of the sweep has the case {key!r} twice")
+    return cells
+
+
+def run_sweep(
+    cells: Sequence[Cell],
+    progress: Progress,
+    where: Where | Literal[False],
+    command: str,
+    resume: str | None = None,
+    retry: Collection[str] = (),
+    seen: Callable[[Sequence[Case]], None] = lambda _cases: None,
+) -> BenchResult:
+    """Run cases, and keep each as it finishes, unless `where` is False; they also run where the store fails."""
+    for status in retry:
+        if status not in RETRIED:
+            raise BadOption.unknown("status to retry", status, RETRIED, option="retry")
+    if retry and resume is None:
+        raise BadOption("`retry` goes with `resume`: it chooses the cases of that run that are run again")
+    if resume is not None and where is False:
+        raise BadOption("`resume` needs the store that the run was kept in")
+    if where is False:
+        return BenchResult(run_cells(cells, progress, seen=seen))
+    try:
+        opened = open_store(where)
+    except StoreError as error:
+        if resume is not None:
+            raise
+        print(f"onnxperf: the sweep is not kept: {error}", file=sys.stderr)
+        return BenchResult(run_cells(cells, progress, seen=seen))
+    with opened as store:
+        recorder = RunRecorder(store, command, resume, retry)
+        result = BenchResult(run_cells(cells, progress, recorder, seen))
+        for note in recorder.notes:
+            print(f"onnxperf: {note}", file=sys.stderr)
+        result.run = recorder.run
+        return result
+
+
+def estimate_s(cells: Sequence[Cell]) -> float:
+    """Seconds that the cases will take, roughly."""
+    return sum((cell.settings.race.time or DEFAULT_TIME_S) + 2 * _START_S for cell in cells)
+
+
+def sources_of(texts: Sequence[str], folder: Path = Path()) -> dict[str, Any] | list[str] | None:
+    """Sources by name from [NAME=]FILE.py:function, or the names of frameworks."""
+    named = [text for text in texts if ":" in text]
+    if not named:
+        return [name for text in texts for name in names_in(text)] or None
+    if len(named) < len(texts):
+        raise BadOption("`against`: give either functions or frameworks of a zoo model, not both")
+    found = {}
+    for text in named:
+        name, equals, place = text.partition("=")
+        spelled = place if equals else text
+        file = spelled.rpartition(":")[0]
+        located = str(folder / spelled) if file.endswith(".py") else spelled
+        found[name if equals else spelled.rpartition(":")[2]] = load_source(located)
+    return found
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadInput(f"the plan {str(path)!r} cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"the plan {str(path)!r} is not valid TOML: {error}") from error
+
+
+def _model_cells(model: PlannedModel | str, plan: SweepPlan, folder: Path) -> list[Cell]:
+    planned = PlannedModel(model) if isinstance(model, str) else model
+    in_zoo = planned.path.startswith(ZOO_PREFIX)
+    source = planned.path if in_zoo else str(folder / planned.path)
+    keywords = {**plan.options, "dims": {**plan.dims, **planned.dims}}
+    against = sources_of(planned.against, folder)
+    contest = Contest(source, against, plan.call, plan.runtime, name=planned.path)
+    return cells_of(contest, parse(keywords, BenchKeywords))

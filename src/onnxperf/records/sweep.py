@@ -1,0 +1,134 @@
+"""A bench of many cases: what its tables and charts look up in it, and what was concluded about it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from onnxperf.records.race import Case, Subject, Verdict
+
+NOT_RUN = "not run"
+
+
+class Duel(NamedTuple):
+    """A rival against a baseline in one case; without a speedup, the word is the reason."""
+
+    speedup: float | None
+    verdict: Verdict | None
+    word: str = ""
+    low: float | None = None
+    """Lower end of the 95 % interval, where the case compared the two itself."""
+    high: float | None = None
+    """Upper end of that interval."""
+
+    @property
+    def decided(self) -> bool:
+        """Whether one of them won."""
+        return self.verdict in ("faster", "slower")
+
+
+class SweepRow(NamedTuple):
+    """A case of a sweep, and what was concluded about it."""
+
+    case: Case
+    winners: frozenset[str]
+    """The fastest subjects, where others are proven slower."""
+    rival: str | None
+    """The best of the baseline's rivals."""
+    duel: Duel
+    """That rival against the baseline."""
+    rate: float | None
+    """Rows per second of the fastest subject."""
+
+
+class SweepModel(NamedTuple):
+    """The cases of one model, and what was concluded about them."""
+
+    model: str
+    baseline: str | None
+    """The baseline of most cases."""
+    rivals: Sequence[str]
+    rate_dim: str | None
+    """The dimension that counts the rows of a call."""
+    rows: Sequence[SweepRow]
+    reasons: Sequence[str]
+    """Why times are missing."""
+    crossovers: Sequence[str]
+    """Where which subject is faster."""
+
+    @property
+    def cases(self) -> list[Case]:
+        """The cases, in order."""
+        return [row.case for row in self.rows]
+
+
+class SweepPanel(NamedTuple):
+    """Cases that one pair of axes shows, and the dimensions that vary in it: at most two."""
+
+    title: str
+    cases: Sequence[Case]
+    dims: Sequence[str]
+    pair: tuple[str, str] | None = None
+    """Baseline and rival, where there are two subjects to compare."""
+    duels: Mapping[tuple[int, int], Duel] = MappingProxyType({})
+    """What became of these two at each pair of sizes."""
+
+
+# ---------------------------------------------------------------- dimensions
+
+
+def by_model(cases: Sequence[Case]) -> dict[str, list[Case]]:
+    """The cases of each label, in order."""
+    groups: dict[str, list[Case]] = {}
+    for case in cases:
+        groups.setdefault(case.model, []).append(case)
+    return groups
+
+
+def dims_of(cases: Sequence[Case]) -> list[str]:
+    """Names of all dimensions, in the order in which they first occur."""
+    return list(dict.fromkeys(name for case in cases for name in case.dims))
+
+
+def values_of(cases: Sequence[Case], dim: str) -> list[int]:
+    """The sizes that a dimension has, from the smallest."""
+    return sorted({case.dims[dim] for case in cases if dim in case.dims})
+
+
+def varying(cases: Sequence[Case]) -> list[str]:
+    """Dimensions with several sizes."""
+    return [dim for dim in dims_of(cases) if len(values_of(cases, dim)) > 1]
+
+
+def cells_of(cases: Sequence[Case], rows: str, columns: str) -> dict[tuple[int, int], Case]:
+    """The case at each pair of sizes."""
+    return {(case.dims[rows], case.dims[columns]): case for case in cases if rows in case.dims and columns in case.dims}
+
+
+# ---------------------------------------------------------------- subjects
+
+
+def subjects_of(cases: Sequence[Case]) -> list[str]:
+    """Names of all subjects, in the order in which they first occur."""
+    return list(dict.fromkeys(subject.name for case in cases for subject in case.subjects))
+
+
+def subject_in(case: Case, name: str) -> Subject | None:
+    """The subject of that name."""
+    return next((subject for subject in case.subjects if subject.name == name), None)
+
+
+def time_of(subject: Subject | None) -> float | None:
+    """The median in nanoseconds of a subject that may be compared: measured, with outputs that agree."""
+    if subject is None or subject.status != "ok" or subject.median_ns is None:
+        return None
+    return subject.median_ns if math.isfinite(subject.median_ns) and subject.median_ns > 0 else None
+
+
+def word_of(case: Case, subject: Subject | None) -> str:
+    """Why a subject has no time in a case; empty where it has one."""
+    if subject is None:
+        return case.status if not case.subjects and case.status != "ok" else NOT_RUN
+    return "" if subject.status == "ok" else subject.status

@@ -1,0 +1,140 @@
+"""A race as a page: its subjects, what their calls are made of, answer and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from onnxperf.records import P90_CALLS, P99_CALLS, Bench, Case, Machine, Subject
+from onnxperf.render.kit.machine import cpu_text
+from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
+from onnxperf.render.kit.table import Column, Row, Stacking, Table
+from onnxperf.render.race.split import split_table
+from onnxperf.wording.names import dims_text, name_of
+from onnxperf.wording.numbers import count, duration, interval, ratio
+
+STATUS_STYLES = {"ok": "", "differs": "yellow", "skipped": "dim", "pending": "dim", "running": "dim"}
+VERDICT_STYLES = {
+    "baseline": "bold",
+    "faster": "green",
+    "slower": "red",
+    "equivalent": "dim",
+    "undecided": "yellow",
+}
+_NOTHING = "–"  # noqa: RUF001
+_PERCENTILES = {"p90": P90_CALLS, "p99": P99_CALLS}
+
+
+def bench_page(bench: Bench, notes_on_parts: Sequence[Sequence[str]]) -> list[Part]:
+    """Every case with its heading, tables, answer, notes, and the reasons of rows that failed."""
+    parts: list[Part] = []
+    for case, part_notes in zip(bench.cases, notes_on_parts, strict=True):
+        parts += [GAP] if parts else []
+        parts.append(Heading(case.model, [dims_text(case.dims), *machine_facts(case.subjects, bench.machine)]))
+        parts += _tables(case, part_notes)
+        parts += closing(case.answer, case.notes, case.interrupted)
+        parts += [
+            Line(f"{name_of(subject.name)}: {subject.reason}", STATUS_STYLES.get(subject.status, "red"), indent=2)
+            for subject in case.subjects
+            if subject.reason
+        ]
+    return parts
+
+
+def machine_facts(subjects: Iterable[Subject], machine: Machine) -> list[str]:
+    """The processor, the number of threads where it is the same for all, and versions of what was raced."""
+    subjects = list(subjects)
+    threads = {subject.conditions["threads"] for subject in subjects if "threads" in subject.conditions}
+    equal = [count(int(each), "thread") for each in threads if isinstance(each, int)] if len(threads) == 1 else []
+    raced = {subject.runtime for subject in subjects}
+    versions = machine.versions.items()
+    used = [f"{name} {text}" for name, text in versions if name.startswith("onnxruntime") or name in raced]
+    return [cpu_text(machine), *equal, *used]
+
+
+def _tables(case: Case, part_notes: Sequence[str]) -> list[Part]:
+    if not case.subjects:
+        return []
+    missing = _missing_calls(case.subjects)
+    split = split_table(case)
+    return [
+        race_table(case),
+        *([Line(missing, "dim")] if missing else []),
+        *([split] if split.rows else []),
+        *(Line(note, "dim") for note in part_notes),
+    ]
+
+
+# ---------------------------------------------------------------- the table of subjects
+
+_TEXTS: dict[str, tuple[Column, Callable[[Subject], str]]] = {
+    "name": (Column("name", left=True), lambda s: name_of(s.name)),
+    "status": (Column("status", left=True), lambda s: s.status),
+    "mean": (Column("mean"), lambda s: duration(s.mean_ns)),
+    "deviation": (
+        Column("deviation", short="dev"),
+        lambda s: f"±{duration(s.deviation_ns)}" if s.deviation_ns is not None else _NOTHING,
+    ),
+    "median": (Column("median"), lambda s: duration(s.median_ns)),
+    "min": (Column("min"), lambda s: duration(s.min_ns)),
+    "max": (Column("max"), lambda s: duration(s.max_ns)),
+    "p90": (Column("p90"), lambda s: duration(s.p90_ns)),
+    "p99": (Column("p99"), lambda s: duration(s.p99_ns)),
+    "load": (Column("load"), lambda s: duration(s.load_ns)),
+    "first": (Column("first call", short="first"), lambda s: duration(s.first_call_ns)),
+    "speedup": (Column("speedup"), lambda s: ratio(s.speedup)),
+    "interval": (Column("95 % interval", short="95 % int."), lambda s: interval(s.speedup_low, s.speedup_high)),
+    "verdict": (Column("verdict", left=True), lambda s: s.verdict or _NOTHING),
+    "standing": (
+        Column("status, verdict", left=True, short="  status, verdict"),
+        lambda s: "  " + " · ".join(filter(None, [s.status, s.verdict])),
+    ),
+}
+_PLACES = {key: place for place, key in enumerate(_TEXTS)}
+
+
+def _stacking(room: int, *columns: str) -> Stacking:
+    return Stacking(tuple(tuple(_PLACES[key] for key in column.split()) for column in columns), room)
+
+
+_STACKINGS = (
+    _stacking(28, *(key for key in _TEXTS if key != "standing")),
+    _stacking(
+        28,
+        *("name", "status", "mean deviation", "median", "min max", "p90 p99", "load first", "speedup interval"),
+        "verdict",
+    ),
+    _stacking(16, "name standing", "mean deviation", "median", "min max", "p90 p99", "load first", "speedup interval"),
+    _stacking(0, "name standing", "mean deviation median", "min max p90 p99", "load first speedup interval"),
+)
+"""From one line per subject to four."""
+
+
+def race_table(case: Case) -> Table:
+    """The subjects of a case, in as few lines each as the width allows."""
+    rows = [Row([text(subject) for _, text in _TEXTS.values()], styles=_styles(subject)) for subject in case.subjects]
+    return Table([column for column, _ in _TEXTS.values()], rows, stackings=_STACKINGS)
+
+
+def _styles(subject: Subject) -> dict[int, str]:
+    verdict = VERDICT_STYLES.get(subject.verdict or "", "")
+    status = STATUS_STYLES.get(subject.status, "red")
+    styles = {"status": status, "deviation": "dim", "interval": "dim", "speedup": verdict, "verdict": verdict}
+    styles["standing"] = verdict if subject.status == "ok" else status
+    if subject.verdict == "baseline":
+        styles["name"] = "bold"
+    return {_PLACES[key]: style for key, style in styles.items() if style}
+
+
+def _missing_calls(subjects: Sequence[Subject]) -> str:
+    """How many calls the percentiles need that have none."""
+    texts = []
+    for name, needed in _PERCENTILES.items():
+        missing = {
+            needed - len(subject.call_ns)
+            for subject in subjects
+            if subject.mean_ns is not None and getattr(subject, f"{name}_ns") is None and len(subject.call_ns) < needed
+        }
+        if missing:
+            most = count(max(missing), "more call")
+            texts.append(f"{name}: {most if len(missing) == 1 else f'{min(missing)} to {most}'} needed")
+    return " · ".join(texts)

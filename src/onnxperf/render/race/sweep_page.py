@@ -1,0 +1,178 @@
+"""A sweep as a page: a row per case, matrices, what is missing and why, where the winner changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from onnxperf.records import Bench, Case
+from onnxperf.records.sweep import (
+    NOT_RUN,
+    SweepModel,
+    SweepRow,
+    cells_of,
+    dims_of,
+    subject_in,
+    subjects_of,
+    values_of,
+    varying,
+    word_of,
+)
+from onnxperf.render.kit.page import GAP, INTERRUPTED, Heading, Line, Part
+from onnxperf.render.kit.table import Column, Row, Table
+from onnxperf.render.race.page import STATUS_STYLES, VERDICT_STYLES, machine_facts
+from onnxperf.wording.names import name_of, shortened
+from onnxperf.wording.numbers import count, duration, interval, per_second, ratio, rough_time
+
+MAX_LINES = 20
+"""Lines of reasons or notes before the rest becomes a number."""
+_NAME = 18
+_DIM = 12
+"""Room for the name of a subject, and for that of a dimension, in a heading."""
+_WINNER = "bold green"
+Cell = tuple[str, str]
+"""A text and its style."""
+
+
+def sweep_page(bench: Bench, models: Sequence[SweepModel]) -> list[Part]:
+    """Heading, a row per case, matrices, reasons and crossovers of each model, and the notes of all."""
+    subjects = (subject for case in bench.cases for subject in case.subjects)
+    facts = [count(len(bench.cases), "case"), *machine_facts(subjects, bench.machine)]
+    parts: list[Part] = [Heading(", ".join(name_of(each.model) for each in models), facts)]
+    for each in models:
+        title = _title(each, several=len(models) > 1)
+        parts.append(cases_table(each, title))
+        parts += (_matrix(each, name) for name in subjects_of(each.cases) if len(varying(each.cases)) == 2)
+        parts += _block(Line(line) for line in _limited(each.reasons, "reason"))
+        parts += _block(Line(line, "bold") for line in each.crossovers)
+    if any(case.interrupted for case in bench.cases):
+        parts += [GAP, INTERRUPTED]
+    return parts + _block(Line(note, "dim") for note in _notes(bench.cases))
+
+
+def live_page(models: Sequence[SweepModel]) -> list[Part]:
+    """The cases so far, as tables that fill in."""
+    return [cases_table(each, name_of(each.model)) for each in models]
+
+
+def plan_page(keys: Sequence[str], seconds: float) -> list[Part]:
+    """The cases of a sweep that is not run, and how long it would take."""
+    total = Line(f"{count(len(keys), 'case')}, about {rough_time(seconds)}", "bold")
+    return [*map(Line, keys), *([GAP] if keys else []), total]
+
+
+def _title(model: SweepModel, several: bool) -> str:
+    """Which speedup the table of cases shows, and against what."""
+    text = f"{name_of(model.model)}: median time per call" if several else "Median time per call"
+    if not model.rivals or model.baseline is None:
+        return text
+    rival = name_of(model.rivals[0]) if len(model.rivals) == 1 else "the best rival"
+    return f"{text}, speedup of {rival} against {name_of(model.baseline)}"
+
+
+# ---------------------------------------------------------------- a row per case
+
+
+def cases_table(model: SweepModel, title: str) -> Table:
+    """A row per case: its dimensions, the time of each subject, and how the best rival does against the baseline.
+
+    On a narrow console subjects continue in tables below, each with the dimensions.
+    """
+    dims, names = dims_of(model.cases), subjects_of(model.cases)
+    columns = [Column(_short(dim, _DIM)) for dim in dims]
+    columns += [Column(_short(name, _NAME)) for name in names]
+    verdicts = _verdict_columns(model)
+    columns += [column for column, _ in verdicts]
+    rows = []
+    for row in model.rows:
+        cells: list[Cell] = [(str(row.case.dims.get(dim, "")), "") for dim in dims]
+        cells += [_time(row.case, name, row.winners) for name in names]
+        cells += [cell(row) for _, cell in verdicts]
+        rows.append(_row(cells))
+    return Table(columns, rows, title, breaks=range(len(dims), len(dims) + max(len(names), 1)))
+
+
+def _verdict_columns(model: SweepModel) -> list[tuple[Column, Callable[[SweepRow], Cell]]]:
+    """The best rival against the baseline, and how many rows a second the fastest gets through."""
+    columns: list[tuple[Column, Callable[[SweepRow], Cell]]] = []
+    if len(model.rivals) > 1:
+        columns.append((Column("best rival", left=True, rank=1, room=8), _rival))
+    if model.rivals:
+        columns += [
+            (Column("speedup"), lambda row: (ratio(row.duel.speedup), _verdict_style(row) or "dim")),
+            (Column("95 % interval", rank=3), _interval),
+            (Column("verdict", left=True), lambda row: (row.duel.verdict or "", _verdict_style(row))),
+        ]
+    if model.rate_dim is not None:
+        unit = "rows" if model.rate_dim.lower() == "batch" else _short(model.rate_dim, _DIM)
+        columns.append((Column(f"{unit}/s", rank=2), lambda row: (per_second(row.rate), "")))
+    return columns
+
+
+def _rival(row: SweepRow) -> Cell:
+    return "" if row.rival is None else name_of(row.rival), ""
+
+
+def _verdict_style(row: SweepRow) -> str:
+    return VERDICT_STYLES.get(row.duel.verdict or "", "")
+
+
+def _interval(row: SweepRow) -> Cell:
+    known = row.duel.low is not None and row.duel.high is not None
+    return interval(row.duel.low, row.duel.high) if known else "", "dim"
+
+
+def _time(case: Case, name: str, winners: Iterable[str]) -> Cell:
+    """A time, or the word that stands in its place; outputs that differ have both."""
+    subject = subject_in(case, name)
+    word = word_of(case, subject)
+    if subject is not None and not word:
+        return duration(subject.median_ns), _WINNER if name in winners else ""
+    timed = subject is not None and subject.status == "differs" and subject.median_ns is not None
+    text = f"{duration(subject.median_ns)} {word}" if timed and subject is not None else word
+    return text, "dim" if word == NOT_RUN else STATUS_STYLES.get(word, "red")
+
+
+def _matrix(model: SweepModel, name: str) -> Table:
+    """The times of one subject over the two dimensions that vary."""
+    down, across = varying(model.cases)
+    winners = {id(row.case): row.winners for row in model.rows}
+    cells, sizes = cells_of(model.cases, down, across), values_of(model.cases, across)
+    columns = [Column(_short(down, _DIM)), *(Column(f"{_short(across, _DIM)}={size}") for size in sizes)]
+    rows = []
+    for size in values_of(model.cases, down):
+        found = [cells.get((size, other)) for other in sizes]
+        times = [("", "") if case is None else _time(case, name, winners[id(case)]) for case in found]
+        rows.append(_row([(str(size), ""), *times]))
+    return Table(columns, rows, f"{name_of(name)}, time per call", optional=True)
+
+
+def _row(cells: Sequence[Cell]) -> Row:
+    return Row([text for text, _ in cells], styles={place: style for place, (_, style) in enumerate(cells) if style})
+
+
+# ---------------------------------------------------------------- lines
+
+
+def _notes(cases: Sequence[Case]) -> list[str]:
+    """What a reader must know, each note once, with its number of cases where it is not true of all."""
+    counts: dict[str, int] = {}
+    for note in (note for case in cases for note in dict.fromkeys(case.notes)):
+        counts[note] = counts.get(note, 0) + 1
+    texts = [note if number == len(cases) else f"{note} ({count(number, 'case')})" for note, number in counts.items()]
+    return _limited(texts, "note")
+
+
+def _limited(lines: Sequence[str], word: str) -> list[str]:
+    if len(lines) <= MAX_LINES:
+        return list(lines)
+    return [*lines[: MAX_LINES - 1], f"and {count(len(lines) - MAX_LINES + 1, f'other {word}')}"]
+
+
+def _block(lines: Iterable[Line]) -> list[Part]:
+    """Lines with a gap above them."""
+    found: list[Part] = list(lines)
+    return [GAP, *found] if found else []
+
+
+def _short(name: str, room: int) -> str:
+    return shortened(name_of(name), room)
