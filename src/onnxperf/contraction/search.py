@@ -1,4 +1,4 @@
-"""Many graphs for the same result: which of them does onnxruntime really tell apart, and which are the fastest few?"""
+"""Many graphs for the same result: which of them onnxruntime tells apart, and which are the fastest few."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from onnxperf.errors import BadInput, SubjectError, WorkerLost
-from onnxperf.measure.messages import Loaded, Prepared
 
 Progress = Callable[[float, str], None]
 
@@ -26,7 +25,7 @@ _OVERHEAD_NS = 150_000
 
 
 class Stage(NamedTuple):
-    """Everyone who is left is timed in `rounds` blocks; the fastest `keep` go on."""
+    """The graphs that are left are timed in `rounds` blocks; the fastest `keep` reach the next stage."""
 
     rounds: int
     block_ns: int
@@ -40,13 +39,21 @@ STAGES = (
 )
 
 
+class FirstCall(Protocol):
+    """A session that was opened and called once."""
+
+    @property
+    def first_call_ns(self) -> int:
+        """Time of that call."""
+
+
 class Timer(Protocol):
     """What the search needs of a worker."""
 
-    def load(self) -> Loaded:
+    def load(self) -> object:
         """Get ready."""
 
-    def prepare(self, subject: int) -> Prepared:
+    def prepare(self, subject: int) -> FirstCall:
         """Open a subject's session and call it once."""
 
     def time_block(self, subject: int, calls: int, warm_ns: int) -> tuple[int, int]:
@@ -75,31 +82,45 @@ class Found(NamedTuple):
     """Numbers of the fastest entrants, the fastest first."""
     distinct: int
     """Graphs that onnxruntime tells apart."""
+    interrupted: bool = False
+    """The user stopped the search: `finalists` are the fastest of the last complete stage."""
 
 
 def search(
     entrants: Sequence[Entrant], timer: Timer, executed: Sequence[Path | None], progress: Progress, seed: int = 0
 ) -> Found:
-    """Time entrants in stages, half as many or fewer each time; entrants are filled in."""
-    timer.load()
+    """Time entrants in stages, half as many or fewer each time; entrants are filled in, as far as Ctrl-C lets it."""
+    leaders: dict[str, int] = {}
+    finalists: list[int] = []
+    interrupted = False
+    try:
+        timer.load()
+        _prepare_all(entrants, timer, executed, progress)
+        for number, entrant in enumerate(entrants):
+            if not entrant.reason:
+                leaders.setdefault(entrant.executed or str(number), number)
+        running = _affordable(entrants, list(leaders.values()))
+        for index, stage in enumerate(STAGES):
+            if running and (index == 0 or len(running) > stage.keep):
+                _time(entrants, running, stage, timer, _of_stage(progress, index), seed + index)
+                running = [number for number in running if not entrants[number].reason]
+                running = sorted(running, key=lambda number: entrants[number].time_ns or 0.0)[: stage.keep]
+                finalists = running
+    except KeyboardInterrupt:
+        interrupted = True
+    for number, entrant in enumerate(entrants):
+        leader = entrants[leaders.get(entrant.executed or str(number), number)]
+        entrant.time_ns = leader.time_ns
+    return Found(finalists, len(leaders), interrupted)
+
+
+def _prepare_all(
+    entrants: Sequence[Entrant], timer: Timer, executed: Sequence[Path | None], progress: Progress
+) -> None:
     for number, entrant in enumerate(entrants):
         if number % 20 == 0:
             progress(0.1 * number / len(entrants), f"preparing {len(entrants)} graphs")
         _prepare(entrant, number, timer, executed[number])
-    leaders: dict[str, int] = {}
-    for number, entrant in enumerate(entrants):
-        if not entrant.reason:
-            leaders.setdefault(entrant.executed or str(number), number)
-    running = _affordable(entrants, list(leaders.values()))
-    for index, stage in enumerate(STAGES):
-        if running and (index == 0 or len(running) > stage.keep):
-            _time(entrants, running, stage, timer, _told(progress, index), seed + index)
-            running = [number for number in running if not entrants[number].reason]
-            running = sorted(running, key=lambda number: entrants[number].time_ns or 0.0)[: stage.keep]
-    for number, entrant in enumerate(entrants):
-        leader = entrants[leaders.get(entrant.executed or str(number), number)]
-        entrant.time_ns = leader.time_ns
-    return Found(running, len(leaders))
 
 
 def _prepare(entrant: Entrant, number: int, timer: Timer, executed: Path | None) -> None:
@@ -164,7 +185,7 @@ def _time_block(entrant: Entrant, number: int, stage: Stage, timer: Timer, times
     times[number] = entrant.call_ns = duration / calls
 
 
-def _told(progress: Progress, index: int) -> Progress:
+def _of_stage(progress: Progress, index: int) -> Progress:
     """The part of the whole search that a stage is."""
     return lambda done, text: progress(0.1 + 0.9 * (index + done) / len(STAGES), text)
 
