@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from onnxperf.analyze.answers.check import check_answer
 from onnxperf.analyze.run_comparison import compare_runs
 from onnxperf.errors import BadOption, OnnxperfError
 from onnxperf.records import Bench, Check, Memory, MemoryLines, Status
 from onnxperf.records.runs import RunComparison, RunStatus
-from onnxperf.render.race.check import sentence
 from onnxperf.results.runs import RunsResult
 from onnxperf.store import Store, is_missing, open_store, place_of
 
@@ -55,7 +55,7 @@ def answers(record: Struct) -> list[str]:
     """The result in plain sentences, one per case."""
     if isinstance(record, Bench | Memory):
         return [case.answer for case in record.cases]
-    return [sentence(record) if isinstance(record, Check) else str(getattr(record, "answer", ""))]
+    return [check_answer(record) if isinstance(record, Check) else str(getattr(record, "answer", ""))]
 
 
 def keep(

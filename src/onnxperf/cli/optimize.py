@@ -6,9 +6,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from onnxperf.cli.doctor import JsonOutput
 from onnxperf.cli.options import SessionFlags, Switch
-from onnxperf.cli.output import make_console, write_text
+from onnxperf.cli.output import JsonOutput, make_console, write_text
 
 
 def optimize(

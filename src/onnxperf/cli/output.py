@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from onnxperf.cli.options import OUTPUT, KeepFlags
+from onnxperf.cli.options import OUTPUT, CommonFlags, KeepFlags
 from onnxperf.errors import BadOption
 
 PARTIAL = 1
@@ -25,6 +25,15 @@ if TYPE_CHECKING:
     from onnxperf.records import Case
     from onnxperf.render.kit.progress import Progress
     from onnxperf.results.bench import BenchResult
+
+
+@Parameter(name="*", group=OUTPUT)
+@dataclass(frozen=True)
+class JsonOutput(CommonFlags):
+    """Where the report goes."""
+
+    json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None
+    """Write the report as JSON; - is standard output, and then nothing else is printed there."""
 
 
 @Parameter(name="*", group=OUTPUT)

@@ -102,7 +102,9 @@ def _completed(letters: Letters, equation: Equation) -> Letters:
 
 def zeros(equation: Equation, setting: Setting) -> Lowering:
     """What is left of an equation over nothing."""
-    draft, value = Draft(equation.shapes).add(DraftNode("Filled", (), equation.output_shape, (("value", 0),)), cost.NODE)
+    draft, value = Draft(equation.shapes).add(
+        DraftNode("Filled", (), equation.output_shape, (("value", 0),)), cost.NODE
+    )
     if setting.dtype != working_type(setting.dtype):
         target = (("to", int(ELEMENT_TYPES[setting.dtype])),)
         draft, value = draft.add(DraftNode("Cast", (value,), equation.output_shape, target), cost.NODE)

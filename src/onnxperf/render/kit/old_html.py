@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from html import escape
 
-from onnxperf.records import Bench, Case, Check, Diff, EinsumPlan, Machine, Optimization, Profile, Rewrite, Subject
-from onnxperf.records.convert import Conversion
+from onnxperf.records import Bench, Case, Diff, Optimization, Profile, Subject
 from onnxperf.render.kit.table import Row, Table
 from onnxperf.render.profile.changes import counts_sheet, diff_sheet, group_lines, race_line, sides_sheet
 from onnxperf.render.profile.profile import SHORT_LIST, diff_facts, optimization_facts, profile_facts, profile_times
 from onnxperf.render.profile.timings import node_sheet, operator_sheet, source_sheet, timeless
-from onnxperf.render.race import convert
-from onnxperf.render.race.check import COLUMNS, cells
-from onnxperf.render.race.check import sentence as answer
-from onnxperf.render.race.einsum import (
-    machine_texts,
-    plan_facts,
-    plan_notes,
-    race_sheet,
-    search_text,
-    sites_sheet,
-    whole_race_text,
-    winner_texts,
-    written_text,
-)
-from onnxperf.render.race.fields import FIELDS, machine_facts
+from onnxperf.render.race.fields import FIELDS
 from onnxperf.render.race.split import HEADING, split_notes, split_sheet
 from onnxperf.render.race.sweep import crossover_lines, flat_sheet, flat_title, note_lines, reason_lines, sweep_facts
 from onnxperf.render.race.sweep_grid import by_model
@@ -54,26 +39,6 @@ def bench_html(bench: Bench) -> str:
     if len(bench.cases) > 1:
         return page_html(_sweep(bench))
     return page_html("".join(_case(case) for case in bench.cases))
-
-
-def doctor_html(machine: Machine, extra: Sequence[tuple[str, str]], sentence: str) -> str:
-    """What is known about a machine, and what that means."""
-    facts = [*machine_facts(machine), *extra]
-    rows = "".join(_row([_cell("th", name, "left"), _cell("td", text, "left")]) for name, text in facts)
-    return page_html(f"{_table(rows)}{paragraph_html(sentence, 'font-weight:600')}")
-
-
-def check_html(check: Check) -> str:
-    """Every output with its differences, and the answer."""
-    rows = [cells(output) for output in check.outputs]
-    return page_html(f"{_plain_table(COLUMNS, rows)}{paragraph_html(answer(check), _STRONG)}")
-
-
-def conversion_html(record: Conversion) -> str:
-    """Where the model came from, its inputs and outputs, and whether it agrees with its source."""
-    heading = paragraph_html(" · ".join([name_of(record.model), *convert.facts(record)]), _STRONG)
-    table = _plain_table(convert.COLUMNS, convert.interface(record))
-    return page_html(f"{heading}{table}{end_html(convert.sentence(record), record.notes)}")
 
 
 def profile_html(profile: Profile, top: int = 10) -> str:
@@ -122,36 +87,6 @@ def optimization_html(record: Optimization) -> str:
         parts += [paragraph_html(heading, _STRONG), *(paragraph_html(line, "margin-left:1em") for line in lines)]
     written = f"Written to {record.output}." if record.output else ""
     return page_html("".join([*parts, end_html(written, record.notes)]))
-
-
-def einsum_html(plan: EinsumPlan) -> str:
-    """What was searched, the winner, the final race, the answer and the notes."""
-    return page_html(
-        "".join(
-            [
-                paragraph_html(" · ".join([name_of(plan.equation), *plan_facts(plan)]), _STRONG),
-                paragraph_html(search_text(plan), ""),
-                paragraph_html(" · ".join(winner_texts(plan)), ""),
-                sheet_html(race_sheet(plan)),
-                end_html(plan.answer, plan_notes(plan)),
-            ]
-        )
-    )
-
-
-def rewrite_html(rewrite: Rewrite) -> str:
-    """What became of the Einsum nodes and why, the race of the whole models, the answer and the notes."""
-    return page_html(
-        "".join(
-            [
-                paragraph_html(" · ".join([name_of(rewrite.model), *machine_texts(rewrite.machine)]), _STRONG),
-                sheet_html(sites_sheet(rewrite)),
-                paragraph_html(whole_race_text(rewrite.race), ""),
-                paragraph_html(written_text(rewrite), ""),
-                end_html(rewrite.answer, rewrite.notes),
-            ]
-        )
-    )
 
 
 def sheet_html(sheet: Table, heading: str = "") -> str:
@@ -221,12 +156,6 @@ def _subject_cells(subject: Subject) -> Iterable[str]:
 
 def _side(key: str) -> str:
     return "left" if key in _LEFT else "right"
-
-
-def _plain_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    head = _row(_cell("th", column, "left") for column in columns)
-    body = "".join(_row(_cell("td", cell, "left") for cell in row) for row in rows)
-    return _table(f"<thead>{head}</thead><tbody>{body}</tbody>")
 
 
 def _table(rows: str) -> str:
