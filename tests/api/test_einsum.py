@@ -226,7 +226,7 @@ def count_searches(monkeypatch: pytest.MonkeyPatch, instead: Callable[..., store
         kept = instead(request)
         return kept._replace(plan=onnxperf.records.EinsumPlan(**(_fields(kept.plan) | {"searched": True})))
 
-    monkeypatch.setattr(store, "_memory", {})
+    monkeypatch.setattr(store, "in_memory", {})
     monkeypatch.setattr(planning, "_searched", counted)
     return seen
 
@@ -330,7 +330,7 @@ def test_the_fastest_graph_is_searched_once_and_tells_what_was_timed(
     assert record.winner is not None
     assert record.winner.split(" > ")[0] in repr(plan)
 
-    monkeypatch.setattr(store, "_memory", {})
+    monkeypatch.setattr(store, "in_memory", {})
     again = onnxperf.optimize_einsum(ATTENTION, shapes, threads=1)
     assert len(searched) == 1
     assert (again.record, again.model, again.unoptimized) == (record, plan.model, plan.unoptimized)

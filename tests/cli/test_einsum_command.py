@@ -28,7 +28,7 @@ g (float[batch, 3, 4, 5] x0, float[batch, 6, 4, 5] x1) => (float[batch, 4, 6, 3]
 @pytest.fixture(autouse=True)
 def empty_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """A command is a process of its own: it remembers only what is on disk."""
-    monkeypatch.setattr(store, "_memory", {})
+    monkeypatch.setattr(store, "in_memory", {})
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The search for the fastest graphs: who survives, who shares a time, who is left out."""
+"""The search for the fastest graphs: which survive, share a time, or are left out."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_each_stage_has_fewer_graphs_and_longer_blocks() -> None:
     assert {calls for number, calls, _ in timer.blocks if number == 0} == {1, 10, 30, 60}
 
 
-def test_few_graphs_skip_the_stages_that_would_leave_nobody_out() -> None:
+def test_few_graphs_skip_the_stages_that_would_leave_none_out() -> None:
     times = [300.0 * US, 100.0 * US, 200.0 * US]
     timer = FakeTimer(times)
     found = search(entrants_for(times), timer, [None] * 3, silent)
@@ -126,7 +126,7 @@ def test_progress_goes_from_nothing_to_all_and_names_the_best() -> None:
     assert told[-1][1].endswith("best so far: graph 0")
 
 
-# ---------------------------------------------------------------- who is not timed
+# ---------------------------------------------------------------- what is not timed
 
 
 def test_graphs_that_onnxruntime_cannot_tell_apart_are_timed_once_and_share_the_time(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_a_graph_that_cannot_run_has_a_reason_and_the_others_go_on(error: Except
     assert [entrant.reason for entrant in entrants[1:]] == ["", ""]
 
 
-def test_nobody_is_found_where_no_graph_can_run() -> None:
+def test_nothing_is_found_where_no_graph_can_run() -> None:
     error = SubjectError("failed", "no kernel")
     entrants = entrants_for([100.0, 200.0])
     found = search(entrants, FakeTimer([100.0, 200.0], {0: error, 1: error}), [None, None], silent)
@@ -183,10 +183,35 @@ def test_many_quick_graphs_are_all_timed(monkeypatch: pytest.MonkeyPatch) -> Non
     timer = FakeTimer(times)
     search(entrants_for(times), timer, [None] * 200, silent)
     assert timer.timed == set(range(200))
-    monkeypatch.setattr(module, "_FIRST_STAGE_NS", 0)
+    monkeypatch.setattr(module, "FIRST_STAGE_NS", 0)
     timer = FakeTimer(times)
     search(entrants_for(times), timer, [None] * 200, silent)
     assert len(timer.timed) == 2 * FINALISTS + 1
+
+
+@pytest.mark.parametrize(
+    ("blocks", "finalists", "timed"),
+    [
+        (0, [], 0),  # before anything was timed
+        (150, [], 0),  # in the first stage
+        (200, list(range(40)), 60),  # in the second: the times of the first hold
+        (400, list(range(12)), 60),
+    ],
+)
+def test_an_interrupted_search_keeps_what_complete_stages_found(blocks: int, finalists: list[int], timed: int) -> None:
+    times = [(100 + number) * US for number in range(60)]
+    entrants, timer = entrants_for(times), FakeTimer(times)
+
+    def stop(_turn: int) -> float:
+        if len(timer.blocks) > blocks:
+            raise KeyboardInterrupt
+        return 1.0
+
+    timer.drift = stop
+    found = search(entrants, timer, [None] * 60, silent)
+    assert found.interrupted
+    assert (found.finalists, found.distinct) == (finalists, 60)
+    assert sum(entrant.time_ns is not None for entrant in entrants) == timed
 
 
 # ---------------------------------------------------------------- digest
@@ -253,9 +278,9 @@ def test_neither_names_of_nodes_nor_how_a_constant_is_stored_matter(tmp_path: Pa
     tensor.CopyFrom(raw)
     for node in proto.graph.node:
         node.name = f"named {node.op_type}"
-        node.doc_string = "told"
+        node.doc_string = "words"
         for attribute in node.attribute:
-            attribute.doc_string = "told"
+            attribute.doc_string = "words"
     onnx.save_model(proto, tmp_path / "b.onnx")
     assert digest(tmp_path / "b.onnx") == plain
 

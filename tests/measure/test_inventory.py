@@ -87,10 +87,10 @@ def test_onnxruntime_takes_every_physical_core(wheel: str, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("environment", "expected"),
     [
-        ({}, "8 (one per logical cpu, unless its BLAS knows better)"),
+        ({}, "8 (one per logical cpu, unless its BLAS decides otherwise)"),
         ({"OMP_NUM_THREADS": "2"}, "2 (OMP_NUM_THREADS)"),
         ({"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "3"}, "3 (OPENBLAS_NUM_THREADS)"),
-        ({"MKL_NUM_THREADS": "some"}, "8 (one per logical cpu, unless its BLAS knows better)"),
+        ({"MKL_NUM_THREADS": "some"}, "8 (one per logical cpu, unless its BLAS decides otherwise)"),
     ],
 )
 def test_without_threadpoolctl_numpy_is_told_by_the_environment(
@@ -167,7 +167,7 @@ def test_only_variables_that_matter_and_are_set_are_shown(environment: dict[str,
         (
             8,
             {"proc/meminfo": "MemTotal: 16777216 kB", "sys/fs/cgroup/memory.max": str(2 << 30)},
-            {"memory limit": "2 GiB (cgroup)"},
+            {"memory limit": "2.00 GiB (cgroup)"},
         ),
         (8, {"proc/meminfo": "MemTotal: 1048576 kB", "sys/fs/cgroup/memory.max": str(2 << 30)}, {}),
         (8, {"sys/fs/cgroup/memory.max": "max"}, {}),
@@ -251,7 +251,7 @@ def test_a_cuda_without_version_file_has_the_version_of_its_folder(root: Callabl
         ({"proc/meminfo": "SwapTotal:  2048 kB\nSwapFree:  2048 kB\n"}, {}),
         (
             {"proc/meminfo": "SwapTotal:  5120 kB\nSwapFree:  2048 kB\n"},
-            {"swap in use": "3 MiB: what was swapped out is slow when first touched"},
+            {"swap in use": "3.00 MiB: what was swapped out is slow when first touched"},
         ),
     ],
 )
@@ -317,5 +317,5 @@ def test_a_command_that_fails_says_nothing(command: list[str], expected: str) ->
 
 
 def test_a_command_that_hangs_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inventory, "_COMMAND_TIMEOUT_S", 0.0)
+    monkeypatch.setattr(inventory, "COMMAND_TIMEOUT_S", 0.0)
     assert inventory.run_quietly([sys.executable, "-c", "input()"]) == ""

@@ -21,7 +21,7 @@ Path = tuple[tuple[int, ...], ...]
 
 _BEAM = 10
 """States that are followed from one pair to the next."""
-_MAX_PICKED = 1 << 16
+MAX_PICKED = 1 << 16
 """Elements of a diagonal that may be picked one by one: each place is a constant of the graph."""
 _FEW_OPERANDS = 6
 """Up to here all orders of contraction are compared."""
@@ -172,7 +172,7 @@ def _diagonal(draft: Draft, term: Term, setting: Setting) -> Way:
         return draft, term
     letters = tuple(counts)
     has_gaps = any("".join(term.letters).find(letter * times) < 0 for letter, times in counts.items())
-    if has_gaps and setting.size(letters) <= _MAX_PICKED:
+    if has_gaps and setting.size(letters) <= MAX_PICKED:
         return _picked(draft, term, letters, setting)
     for letter, times in counts.items():
         if times > 1:

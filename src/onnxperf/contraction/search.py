@@ -19,7 +19,7 @@ from onnxperf.errors import BadInput, SubjectError, WorkerLost
 Progress = Callable[[float, str], None]
 
 FINALISTS = 4
-_FIRST_STAGE_NS = 4e9
+FIRST_STAGE_NS = 4e9
 """Time that looking at every graph may take; beyond it only the cheapest by estimate are looked at."""
 _OVERHEAD_NS = 150_000
 
@@ -143,7 +143,7 @@ def _affordable(entrants: Sequence[Entrant], numbers: list[int]) -> list[int]:
     for number in sorted(numbers, key=lambda each: entrants[each].cost_us):
         call_ns = entrants[number].cost_us * 1e3
         spent += stage.rounds * (2 * max(call_ns, stage.block_ns / 2) + _OVERHEAD_NS)
-        if spent > _FIRST_STAGE_NS and len(taken) > 2 * FINALISTS:
+        if spent > FIRST_STAGE_NS and len(taken) > 2 * FINALISTS:
             break
         taken.append(number)
     return taken

@@ -40,12 +40,10 @@ def rewrite_answer(model: str, sites: Sequence[RewrittenSite], rival: Subject | 
         return f"{model} has no Einsum node; nothing was written."
     replaced = sum(len(site.nodes) for site in sites if site.outcome == "rewritten")
     done = f"{replaced} of {count(nodes, 'Einsum node')} rewritten"
-    if rival is not None and output:
-        gain = f"{_times_as_fast(rival)}{_interval(rival)}" if rival.speedup else "not measured"
-        return f"{done}; {model} is {gain}; written to {output}."
-    if replaced:
-        return f"{done} until then; nothing was written."
-    return f"None of the {count(nodes, 'Einsum node')} of {model} was rewritten; nothing was written."
+    if rival is None or not output:
+        return f"{done}; nothing was written."
+    gain = f"{_times_as_fast(rival)}{_interval(rival)}" if rival.speedup else "not measured"
+    return f"{done}; {model} is {gain}; written to {output}."
 
 
 def _times_as_fast(subject: Subject) -> str:

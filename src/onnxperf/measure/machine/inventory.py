@@ -26,7 +26,7 @@ Run = Callable[[Sequence[str]], str]
 Version = Callable[[str], str | None]
 """The installed version of a distribution, if any."""
 
-_COMMAND_TIMEOUT_S = 8.0
+COMMAND_TIMEOUT_S = 8.0
 _ROOT = Path("/")
 _TENSORFLOWS = ("tensorflow", "tensorflow-cpu", "tensorflow-intel", "tensorflow-macos", "tf-nightly")
 _CUDA_RUNTIMES = ("nvidia-cuda-runtime", "nvidia-cuda-runtime-cu12", "nvidia-cuda-runtime-cu11")
@@ -61,7 +61,7 @@ def run_quietly(command: Sequence[str]) -> str:
             command,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=_COMMAND_TIMEOUT_S,
+            timeout=COMMAND_TIMEOUT_S,
             check=True,
             encoding="utf-8",
             errors="replace",
