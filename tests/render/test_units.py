@@ -18,6 +18,7 @@ from onnxperf.wording.numbers import (
     marks_for,
     megabytes,
     percent,
+    percent_at_most,
     ratio,
     size,
 )
@@ -162,3 +163,10 @@ def test_texts_for_plain_terminals_are_ascii(value: float) -> None:
 @pytest.mark.parametrize(("ns", "unit"), [(0.5, "ns"), (999, "ns"), (1000, "µs"), (5e6, "ms"), (9e12, "s")])
 def test_an_axis_gets_the_largest_unit_below_its_value(ns: float, unit: str) -> None:
     assert duration_unit(ns) == (NANOSECONDS[unit], unit)
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.0, "0 %"), (0.00801, "0.81 %"), (0.01, "1 %"), (0.0204, "2.1 %"), (0.1201, "13 %")]
+)
+def test_a_share_that_must_not_be_exceeded_is_rounded_up(share: float, text: str) -> None:
+    assert percent_at_most(share) == text
