@@ -24,7 +24,7 @@ _EQUATION_LENGTH = 28
 _GRAPH_LENGTH = 100
 _GRAPH_FONT = 7.0
 _IN_TURN = (fg.BLUE, fg.SKY)
-"""Neighbouring graphs differ; there are more graphs than colours that can be told apart."""
+"""Neighbouring graphs differ; there are more graphs than distinct colours."""
 
 
 class _Row(NamedTuple):
