@@ -25,7 +25,7 @@ import psutil
 
 import onnxperf
 from benchmarks.report import keep
-from onnxperf.api.optimize_einsum import EINSUM, RACE_S
+from onnxperf.api._shared.einsum_plans import EINSUM, RACE_S
 from onnxperf.errors import OnnxperfError
 from onnxperf.measure.machine import noise
 from onnxperf.measure.machine.describe import cpu_model

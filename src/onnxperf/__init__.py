@@ -34,11 +34,12 @@ if TYPE_CHECKING:
     from onnxperf.results.convert import ConvertResult
     from onnxperf.results.diff import DiffResult
     from onnxperf.results.doctor import DoctorResult
-    from onnxperf.results.einsum import EinsumResult, RewriteResult
+    from onnxperf.results.einsum import EinsumResult
     from onnxperf.results.lines import LinesResult
     from onnxperf.results.memory import MemoryResult
     from onnxperf.results.optimize import OptimizeResult
     from onnxperf.results.profile import ProfileResult
+    from onnxperf.results.rewrite import RewriteResult
     from onnxperf.results.runs import RunsResult
     from onnxperf.results.stack import StackResult
     from onnxperf.results.view import ViewResult

@@ -11,12 +11,18 @@ import onnx
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from msgspec.structs import replace
 
 import onnxperf
-from onnxperf.api import optimize_einsum as planning
+from onnxperf.api import einsum as computing
+from onnxperf.api._shared import einsum_plans as planning
+from onnxperf.api._shared.candidate_race import CandidateRace, SearchEnd
 from onnxperf.contraction import store
 from onnxperf.contraction.equation import Shape
-from onnxperf.errors import BadOption
+from onnxperf.contraction.search import Entrant, Found
+from onnxperf.errors import BadInput, BadOption
+from onnxperf.measure.race import Progress
+from onnxperf.records import Case, Subject
 from tests.contraction.running import arrays_for, run
 from tests.contraction.test_values import CASES, DTYPES, NUMPYS, calls_of, opt_einsums
 
@@ -34,10 +40,10 @@ ATTENTION = "bsnh,btnh->bnts"
 A, B = arrays_for([(3, 4), (4, 5)], "float32")
 
 
-def assert_same(result: Any, expected: Any, told: object = "") -> None:
+def assert_same(result: Any, expected: Any, case: object = "") -> None:
     """Equal values, shape and type; whole numbers leave no room for a tolerance."""
-    assert (np.shape(result), result.dtype) == (np.shape(expected), expected.dtype), told
-    np.testing.assert_array_equal(result, expected, err_msg=str(told))
+    assert (np.shape(result), result.dtype) == (np.shape(expected), expected.dtype), case
+    np.testing.assert_array_equal(result, expected, err_msg=str(case))
 
 
 def check(text: str, arrays: Sequence[Any], ways: Iterable[dict[str, Any]] = WAYS) -> None:
@@ -141,17 +147,31 @@ def test_operands_are_left_as_they_were_and_the_result_belongs_to_the_caller() -
 
 
 def test_with_optimize_the_graph_that_was_found_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    searched = count_searches(monkeypatch, planning._estimated)
+    searched = count_searches(monkeypatch, planning.estimated_plan)
     arrays = arrays_for([(2, 7), (7, 3)], "float32")
     for _ in range(3):
         assert_same(onnxperf.einsum("ij,jk->ik", *arrays, threads=1), np.einsum("ij,jk->ik", *arrays))
     assert len(searched) == 1
 
 
-@pytest.mark.parametrize("true", [1, np.True_], ids=repr)
-def test_what_equals_true_optimises_as_true_does(true: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    searched = count_searches(monkeypatch, planning._estimated)
-    arrays = arrays_for([(2, 9), (9, 3)], "float32")
+def test_a_value_is_planned_once_however_often_it_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    plans: list[bool] = []
+
+    def counted(request: Any, *, search: bool, **others: Any) -> Any:
+        plans.append(search)
+        return planning.plan_for(request, search=False, **others)
+
+    monkeypatch.setattr(computing, "plan_for", counted)
+    arrays = arrays_for([(2, 13), (13, 3)], "float32")
+    for _ in range(3):
+        onnxperf.einsum("ij,jk->ik", *arrays, threads=1, progress=lambda _done, _text: None)
+    assert plans == [True]
+
+
+@pytest.mark.parametrize(("true", "length"), [(1, 9), (np.True_, 10)])
+def test_what_equals_true_optimises_as_true_does(true: Any, length: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    searched = count_searches(monkeypatch, planning.estimated_plan)
+    arrays = arrays_for([(2, length), (length, 3)], "float32")
     onnxperf.einsum("ij,jk->ik", *arrays, threads=1, optimize=true)
     assert len(searched) == 1
 
@@ -170,16 +190,14 @@ def test_what_equals_true_optimises_as_true_does(true: Any, monkeypatch: pytest.
         ("ij,jk", [A.astype("int8"), B.astype("int8")], {}, "unknown einsum element type 'int8'"),
         ("ij,jk", [A, B], {"runtime": "torch"}, "unknown runtime 'torch'; choose from: ort, numpy"),
         ("ij,jk", [A, B], {"runtime": "numpy", "decompose": False}, "runtime 'numpy' has none"),
-        ("ij,jk", [A, B], {"threads": 0}, "--threads 0: expected at least 1"),
+        ("ij,jk", [A, B], {"threads": 0}, "`threads=0`: expected at least 1"),
         ("ij,jk", [A], {}, "2 terms for 1 operands"),
         ("ij,jk", [A, A], {}, "letter 'j' is 4 in operand 1 and 3 in operand 2"),
         ("ij,j*", [A, B], {}, "position 5"),
         ("ijk,jk", [A, B], {}, "operand 1 has 2 dimensions"),
     ],
 )
-def test_what_cannot_be_computed_is_told_in_one_line(
-    text: str, arrays: list[Any], keywords: dict[str, Any], said: str
-) -> None:
+def test_what_cannot_be_computed_is_one_line(text: str, arrays: list[Any], keywords: dict[str, Any], said: str) -> None:
     with pytest.raises(BadOption) as caught:
         onnxperf.einsum(text, *arrays, **{"optimize": False, **keywords})
     assert said in str(caught.value)
@@ -195,16 +213,16 @@ def test_numpys_form_without_an_equation_is_refused_in_words() -> None:
 @pytest.mark.parametrize(
     ("keywords", "said"),
     [
-        ({"dtype": "float33"}, "--dtype float33"),
+        ({"dtype": "float33"}, "`dtype=float33`"),
         ({"dtype": "complex64"}, "unknown einsum element type"),
         ({"opset": 3}, "an opset from 13"),
-        ({"time": 0}, "--time 0: expected more than 0 seconds"),
-        ({"threads": -1}, "--threads -1"),
+        ({"time": 0}, "`time=0.0`: expected more than 0 seconds"),
+        ({"threads": -1}, "`threads=-1`"),
         ({"runtime": "reference"}, "unknown runtime"),
         ({"tine": 3}, "unknown option 'tine'"),
     ],
 )
-def test_unknown_options_of_a_plan_are_told_in_one_line(keywords: dict[str, Any], said: str) -> None:
+def test_wrong_options_of_a_plan_are_one_line(keywords: dict[str, Any], said: str) -> None:
     with pytest.raises(BadOption) as caught:
         onnxperf.optimize_einsum("ij,jk", [(3, 4), (4, 5)], search=False, **keywords)
     assert said in str(caught.value)
@@ -216,7 +234,7 @@ def test_unknown_options_of_a_plan_are_told_in_one_line(keywords: dict[str, Any]
 
 def count_searches(monkeypatch: pytest.MonkeyPatch, instead: Callable[..., store.Kept] | None = None) -> list[Any]:
     """Every request that is really searched, from an empty memory on; `instead` answers in place of the search."""
-    original = planning._searched
+    original = planning.searched_plan
     seen: list[Any] = []
 
     def counted(request: Any, *others: Any) -> store.Kept:
@@ -224,19 +242,15 @@ def count_searches(monkeypatch: pytest.MonkeyPatch, instead: Callable[..., store
         if instead is None:
             return original(request, *others)
         kept = instead(request)
-        return kept._replace(plan=onnxperf.records.EinsumPlan(**(_fields(kept.plan) | {"searched": True})))
+        return kept._replace(plan=replace(kept.plan, searched=True))
 
-    monkeypatch.setattr(store, "_memory", {})
-    monkeypatch.setattr(planning, "_searched", counted)
+    monkeypatch.setattr(store, "in_memory", {})
+    monkeypatch.setattr(planning, "searched_plan", counted)
     return seen
 
 
-def _fields(plan: onnxperf.records.EinsumPlan) -> dict[str, Any]:
-    return {name: getattr(plan, name) for name in plan.__struct_fields__}
-
-
 def test_a_plan_by_estimate_times_nothing_and_gives_way_to_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    searched = count_searches(monkeypatch, planning._estimated)
+    searched = count_searches(monkeypatch, planning.estimated_plan)
     shapes = [(3, 4), (4, 5)]
     plan = onnxperf.optimize_einsum("ij, jk", shapes, search=False)
     assert not searched
@@ -254,7 +268,7 @@ def test_a_plan_by_estimate_times_nothing_and_gives_way_to_a_search(monkeypatch:
 
 
 def test_a_kept_plan_bears_the_equation_that_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    searched = count_searches(monkeypatch, planning._estimated)
+    searched = count_searches(monkeypatch, planning.estimated_plan)
     texts = ["ij,jk", "ij,jk->ik", " ij , jk "]
     plans = [onnxperf.optimize_einsum(text, [(3, 4), (4, 5)]) for text in texts]
     assert [plan.equation for plan in plans] == texts
@@ -262,39 +276,108 @@ def test_a_kept_plan_bears_the_equation_that_was_asked_for(monkeypatch: pytest.M
 
 
 def test_other_options_are_other_plans(monkeypatch: pytest.MonkeyPatch) -> None:
-    searched = count_searches(monkeypatch, planning._estimated)
+    searched = count_searches(monkeypatch, planning.estimated_plan)
     ways: list[dict[str, Any]] = [{}, {"dtype": "float64"}, {"opset": 17}, {"portable": True}, {"threads": 1}]
     for way in [*ways, {"threads": 2}, {"runtime": "numpy"}]:
         onnxperf.optimize_einsum("ij,jk", [(3, 4), (4, 5)], **{"threads": 3, **way})
     assert len(searched) == len(onnxperf.cached_einsums()) == 7
 
 
+def interrupted_plan(request: Any) -> store.Kept:
+    kept = planning.estimated_plan(request)
+    return kept._replace(plan=replace(kept.plan, interrupted=True))
+
+
 def test_a_plan_that_was_interrupted_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    case = onnxperf.records.Case(model="m", interrupted=True)
-
-    def interrupted(request: Any) -> store.Kept:
-        kept = planning._estimated(request)
-        return kept._replace(plan=onnxperf.records.EinsumPlan(**(_fields(kept.plan) | {"race": case})))
-
-    searched = count_searches(monkeypatch, interrupted)
+    searched = count_searches(monkeypatch, interrupted_plan)
     for _ in range(2):
         onnxperf.optimize_einsum("ij,jk", [(3, 4), (4, 5)])
     assert len(searched) == 2
     assert onnxperf.cached_einsums().empty
 
 
+def test_a_value_needs_a_search_that_was_not_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched = count_searches(monkeypatch, interrupted_plan)
+    with pytest.raises(KeyboardInterrupt):
+        onnxperf.einsum("ij,jk->ik", *arrays_for([(2, 11), (11, 3)], "float32"), threads=1)
+    assert len(searched) == 1
+
+
+# ---------------------------------------------------------------- searches that end early
+
+
+def searching(monkeypatch: pytest.MonkeyPatch, finalists: int, interrupted: bool, case: Case | None = None) -> None:
+    """A search that times some graphs, and a final race that ends as given, with the names of its graphs."""
+
+    def search(contest: CandidateRace, _progress: Progress) -> SearchEnd:
+        entrants = [Entrant(graph.name, graph.cost_us, str(i)) for i, graph in enumerate(contest.graphs)]
+        for number in range(finalists):
+            entrants[number].time_ns = 1000.0 + number
+        return SearchEnd(entrants, Found(list(range(finalists)), len(entrants), interrupted), ["a note"])
+
+    def race(_contest: CandidateRace, graphs: Any, _time: float, _progress: Progress) -> Case:
+        assert case is not None
+        named = [replace(each, name=name) for name, each in zip(graphs, case.subjects, strict=False)]
+        return replace(case, subjects=tuple(named), baseline=named[0].name if named else None)
+
+    monkeypatch.setattr(store, "in_memory", {})
+    monkeypatch.setattr(CandidateRace, "search", search)
+    monkeypatch.setattr(CandidateRace, "race", race)
+
+
+@pytest.mark.parametrize(
+    ("finalists", "searched", "answer"),
+    [(0, False, "is the cheapest by estimate"), (3, True, "was the fastest so far for ij,jk: 1.00 µs per call")],
+)
+def test_ctrl_c_in_the_search_returns_what_was_found_until_then(
+    finalists: int, searched: bool, answer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searching(monkeypatch, finalists, interrupted=True)
+    plan = onnxperf.optimize_einsum("ij,jk", [(3, 4), (4, 5)])
+    assert (plan.status, plan.record.searched, plan.record.race) == ("interrupted", searched, None)
+    assert answer in plan.answer
+    assert plan.record.notes == ("a note",)
+    np.testing.assert_array_equal(run(plan.onnx, [A, B]), A @ B)
+    assert onnxperf.cached_einsums().empty
+
+
+@pytest.mark.parametrize(
+    ("medians", "answer"),
+    [([], "was the fastest so far"), ([3.0, 2.0], "is the fastest for ij,jk")],
+    ids=["before a block", "after some blocks"],
+)
+def test_ctrl_c_in_the_race_returns_what_was_measured_until_then(
+    medians: list[float], answer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subjects = tuple(Subject(name="", status="ok", median_ns=median) for median in medians)
+    searching(monkeypatch, 3, interrupted=False, case=Case(model="m", subjects=subjects, interrupted=True))
+    plan = onnxperf.optimize_einsum("ij,jk", [(3, 4), (4, 5)])
+    assert plan.interrupted
+    assert answer in plan.answer
+    assert onnxperf.cached_einsums().empty
+
+
+def test_where_every_finalist_fails_the_reasons_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    reasons = ["out of memory", "no kernel", "no kernel"]
+    subjects = tuple(Subject(name="", status="failed", reason=reason) for reason in reasons)
+    searching(monkeypatch, 3, interrupted=False, case=Case(model="m", status="failed", subjects=subjects))
+    with pytest.raises(BadInput) as caught:
+        onnxperf.optimize_einsum("ij,jk", [(3, 4), (4, 5)])
+    assert str(caught.value) == "no graph for ij,jk could be raced: no kernel; out of memory"
+
+
 @pytest.mark.slow
-def test_the_fastest_graph_is_searched_once_and_tells_what_was_timed(
+def test_the_fastest_graph_is_searched_once_and_shows_what_was_timed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     searched = count_searches(monkeypatch)
     shapes = [(2, 3, 4, 5), (2, 6, 4, 5)]
-    told: list[float] = []
+    steps: list[float] = []
     plan = onnxperf.optimize_einsum(
-        ATTENTION, shapes, time=0.2, threads=1, progress=lambda done, _text: told.append(done)
+        ATTENTION, shapes, time=0.2, threads=1, progress=lambda done, _text: steps.append(done)
     )
-    assert told == sorted(told)
-    assert 0.5 <= told[-1] <= 1
+    assert steps == sorted(steps)
+    assert 0.5 <= steps[-1] <= 1
 
     record = plan.record
     assert (plan.equation, record.canonical, record.dtype, record.searched) == (ATTENTION, ATTENTION, "float32", True)
@@ -330,7 +413,7 @@ def test_the_fastest_graph_is_searched_once_and_tells_what_was_timed(
     assert record.winner is not None
     assert record.winner.split(" > ")[0] in repr(plan)
 
-    monkeypatch.setattr(store, "_memory", {})
+    monkeypatch.setattr(store, "in_memory", {})
     again = onnxperf.optimize_einsum(ATTENTION, shapes, threads=1)
     assert len(searched) == 1
     assert (again.record, again.model, again.unoptimized) == (record, plan.model, plan.unoptimized)

@@ -11,14 +11,16 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from msgspec.structs import replace
 from onnx import TensorProto, helper, numpy_helper
 
 import onnxperf
 from onnxperf.api import rewrite_einsum as module
+from onnxperf.api._shared.einsum_plans import plan_for
 from onnxperf.contraction.candidates import candidates
-from onnxperf.contraction.equation import parse
 from onnxperf.errors import BadFeed, BadModel, BadOption
 from onnxperf.records import Case, Subject, Verdict
+from onnxperf.render.kit import model_files
 from onnxperf.results.einsum import EinsumResult
 
 SCORES = "bsnh,btnh->bnts"
@@ -64,17 +66,17 @@ def assert_same_results(path: Path, original: onnx.ModelProto) -> None:
 
 @pytest.fixture
 def verdicts(monkeypatch: pytest.MonkeyPatch) -> tuple[list[Verdict], Races]:
-    """Verdicts that races will end with, in their order (the last one for all that follow), and who raced."""
+    """Verdicts that races will end with, in their order (the last one for all that follow), and what raced."""
     given: list[Verdict] = ["faster"]
     races: Races = []
 
-    def race(_bench: Any, before: Mapping[int, onnx.ModelProto], after: Mapping[int, onnx.ModelProto]) -> Case:
+    def race(_trial: Any, before: Mapping[int, onnx.ModelProto], after: Mapping[int, onnx.ModelProto]) -> Case:
         races.append((dict(before), dict(after)))
         verdict = given.pop(0) if len(given) > 1 else given[0]
         rival = Subject(name="rewritten", status="ok", speedup=1.5, speedup_low=1.4, speedup_high=1.6, verdict=verdict)
         return Case(model="m", baseline="original", subjects=(Subject(name="original", status="ok"), rival))
 
-    monkeypatch.setattr(module._Bench, "race", race)
+    monkeypatch.setattr(module.ModelTrial, "race", race)
     return given, races
 
 
@@ -113,7 +115,8 @@ def test_without_a_gain_of_the_whole_model_its_nodes_stay_and_nothing_is_written
     assert all(reason in site.reason for site in result.record.sites)
     assert result.path == ""
     assert result.record.race is None
-    assert "None of the 2 Einsum nodes" in result.answer
+    assert result.answer == "0 of 2 Einsum nodes rewritten; nothing was written."
+    assert not result.has_answer
     assert not list(tmp_path.iterdir())
 
 
@@ -135,19 +138,17 @@ def test_one_node_may_be_replaced_and_the_other_kept(verdicts: tuple[list[Verdic
 def test_a_graph_that_computes_something_else_is_not_put_in(
     verdicts: tuple[list[Verdict], Races], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = module._plan
-
-    def wrong(*arguments: Any) -> EinsumResult:
-        plan = original(*arguments)
+    def wrong(*arguments: Any, **options: Any) -> EinsumResult:
+        plan = plan_for(*arguments, **options)
         model = onnx.load_from_string(plan.model)
         model.graph.node.append(helper.make_node("Neg", ["Y"], ["negated"], name="wrong"))
         model.graph.output[0].name = "negated"
         return EinsumResult(plan.record, model.SerializeToString(), plan.unoptimized)
 
-    monkeypatch.setattr(module, "_plan", wrong)
+    monkeypatch.setattr(module, "plan_for", wrong)
     result = onnxperf.rewrite_einsum(attention(), tmp_path / "out.onnx", **QUICK)
     assert {site.outcome for site in result.record.sites} == {"kept"}
-    assert all("output y differs in" in site.reason for site in result.record.sites)
+    assert all("output y: " in site.reason and "elements differ" in site.reason for site in result.record.sites)
     assert not verdicts[1]
     assert not list(tmp_path.iterdir())
 
@@ -155,26 +156,71 @@ def test_a_graph_that_computes_something_else_is_not_put_in(
 def test_where_onnxruntimes_einsum_is_the_fastest_nothing_is_raced(
     verdicts: tuple[list[Verdict], Races], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = module._plan
+    def einsum(request: Any, **options: Any) -> EinsumResult:
+        plan = plan_for(request, **options)
+        chosen = next(each for each in candidates(request.equation, opset=17) if each.name.startswith("Einsum"))
+        record = replace(plan.record, graph=chosen.name)
+        return EinsumResult(record, chosen.model.SerializeToString(), plan.unoptimized)
 
-    def einsum(site: Any, *others: Any) -> EinsumResult:
-        plan = original(site, *others)
-        chosen = next(
-            each for each in candidates(parse(site.equation, site.shapes), opset=17) if each.name.startswith("Einsum")
-        )
-        fields = {name: getattr(plan.record, name) for name in plan.record.__struct_fields__} | {"graph": chosen.name}
-        return EinsumResult(type(plan.record)(**fields), chosen.model.SerializeToString(), plan.unoptimized)
-
-    monkeypatch.setattr(module, "_plan", einsum)
+    monkeypatch.setattr(module, "plan_for", einsum)
     result = onnxperf.rewrite_einsum(attention(), tmp_path / "out.onnx", **QUICK)
     assert {site.reason for site in result.record.sites} == {"onnxruntime's Einsum is the fastest by itself"}
     assert not verdicts[1]
 
 
+def stopping_at(places: list[str], place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C at the n-th step of one kind: a plan or a race that was interrupted, or one while outputs are compared."""
+    race, difference = module.ModelTrial.race, module.ModelTrial.difference
+
+    def stops(step: str) -> bool:
+        places.append(step)
+        return f"{step} {places.count(step)}" == place
+
+    def planned(*arguments: Any, **options: Any) -> EinsumResult:
+        plan = plan_for(*arguments, **options)
+        plan.record = replace(plan.record, interrupted=stops("plan"))
+        return plan
+
+    def compared(trial: Any, replacements: Any) -> str:
+        if stops("comparison"):
+            raise KeyboardInterrupt
+        return difference(trial, replacements)
+
+    def raced(*arguments: Any) -> Case:
+        return replace(race(*arguments), interrupted=stops("race"))
+
+    monkeypatch.setattr(module, "plan_for", planned)
+    monkeypatch.setattr(module.ModelTrial, "difference", compared)
+    monkeypatch.setattr(module.ModelTrial, "race", raced)
+
+
+@pytest.mark.usefixtures("verdicts")
+@pytest.mark.parametrize(
+    ("place", "outcomes"),
+    [
+        ("plan 1", ["skipped", "skipped"]),
+        ("comparison 1", ["skipped", "skipped"]),
+        ("race 1", ["skipped", "skipped"]),
+        ("plan 2", ["rewritten", "skipped"]),
+        ("race 3", ["rewritten", "rewritten"]),
+    ],
+)
+def test_after_ctrl_c_nothing_is_written_and_the_result_has_what_was_found(
+    place: str, outcomes: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopping_at([], place, monkeypatch)
+    result = onnxperf.rewrite_einsum(attention(), tmp_path / "out.onnx", **QUICK)
+    assert result.status == "interrupted"
+    assert [site.outcome for site in result.record.sites] == outcomes
+    assert {site.reason for site in result.record.sites if site.outcome == "skipped"} <= {"interrupted"}
+    assert result.answer.endswith("nothing was written.")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_model_without_einsum_has_nothing_to_rewrite(linear_path: Path, tmp_path: Path) -> None:
     result = onnxperf.rewrite_einsum(linear_path, tmp_path / "out.onnx", dims={"batch": 2})
     assert result.record.sites == ()
-    assert result.answer.endswith("has no Einsum node.")
+    assert result.answer.endswith("has no Einsum node; nothing was written.")
     assert result.path == ""
     assert not (tmp_path / "out.onnx").exists()
     assert result.to_df().empty
@@ -245,7 +291,7 @@ def test_weights_in_a_file_beside_the_model_come_along(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("verdicts")
 def test_weights_of_a_large_model_lie_beside_the_written_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LARGEST_PROTO_BYTES", 2)
+    monkeypatch.setattr(model_files, "INLINE_BYTES", 1)
     large = attention()
     large.graph.initializer[0].CopyFrom(numpy_helper.from_array(weights(6, 3, 400), "v"))
     large.graph.output[0].type.tensor_type.shape.dim[3].dim_value = 400
@@ -261,13 +307,13 @@ def test_weights_of_a_large_model_lie_beside_the_written_one(tmp_path: Path, mon
 @pytest.mark.parametrize(
     ("keywords", "error", "said"),
     [
-        ({"time": 0}, BadOption, "--time 0"),
+        ({"time": 0}, BadOption, "`time=0.0`"),
         ({"tine": 1}, BadOption, "unknown option 'tine'"),
-        ({"threads": 0}, BadOption, "--threads 0"),
-        ({"feeds": {"nobody": 1}}, BadFeed, "nobody"),
+        ({"threads": 0}, BadOption, "`threads=0`"),
+        ({"feeds": {"another": 1}}, BadFeed, "another"),
     ],
 )
-def test_wrong_options_are_told_in_one_line(
+def test_wrong_options_are_one_line(
     keywords: dict[str, Any], error: type[Exception], said: str, tmp_path: Path
 ) -> None:
     with pytest.raises(error) as caught:

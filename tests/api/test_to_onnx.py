@@ -132,7 +132,7 @@ def test_a_model_that_differs_from_its_source_is_not_handed_out(doubled: Doubled
 def test_weights_of_a_large_model_go_beside_it(
     pipeline: Pipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("onnxperf.results.convert._INLINE_BYTES", 10)
+    monkeypatch.setattr("onnxperf.render.kit.model_files.INLINE_BYTES", 10)
     (tmp_path / "model.onnx.data").write_bytes(b"of another model")
     result = convert(
         LinearRegression().fit(np.ones((3, 400)), np.ones(3)),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import onnxperf
 from onnxperf.cli.main import run
 
 SOURCES = """
@@ -46,6 +47,18 @@ def test_the_exit_code_tells_whether_they_agree(
     ]
     assert run(arguments) == code
     assert said in capsys.readouterr().out
+
+
+def test_a_check_is_kept_with_its_answer_and_written(
+    linear_path: Path, sources: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = ["-o", str(tmp_path / "outputs.csv"), "-o", str(tmp_path / "page.md")]
+    against = ["--runtime", "ort", "--against", f"{sources}:wrong"]
+    assert run(["check", str(linear_path), *against, "--quiet", *files]) == 1
+    assert capsys.readouterr().out.strip() == "ort and source differ in Y."
+    assert (tmp_path / "outputs.csv").read_text().startswith("name,equal,elements,differing")
+    assert "ort and source differ in Y." in (tmp_path / "page.md").read_text()
+    assert onnxperf.runs().to_df()[["kind", "status"]].to_numpy().tolist() == [["check", "differs"]]
 
 
 def test_json_on_stdout_is_all_there_is_on_stdout(linear_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -91,8 +91,8 @@ def test_a_model_that_differs_is_not_written_unless_forced(
     assert "10 of 10" in said
     assert "Nothing was written." in said
     assert not (tmp_path / "model.onnx").exists()
-    assert run("liar", "-o", "model.onnx", "--force", "--json", "-") == 1
-    record = json.loads(capsys.readouterr().out)
+    assert run("liar", "-o", "model.onnx", "-o", "report.json", "--force") == 1
+    record = json.loads((tmp_path / "report.json").read_text())
     assert record["output"] == "model.onnx"
     assert record["checks"][0]["outputs"][0]["equal"] is False
     assert (tmp_path / "model.onnx").is_file()
@@ -106,7 +106,13 @@ def test_an_unchecked_model_says_so(run: Run, capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("function", "arguments", "said"),
     [
-        ("with_sample", ["-o", "model.txt"], "ends with .onnx"),
+        ("with_sample", ["-o", "model.txt"], "ends with .csv, .json, .md, .onnx"),
+        (
+            "with_sample",
+            ["-o", "report.json"],
+            "--output: the file for the model is missing; expected a name that ends with .onnx",
+        ),
+        ("with_sample", [], "the file for the model is missing"),
         ("with_sample", ["-o", "nowhere/model.onnx"], "its folder does not exist"),
         ("with_sample", ["-o", "m.onnx", "--dynamic", "X.0"], "--dynamic X.0: expected NAME=VALUE"),
         ("with_sample", ["-o", "m.onnx", "--dynamic", "Z.0=batch"], "choose from: X"),
@@ -118,10 +124,10 @@ def test_mistakes_are_one_line_and_exit_code_2(
     run: Run, function: str, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(function, *arguments) == 2
-    told = capsys.readouterr().err
-    assert said in told
-    assert "--against" not in told
-    assert told.count("\n") == 1
+    message = capsys.readouterr().err
+    assert said in message
+    assert "--against" not in message
+    assert message.count("\n") == 1
 
 
 def test_a_folder_that_is_no_saved_model_is_one_line_too(

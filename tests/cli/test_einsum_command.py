@@ -28,7 +28,7 @@ g (float[batch, 3, 4, 5] x0, float[batch, 6, 4, 5] x1) => (float[batch, 4, 6, 3]
 @pytest.fixture(autouse=True)
 def empty_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """A command is a process of its own: it remembers only what is on disk."""
-    monkeypatch.setattr(store, "_memory", {})
+    monkeypatch.setattr(store, "in_memory", {})
 
 
 @pytest.fixture
@@ -122,22 +122,24 @@ def test_a_model_is_rewritten_if_it_gains(
 ) -> None:
     rival = Subject(name="rewritten", status="ok", speedup=2.0, verdict="faster" if faster else "equivalent")
     case = Case(model="m", baseline="original", subjects=(Subject(name="original", status="ok"), rival))
-    monkeypatch.setattr(rewriting._Bench, "race", lambda *_: case)
+    monkeypatch.setattr(rewriting.ModelTrial, "race", lambda *_: case)
     output = tmp_path / "out.onnx"
     arguments = ["--rewrite", str(model_path), "-o", str(output), "--dim", "batch=2"]
-    assert run(["einsum", *arguments, *QUICK]) == 0
-    printed = capsys.readouterr().out
-    assert ("1 of 1 Einsum nodes rewritten" in printed) == faster
-    assert ("None of the 1 Einsum nodes" in printed) != faster
+    assert run(["einsum", *arguments, *QUICK, "-o", str(tmp_path / "report.json")]) == (0 if faster else 3)
+    printed, errors = capsys.readouterr()
+    assert ("1 of 1 Einsum node rewritten" in printed) == faster
+    assert ("0 of 1 Einsum node rewritten; nothing was written." in printed) != faster
+    assert errors == ""
     assert output.exists() == faster
+    assert json.loads((tmp_path / "report.json").read_text())["output"] == (str(output) if faster else "")
 
 
 def test_a_model_without_einsum_stays_as_it_is(
     linear_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "out.onnx"
-    assert run(["einsum", "--rewrite", str(linear_path), "-o", str(output), "--dim", "batch=2", *QUICK]) == 0
-    assert "has no Einsum node" in capsys.readouterr().out
+    assert run(["einsum", "--rewrite", str(linear_path), "-o", str(output), "--dim", "batch=2", *QUICK]) == 3
+    assert "has no Einsum node; nothing was written." in capsys.readouterr().out
     assert not output.exists()
 
 
@@ -168,10 +170,13 @@ def test_a_model_without_einsum_stays_as_it_is(
         (["ij", "--shape", "3x4", "--rewrite", "{model}", "-o", "{folder}/out.onnx"], "give an equation, or a model"),
         (["--rewrite", "{model}"], "--rewrite needs --output"),
         (["--rewrite", "{folder}/nothing.onnx", "-o", "{folder}/out.onnx"], "nothing.onnx"),
-        (["--rewrite", "{model}", "-o", "{folder}/out.bin"], "ends with .onnx"),
-        (["ij", "--shape", "3x4", "-o", "best.txt"], "--output best.txt: expected a name that ends with .onnx"),
-        (["ij", "--shape", "3x4", "--csv", "best.txt"], "ends with .csv"),
-        (["ij", "--shape", "3x4", "--plot", "best.gif"], "ends with .png or .svg"),
+        (["--rewrite", "{model}", "-o", "{folder}/out.bin"], "ends with .csv, .json, .md, .onnx"),
+        (["--rewrite", "{model}", "-o", "{folder}/out.onnx", "--again"], "--again does nothing with --rewrite"),
+        (
+            ["ij", "--shape", "3x4", "-o", "best.txt"],
+            "--output best.txt: expected a name that ends with .csv, .json, .md, .onnx",
+        ),
+        (["ij", "--shape", "3x4", "--plot", "best.gif"], "ends with .png, .svg"),
         (["ij", "--shape", "3x4", "-o", "{folder}/no/best.onnx"], "its folder does not exist"),
         (["ij", "--shape", "3x4", "--json", "{folder}/no/plan.json"], "its folder does not exist"),
     ],

@@ -1,9 +1,9 @@
-"""The search for the fastest graphs: who survives, who shares a time, who is left out."""
+"""The search for the fastest graphs: which survive, share a time, or are left out."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import onnx
@@ -13,31 +13,42 @@ from onnx import numpy_helper, parser
 from onnxperf.contraction import search as module
 from onnxperf.contraction.search import FINALISTS, STAGES, Entrant, digest, search
 from onnxperf.errors import BadInput, SubjectError, WorkerLost
-from onnxperf.measure.messages import TimeBlock
-from tests.measure.fakes import FakeMachine, FakeWorker, raising, spec_of
+from onnxperf.measure.messages import Loaded, Prepared
 
 US = 1_000
 
 
-def worker_for(call_ns: Sequence[float], failures: Mapping[int, Exception] | None = None) -> FakeWorker:
-    """A worker whose subjects take exactly so long; a first call takes ten times as long."""
-    names = [f"graph {number}" for number in range(len(call_ns))]
-    machine = FakeMachine(
-        call_ns=dict(zip(names, call_ns, strict=True)),
-        first_call_factor=10,
-        troubles={("prepare", names[number], 0): raising(error) for number, error in (failures or {}).items()},
-    )
-    worker = machine.launch(spec_of("ort", *names))
-    worker.wait_until_ready()
-    return worker
+class FakeTimer:
+    """A worker whose subjects take exactly as long as they are said to, on a clock of its own."""
 
+    def __init__(self, call_ns: Sequence[float], failures: Mapping[int, Exception] | None = None) -> None:
+        self.call_ns = call_ns
+        self.failures = failures or {}
+        self.drift: Callable[[int], float] = lambda _turn: 1.0
+        self.now = 0
+        self.loads = 0
+        self.blocks: list[tuple[int, int, int]] = []
 
-def blocks_of(worker: FakeWorker) -> list[TimeBlock]:
-    return [request for request in worker.machine.requests if isinstance(request, TimeBlock)]
+    def load(self) -> Loaded:
+        self.loads += 1
+        return Loaded(load_ns=1, conditions={})
 
+    def prepare(self, subject: int) -> Prepared:
+        if subject in self.failures:
+            raise self.failures[subject]
+        return Prepared(first_call_ns=int(10 * self.call_ns[subject]))
 
-def timed(worker: FakeWorker) -> set[int]:
-    return {block.subject for block in blocks_of(worker)}
+    def time_block(self, subject: int, calls: int, warm_ns: int) -> tuple[int, int]:
+        turn = Counter(number for number, _, _ in self.blocks)[subject]
+        self.blocks.append((subject, calls, warm_ns))
+        start = self.now
+        duration = int(calls * self.call_ns[subject] * self.drift(turn))
+        self.now += warm_ns + duration
+        return start, duration
+
+    @property
+    def timed(self) -> set[int]:
+        return {number for number, _, _ in self.blocks}
 
 
 def entrants_for(call_ns: Sequence[float]) -> list[Entrant]:
@@ -54,39 +65,39 @@ def silent(_done: float, _text: str) -> None:
 
 def test_the_fastest_survive_all_stages_in_their_order() -> None:
     times = [(100 + 37 * number % 101) * US for number in range(100)]
-    entrants, worker = entrants_for(times), worker_for(times)
-    found = search(entrants, worker, [None] * 100, silent)
+    entrants, timer = entrants_for(times), FakeTimer(times)
+    found = search(entrants, timer, [None] * 100, silent)
     assert found.finalists == sorted(range(100), key=times.__getitem__)[:FINALISTS]
     assert found.distinct == 100
-    assert worker.loads == 1
+    assert timer.loads == 1
     assert [entrant.time_ns for entrant in entrants] == pytest.approx(times, rel=0.01)
 
 
 def test_each_stage_has_fewer_graphs_and_longer_blocks() -> None:
     times = [(100 + number) * US for number in range(60)]
-    worker = worker_for(times)
-    search(entrants_for(times), worker, [None] * 60, silent)
-    rounds = Counter(block.subject for block in blocks_of(worker))
+    timer = FakeTimer(times)
+    search(entrants_for(times), timer, [None] * 60, silent)
+    rounds = Counter(number for number, _, _ in timer.blocks)
     first, second, third = STAGES
     assert rounds[59] == first.rounds
     assert rounds[first.keep - 1] == first.rounds + second.rounds
     assert rounds[0] == first.rounds + second.rounds + third.rounds
-    assert {block.calls for block in blocks_of(worker) if block.subject == 0} == {1, 10, 30, 60}
+    assert {calls for number, calls, _ in timer.blocks if number == 0} == {1, 10, 30, 60}
 
 
-def test_few_graphs_skip_the_stages_that_would_leave_nobody_out() -> None:
+def test_few_graphs_skip_the_stages_that_would_leave_none_out() -> None:
     times = [300.0 * US, 100.0 * US, 200.0 * US]
-    worker = worker_for(times)
-    found = search(entrants_for(times), worker, [None] * 3, silent)
+    timer = FakeTimer(times)
+    found = search(entrants_for(times), timer, [None] * 3, silent)
     assert found.finalists == [1, 2, 0]
-    assert len(blocks_of(worker)) == 3 * STAGES[0].rounds
+    assert len(timer.blocks) == 3 * STAGES[0].rounds
 
 
 def test_what_slows_down_whole_rounds_is_divided_out() -> None:
     times = [(100 + number) * US for number in range(20)]
-    worker = worker_for(times)
-    worker.machine.slowdown = lambda _subject, turn: (1.0, 1.5, 4.0)[turn % 3]
-    found = search(entrants_for(times), worker, [None] * 20, silent)
+    timer = FakeTimer(times)
+    timer.drift = lambda turn: (1.0, 1.5, 4.0)[turn % 3]
+    found = search(entrants_for(times), timer, [None] * 20, silent)
     assert found.finalists == list(range(FINALISTS))
 
 
@@ -94,9 +105,9 @@ def test_the_order_of_blocks_changes_from_round_to_round_and_is_repeatable() -> 
     times = [100.0 * US] * 30
 
     def blocks(seed: int) -> list[int]:
-        worker = worker_for(times)
-        search(entrants_for(times), worker, [None] * 30, silent, seed)
-        return [block.subject for block in blocks_of(worker)]
+        timer = FakeTimer(times)
+        search(entrants_for(times), timer, [None] * 30, silent, seed)
+        return [number for number, _, _ in timer.blocks]
 
     first = blocks(0)
     assert first[:30] != first[30:60]
@@ -106,7 +117,7 @@ def test_the_order_of_blocks_changes_from_round_to_round_and_is_repeatable() -> 
 def test_progress_goes_from_nothing_to_all_and_names_the_best() -> None:
     times = [(100 + number) * US for number in range(60)]
     told: list[tuple[float, str]] = []
-    search(entrants_for(times), worker_for(times), [None] * 60, lambda done, text: told.append((done, text)))
+    search(entrants_for(times), FakeTimer(times), [None] * 60, lambda done, text: told.append((done, text)))
     shares = [done for done, _ in told]
     assert shares == sorted(shares)
     assert shares[0] == 0
@@ -115,17 +126,17 @@ def test_progress_goes_from_nothing_to_all_and_names_the_best() -> None:
     assert told[-1][1].endswith("best so far: graph 0")
 
 
-# ---------------------------------------------------------------- who is not timed
+# ---------------------------------------------------------------- what is not timed
 
 
 def test_graphs_that_onnxruntime_cannot_tell_apart_are_timed_once_and_share_the_time(tmp_path: Path) -> None:
     perms = ["0, 1", "1, 0", "0, 1", "1, 0", "0, 1"]
     paths = [written(tmp_path / f"{number}.onnx", transposing(perm)) for number, perm in enumerate(perms)]
     times = [(200 - number) * US for number in range(5)]
-    entrants, worker = entrants_for(times), worker_for(times)
-    found = search(entrants, worker, paths, silent)
+    entrants, timer = entrants_for(times), FakeTimer(times)
+    found = search(entrants, timer, paths, silent)
     assert found.distinct == 2
-    assert timed(worker) == {0, 1}
+    assert timer.timed == {0, 1}
     assert found.finalists == [1, 0]
     shared = [entrant.time_ns for entrant in entrants]
     assert shared == [shared[0], shared[1], shared[0], shared[1], shared[0]]
@@ -135,33 +146,33 @@ def test_graphs_that_onnxruntime_cannot_tell_apart_are_timed_once_and_share_the_
 @pytest.mark.parametrize("error", [SubjectError("failed", "no kernel"), BadInput("no kernel")])
 def test_a_graph_that_cannot_run_has_a_reason_and_the_others_go_on(error: Exception) -> None:
     times = [100.0 * US, 200.0 * US, 300.0 * US]
-    entrants, worker = entrants_for(times), worker_for(times, {0: error})
-    found = search(entrants, worker, [None] * 3, silent)
+    entrants, timer = entrants_for(times), FakeTimer(times, {0: error})
+    found = search(entrants, timer, [None] * 3, silent)
     assert found.finalists == [1, 2]
     assert found.distinct == 2
     assert (entrants[0].reason, entrants[0].time_ns) == ("no kernel", None)
     assert [entrant.reason for entrant in entrants[1:]] == ["", ""]
 
 
-def test_nobody_is_found_where_no_graph_can_run() -> None:
+def test_nothing_is_found_where_no_graph_can_run() -> None:
     error = SubjectError("failed", "no kernel")
     entrants = entrants_for([100.0, 200.0])
-    found = search(entrants, worker_for([100.0, 200.0], {0: error, 1: error}), [None, None], silent)
+    found = search(entrants, FakeTimer([100.0, 200.0], {0: error, 1: error}), [None, None], silent)
     assert (found.finalists, found.distinct) == ([], 0)
     assert {entrant.reason for entrant in entrants} == {"no kernel"}
 
 
 def test_a_lost_worker_ends_the_search() -> None:
-    worker = worker_for([100.0, 200.0], {1: WorkerLost("crashed", "gone")})
+    timer = FakeTimer([100.0, 200.0], {1: WorkerLost("crashed", "gone")})
     with pytest.raises(WorkerLost, match="gone"):
-        search(entrants_for([100.0, 200.0]), worker, [None, None], silent)
+        search(entrants_for([100.0, 200.0]), timer, [None, None], silent)
 
 
 def test_of_too_many_slow_graphs_only_the_cheapest_by_estimate_are_timed() -> None:
     times = [1e9 * (50 - number) for number in range(40)]
-    entrants, worker = entrants_for(times), worker_for(times)
-    found = search(entrants, worker, [None] * 40, silent)
-    assert timed(worker) == set(range(40 - (2 * FINALISTS + 1), 40))
+    entrants, timer = entrants_for(times), FakeTimer(times)
+    found = search(entrants, timer, [None] * 40, silent)
+    assert timer.timed == set(range(40 - (2 * FINALISTS + 1), 40))
     assert found.finalists == [39, 38, 37, 36]
     assert found.distinct == 40
     assert all(entrant.time_ns is None and not entrant.reason for entrant in entrants[:31])
@@ -169,13 +180,38 @@ def test_of_too_many_slow_graphs_only_the_cheapest_by_estimate_are_timed() -> No
 
 def test_many_quick_graphs_are_all_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     times = [10.0 * US] * 200
-    worker = worker_for(times)
-    search(entrants_for(times), worker, [None] * 200, silent)
-    assert timed(worker) == set(range(200))
-    monkeypatch.setattr(module, "_FIRST_STAGE_NS", 0)
-    worker = worker_for(times)
-    search(entrants_for(times), worker, [None] * 200, silent)
-    assert len(timed(worker)) == 2 * FINALISTS + 1
+    timer = FakeTimer(times)
+    search(entrants_for(times), timer, [None] * 200, silent)
+    assert timer.timed == set(range(200))
+    monkeypatch.setattr(module, "FIRST_STAGE_NS", 0)
+    timer = FakeTimer(times)
+    search(entrants_for(times), timer, [None] * 200, silent)
+    assert len(timer.timed) == 2 * FINALISTS + 1
+
+
+@pytest.mark.parametrize(
+    ("blocks", "finalists", "timed"),
+    [
+        (0, [], 0),  # before anything was timed
+        (150, [], 0),  # in the first stage
+        (200, list(range(40)), 60),  # in the second: the times of the first hold
+        (400, list(range(12)), 60),
+    ],
+)
+def test_an_interrupted_search_keeps_what_complete_stages_found(blocks: int, finalists: list[int], timed: int) -> None:
+    times = [(100 + number) * US for number in range(60)]
+    entrants, timer = entrants_for(times), FakeTimer(times)
+
+    def stop(_turn: int) -> float:
+        if len(timer.blocks) > blocks:
+            raise KeyboardInterrupt
+        return 1.0
+
+    timer.drift = stop
+    found = search(entrants, timer, [None] * 60, silent)
+    assert found.interrupted
+    assert (found.finalists, found.distinct) == (finalists, 60)
+    assert sum(entrant.time_ns is not None for entrant in entrants) == timed
 
 
 # ---------------------------------------------------------------- digest
@@ -242,9 +278,9 @@ def test_neither_names_of_nodes_nor_how_a_constant_is_stored_matter(tmp_path: Pa
     tensor.CopyFrom(raw)
     for node in proto.graph.node:
         node.name = f"named {node.op_type}"
-        node.doc_string = "told"
+        node.doc_string = "words"
         for attribute in node.attribute:
-            attribute.doc_string = "told"
+            attribute.doc_string = "words"
     onnx.save_model(proto, tmp_path / "b.onnx")
     assert digest(tmp_path / "b.onnx") == plain
 

@@ -45,7 +45,7 @@ def folder(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a new process does."""
-    monkeypatch.setattr(store, "_memory", {})
+    monkeypatch.setattr(store, "in_memory", {})
 
 
 def test_what_was_kept_is_recalled_from_memory_and_by_a_new_process(monkeypatch: pytest.MonkeyPatch) -> None:

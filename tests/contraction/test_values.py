@@ -86,7 +86,7 @@ def test_other_types_and_standard_operators_do_too(text: str, shapes: list[Shape
 def test_diagonals_too_large_to_be_picked_are_brought_side_by_side(
     text: str, shape: Shape, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lower, "_MAX_PICKED", 0)
+    monkeypatch.setattr(lower, "MAX_PICKED", 0)
     found = candidates(parse(text, [shape]))
     assert "Slice" in found[0].name
     assert_equal_values(found, text, arrays_for([shape], "float32"))

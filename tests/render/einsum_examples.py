@@ -117,7 +117,7 @@ def rewrite(**changes: Any) -> Rewrite:
         reason="faster alone, but the whole model is not: its neighbours absorbed the transposes",
     )
     unknown = RewrittenSite(
-        nodes=("",), equation="ij,jk->ik", outcome="skipped", reason="its shapes are unknown; give them with --dim"
+        nodes=("",), equation="ij,jk->ik", outcome="skipped", reason="its shapes are unknown; give them with `dims`"
     )
     models = (
         subject("original", "ort", 662_000.0, "baseline"),

@@ -22,6 +22,7 @@ from onnxperf.wording.numbers import (
     microseconds,
     per_second,
     percent,
+    percent_at_most,
     ratio,
     rough_time,
     share_percent,
@@ -257,3 +258,10 @@ def test_factors_are_speedups_without_their_sign(value: float | None, text: str)
 )
 def test_times_are_rough(seconds: float, text: str) -> None:
     assert rough_time(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.0, "0 %"), (0.00801, "0.81 %"), (0.01, "1 %"), (0.0204, "2.1 %"), (0.1201, "13 %")]
+)
+def test_a_share_that_must_not_be_exceeded_is_rounded_up(share: float, text: str) -> None:
+    assert percent_at_most(share) == text

@@ -1,18 +1,20 @@
-"""What was found for an einsum equation, and what a rewrite did."""
+"""What was found for an einsum equation."""
 
 from __future__ import annotations
 
 import csv
 import math
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import onnx
 import pytest
 
 from onnxperf.errors import BadInput, BadOption
-from onnxperf.records import EinsumPlan, OrderTime, Rewrite
-from onnxperf.results.einsum import EinsumResult, RewriteResult
+from onnxperf.records import EinsumPlan, OrderTime
+from onnxperf.results.base import result_classes
+from onnxperf.results.einsum import EinsumResult
 from tests.render import einsum_examples as einsums
 from tests.render import examples
 
@@ -20,7 +22,7 @@ from tests.render import examples
 @pytest.fixture
 def result(linear_bytes: bytes) -> EinsumResult:
     plan = einsums.plan(orders=einsums.orders(untimed=5), race=einsums.race(examples.failed("torch.einsum")))
-    return EinsumResult(plan, linear_bytes, b"")
+    return EinsumResult(plan, linear_bytes, onnx.ModelProto(producer_name="test").SerializeToString())
 
 
 def test_the_graphs_are_parsed_once_and_only_when_asked_for(result: EinsumResult) -> None:
@@ -28,6 +30,14 @@ def test_the_graphs_are_parsed_once_and_only_when_asked_for(result: EinsumResult
     assert result.onnx is result.onnx
     assert result.onnx.graph.node[0].op_type == "MatMul"
     assert not result.unoptimized_onnx.graph.node
+
+
+@pytest.mark.parametrize("name", ["onnx", "unoptimized_onnx", "model"])
+def test_a_record_alone_has_no_graph_and_says_where_it_is_found(name: str) -> None:
+    result = result_classes()[EinsumPlan](einsums.plan())
+    with pytest.raises(BadInput, match=r"bsnh,btnh->bnts holds no graph; onnxperf.optimize_einsum finds it"):
+        getattr(result, name)
+    assert "151 candidates" in repr(result)
 
 
 def test_the_words_of_the_record_are_at_hand(result: EinsumResult) -> None:
@@ -64,16 +74,18 @@ def test_without_a_race_the_table_is_empty_and_has_its_columns(linear_bytes: byt
 
 
 def test_every_kind_of_file_can_be_saved(result: EinsumResult, linear_bytes: bytes, tmp_path: Path) -> None:
-    for name in ("best.onnx", "plan.JSON", "orders.csv", "orders.svg"):
+    for name in ("best.onnx", "plan.JSON", "orders.csv", "orders.svg", "page.md", "all.xlsx"):
         result.save(tmp_path / name)
+    result.save(tmp_path / "race.csv", table="race")
     assert (tmp_path / "best.onnx").read_bytes() == linear_bytes
     assert msgspec.json.decode((tmp_path / "plan.JSON").read_bytes(), type=EinsumPlan) == result.record
     assert len((tmp_path / "orders.csv").read_text().splitlines()) == 122
+    assert len((tmp_path / "race.csv").read_text().splitlines()) == 1 + len(result.to_df())
     assert (tmp_path / "orders.svg").read_bytes().startswith(b"<?xml")
 
 
 def test_an_unknown_kind_of_file_is_refused_with_the_known_ones(result: EinsumResult, tmp_path: Path) -> None:
-    with pytest.raises(BadOption, match=r"kind of file '\.pdf'; choose from: \.onnx"):
+    with pytest.raises(BadOption, match=r"`output=.*orders\.pdf`: expected a name that ends with .*\.onnx"):
         result.save(tmp_path / "orders.pdf")
     with pytest.raises(BadInput, match="cannot write"):
         result.save(tmp_path / "nowhere" / "best.onnx")
@@ -94,15 +106,6 @@ def test_it_shows_itself_as_the_terminal_and_a_notebook_would(result: EinsumResu
     assert len(result.plot_race().get_yticklabels()) == 6
 
 
-def test_a_rewrite_has_a_row_per_site_and_its_words() -> None:
-    result = RewriteResult(einsums.rewrite())
-    assert result.to_df()["outcome"].tolist() == ["rewritten", "kept", "skipped"]
-    assert result.answer.startswith("12 of 14")
-    assert result.path == "faster.onnx"
-    assert "Einsum_3 and 11 more" in repr(result)
-    assert "<table" in result._repr_html_()
-    assert msgspec.json.decode(result.to_json(), type=Rewrite) == result.record
-
-
-def test_a_file_name_that_is_not_utf_8_can_be_written_down() -> None:
-    assert "udcff" in RewriteResult(einsums.rewrite(model="\udcff.onnx")).to_json()
+@pytest.mark.parametrize(("changes", "status"), [({}, "ok"), ({"interrupted": True}, "interrupted")])
+def test_an_interrupted_plan_has_that_status(changes: dict[str, Any], status: str) -> None:
+    assert EinsumResult(einsums.plan(**changes)).status == status

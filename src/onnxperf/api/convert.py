@@ -13,10 +13,10 @@ import numpy as np
 import onnx
 
 from onnxperf.analyze.accuracy import ATOL, RTOL, compare_outputs
+from onnxperf.api._shared.outputs import outputs_of
 from onnxperf.api._shared.requests import input_options, require
 from onnxperf.api._shared.samples import caller_of, matched, resized
 from onnxperf.api._shared.subjects import Entry, model_specs
-from onnxperf.api.check import outputs_of
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.frameworks.base import AnyFramework, ExportRequest
 from onnxperf.frameworks.export import export, framework_to_convert, versions_of

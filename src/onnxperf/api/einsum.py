@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from onnxperf.api._shared.candidate_race import EinsumRequest
-from onnxperf.api.optimize_einsum import RACE_S, plan_for, request_for, written_model
+from onnxperf.api._shared.einsum_plans import plan_for, request_for, written_model
 from onnxperf.contraction.equation import parse
 from onnxperf.errors import BadOption
 from onnxperf.measure.race import Progress
@@ -38,31 +39,44 @@ def einsum(
     if not isinstance(equation, str):
         raise BadOption(f"einsum: expected an equation such as 'ij,jk->ik', got {type(equation).__name__}")
     if optimize not in (True, False, "estimate"):
-        raise BadOption.unknown("optimize", optimize, (True, False, "estimate"))
+        raise BadOption.unknown("optimize", optimize, (True, False, "estimate"), option="optimize")
     wanted = optimize if isinstance(optimize, str) else bool(optimize)  # 1 and numpy's True are equal to True, too
     if not decompose and runtime != "ort":
-        raise BadOption(f"decompose=False needs onnxruntime's Einsum; runtime {runtime!r} has none")
+        raise BadOption(f"`decompose=False` needs onnxruntime's Einsum; runtime {runtime!r} has none")
     operands = [np.asarray(array) for array in arrays]
     if not operands:
         raise BadOption(f"einsum {equation!r}: no operands given")
     dtype = np.result_type(*operands)
     parsed = parse(equation, [operand.shape for operand in operands])
     request = request_for(parsed, dtype.name, runtime, threads, einsum_only=not decompose)
-    if wanted is True:
-        plan_for(request, search=True, again=False, time=RACE_S, progress=progress)
-    session = _session(request, wanted)
+    session = _session(_Wanted(request, wanted, progress))
     feeds = {f"X{number}": np.asarray(operand, dtype) for number, operand in enumerate(operands)}
     result = session.bind("run", feeds, {})()[0]
     result = result.view(dtype) if result.dtype == dtype else result  # numpy has two names for 64 bits
     return result[()] if result.ndim == 0 else result
 
 
+@dataclass(frozen=True)
+class _Wanted:
+    """What a session is opened for."""
+
+    request: EinsumRequest
+    optimize: bool | str
+    progress: Progress = field(compare=False)
+
+
 @lru_cache(_SESSIONS)
-def _session(request: EinsumRequest, optimize: bool | str) -> Session:
-    if optimize is False:
-        model = written_model(request)
-    else:
-        search = optimize is True
-        model = plan_for(request, search, again=False, time=RACE_S, progress=lambda _done, _text: None).model
+def _session(wanted: _Wanted) -> Session:
+    """The session of a graph, opened once; a search that was interrupted has none."""
+    request = wanted.request
     options = SessionOptions(threads=request.threads)
-    return find_runtime(request.runtime).open_session(model, options)
+    return find_runtime(request.runtime).open_session(_model(wanted), options)
+
+
+def _model(wanted: _Wanted) -> bytes:
+    if wanted.optimize is False:
+        return written_model(wanted.request)
+    plan = plan_for(wanted.request, search=wanted.optimize is True, progress=wanted.progress)
+    if plan.interrupted:  # the search answered Ctrl-C with what it had, but the caller waits for a value
+        raise KeyboardInterrupt
+    return plan.model

@@ -11,24 +11,30 @@ from typing import Any, Unpack
 import onnx
 from msgspec.structs import replace
 
-from onnxperf.analyze.accuracy import compare_outputs
-from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options, with_threads
+from onnxperf.analyze.agreement import disagreement
+from onnxperf.analyze.answers.einsum import rewrite_answer
+from onnxperf.analyze.einsum import outcome_of, speedup_over
+from onnxperf.api._shared.einsum_plans import EINSUM, plan_for, request_for
+from onnxperf.api._shared.outputs import outputs_of
+from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options
 from onnxperf.api._shared.recordings import FOLDER_OPTION
-from onnxperf.api._shared.requests import RewriteKeywords, check_keywords, input_options, race_options, session_options
+from onnxperf.api._shared.requests import RewriteKeywords, parse
 from onnxperf.api._shared.subjects import Entry, Source, model_specs, open_entries
-from onnxperf.api.check import outputs_of
-from onnxperf.api.optimize_einsum import EINSUM, RACE_S, plan_for, request_for
 from onnxperf.contraction import rewrite
-from onnxperf.contraction.equation import parse
-from onnxperf.errors import BadInput, BadOption
+from onnxperf.contraction.equation import parse as parse_equation
+from onnxperf.errors import BadOption
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.race import Progress
-from onnxperf.model.load import LARGEST_PROTO_BYTES
-from onnxperf.records import Case, RaceOptions, Rewrite, RewrittenSite, Subject, WorkerLimits
-from onnxperf.results.einsum import EinsumResult, RewriteResult
+from onnxperf.records import Case, RaceOptions, Rewrite, RewrittenSite, Subject, Tolerances, WorkerLimits
+from onnxperf.render.kit.files import check_folder
+from onnxperf.render.kit.model_files import write_model
+from onnxperf.results.rewrite import RewriteResult
 
 BEFORE, AFTER = "original", "rewritten"
+
+Replacements = Mapping[int, onnx.ModelProto]
+"""Graphs by the place of the Einsum node that they replace."""
 
 
 def rewrite_einsum(
@@ -44,59 +50,59 @@ def rewrite_einsum(
     """Replace Einsum nodes by the fastest graphs for their shapes, and write the model if that made it faster.
 
     A replacement is kept only if the outputs are equal and the whole model wins its race. The new graphs hold only
-    for the shapes of these inputs, so the inputs of the written model are fixed to them.
+    for the shapes of these inputs, so the inputs of the written model are fixed to them. After Ctrl-C nothing is
+    written; the result has what was found until then.
     """
-    check_keywords(keywords, RewriteKeywords)
-    if not Path(output).absolute().parent.is_dir():
-        raise BadOption(f"cannot write {str(output)!r}: its folder does not exist")
+    settings = parse(keywords, RewriteKeywords)
+    check_folder(output)
     machine = machines.describe_machine()
-    options = visible_options(race_options(keywords), machine.cpu)
-    session = with_threads(session_options(keywords))
-    entry = open_entries(model, input_options(keywords), feeds)[0]
+    entry = open_entries(model, settings.inputs, feeds)[0]
     if Path(output).absolute() == entry.model.path:
-        raise BadOption(f"--output {output!s}: that is the model itself; choose another name")
-    plain = model_specs([entry], {"ort": ("run",)}, session)[0]
+        raise BadOption("that is the model itself; choose another name", option="output", value=output)
+    plain = model_specs([entry], {"ort": ("run",)}, settings.session)[0]
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
-        bench = _Bench(entry, plain, Path(folder), options, progress)
-        found, accepted = [], dict[int, onnx.ModelProto]()
-        for site in rewrite.sites(entry.model.proto, bench.shapes):
-            row, accepted = _try(site, bench, accepted, portable, search)
-            found.append(row)
-        case = bench.race({}, accepted) if accepted else None
-    if accepted:
-        _write(entry.model.path, bench.model(accepted), entry.model.size_bytes, Path(output))
+        options = visible_options(settings.race, machine.cpu)
+        trial = ModelTrial(entry, plain, Path(folder), options, settings.limits, progress)
+        attempt = _tried(trial, portable, search)
+    written = bool(attempt.accepted) and not attempt.interrupted
+    if written:
+        _write(entry, trial.model(attempt.accepted), Path(output))
     record = Rewrite(
         model=entry.model.label,
-        output=str(output) if accepted else "",
-        sites=tuple(found),
-        race=case,
+        output=str(output) if written else "",
+        sites=attempt.sites,
+        race=attempt.case,
+        interrupted=attempt.interrupted,
         machine=machine,
         command="onnxperf.rewrite_einsum",
-        notes=(*entry.feeds.notes, *_notes(entry, bool(accepted))),
-        answer=_answer(entry.model.label, found, case, str(output)),
+        notes=(*entry.feeds.notes, *(_notes(entry) if written else ())),
+        answer=rewrite_answer(entry.model.label, attempt.sites, _rival(attempt.case), str(output) if written else ""),
     )
     return RewriteResult(record)
 
 
 @dataclass(frozen=True)
-class _Bench:
+class ModelTrial:
     """A model, and what is needed to try it with some of its nodes replaced."""
 
     entry: Entry
     plain: WorkerSpec
     folder: Path
     options: RaceOptions
+    limits: WorkerLimits
     progress: Progress
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the inputs, to which the model is fixed."""
         return {name: array.shape for name, array in self.entry.feeds.arrays.items()}
 
-    def model(self, replacements: Mapping[int, onnx.ModelProto]) -> onnx.ModelProto:
+    def model(self, replacements: Replacements) -> onnx.ModelProto:
+        """The model with fixed shapes and these nodes replaced."""
         return rewrite.replaced(rewrite.fixed(self.entry.model.proto, self.shapes), replacements)
 
-    def spec(self, name: str, replacements: Mapping[int, onnx.ModelProto]) -> WorkerSpec:
-        """The model with fixed shapes and these nodes replaced, under a name; weights stay where they are."""
+    def spec(self, name: str, replacements: Replacements) -> WorkerSpec:
+        """The model with these nodes replaced, under a name; weights stay where they are."""
         subject = replace(self.plain.subjects[0], name=name)
         path = self.folder / f"{name}.onnx"
         path.write_bytes(self.model(replacements).SerializeToString())
@@ -104,24 +110,49 @@ class _Bench:
         session = replace(self.plain.session, options=places)
         return replace(self.plain, subjects=(subject,), model_path=str(path), session=session)
 
-    def difference(self, replacements: Mapping[int, onnx.ModelProto]) -> str:
+    def difference(self, replacements: Replacements) -> str:
         """How the outputs differ from those of the original; empty where they do not."""
-        names, wanted = outputs_of(self.spec(BEFORE, {}))
-        _, got = outputs_of(self.spec(AFTER, replacements))
-        wrong = [each for each in compare_outputs(names, got, wanted) if not each.equal]
-        return f"output {wrong[0].name} differs in {wrong[0].differing} elements" if wrong else ""
+        wanted = outputs_of(self.spec(BEFORE, {}))
+        return disagreement(outputs_of(self.spec(AFTER, replacements)), wanted, Tolerances())
 
-    def race(self, before: Mapping[int, onnx.ModelProto], after: Mapping[int, onnx.ModelProto]) -> Case:
+    def race(self, before: Replacements, after: Replacements) -> Case:
+        """The model with some nodes replaced against the model with others."""
         specs = [self.spec(BEFORE, before), self.spec(AFTER, after)]
-        case = judged_case(run_race(specs, self.options, start_of(WorkerLimits()), self.progress), self.options)
-        return replace(case, model=self.entry.model.label)
+        end = run_race(specs, self.options, start_of(self.limits), self.progress)
+        return replace(judged_case(end, self.options), model=self.entry.model.label)
 
 
-def _try(
-    site: rewrite.Site, bench: _Bench, accepted: dict[int, onnx.ModelProto], portable: bool, search: bool
-) -> tuple[RewrittenSite, dict[int, onnx.ModelProto]]:
-    """Find the fastest graph for a site, and see whether the model gains from it."""
-    row = RewrittenSite(
+# ---------------------------------------------------------------- sites
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """What became of all sites of a model."""
+
+    sites: tuple[RewrittenSite, ...]
+    accepted: Replacements
+    case: Case | None = None
+    interrupted: bool = False
+
+
+def _tried(trial: ModelTrial, portable: bool, search: bool) -> _Attempt:
+    """Try one site after the other on top of those that were accepted, then race the whole model once more."""
+    sites = list(rewrite.sites(trial.entry.model.proto, trial.shapes))
+    found: list[RewrittenSite] = []
+    accepted: Replacements = {}
+    try:
+        for site in sites:
+            row, accepted = _try(site, trial, accepted, portable, search)
+            found.append(row)
+        case = trial.race({}, accepted) if accepted else None
+    except KeyboardInterrupt:
+        left = [replace(_untried(site), reason=site.reason or "interrupted") for site in sites[len(found) :]]
+        return _Attempt((*found, *left), accepted, interrupted=True)
+    return _Attempt(tuple(found), accepted, case, case is not None and case.interrupted)
+
+
+def _untried(site: rewrite.Site) -> RewrittenSite:
+    return RewrittenSite(
         nodes=site.names,
         equation=site.equation,
         shapes=site.shapes or (),
@@ -129,70 +160,57 @@ def _try(
         outcome="skipped",
         reason=site.reason,
     )
+
+
+def _try(
+    site: rewrite.Site, trial: ModelTrial, accepted: Replacements, portable: bool, search: bool
+) -> tuple[RewrittenSite, Replacements]:
+    """Find the fastest graph for a site, and see whether the model gains from it."""
+    row = _untried(site)
     if site.reason or site.shapes is None:
         return row, accepted
-    plan = _plan(site, bench, portable, search)
-    row = replace(row, graph=plan.record.graph, speedup_alone=_alone(plan), outcome="kept")
+    opset = rewrite.opset_of(trial.entry.model.proto)
+    equation = parse_equation(site.equation, site.shapes)
+    request = request_for(equation, site.dtype, "ort", trial.plain.threads, opset=opset, portable=portable)
+    plan = plan_for(request, search=search, progress=trial.progress)
+    _stop_if(plan.interrupted)
+    row = replace(row, graph=plan.record.graph, speedup_alone=speedup_over(plan.record, EINSUM), outcome="kept")
     if plan.record.graph.startswith("Einsum"):
         return replace(row, reason="onnxruntime's Einsum is the fastest by itself"), accepted
-    trial = accepted | dict.fromkeys(site.nodes, plan.onnx)
-    if wrong := bench.difference(trial):
+    with_site = {**accepted, **dict.fromkeys(site.nodes, plan.onnx)}
+    if wrong := trial.difference(with_site):
         return replace(row, reason=wrong), accepted
-    rival = _rival(bench.race(accepted, trial))
-    row = replace(row, speedup=rival.speedup, speedup_low=rival.speedup_low, speedup_high=rival.speedup_high)
-    if rival.verdict == "faster":
-        return replace(row, outcome="rewritten", reason="the whole model is faster"), trial
-    why = {"slower": "the whole model is slower", "equivalent": "the whole model does not gain from it"}
-    unsure = f"whether the whole model gains is {rival.verdict or rival.status}"
-    return replace(row, reason=why.get(str(rival.verdict), unsure)), accepted
+    case = trial.race(accepted, with_site)
+    _stop_if(case.interrupted)
+    rival = _rival(case) or Subject(name=AFTER, status="failed")
+    outcome, reason = outcome_of(rival)
+    speedups = {"speedup": rival.speedup, "speedup_low": rival.speedup_low, "speedup_high": rival.speedup_high}
+    row = replace(row, outcome=outcome, reason=reason, **speedups)
+    return row, with_site if outcome == "rewritten" else accepted
 
 
-def _plan(site: rewrite.Site, bench: _Bench, portable: bool, search: bool) -> EinsumResult:
-    opset = rewrite.opset_of(bench.entry.model.proto)
-    parsed = parse(site.equation, site.shapes or ())
-    request = request_for(parsed, site.dtype, "ort", bench.plain.threads, opset=opset, portable=portable)
-    return plan_for(request, search, again=False, time=RACE_S, progress=bench.progress)
+def _stop_if(interrupted: bool) -> None:
+    """A Ctrl-C that a search or a race answered with what it had ends the rewriting, too."""
+    if interrupted:
+        raise KeyboardInterrupt
 
 
-def _alone(plan: EinsumResult) -> float | None:
-    """Speedup of the graph against onnxruntime's Einsum as written."""
-    subjects = plan.record.race.subjects if plan.record.race is not None else ()
-    medians = {subject.name: subject.median_ns for subject in subjects}
-    base, own = medians.get(EINSUM), medians.get(plan.record.winner or "")
-    return base / own if base and own else None
+def _rival(case: Case | None) -> Subject | None:
+    subjects = case.subjects if case is not None else ()
+    return next((subject for subject in subjects if subject.name == AFTER), None)
 
 
-def _rival(case: Case) -> Subject:
-    return next(subject for subject in case.subjects if subject.name == AFTER)
+# ---------------------------------------------------------------- the written model
 
 
-def _write(original: Path, proto: onnx.ModelProto, size_bytes: int, output: Path) -> None:
-    """Write the model with its weights; those of a large model into a file beside it."""
+def _write(entry: Entry, proto: onnx.ModelProto, output: Path) -> None:
+    """Write the model with its weights."""
     copy = onnx.ModelProto()
     copy.CopyFrom(proto)
-    try:
-        onnx.load_external_data_for_model(copy, str(original.parent))
-        large = size_bytes > LARGEST_PROTO_BYTES // 2
-        onnx.save_model(copy, output, save_as_external_data=large, location=f"{output.name}.data")
-    except OSError as error:
-        raise BadInput(f"cannot write {str(output)!r}: {error.strerror or error}") from error
+    onnx.load_external_data_for_model(copy, str(entry.model.path.parent))
+    write_model(copy, output, entry.model.size_bytes)
 
 
-def _notes(entry: Entry, written: bool) -> list[str]:
+def _notes(entry: Entry) -> Sequence[str]:
     shapes = ", ".join(f"{name}={'x'.join(map(str, array.shape))}" for name, array in entry.feeds.arrays.items())
-    return [f"the written model holds only for these shapes: {shapes}"] if written else []
-
-
-def _answer(label: str, sites: Sequence[RewrittenSite], case: Case | None, output: str) -> str:
-    count = sum(len(site.nodes) for site in sites)
-    if not count:
-        return f"{label} has no Einsum node."
-    done = sum(len(site.nodes) for site in sites if site.outcome == "rewritten")
-    if case is None:
-        return f"None of the {count} Einsum nodes of {label} was rewritten: the model would not gain."
-    rival = _rival(case)
-    gain = f"{rival.speedup:.3g} times as fast" if rival.speedup else "not measured"
-    interval = ""
-    if rival.speedup_low is not None and rival.speedup_high is not None:
-        interval = f" (95 % interval {rival.speedup_low:.3g} to {rival.speedup_high:.3g})"
-    return f"{done} of {count} Einsum nodes rewritten; {label} is {gain}{interval}; written to {output}."
+    return [f"the written model holds only for these shapes: {shapes}"]

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from cyclopts import Group, Parameter
 
 from onnxperf.cli.options import InputFlags, SessionFlags, Switch
-from onnxperf.cli.output import PARTIAL, JsonKeep, make_console, write_text
+from onnxperf.cli.present import KeptOutputFlags, present
 
 
 @Parameter(name="*", group=Group("Comparison", sort_key=0))
@@ -34,7 +34,7 @@ def check(
     comparison: ComparisonFlags = ComparisonFlags(),
     inputs: InputFlags = InputFlags(),
     session: SessionFlags = SessionFlags(),
-    output: JsonKeep = JsonKeep(),
+    output: KeptOutputFlags = KeptOutputFlags(),
 ) -> int:
     """Compare the results of two runtimes, or of a model and its source.
 
@@ -59,23 +59,17 @@ def check(
     """
     from onnxperf.api._shared.sources import load_source
     from onnxperf.api.check import check as compare
-    from onnxperf.render.race.check import print_check, sentence
+    from onnxperf.results.check import CheckResult
 
-    result = compare(
-        model,
-        runtime=runtime,
-        against=None if against is None else load_source(against),
-        feeds=inputs.feeds(),
-        **asdict(comparison),
-        **inputs.keywords(),
-        **session.keywords(),
+    keywords = {**asdict(comparison), **inputs.keywords(), **session.keywords()}
+    return present(
+        CheckResult,
+        output,
+        lambda _progress: compare(
+            model,
+            runtime=runtime,
+            against=None if against is None else load_source(against),
+            feeds=inputs.feeds(),
+            **keywords,
+        ),
     )
-    console = make_console(stderr=output.json == "-")
-    if output.quiet:
-        console.print(sentence(result.record), markup=False, soft_wrap=True)
-    else:
-        print_check(result.record, console)
-    output.keep(result.record, "check")
-    if output.json is not None:
-        write_text(output.json, result.to_json())
-    return 0 if result.equal else PARTIAL

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from cyclopts import Group, Parameter
 
-from onnxperf.cli.doctor import JsonOutput
 from onnxperf.cli.options import InputFlags, Several, Switch, pairs
-from onnxperf.cli.output import PARTIAL, make_console, write_text
+from onnxperf.cli.present import OutputFlags, present
 from onnxperf.errors import BadOption
+
+if TYPE_CHECKING:
+    from onnxperf.results.convert import ConvertResult
 
 
 @Parameter(name="*", group=Group("Conversion", sort_key=0))
@@ -53,7 +54,7 @@ class ConvertFlags:
         given = pairs("option", self.option, _value)
         if not is_estimator:
             if self.black_op is not None:
-                raise BadOption("--black-op is an option of skl2onnx, and this is no scikit-learn estimator")
+                raise BadOption("`black_op` is an option of skl2onnx, and this is not a scikit-learn estimator")
             return given
         black = {"black_op": set(_names(self.black_op) or [])} if self.black_op is not None else {}
         return {**({"options": given} if given else {}), **black}
@@ -78,15 +79,15 @@ def convert(
     source: str,
     /,
     *,
-    output: Annotated[str, Parameter(name=["--output", "-o"])],
     conversion: ConvertFlags = ConvertFlags(),
     agreement: AgreementFlags = AgreementFlags(),
     inputs: InputFlags = InputFlags(),
-    report: JsonOutput = JsonOutput(),
+    output: OutputFlags = OutputFlags(),
 ) -> int:
     """Convert a model of scikit-learn, torch, Keras or TensorFlow to ONNX, and check it against its source.
 
-    If the results differ, nothing is written and the exit code is 1.
+    One of the files must end with .onnx; weights of a large model go into a file beside it. If the results differ,
+    the model is not written and the exit code is 1.
 
     For example:
 
@@ -94,45 +95,43 @@ def convert(
 
         onnxperf convert train.py:make_pipeline -o model.onnx --input X=x.npy --option zipmap=false
 
-        onnxperf convert saved_model_folder -o model.onnx --dim batch=4
+        onnxperf convert saved_model_folder -o model.onnx -o report.json --dim batch=4
 
     Parameters
     ----------
     source
         A function that returns the model, or the model and a sample of its inputs: FILE.py:function or
         module:function; or the folder of a saved_model.
-    output
-        File for the model; weights of a large one go into a file beside it.
     """
     from onnxperf.api._shared.origins import open_fingerprint, remember
     from onnxperf.api._shared.samples import is_estimator, load_model
     from onnxperf.api.convert import convert as make
-    from onnxperf.render.race.convert import print_conversion, sentence
-    from onnxperf.results.convert import check_path
+    from onnxperf.results.convert import ConvertResult
 
-    check_path(Path(output))
-    model, sample = load_model(source, inputs.feeds())
-    result = make(
-        model,
-        sample,
-        check=not agreement.no_check,
-        rtol=agreement.rtol,
-        atol=agreement.atol,
-        **conversion.keywords(),
-        **conversion.options(is_estimator(model)),
-        **inputs.keywords(),
-    )
-    if result.equal or agreement.force:
-        result.save(output, force=agreement.force)
-        remember(open_fingerprint(output), result.record.framework, source)
-    console = make_console(stderr=report.json == "-")
-    if report.quiet:
-        console.print(sentence(result.record), markup=False, soft_wrap=True)
-    else:
-        print_conversion(result.record, console)
-    if report.json is not None:
-        write_text(report.json, result.to_json())
-    return 0 if result.equal else PARTIAL
+    output.check(ConvertResult)
+    path = output.named(".onnx")
+    if path is None:
+        raise BadOption("the file for the model is missing", option="output", expected="a name that ends with .onnx")
+
+    def converted() -> ConvertResult:
+        """Convert and write: the page says where the model is."""
+        model, sample = load_model(source, inputs.feeds())
+        result = make(
+            model,
+            sample,
+            check=not agreement.no_check,
+            rtol=agreement.rtol,
+            atol=agreement.atol,
+            **conversion.keywords(),
+            **conversion.options(is_estimator(model)),
+            **inputs.keywords(),
+        )
+        if result.equal or agreement.force:
+            result.save(path, force=agreement.force)
+            remember(open_fingerprint(path), result.record.framework, source)
+        return result
+
+    return present(ConvertResult, output.without(path), lambda _progress: converted())
 
 
 def _names(text: str | None) -> list[str] | None:

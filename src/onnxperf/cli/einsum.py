@@ -2,13 +2,11 @@
 
 # No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Annotated, Any
 
 from cyclopts import Group, Parameter
 
-from onnxperf.cli.options import INPUTS, OUTPUT, InputFlags, KeepFlags, Several, Switch, whole
-from onnxperf.cli.output import command_line, make_console, make_progress, write_text
+from onnxperf.cli.options import INPUTS, InputFlags, Several, Switch, refuse_others, whole
+from onnxperf.cli.present import KeptOutputFlags, present
 from onnxperf.errors import BadOption
 
 
@@ -48,30 +46,8 @@ class SearchFlags:
     """Seconds of the final race; 5 unless given (6 for the race of whole models)."""
 
 
-@Parameter(name="*", group=OUTPUT)
-@dataclass(frozen=True)
-class EinsumOutput(KeepFlags):
-    """Files to write."""
-
-    output: Annotated[str | None, Parameter(name=["--output", "-o"])] = None
-    """File for the fastest graph, or for the rewritten model (.onnx)."""
-    json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None
-    """Write the record as JSON; - is standard output, and then nothing else is printed there."""
-    csv: str | None = None
-    """Write the time of every letter order as CSV."""
-    plot: str | None = None
-    """Write the chart of all letter orders: out.png or out.svg."""
-
-    def check(self) -> None:
-        """Refuse what could not be written, before anything is measured."""
-        suffixes = {"output": (".onnx",), "csv": (".csv",), "plot": (".png", ".svg")}
-        for option, known in suffixes.items():
-            path = getattr(self, option)
-            if path is not None and Path(path).suffix.lower() not in known:
-                raise BadOption(f"--{option} {path}: expected a name that ends with {' or '.join(known)}")
-        for path in (self.output, self.json, self.csv, self.plot):
-            if path not in (None, "-") and not Path(str(path)).absolute().parent.is_dir():
-                raise BadOption(f"cannot write {path}: its folder does not exist")
+_REWRITING = frozenset(("portable", "no_search", "threads", "time"))
+"""Options of a search that go with a model."""
 
 
 def einsum(
@@ -81,7 +57,7 @@ def einsum(
     rewrite: str | None = None,
     search: SearchFlags = SearchFlags(),
     inputs: OperandFlags = OperandFlags(),
-    output: EinsumOutput = EinsumOutput(),
+    output: KeptOutputFlags = KeptOutputFlags(),
 ) -> int:
     """Find the fastest ONNX graph for an einsum equation, or put such graphs into a model.
 
@@ -89,7 +65,7 @@ def einsum(
 
         onnxperf einsum "bsnh,btnh->bnts" --shape 20x20x20x20 --shape 20x20x20x20 -o best.onnx
 
-        onnxperf einsum "ij,jk,kl->il" --shape 10x20 --shape 20x30 --shape 30x5 --portable --plot orders.png
+        onnxperf einsum "ij,jk,kl->il" --shape 10x20 --shape 20x30 --shape 30x5 --portable -o best.onnx -o orders.png
 
         onnxperf einsum --rewrite model.onnx -o faster.onnx --dim batch=8
 
@@ -100,24 +76,25 @@ def einsum(
     rewrite
         A model whose Einsum nodes are replaced where that makes the whole model faster.
     """
-    output.check()
     if (equation is None) == (rewrite is None):
-        raise BadOption("give an equation, or a model with --rewrite")
+        raise BadOption("give an equation, or a model with `rewrite`")
     if equation is not None:
         return _plan(equation, search, inputs, output)
     return _rewrite(str(rewrite), search, inputs, output)
 
 
-def _plan(equation: str, search: SearchFlags, inputs: OperandFlags, output: EinsumOutput) -> int:
-    from msgspec.structs import replace
+def _plan(equation: str, search: SearchFlags, inputs: OperandFlags, output: KeptOutputFlags) -> int:
+    from onnxperf.api._shared.einsum_plans import RACE_S
+    from onnxperf.api.optimize_einsum import optimize_einsum
+    from onnxperf.results.einsum import EinsumResult
 
-    from onnxperf.api.optimize_einsum import RACE_S, optimize_einsum
-    from onnxperf.render.race.einsum import print_plan
-
-    with make_progress(output.quiet) as progress:
-        result = optimize_einsum(
+    shapes = inputs.operand_shapes()
+    return present(
+        EinsumResult,
+        output,
+        lambda progress: optimize_einsum(
             equation,
-            inputs.operand_shapes(),
+            shapes,
             dtype=search.dtype,
             search=not search.no_search,
             progress=progress,
@@ -127,33 +104,25 @@ def _plan(equation: str, search: SearchFlags, inputs: OperandFlags, output: Eins
             threads=search.threads,
             time=RACE_S if search.time is None else search.time,
             again=search.again,
-        )
-    result.record = replace(result.record, command=command_line())
-    _show(result, print_plan, output)
-    for path in (output.output, output.csv, output.plot):
-        if path is not None:
-            result.save(path)
-    return 0
+        ),
+    )
 
 
-def _rewrite(model: str, search: SearchFlags, inputs: OperandFlags, output: EinsumOutput) -> int:
-    from msgspec.structs import replace
-
+def _rewrite(model: str, search: SearchFlags, inputs: OperandFlags, output: KeptOutputFlags) -> int:
     from onnxperf.api.rewrite_einsum import rewrite_einsum
-    from onnxperf.render.race.einsum import print_rewrite
+    from onnxperf.results.rewrite import RewriteResult
 
-    if output.output is None:
-        raise BadOption("--rewrite needs --output, the file for the rewritten model")
-    default = SearchFlags()
-    own = {"dtype": search.dtype != default.dtype, "opset": search.opset != default.opset}
-    own |= {"runtime": search.runtime != default.runtime, "again": search.again}
-    own |= {"csv": output.csv is not None, "plot": output.plot is not None}
-    for option in (name for name, given in own.items() if given):
-        raise BadOption(f"--{option} goes with an equation; a rewritten model keeps its types and opset")
-    with make_progress(output.quiet) as progress:
-        result = rewrite_einsum(
+    refuse_others(_REWRITING, "`rewrite`: a rewritten model keeps its types and opset", search)
+    output.check(RewriteResult)
+    path = output.named(".onnx")
+    if path is None:
+        raise BadOption("`rewrite` needs `output`, a file for the rewritten model that ends with .onnx")
+    return present(
+        RewriteResult,
+        output.without(path),
+        lambda progress: rewrite_einsum(
             model,
-            output.output,
+            path,
             feeds=inputs.feeds(),
             portable=search.portable,
             search=not search.no_search,
@@ -161,25 +130,12 @@ def _rewrite(model: str, search: SearchFlags, inputs: OperandFlags, output: Eins
             time=search.time,
             threads=search.threads,
             **inputs.keywords(),
-        )
-    result.record = replace(result.record, command=command_line())
-    _show(result, print_rewrite, output)
-    return 0
-
-
-def _show(result: Any, show: Any, output: EinsumOutput) -> None:
-    console = make_console(stderr=output.json == "-")
-    if output.quiet:
-        console.print(result.answer, markup=False, soft_wrap=True)
-    else:
-        show(result.record, console)
-    output.keep(result.record, "einsum")
-    if output.json is not None:
-        write_text(output.json, result.to_json())
+        ),
+    )
 
 
 def _sizes(text: str) -> tuple[int, ...]:
     try:
         return tuple(whole(size) for size in text.split("x") if size)
     except ValueError as error:
-        raise BadOption(f"--shape {text}: {error}; expected sizes such as 20x30") from error
+        raise BadOption(str(error), option="shapes", value=text, expected="sizes such as 20x30") from error

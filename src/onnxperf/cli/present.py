@@ -1,12 +1,13 @@
 """From a measurement to the exit code, for every command the same: check, measure, show, keep, write."""
 
 # No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
+import dataclasses
 import shlex
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
 
 from cyclopts import Parameter
 from msgspec.structs import replace
@@ -103,6 +104,10 @@ class OutputFlags:
         yield from ((path, suffix) for name, suffix in _ALIASES.items() if (path := getattr(self, name)) is not None)
         if self.plot is not None:
             yield self.plot, suffix_of(self.plot, charts)
+
+    def without(self, path: str) -> Self:
+        """The same without a file that is written while measuring."""
+        return dataclasses.replace(self, output=[each for each in self.output if each != path])
 
     def named(self, suffix: str) -> str | None:
         """The file of this kind among those of --output."""

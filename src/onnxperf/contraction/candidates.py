@@ -10,7 +10,7 @@ from functools import cached_property
 import onnx
 
 from onnxperf.contraction.equation import Equation, Letters
-from onnxperf.contraction.graph import DEFAULT_OPSET, Draft, Node, check_target, to_model
+from onnxperf.contraction.graph import DEFAULT_OPSET, Draft, DraftNode, check_target, to_model
 from onnxperf.contraction.lower import Lowering, lowerings, setting_of
 from onnxperf.contraction.orders import as_written, decompose, letter_orders, own_einsum, plain_einsum
 
@@ -119,7 +119,7 @@ def _words(draft: Draft) -> Iterator[str]:
             yield _word(node)
 
 
-def _word(node: Node) -> str:
+def _word(node: DraftNode) -> str:
     attributes = dict(node.attributes)
     if node.body is not None:
         return f"Scan {node.shape[0]}x ({describe(node.body)})"

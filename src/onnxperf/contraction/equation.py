@@ -80,7 +80,7 @@ def _quoted(text: str) -> str:
 
 
 class _Reader:
-    """Reads one equation, and knows how to complain about it."""
+    """Reads one equation; its errors name the position."""
 
     def __init__(self, text: str, prefix: str) -> None:
         self.text, self.prefix = text, prefix

@@ -37,7 +37,7 @@ _OPERANDS_AS_INPUTS: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Node:
+class DraftNode:
     """One operator with one output; its inputs are values of its draft."""
 
     op: str
@@ -52,7 +52,7 @@ class Draft:
     """Nodes in the order of their execution: values are numbered from the inputs on; the last one is the result."""
 
     inputs: tuple[Shape, ...]
-    nodes: tuple[Node, ...] = ()
+    nodes: tuple[DraftNode, ...] = ()
     microseconds: float = field(default=0.0, compare=False)
 
     def shape(self, value: int) -> Shape:
@@ -60,7 +60,7 @@ class Draft:
         known = len(self.inputs)
         return self.inputs[value] if value < known else self.nodes[value - known].shape
 
-    def add(self, node: Node, microseconds: float) -> tuple[Draft, int]:
+    def add(self, node: DraftNode, microseconds: float) -> tuple[Draft, int]:
         """This draft with one node more, and the value that the node makes."""
         called = Draft(self.inputs, (*self.nodes, node), self.microseconds + microseconds)
         return called, len(self.inputs) + len(self.nodes)
@@ -71,7 +71,7 @@ class Draft:
         for same in (value, source):
             if self.shape(same) == shape:
                 return self, same
-        return self.add(Node("Reshape", (source,), shape, (("shape", shape),)), microseconds)
+        return self.add(DraftNode("Reshape", (source,), shape, (("shape", shape),)), microseconds)
 
     def comes_from(self, value: int, op: str) -> bool:
         """Is the value what an operator made, in whatever shape?"""
@@ -83,7 +83,7 @@ class Draft:
             value = node.inputs[0]
         return value
 
-    def _producer(self, value: int) -> Node | None:
+    def _producer(self, value: int) -> DraftNode | None:
         return self.nodes[value - len(self.inputs)] if value >= len(self.inputs) else None
 
     def finished(self, result: int) -> Draft:
@@ -91,7 +91,7 @@ class Draft:
         known = len(self.inputs)
         draft, needed = self, {result}
         if result < known:
-            draft, result = self.add(Node("Identity", (result,), self.shape(result)), 0.0)
+            draft, result = self.add(DraftNode("Identity", (result,), self.shape(result)), 0.0)
             needed = {result}
         for value in range(result, known - 1, -1):
             if value in needed:
@@ -122,7 +122,7 @@ def to_model(draft: Draft, dtype: str, opset: int = DEFAULT_OPSET) -> onnx.Model
     return helper.make_model(graph, opset_imports=opsets, ir_version=_IR_VERSION, producer_name="onnxperf")
 
 
-def all_nodes(draft: Draft) -> Iterator[Node]:
+def all_nodes(draft: Draft) -> Iterator[DraftNode]:
     """Every node of a draft, those in bodies of loops included."""
     for node in draft.nodes:
         yield node
@@ -140,7 +140,7 @@ class _Writer:
     def graph(self, draft: Draft, name: str, inputs: Sequence[str], output: str) -> onnx.GraphProto:
         last = len(draft.inputs) + len(draft.nodes) - 1
         names = [*inputs, *(f"{self.prefix}v{i}" for i in range(len(inputs), last)), output]
-        # a draft in float16 is cast on its way in and out: only the casts know two types
+        # a draft in float16 is cast on its way in and out: only the casts have two types
         types = self._types(draft)
         nodes = [self._node(node, names, names[len(inputs) + i]) for i, node in enumerate(draft.nodes)]
         return helper.make_graph(
@@ -162,7 +162,7 @@ class _Writer:
             types.append(target if isinstance(target, int) else source)
         return types
 
-    def _node(self, node: Node, names: Sequence[str], output: str) -> onnx.NodeProto:
+    def _node(self, node: DraftNode, names: Sequence[str], output: str) -> onnx.NodeProto:
         attributes: dict[str, Attribute | onnx.GraphProto] = dict(node.attributes)
         inputs = [names[i] for i in node.inputs]
         for name in _OPERANDS_AS_INPUTS.get(node.op, ()):
@@ -180,7 +180,7 @@ class _Writer:
         made.attribute.extend(helper.make_attribute(name, value) for name, value in attributes.items())
         return made
 
-    def _filled(self, node: Node, attributes: Mapping[str, Attribute], output: str) -> onnx.NodeProto:
+    def _filled(self, node: DraftNode, attributes: Mapping[str, Attribute], output: str) -> onnx.NodeProto:
         value = numpy_helper.from_array(np.full(1, attributes["value"], working_type(self.dtype)))
         shape = self._constant(np.array(node.shape, np.int64))
         return helper.make_node("ConstantOfShape", [shape], [output], name=f"Filled_{output}", value=value)
@@ -202,5 +202,5 @@ class _Writer:
 
 
 def working_type(dtype: str) -> str:
-    """The type that a graph computes in: onnxruntime's CPU kernels for products and sums know no float16."""
+    """The type that a graph computes in: onnxruntime's CPU kernels for products and sums lack float16."""
     return "float32" if dtype == "float16" else dtype

@@ -10,7 +10,7 @@ from math import prod
 
 from onnxperf.contraction import cost
 from onnxperf.contraction.equation import Letters, Shape
-from onnxperf.contraction.graph import Draft, Node
+from onnxperf.contraction.graph import Draft, DraftNode
 
 _MAX_RANK_OF_TWO_STRIDES = 6
 """All ways through an axis order in between are tried up to this rank: 720 of them."""
@@ -86,7 +86,7 @@ def arrange_plainly(draft: Draft, term: Term, letters: Letters, setting: Setting
 def transpose(draft: Draft, value: int, perm: tuple[int, ...], microseconds: float) -> tuple[Draft, int]:
     """A Transpose of a value as it is."""
     shape = draft.shape(value)
-    node = Node("Transpose", (value,), tuple(shape[axis] for axis in perm), (("perm", perm),))
+    node = DraftNode("Transpose", (value,), tuple(shape[axis] for axis in perm), (("perm", perm),))
     return draft.add(node, microseconds)
 
 
@@ -97,7 +97,7 @@ def shielded(draft: Draft, value: int) -> tuple[Draft, int]:
     """
     shape = draft.shape(value)
     flat = (shape[0], prod(shape[1:]))
-    draft, value = draft.add(Node("Flatten", (value,), flat, (("axis", 1),)), cost.RESHAPE)
+    draft, value = draft.add(DraftNode("Flatten", (value,), flat, (("axis", 1),)), cost.RESHAPE)
     return reshape(draft, value, shape)
 
 

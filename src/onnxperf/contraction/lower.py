@@ -13,7 +13,7 @@ import opt_einsum
 
 from onnxperf.contraction import cost
 from onnxperf.contraction.equation import Equation, Letters, Shape
-from onnxperf.contraction.graph import ELEMENT_TYPES, Draft, Node, working_type
+from onnxperf.contraction.graph import ELEMENT_TYPES, Draft, DraftNode, working_type
 from onnxperf.contraction.layout import Setting, Term, arrange, reshape, transpose
 from onnxperf.contraction.pair import PLAIN, Form, Groups, Way, contractions, matrix_product, sum_over
 
@@ -21,7 +21,7 @@ Path = tuple[tuple[int, ...], ...]
 
 _BEAM = 10
 """States that are followed from one pair to the next."""
-_MAX_PICKED = 1 << 16
+MAX_PICKED = 1 << 16
 """Elements of a diagonal that may be picked one by one: each place is a constant of the graph."""
 _FEW_OPERANDS = 6
 """Up to here all orders of contraction are compared."""
@@ -75,7 +75,7 @@ def start(equation: Equation, setting: Setting) -> tuple[Draft, tuple[Term, ...]
         if setting.dtype != setting.computes_in:
             target = (("to", int(ELEMENT_TYPES[setting.computes_in])),)
             spent = cost.copy(setting.size(letters), setting.item)
-            draft, value = draft.add(Node("Cast", (value,), shape, target), spent)
+            draft, value = draft.add(DraftNode("Cast", (value,), shape, target), spent)
         # what has size 1 here takes part as if it were not there, whether it broadcasts or not
         kept = tuple(letter for letter, size in zip(letters, shape, strict=True) if size != 1)
         draft, value = reshape(draft, value, setting.shape(kept))
@@ -92,7 +92,7 @@ def finished(draft: Draft, term: Term, equation: Equation, setting: Setting) -> 
         if setting.dtype != setting.computes_in:
             target = (("to", int(ELEMENT_TYPES[setting.dtype])),)
             spent = cost.copy(setting.size(wanted), setting.item)
-            done, value = done.add(Node("Cast", (value,), equation.output_shape, target), spent)
+            done, value = done.add(DraftNode("Cast", (value,), equation.output_shape, target), spent)
         yield Lowering(done.finished(value), _completed(term.letters, equation))
 
 
@@ -102,10 +102,12 @@ def _completed(letters: Letters, equation: Equation) -> Letters:
 
 def zeros(equation: Equation, setting: Setting) -> Lowering:
     """What is left of an equation over nothing."""
-    draft, value = Draft(equation.shapes).add(Node("Filled", (), equation.output_shape, (("value", 0),)), cost.NODE)
+    draft, value = Draft(equation.shapes).add(
+        DraftNode("Filled", (), equation.output_shape, (("value", 0),)), cost.NODE
+    )
     if setting.dtype != working_type(setting.dtype):
         target = (("to", int(ELEMENT_TYPES[setting.dtype])),)
-        draft, value = draft.add(Node("Cast", (value,), equation.output_shape, target), cost.NODE)
+        draft, value = draft.add(DraftNode("Cast", (value,), equation.output_shape, target), cost.NODE)
     return Lowering(draft.finished(value), equation.letters)
 
 
@@ -148,7 +150,7 @@ def _run_sums(draft: Draft, term: Term, run: Letters, setting: Setting) -> Itera
         return
     outer, count, inner = map(setting.size, (before, run, after))
     # the ones stand on the left: constants on the right are packed, which is slower for vectors
-    draft, ones = draft.add(Node("Filled", (), (1, count), (("value", 1),)), 0.0)
+    draft, ones = draft.add(DraftNode("Filled", (), (1, count), (("value", 1),)), 0.0)
     if not after:
         groups = Groups((), (), before, run)
         if setting.fuses:
@@ -158,7 +160,7 @@ def _run_sums(draft: Draft, term: Term, run: Letters, setting: Setting) -> Itera
     draft, value = reshape(draft, term.value, (outer, count, inner) if before else (count, inner))
     shape = (outer, 1, inner) if before else (1, inner)
     spent = cost.product(outer, 1, count, inner, setting.computes_in, (False, False))
-    draft, value = draft.add(Node("MatMul", (ones, value), shape), spent)
+    draft, value = draft.add(DraftNode("MatMul", (ones, value), shape), spent)
     draft, value = reshape(draft, value, setting.shape(before + after))
     yield draft, Term(value, before + after)
 
@@ -170,7 +172,7 @@ def _diagonal(draft: Draft, term: Term, setting: Setting) -> Way:
         return draft, term
     letters = tuple(counts)
     has_gaps = any("".join(term.letters).find(letter * times) < 0 for letter, times in counts.items())
-    if has_gaps and setting.size(letters) <= _MAX_PICKED:
+    if has_gaps and setting.size(letters) <= MAX_PICKED:
         return _picked(draft, term, letters, setting)
     for letter, times in counts.items():
         if times > 1:
@@ -190,7 +192,7 @@ def _picked(draft: Draft, term: Term, letters: Letters, setting: Setting) -> Way
     count = setting.size(letters)
     # GatherElements on a flat tensor is several times faster than Gather, which copies block by block
     attributes = (("steps", steps), ("sizes", setting.shape(letters)), ("axis", 0))
-    draft, value = draft.add(Node("GatherElements", (value,), (count,), attributes), cost.stride(count))
+    draft, value = draft.add(DraftNode("GatherElements", (value,), (count,), attributes), cost.stride(count))
     draft, value = reshape(draft, value, setting.shape(letters))
     return draft, Term(value, letters)
 
@@ -205,7 +207,7 @@ def _every_nth(draft: Draft, term: Term, letter: str, times: int, setting: Setti
     step = sum(size**power for power in range(times))
     attributes = (("starts", (0,)), ("ends", (size**times,)), ("axes", (first,)), ("steps", (step,)))
     letters = (*before, letter, *rest)
-    node = Node("Slice", (value,), setting.shape(letters), attributes)
+    node = DraftNode("Slice", (value,), setting.shape(letters), attributes)
     draft, value = draft.add(node, cost.stride(setting.size(letters)))
     return draft, Term(value, letters)
 

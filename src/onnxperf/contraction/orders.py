@@ -9,7 +9,7 @@ from math import factorial
 
 from onnxperf.contraction import cost
 from onnxperf.contraction.equation import Equation, Letters
-from onnxperf.contraction.graph import Draft, Node, working_type
+from onnxperf.contraction.graph import Draft, DraftNode, working_type
 from onnxperf.contraction.layout import Setting, Term, arrange_plainly, reshape
 from onnxperf.contraction.lower import Lowering, contraction_paths, finished, lonely, start, zeros
 from onnxperf.contraction.pair import (
@@ -106,7 +106,7 @@ def own_einsum(equation: Equation, order: Letters, setting: Setting) -> Lowering
     result = _sorted(equation.output, order)
     terms = ",".join(map("".join, equation.operands))
     values = tuple(range(len(equation.shapes)))
-    node = Node("Einsum", values, setting.shape(result), (("equation", f"{terms}->{''.join(result)}"),))
+    node = DraftNode("Einsum", values, setting.shape(result), (("equation", f"{terms}->{''.join(result)}"),))
     draft, value = draft.add(
         node, cost.einsum(equation.shapes, equation.output_shape, equation.products, working_type(setting.dtype))
     )

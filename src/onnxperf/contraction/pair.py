@@ -8,7 +8,7 @@ from itertools import permutations, product
 
 from onnxperf.contraction import cost
 from onnxperf.contraction.equation import Letters, Shape
-from onnxperf.contraction.graph import Draft, Node
+from onnxperf.contraction.graph import Draft, DraftNode
 from onnxperf.contraction.layout import Setting, Term, arrange, arrange_plainly, reshape, shielded, transpose
 
 Way = tuple[Draft, Term]
@@ -148,19 +148,19 @@ def _multiply_matrices(
     draft: Draft, values: tuple[int, int], forms: tuple[Form, Form], shape: Shape, spent: float, setting: Setting
 ) -> tuple[Draft, int]:
     if forms[0].is_plain and forms[1].is_plain:
-        return draft.add(Node("MatMul", values, shape), spent)
+        return draft.add(DraftNode("MatMul", values, shape), spent)
     is_flat = all(len(draft.shape(value)) == 2 for value in values)
     flags = {"transA": forms[0].transposed, "transB": forms[1].transposed}
     if is_flat and (setting.portable or not setting.fuses):
-        return draft.add(Node("Gemm", values, shape, _set(flags)), spent)
+        return draft.add(DraftNode("Gemm", values, shape, _set(flags)), spent)
     if not setting.portable:
         flags |= {"transBatchA": forms[0].batch_inside, "transBatchB": forms[1].batch_inside}
-        return draft.add(Node("FusedMatMul", values, shape, _set(flags)), spent)
+        return draft.add(DraftNode("FusedMatMul", values, shape, _set(flags)), spent)
     operands = []
     for value, form in zip(values, forms, strict=True):
         draft, operand = _plainly_transposed(draft, value, form)
         operands.append(operand)
-    return draft.add(Node("MatMul", tuple(operands), shape), spent)
+    return draft.add(DraftNode("MatMul", tuple(operands), shape), spent)
 
 
 def _set(flags: dict[str, bool]) -> tuple[tuple[str, int], ...]:
@@ -284,7 +284,7 @@ def _multiply(draft: Draft, pair: tuple[Term, Term], order: Letters, inner: Lett
         values.append((value, shape))
     shape = setting.shape(order)
     spent = cost.multiply(values[0][1], values[1][1])
-    draft, value = draft.add(Node("Mul", (values[0][0], values[1][0]), shape), spent)
+    draft, value = draft.add(DraftNode("Mul", (values[0][0], values[1][0]), shape), spent)
     if not inner:
         return draft, Term(value, order)
     return sum_over(draft, Term(value, order), inner, setting)
@@ -297,7 +297,7 @@ def sum_over(draft: Draft, term: Term, letters: Sequence[str], setting: Setting)
     attributes = (("axes", axes), ("keepdims", 0))
     draft, value = reshape(draft, term.value, setting.shape(term.letters))
     spent = cost.reduce(setting.shape(term.letters), axes, setting.item)
-    draft, value = draft.add(Node("ReduceSum", (value,), setting.shape(kept), attributes), spent)
+    draft, value = draft.add(DraftNode("ReduceSum", (value,), setting.shape(kept), attributes), spent)
     return draft, Term(value, kept)
 
 
@@ -332,7 +332,7 @@ def _scan(draft: Draft, pair: tuple[Term, Term], outer: tuple[Letters, int], ins
         values.append(value)
     spent = cost.SCAN + count * (cost.SCAN_ITERATION + body.microseconds)
     shape = (count, *body.nodes[-1].shape)
-    draft, value = draft.add(Node("Scan", tuple(values), shape, (("num_scan_inputs", 2),), body), spent)
+    draft, value = draft.add(DraftNode("Scan", tuple(values), shape, (("num_scan_inputs", 2),), body), spent)
     result = letters + inside[1].letters
     draft, value = reshape(draft, value, setting.shape(result))
     return draft, Term(value, result)

@@ -20,7 +20,7 @@ _DTYPES: dict[int, str] = {number: name for name, number in ELEMENT_TYPES.items(
 _FREE_CONSTANTS = 4
 """From this IR version on an initialiser need not be an input as well."""
 _LONGEST_PREFIX = 100
-UNKNOWN_SHAPES = "its input shapes are unknown; give them with --dim"
+UNKNOWN_SHAPES = "its input shapes are unknown; give them with `dims`"
 
 Types = Mapping[str, KnownType]
 _Message = TypeVar("_Message")
@@ -367,14 +367,14 @@ def fixed(proto: onnx.ModelProto, shapes: Mapping[str, Shape]) -> onnx.ModelProt
         if known is not None:
             _set_shape(value, known)
         for dim in value.type.tensor_type.shape.dim if value.type.HasField("tensor_type") else ():
-            if dim.dim_param in symbols:  # it has a size now, even if nobody knows which
+            if dim.dim_param in symbols:  # it has a size now, even if an unknown one
                 dim.ClearField("dim_param")
     copy.graph.value_info.extend(_corrections(copy, types))
     return copy
 
 
 def _corrections(proto: onnx.ModelProto, types: Types) -> Iterator[onnx.ValueInfoProto]:
-    """Types that inference would get wrong: onnxruntime shares buffers by them, and fails unless told the true ones."""
+    """Types that inference would get wrong: onnxruntime shares buffers by them, and fails without the true ones."""
     declared = {value.name for value in (*proto.graph.value_info, *proto.graph.output)}
     plain = infer_types(proto, {})
     for name, true in types.items():

@@ -1,4 +1,4 @@
-"""Many graphs for the same result: which of them does onnxruntime really tell apart, and which are the fastest few?"""
+"""Many graphs for the same result: which of them onnxruntime tells apart, and which are the fastest few."""
 
 from __future__ import annotations
 
@@ -9,25 +9,23 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from onnxperf.errors import BadInput, SubjectError, WorkerLost
-from onnxperf.measure.messages import Load, Prepare, TimeBlock
-from onnxperf.measure.process import Worker
 
 Progress = Callable[[float, str], None]
 
 FINALISTS = 4
-_FIRST_STAGE_NS = 4e9
+FIRST_STAGE_NS = 4e9
 """Time that looking at every graph may take; beyond it only the cheapest by estimate are looked at."""
 _OVERHEAD_NS = 150_000
 
 
 class Stage(NamedTuple):
-    """Everyone who is left is timed in `rounds` blocks; the fastest `keep` go on."""
+    """The graphs that are left are timed in `rounds` blocks; the fastest `keep` reach the next stage."""
 
     rounds: int
     block_ns: int
@@ -39,6 +37,27 @@ STAGES = (
     Stage(rounds=5, block_ns=3_000_000, keep=12),
     Stage(rounds=10, block_ns=6_000_000, keep=FINALISTS),
 )
+
+
+class FirstCall(Protocol):
+    """A session that was opened and called once."""
+
+    @property
+    def first_call_ns(self) -> int:
+        """Time of that call."""
+
+
+class Timer(Protocol):
+    """What the search needs of a worker."""
+
+    def load(self) -> object:
+        """Get ready."""
+
+    def prepare(self, subject: int) -> FirstCall:
+        """Open a subject's session and call it once."""
+
+    def time_block(self, subject: int, calls: int, warm_ns: int) -> tuple[int, int]:
+        """Time calls together; returns start and duration in ns."""
 
 
 @dataclass
@@ -63,36 +82,50 @@ class Found(NamedTuple):
     """Numbers of the fastest entrants, the fastest first."""
     distinct: int
     """Graphs that onnxruntime tells apart."""
+    interrupted: bool = False
+    """The user stopped the search: `finalists` are the fastest of the last complete stage."""
 
 
 def search(
-    entrants: Sequence[Entrant], worker: Worker, executed: Sequence[Path | None], progress: Progress, seed: int = 0
+    entrants: Sequence[Entrant], timer: Timer, executed: Sequence[Path | None], progress: Progress, seed: int = 0
 ) -> Found:
-    """Time entrants in stages, half as many or fewer each time; entrants are filled in."""
-    worker.ask(Load(worker.spec))
-    for number, entrant in enumerate(entrants):
-        if number % 20 == 0:
-            progress(0.1 * number / len(entrants), f"preparing {len(entrants)} graphs")
-        _prepare(entrant, number, worker, executed[number])
+    """Time entrants in stages, half as many or fewer each time; entrants are filled in, as far as Ctrl-C lets it."""
     leaders: dict[str, int] = {}
-    for number, entrant in enumerate(entrants):
-        if not entrant.reason:
-            leaders.setdefault(entrant.executed or str(number), number)
-    running = _affordable(entrants, list(leaders.values()))
-    for index, stage in enumerate(STAGES):
-        if running and (index == 0 or len(running) > stage.keep):
-            _time(entrants, running, stage, worker, _told(progress, index), seed + index)
-            running = [number for number in running if not entrants[number].reason]
-            running = sorted(running, key=lambda number: entrants[number].time_ns or 0.0)[: stage.keep]
+    finalists: list[int] = []
+    interrupted = False
+    try:
+        timer.load()
+        _prepare_all(entrants, timer, executed, progress)
+        for number, entrant in enumerate(entrants):
+            if not entrant.reason:
+                leaders.setdefault(entrant.executed or str(number), number)
+        running = _affordable(entrants, list(leaders.values()))
+        for index, stage in enumerate(STAGES):
+            if running and (index == 0 or len(running) > stage.keep):
+                _time(entrants, running, stage, timer, _of_stage(progress, index), seed + index)
+                running = [number for number in running if not entrants[number].reason]
+                running = sorted(running, key=lambda number: entrants[number].time_ns or 0.0)[: stage.keep]
+                finalists = running
+    except KeyboardInterrupt:
+        interrupted = True
     for number, entrant in enumerate(entrants):
         leader = entrants[leaders.get(entrant.executed or str(number), number)]
         entrant.time_ns = leader.time_ns
-    return Found(running, len(leaders))
+    return Found(finalists, len(leaders), interrupted)
 
 
-def _prepare(entrant: Entrant, number: int, worker: Worker, executed: Path | None) -> None:
+def _prepare_all(
+    entrants: Sequence[Entrant], timer: Timer, executed: Sequence[Path | None], progress: Progress
+) -> None:
+    for number, entrant in enumerate(entrants):
+        if number % 20 == 0:
+            progress(0.1 * number / len(entrants), f"preparing {len(entrants)} graphs")
+        _prepare(entrant, number, timer, executed[number])
+
+
+def _prepare(entrant: Entrant, number: int, timer: Timer, executed: Path | None) -> None:
     try:
-        entrant.call_ns = float(worker.ask(Prepare(number)).first_call_ns)
+        entrant.call_ns = float(timer.prepare(number).first_call_ns)
     except WorkerLost:
         raise
     except (SubjectError, BadInput) as error:
@@ -110,14 +143,14 @@ def _affordable(entrants: Sequence[Entrant], numbers: list[int]) -> list[int]:
     for number in sorted(numbers, key=lambda each: entrants[each].cost_us):
         call_ns = entrants[number].cost_us * 1e3
         spent += stage.rounds * (2 * max(call_ns, stage.block_ns / 2) + _OVERHEAD_NS)
-        if spent > _FIRST_STAGE_NS and len(taken) > 2 * FINALISTS:
+        if spent > FIRST_STAGE_NS and len(taken) > 2 * FINALISTS:
             break
         taken.append(number)
     return taken
 
 
 def _time(
-    entrants: Sequence[Entrant], running: Sequence[int], stage: Stage, worker: Worker, progress: Progress, seed: int
+    entrants: Sequence[Entrant], running: Sequence[int], stage: Stage, timer: Timer, progress: Progress, seed: int
 ) -> None:
     """Blocks in a new order each round; what the whole round was slowed down by is divided out."""
     shuffle = random.Random(seed).shuffle  # noqa: S311 - an experiment's design, not a secret
@@ -127,7 +160,7 @@ def _time(
         shuffle(order)
         rounds.append({})
         for number in order:
-            _time_block(entrants[number], number, stage, worker, rounds[-1])
+            _time_block(entrants[number], number, stage, timer, rounds[-1])
         running = [number for number in running if not entrants[number].reason]
         if not running:
             return
@@ -140,10 +173,10 @@ def _time(
         entrants[number].time_ns = statistics.median(ratios) * level
 
 
-def _time_block(entrant: Entrant, number: int, stage: Stage, worker: Worker, times: dict[int, float]) -> None:
+def _time_block(entrant: Entrant, number: int, stage: Stage, timer: Timer, times: dict[int, float]) -> None:
     calls = max(1, int(stage.block_ns / max(entrant.call_ns, 1.0)))
     try:
-        duration = worker.ask(TimeBlock(number, calls, stage.block_ns // 3)).duration_ns
+        _, duration = timer.time_block(number, calls, stage.block_ns // 3)
     except WorkerLost:
         raise
     except (SubjectError, BadInput) as error:
@@ -152,7 +185,7 @@ def _time_block(entrant: Entrant, number: int, stage: Stage, worker: Worker, tim
     times[number] = entrant.call_ns = duration / calls
 
 
-def _told(progress: Progress, index: int) -> Progress:
+def _of_stage(progress: Progress, index: int) -> Progress:
     """The part of the whole search that a stage is."""
     return lambda done, text: progress(0.1 + 0.9 * (index + done) / len(STAGES), text)
 

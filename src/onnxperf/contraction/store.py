@@ -46,26 +46,27 @@ class _Entry(Struct, frozen=True):
     unoptimized: bytes
 
 
-_memory: dict[Key, Kept] = {}
+in_memory: dict[Key, Kept] = {}
+"""Plans that this process read or made."""
 
 
 def recall(key: Key) -> Kept | None:
     """The plan that was kept for exactly this, if any."""
-    if key not in _memory:
+    if key not in in_memory:
         entry = _read(_file(key))
         if entry is None or entry.key != key:
             return None
-        _memory[key] = Kept(entry.plan, entry.model, entry.unoptimized)
-    return _memory[key]
+        in_memory[key] = Kept(entry.plan, entry.model, entry.unoptimized)
+    return in_memory[key]
 
 
 def keep(key: Key, kept: Kept) -> None:
     """Keep a plan; a read-only home is no reason to fail."""
-    _memory[key] = kept
+    in_memory[key] = kept
     data = msgspec.msgpack.encode(_Entry(key, *kept))
     with contextlib.suppress(OSError):
         _folder().mkdir(parents=True, exist_ok=True)
-        # Written aside and moved, so that whoever reads meanwhile finds one plan or the other.
+        # Written aside and moved, so that a reader finds one plan or the other.
         draft = _file(key).with_suffix(f".{os.getpid()}")
         draft.write_bytes(data)
         draft.replace(_file(key))
@@ -79,7 +80,7 @@ def all_kept() -> Iterator[tuple[Key, EinsumPlan]]:
         if entry is not None:
             seen.add(entry.key)
             yield entry.key, entry.plan
-    yield from ((key, kept.plan) for key, kept in _memory.items() if key not in seen)
+    yield from ((key, kept.plan) for key, kept in in_memory.items() if key not in seen)
 
 
 def _read(file: Path) -> _Entry | None:

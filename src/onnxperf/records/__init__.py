@@ -2,7 +2,8 @@
 
 from onnxperf.records.check import Check, Difference, NodeDifference
 from onnxperf.records.convert import Conversion
-from onnxperf.records.einsum import EinsumPlan, OrderTime, Rewrite, RewrittenSite
+from onnxperf.records.doctor import MachineReport
+from onnxperf.records.einsum import EinsumPlan, OrderTime, Rewrite, RewrittenSite, SiteOutcome
 from onnxperf.records.graph import Graph, GraphNode
 from onnxperf.records.lines import LineMemory, MemoryLines
 from onnxperf.records.memory import (
@@ -105,6 +106,7 @@ __all__ = [
     "LineMemory",
     "LiveTensor",
     "Machine",
+    "MachineReport",
     "Measurement",
     "Memory",
     "MemoryCase",
@@ -130,6 +132,7 @@ __all__ = [
     "SessionOptions",
     "Side",
     "Signature",
+    "SiteOutcome",
     "SourceGroup",
     "SourceOptions",
     "SourceTime",

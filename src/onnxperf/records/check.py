@@ -8,7 +8,7 @@ from onnxperf.records.race import FORMAT_VERSION
 
 
 class Difference(Struct, frozen=True, kw_only=True):
-    """How one output of two subjects compares; the second one is the yardstick."""
+    """How one output of two subjects compares; the second one is what the first is compared with."""
 
     name: str
     """Name of the output."""
@@ -67,7 +67,7 @@ class Check(Struct, frozen=True, kw_only=True):
     outputs: tuple[Difference, ...]
     """One per output."""
     node: NodeDifference | None = None
-    """Where the difference begins, if that was asked for."""
+    """Where the difference begins, if that was requested."""
     notes: tuple[str, ...] = ()
     """What a reader must know."""
 

@@ -25,7 +25,7 @@ class OrderTime(Struct, frozen=True, kw_only=True):
 
 
 class EinsumPlan(Struct, frozen=True, kw_only=True):
-    """What `onnxperf einsum` found: the document that --json writes."""
+    """What `onnxperf einsum` found."""
 
     version: int = FORMAT_VERSION
     """Version of this format."""
@@ -63,6 +63,8 @@ class EinsumPlan(Struct, frozen=True, kw_only=True):
     """Name of the winner in that race."""
     limit: str | None = None
     """Name of the subject in that race which multiplies matrices of the same size without moving anything."""
+    interrupted: bool = False
+    """The user stopped it: this is what was found until then."""
     machine: Machine | None = None
     """Where it was measured."""
     command: str = ""
@@ -101,7 +103,7 @@ class RewrittenSite(Struct, frozen=True, kw_only=True):
 
 
 class Rewrite(Struct, frozen=True, kw_only=True):
-    """What `onnxperf einsum --rewrite` did: the document that --json writes."""
+    """What `onnxperf einsum --rewrite` did."""
 
     version: int = FORMAT_VERSION
     """Version of this format."""
@@ -113,6 +115,8 @@ class Rewrite(Struct, frozen=True, kw_only=True):
     """One per group of equal Einsum nodes."""
     race: Case | None = None
     """The original model against the rewritten one."""
+    interrupted: bool = False
+    """The user stopped it: this is what was found until then."""
     machine: Machine | None = None
     """Where it was measured."""
     command: str = ""

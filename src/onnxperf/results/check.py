@@ -4,18 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onnxperf.analyze.answers.check import check_answer
 from onnxperf.records import Check, Difference
-from onnxperf.results.showing import as_printed
+from onnxperf.render.kit.page import Page
+from onnxperf.render.race.check import check_page
+from onnxperf.results.base import Result, struct_frame
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-class CheckResult:
+class CheckResult(Result[Check]):
     """What `onnxperf.check` returns; true when both sides agree."""
 
-    def __init__(self, record: Check) -> None:
-        self.record = record
+    tables = {"outputs": lambda self: self.to_df()}
+
+    def page(self) -> Page:
+        """Every output with its differences, and where they begin."""
+        return check_page(self.record, self.answer)
+
+    @property
+    def answer(self) -> str:
+        """Whether both sides agree, in plain sentences."""
+        return check_answer(self.record)
 
     @property
     def equal(self) -> bool:
@@ -28,25 +39,4 @@ class CheckResult:
 
     def to_df(self) -> DataFrame:
         """One row per output."""
-        from pandas import DataFrame
-
-        fields = Difference.__struct_fields__
-        rows = [[getattr(output, field) for field in fields] for output in self.record.outputs]
-        return DataFrame(rows, columns=list(fields))
-
-    def to_json(self) -> str:
-        """The whole record, as --json writes it."""
-        from onnxperf.render.kit.old_export import to_json
-
-        return to_json(self.record).decode()
-
-    def __repr__(self) -> str:
-        """The table as the command line prints it, without colours."""
-        from onnxperf.render.race.check import print_check
-
-        return as_printed(print_check, self.record)
-
-    def _repr_html_(self) -> str:
-        from onnxperf.render.kit.old_html import check_html
-
-        return check_html(self.record)
+        return struct_frame(self.record.outputs, Difference)

@@ -2,30 +2,51 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from onnxperf.errors import BadInput, BadOption
-from onnxperf.records.convert import Conversion
-from onnxperf.results.showing import as_printed
+from onnxperf.analyze.answers.convert import conversion_answer
+from onnxperf.errors import BadInput
+from onnxperf.records import Conversion, Difference
+from onnxperf.render.kit.files import check_folder, suffix_of
+from onnxperf.render.kit.model_files import write_model
+from onnxperf.render.kit.page import Page
+from onnxperf.render.race.convert import conversion_page
+from onnxperf.results.base import Result, struct_frame
+from onnxperf.results.formats import Format
 
 if TYPE_CHECKING:
     from onnx import ModelProto
     from pandas import DataFrame
 
-_INLINE_BYTES = 2**30
-"""Beyond this the weights go into a file beside the model; protobuf ends at 2 GiB, and readers need room."""
 
-
-class ConvertResult:
+class ConvertResult(Result[Conversion]):
     """What `onnxperf.convert` returns; true when the model agrees with its source, or was not checked."""
 
-    def __init__(self, record: Conversion, proto: ModelProto) -> None:
-        self.record = record
-        self.proto = proto
+    tables = {"outputs": lambda self: self.to_df()}
+    own_formats = {".onnx": Format("the converted model", lambda result, _table: result.proto.SerializeToString())}
+
+    def __init__(self, record: Conversion, proto: ModelProto | None = None) -> None:
+        super().__init__(record)
+        self._proto = proto
+
+    def page(self) -> Page:
+        """Where the model came from, its inputs and outputs, and whether it agrees with its source."""
+        return conversion_page(self.record, self.answer)
+
+    @property
+    def proto(self) -> ModelProto:
+        """The model."""
+        if self._proto is None:
+            raise BadInput(f"the record of {self.record.model} holds no model; convert it again")
+        return self._proto
+
+    @property
+    def answer(self) -> str:
+        """The result in plain sentences."""
+        return conversion_answer(self.record)
 
     @property
     def equal(self) -> bool:
@@ -36,97 +57,28 @@ class ConvertResult:
         """Whether no output differs from the source's."""
         return self.equal
 
-    @property
-    def answer(self) -> str:
-        """The result in one plain sentence."""
-        from onnxperf.render.race.convert import sentence
-
-        return sentence(self.record)
-
-    def save(self, path: str | Path, force: bool = False) -> None:
-        """Write the model, unless it differs from its source; weights of a large one go into a file beside it."""
-        if not self.equal and not force:
-            raise BadInput(f"{self.answer} force=True writes the model nevertheless")
-        output = Path(path)
-        check_path(output)
-        try:
-            has_weights_beside = _write(self.proto, output, self.record.size_bytes > _INLINE_BYTES)
-        except OSError as error:
-            raise BadInput(f"cannot write {str(path)!r}: {error.strerror or error}") from error
-        notes = (f"its weights are in {output.name}.data, which must stay beside it",) if has_weights_beside else ()
-        self.record = replace(self.record, output=str(path), notes=(*self.record.notes, *notes))
-
     def to_df(self) -> DataFrame:
         """One row per check and output."""
-        from pandas import DataFrame
+        from pandas import concat
 
-        from onnxperf.records import Difference
+        frames = [struct_frame(check.outputs, Difference).assign(check=check.model) for check in self.record.checks]
+        frame = concat(frames or [struct_frame((), Difference).assign(check="")], ignore_index=True)
+        return frame[["check", *Difference.__struct_fields__]]
 
-        fields = Difference.__struct_fields__
-        rows = [
-            [check.model, *(getattr(output, field) for field in fields)]
-            for check in self.record.checks
-            for output in check.outputs
-        ]
-        return DataFrame(rows, columns=["check", *fields])
+    def save(self, path: str | Path, table: str | None = None, *, force: bool = False) -> None:
+        """Write a file of the kind that its name ends with.
 
-    def to_json(self) -> str:
-        """The whole record, as --json writes it."""
-        from onnxperf.render.kit.old_export import to_json
-
-        return to_json(self.record).decode()
-
-    def __repr__(self) -> str:
-        """The page as the command line prints it, without colours."""
-        from onnxperf.render.race.convert import print_conversion
-
-        return as_printed(print_conversion, self.record)
-
-    def _repr_html_(self) -> str:
-        from onnxperf.render.kit.old_html import conversion_html
-
-        return conversion_html(self.record)
-
-
-def check_path(output: Path) -> None:
-    """Refuse a file that cannot be written, before a model is converted."""
-    if output.suffix.lower() != ".onnx":
-        raise BadOption(f"--output {output}: expected a name that ends with .onnx")
-    if output.is_dir():
-        raise BadOption(f"--output {output}: that is a folder")
-    if not output.absolute().parent.is_dir():
-        raise BadOption(f"cannot write {str(output)!r}: its folder does not exist")
-
-
-def _write(proto: ModelProto, output: Path, large: bool) -> bool:
-    """Write beside the output and move: whoever looks sees the old model or the new one, never a part.
-
-    Returns whether weights went into a file of their own.
-    """
-    import onnx
-
-    with tempfile.TemporaryDirectory(prefix=".onnxperf-", dir=output.absolute().parent) as folder:
-        written = Path(folder) / output.name
-        weights = written.with_name(f"{output.name}.data")
-        if large:
-            onnx.save_model(_with_raw_weights(proto), written, save_as_external_data=True, location=weights.name)
+        The model is written unless it differs from its source; weights of a large one go into a file beside it.
+        """
+        if suffix_of(path, self.formats()) == ".onnx":
+            self._save_model(Path(path), force)
         else:
-            written.write_bytes(proto.SerializeToString())
-        has_weights_beside = weights.is_file()
-        if has_weights_beside:
-            weights.replace(output.with_name(weights.name))
-        written.replace(output)
-    return has_weights_beside
+            super().save(path, table)
 
-
-def _with_raw_weights(proto: ModelProto) -> ModelProto:
-    """A copy, for saving moves weights out of the proto it is given; only raw ones can be moved."""
-    import onnx
-    from onnx import numpy_helper
-
-    copy = onnx.ModelProto()
-    copy.CopyFrom(proto)
-    for tensor in copy.graph.initializer:
-        if not tensor.HasField("raw_data") and tensor.data_type != onnx.TensorProto.STRING:
-            tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor), tensor.name))
-    return copy
+    def _save_model(self, path: Path, force: bool) -> None:
+        if not self.equal and not force:
+            raise BadInput(f"{self.answer} `force=True` writes the model nevertheless")
+        check_folder(path)
+        has_weights_beside = write_model(self.proto, path, self.record.size_bytes)
+        notes = (f"its weights are in {path.name}.data, which must stay beside it",) if has_weights_beside else ()
+        self.record = replace(self.record, output=str(path), notes=(*self.record.notes, *notes))

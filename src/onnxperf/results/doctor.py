@@ -1,62 +1,44 @@
-"""What the doctor found out about this machine."""
+"""What the doctor found out about this machine: a view on its record."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import msgspec
+from onnxperf.records import Machine, MachineReport
+from onnxperf.render.kit.page import Page
+from onnxperf.render.race.doctor import doctor_page, report_facts
+from onnxperf.results.base import Result
 
-from onnxperf.records import FORMAT_VERSION, Machine
-from onnxperf.results.showing import as_printed
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
-class DoctorResult:
+class DoctorResult(Result[MachineReport]):
     """What `onnxperf.doctor` returns: facts, the noise of this machine, and what that means in a sentence."""
 
-    def __init__(
-        self,
-        machine: Machine,
-        rows: Sequence[tuple[str, str]],
-        noise_band: float | None,
-        sentence: str,
-        interrupted: bool = False,
-    ) -> None:
-        self.machine = machine
-        self.rows = tuple(rows)
-        self.noise_band = noise_band
-        self.sentence = sentence
-        self.interrupted = interrupted
+    tables = {"facts": lambda self: self.to_df()}
+
+    def page(self) -> Page:
+        """All facts, and what they mean."""
+        return doctor_page(self.record)
 
     @property
-    def facts(self) -> tuple[tuple[str, str], ...]:
-        """What is shown beside the machine's own facts: the given rows, then the noise where it was measured."""
-        from onnxperf.render.kit.machine import noise_text
+    def machine(self) -> Machine:
+        """The machine, before and after the race."""
+        return self.record.machine
 
-        noise = () if self.noise_band is None else (("noise", f"{noise_text(self.noise_band)} (A/A race)"),)
-        return (*self.rows, *noise)
+    @property
+    def rows(self) -> dict[str, str]:
+        """What was found beside the machine's own facts, by name."""
+        return self.record.rows
 
-    def to_json(self) -> str:
-        """Everything, as --json writes it: version, machine, rows by name, noise_band (null if unknown), sentence."""
-        rows: dict[str, str] = {}
-        for name, text in self.rows:
-            rows[name] = f"{rows[name]}; {text}" if name in rows else text
-        record = {
-            "version": FORMAT_VERSION,
-            "machine": self.machine,
-            "rows": rows,
-            "noise_band": self.noise_band,
-            "sentence": self.sentence,
-        }
-        return msgspec.json.format(msgspec.json.encode(record), indent=2).decode() + "\n"
+    @property
+    def noise_band(self) -> float | None:
+        """Relative difference that a race could mistake for a real one; None if it was not measured."""
+        return self.record.noise_band
 
-    def __repr__(self) -> str:
-        """The two-column report, without colours."""
-        from onnxperf.render.race.console import doctor_report
+    def to_df(self) -> DataFrame:
+        """One row per fact."""
+        from pandas import DataFrame
 
-        report = doctor_report(self.machine, self.facts, self.sentence)
-        return as_printed(lambda shown, console: console.print(shown), report)
-
-    def _repr_html_(self) -> str:
-        from onnxperf.render.kit.old_html import doctor_html
-
-        return doctor_html(self.machine, self.facts, self.sentence)
+        return DataFrame(report_facts(self.record), columns=["fact", "value"])

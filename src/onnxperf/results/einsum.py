@@ -1,30 +1,63 @@
-"""What was found for an einsum equation, and what a rewrite did to a model: views on their records."""
+"""What was found for an einsum equation: a view on its record, with the graphs."""
 
 from __future__ import annotations
 
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from onnxperf.errors import BadOption
-from onnxperf.records import EinsumPlan, Rewrite, RewrittenSite
-from onnxperf.results.showing import as_printed
+from onnxperf.errors import BadInput
+from onnxperf.records import EinsumPlan
+from onnxperf.render.kit import frames
+from onnxperf.render.kit.page import Page
+from onnxperf.render.race.einsum import limit_ratio, plan_page
+from onnxperf.render.race.einsum_chart import orders_plot, race_plot
+from onnxperf.results.base import Result
+from onnxperf.results.formats import FORMATS, Format
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from onnx import ModelProto
     from pandas import DataFrame
 
 _RACE_COLUMNS = ("name", "status", "median", "speedup", "speedup_low", "speedup_high", "verdict", "limit_ratio")
 
 
-class EinsumResult:
+def _csv(result: EinsumResult, table: str | None) -> bytes:
+    return frames.csv_bytes(result.table(table or "orders"))
+
+
+def _parquet(result: EinsumResult, table: str | None) -> bytes:
+    return frames.parquet_bytes(result.table(table or "orders"))
+
+
+class EinsumResult(Result[EinsumPlan]):
     """What `onnxperf.optimize_einsum` returns: the fastest graph, and the times that say so."""
 
-    def __init__(self, record: EinsumPlan, model: bytes, unoptimized: bytes) -> None:
-        self.record = record
-        self.model = model
-        self.unoptimized = unoptimized
+    tables = {"race": lambda self: self.to_df(), "orders": lambda self: self.timings}
+    charts = {"orders": orders_plot, "race": race_plot}
+    own_formats = {
+        ".onnx": Format("the fastest graph", lambda result, _table: result.model),
+        ".csv": FORMATS[".csv"]._replace(holds="the time of every letter order", make=_csv),
+        ".parquet": FORMATS[".parquet"]._replace(holds="the time of every letter order", make=_parquet),
+    }
+
+    def __init__(self, record: EinsumPlan, model: bytes = b"", unoptimized: bytes = b"") -> None:
+        super().__init__(record)
+        self._model = model
+        self._unoptimized = unoptimized
+
+    def page(self) -> Page:
+        """What was searched, the winner and the final race."""
+        return plan_page(self.record)
+
+    @property
+    def model(self) -> bytes:
+        """The winner as the content of a file."""
+        return self._held(self._model)
+
+    @property
+    def unoptimized(self) -> bytes:
+        """The decomposition of the equation as it was given, as the content of a file."""
+        return self._held(self._unoptimized)
 
     @cached_property
     def onnx(self) -> ModelProto:
@@ -46,11 +79,6 @@ class EinsumResult:
         """The equation in the letter order of the winner."""
         return self.record.best_equation
 
-    @property
-    def answer(self) -> str:
-        """The result in one plain sentence."""
-        return self.record.answer
-
     @cached_property
     def timings(self) -> DataFrame:
         """One row per letter order with its time in seconds, the fastest first, those without a time last."""
@@ -63,8 +91,6 @@ class EinsumResult:
     def to_df(self) -> DataFrame:
         """The final race: one row per subject, its median in seconds, and how many times the limit that is."""
         from pandas import DataFrame
-
-        from onnxperf.render.race.einsum import limit_ratio
 
         race = self.record.race
         rows = [
@@ -83,91 +109,16 @@ class EinsumResult:
         numbers = dict.fromkeys(("median", "speedup", "speedup_low", "speedup_high", "limit_ratio"), "float64")
         return DataFrame(rows, columns=list(_RACE_COLUMNS)).astype(numbers)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """A bar per letter order."""
-        from onnxperf.render.race.einsum_chart import orders_plot
+    def plot_race(self, ax: Any = None) -> Any:
+        """The final race as bars; returns matplotlib's axes."""
+        return race_plot(self.record, ax)
 
-        return orders_plot(self.record, ax)
-
-    def plot_race(self, ax: Axes | None = None) -> Axes:
-        """The final race as bars."""
-        from onnxperf.render.race.einsum_chart import plan_plot
-
-        return plan_plot(self.record, ax)
-
-    def save(self, path: str | Path) -> None:
-        """Write the winner as .onnx, the record as .json, the letter orders as .csv or as a .png or .svg chart."""
-        from onnxperf.render.kit.chart import figure_of, save_figure
-        from onnxperf.render.kit.frames import write_table
-        from onnxperf.render.kit.old_export import write
-
-        path = Path(path)
-        match path.suffix.lower():
-            case ".onnx":
-                write(path, self.model)
-            case ".json":
-                write(path, self.to_json().encode())
-            case ".csv":
-                write_table(self.timings, path)
-            case ".png" | ".svg":
-                save_figure(figure_of(self.plot()), path)
-            case suffix:
-                raise BadOption.unknown("kind of file", suffix or path.name, (".onnx", ".json", ".csv", ".png", ".svg"))
-
-    def to_json(self) -> str:
-        """The whole record, as --json writes it."""
-        return _json(self.record)
-
-    def __repr__(self) -> str:
-        """The table as the command line prints it, without colours."""
-        from onnxperf.render.race.einsum import print_plan
-
-        return as_printed(print_plan, self.record)
-
-    def _repr_html_(self) -> str:
-        from onnxperf.render.kit.old_html import einsum_html
-
-        return einsum_html(self.record)
-
-
-class RewriteResult:
-    """What became of the Einsum nodes of a model; the rewritten model is in the file `path`."""
-
-    def __init__(self, record: Rewrite) -> None:
-        self.record = record
-
-    @property
-    def path(self) -> str:
-        """File of the rewritten model; empty when nothing was gained and nothing written."""
-        return self.record.output
-
-    @property
-    def answer(self) -> str:
-        """The result in one plain sentence."""
-        return self.record.answer
-
-    def to_df(self) -> DataFrame:
-        """One row per group of equal Einsum nodes."""
-        from pandas import DataFrame
-
-        fields = RewrittenSite.__struct_fields__
-        rows = [[getattr(site, name) for name in fields] for site in self.record.sites]
-        return DataFrame(rows, columns=list(fields))
-
-    def to_json(self) -> str:
-        """The whole record, as --json writes it."""
-        return _json(self.record)
-
-    def __repr__(self) -> str:
-        """The table as the command line prints it, without colours."""
-        from onnxperf.render.race.einsum import print_rewrite
-
-        return as_printed(print_rewrite, self.record)
-
-    def _repr_html_(self) -> str:
-        from onnxperf.render.kit.old_html import rewrite_html
-
-        return rewrite_html(self.record)
+    def _held(self, model: bytes) -> bytes:
+        if not model:
+            raise BadInput(
+                f"the record of {self.equation} holds no graph; onnxperf.optimize_einsum finds it again or recalls it"
+            )
+        return model
 
 
 def _parsed(model: bytes) -> ModelProto:
@@ -178,9 +129,3 @@ def _parsed(model: bytes) -> ModelProto:
 
 def _seconds(ns: float | None) -> float:
     return float("nan") if ns is None else ns / 1e9
-
-
-def _json(record: Any) -> str:
-    from onnxperf.render.kit.old_export import to_json
-
-    return to_json(record).decode()

@@ -145,6 +145,13 @@ def whole_percent(share: float) -> str:
     return f"{share * 100:.0f} %"
 
 
+def percent_at_most(share: float) -> str:
+    """A share with two digits, rounded up, such as `0.81 %`: for what must not be exceeded."""
+    decimals = max(0, 1 - math.floor(math.log10(max(share * 100, 0.01))))
+    scale = 10**decimals
+    return f"{math.ceil(share * 100 * scale - 1e-9) / scale:g} %"
+
+
 def signed_percent(share: float) -> str:
     """A change as `+12.3 %`."""
     return f"{'+' if share >= 0 else '-'}{_three_digits(abs(share) * 100)} %"

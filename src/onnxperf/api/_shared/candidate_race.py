@@ -1,9 +1,9 @@
-"""The field of an einsum race: all graphs for an equation in one worker, and who else can compute it."""
+"""The graphs of an equation in one worker: searched for the fastest few, and these raced with other libraries."""
 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
@@ -24,21 +24,32 @@ from onnxperf.contraction.limit import bare_product
 from onnxperf.contraction.search import Entrant, Found, search
 from onnxperf.errors import BadInput, SubjectError
 from onnxperf.measure.machine import describe as machines
-from onnxperf.measure.messages import Compute, FunctionSubject, ModelSubject, WorkerSpec, outputs_in
+from onnxperf.measure.messages import (
+    Compute,
+    FunctionSubject,
+    Load,
+    ModelSubject,
+    Prepare,
+    Prepared,
+    TimeBlock,
+    WorkerSpec,
+    outputs_in,
+)
 from onnxperf.measure.packing import pack_feeds
 from onnxperf.measure.process import Worker, open_worker
 from onnxperf.measure.race import Progress
 from onnxperf.records import Case, RaceOptions, SessionOptions, WorkerLimits
+from onnxperf.wording.numbers import count
 
 RUNTIMES = {"ort": "onnxruntime", "numpy": "numpy"}
 LIMIT = "bare MatMul"
-_TIMEOUT_S = 120.0
+_UNCHECKED = "interrupted: what the graph computes was not compared with numpy.einsum"
 _TOLERANCES = {"float16": (1e-2, 1e-2), "float32": (1e-3, 1e-4), "float64": (1e-6, 1e-8)}
 
 
 @dataclass(frozen=True)
 class EinsumRequest:
-    """What is asked for."""
+    """An equation on operands of known shapes, and the graphs that may compute it."""
 
     equation: Equation
     dtype: str
@@ -51,7 +62,7 @@ class EinsumRequest:
 
     @property
     def key(self) -> store.Key:
-        """What a plan for it holds for."""
+        """Everything that a plan for it depends on."""
         return store.Key(
             canonical=f"{self.equation.canonical}{' by Einsum' if self.einsum_only else ''}",
             shapes=self.equation.shapes,
@@ -73,41 +84,73 @@ class EinsumRequest:
 
 
 @dataclass(frozen=True)
+class _WorkerTimer:
+    """What the search needs of a worker."""
+
+    worker: Worker
+
+    def load(self) -> None:
+        self.worker.ask(Load(self.worker.spec))
+
+    def prepare(self, subject: int) -> Prepared:
+        return self.worker.ask(Prepare(subject))
+
+    def time_block(self, subject: int, calls: int, warm_ns: int) -> tuple[int, int]:
+        timed = self.worker.ask(TimeBlock(subject, calls, warm_ns))
+        return timed.start_ns, timed.duration_ns
+
+
+@dataclass(frozen=True)
+class SearchEnd:
+    """What a search found."""
+
+    entrants: list[Entrant]
+    """One per graph, with its time where it has one."""
+    found: Found
+    notes: list[str]
+
+
+@dataclass(frozen=True)
 class CandidateRace:
-    """Graphs on disk that one worker can host, with operands."""
+    """Graphs in files of a folder that one worker can host, with operands."""
 
     request: EinsumRequest
     folder: Path
     graphs: Sequence[Candidate]
     operands: list[Any] = field(default_factory=list)
 
-    def search(self, progress: Progress) -> tuple[list[Entrant], Found, list[str]]:
-        """Find the fastest few; those that compute something else are dropped, and named."""
+    def search(self, progress: Progress) -> SearchEnd:
+        """Find the fastest few; those that compute something else are left out, and named."""
         entrants = [Entrant(graph.name, graph.cost_us) for graph in self.graphs]
         subjects = [self._subject(graph.name, graph.model, number) for number, graph in enumerate(self.graphs)]
         executed = [None if each.executed_path is None else Path(each.executed_path) for each in subjects]
+        found = Found([], 0)
         try:
-            with open_worker(self._spec(subjects), timeout_s=_TIMEOUT_S) as worker:
-                found = search(entrants, worker, executed, progress)
+            with open_worker(self._spec(subjects), timeout_s=WorkerLimits().timeout) as worker:
+                found = search(entrants, _WorkerTimer(worker), executed, progress)
+                if found.interrupted:  # the worker may still be busy with its last request
+                    return SearchEnd(entrants, found, [_UNCHECKED])
                 wrong = [number for number in found.finalists if not self._is_right(worker, number)]
         except SubjectError as error:
             raise BadInput(f"the search ended: {error}") from error
+        except KeyboardInterrupt:
+            return SearchEnd(entrants, found._replace(interrupted=True), [_UNCHECKED])
         finalists = [number for number in found.finalists if number not in wrong]
         if not finalists:
             why = next((entrant.reason for entrant in entrants if entrant.reason), "their results are wrong")
-            raise BadInput(f"none of {len(entrants)} graphs could be used: {why}")
+            raise BadInput(f"none of {count(len(entrants), 'graph')} could be used: {why}")
         notes = [f"{entrants[number].name} computes something else and was left out" for number in wrong]
-        return entrants, found._replace(finalists=finalists), notes
+        return SearchEnd(entrants, found._replace(finalists=finalists), notes)
 
-    def race(self, names: Sequence[str], graphs: dict[str, onnx.ModelProto], time: float, progress: Progress) -> Case:
+    def race(self, graphs: Mapping[str, Candidate], time: float, progress: Progress) -> Case:
         """Race graphs under these names against each other and against other libraries; the first is the baseline."""
         limit = bare_product(self.request.equation, self.request.dtype, self.request.opset)
-        models = {name: graphs[name] for name in names} | ({LIMIT: limit} if limit is not None else {})
+        models = {name: graph.model for name, graph in graphs.items()} | ({LIMIT: limit} if limit is not None else {})
         subjects = [self._subject(name, model, f"final{number}") for number, (name, model) in enumerate(models.items())]
         peers = [self._peer(name, function) for name, function in _peers(self.request.equation).items()]
-        options = visible_options(RaceOptions(time=time, baseline=names[0]), machines.cpu_model())
+        options = visible_options(RaceOptions(time=time, baseline=next(iter(graphs))), machines.cpu_model())
         own = self._spec([replace(each, executed_path=None) for each in subjects])
-        end = run_race([own, *peers], options, start_of(WorkerLimits(timeout=_TIMEOUT_S)), progress)
+        end = run_race([own, *peers], options, start_of(WorkerLimits()), progress)
         return replace(judged_case(end, options), model=self.request.equation.text)
 
     def _subject(self, name: str, model: onnx.ModelProto, number: int | str) -> ModelSubject:

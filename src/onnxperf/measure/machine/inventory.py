@@ -18,6 +18,7 @@ import psutil
 
 from onnxperf.measure.machine.kernel import cpu_quota, memory_limit, read_text
 from onnxperf.records import Machine
+from onnxperf.wording.numbers import significant, size
 
 Rows = list[tuple[str, str]]
 Run = Callable[[Sequence[str]], str]
@@ -95,7 +96,7 @@ def take_inventory(machine: Machine) -> Rows:
     )
     rows: Rows = []
     for find in finders:
-        # A machine can be odd in unforeseen ways; that costs one row, never the report.
+        # A machine can be odd in ways that were not foreseen; that costs its row, never the report.
         with contextlib.suppress(Exception):
             rows += find()
     return rows
@@ -110,7 +111,7 @@ def thread_rows(
     version: Version = installed,
     run: Run = run_quietly,
 ) -> Rows:
-    """How many threads each installed library would use by itself; onnxperf sets the same number for all."""
+    """How many threads each installed library uses by default; onnxperf sets the same number for all."""
     found: Rows = []
     if version("onnxruntime") or version("onnxruntime-gpu"):
         physical = psutil.cpu_count(logical=False) or machine.cores
@@ -157,7 +158,7 @@ def _tensorflow_threads(machine: Machine, environment: Mapping[str, str]) -> str
 
 
 def environment_rows(environment: Mapping[str, str]) -> Rows:
-    """Variables that change what libraries do without a word."""
+    """Variables that silently change what libraries do."""
     given = [f"{name}={environment[name]}" for name in _VARIABLES if environment.get(name)]
     return [("environment", ", ".join(given))] if given else []
 
@@ -172,10 +173,10 @@ def limit_rows(affinity: int | None, cpus: int | None, root: Path = _ROOT) -> Ro
         rows.append(("CPU affinity", f"{affinity} of {cpus} logical cpus"))
     quota = cpu_quota(root)
     if quota is not None and (cpus is None or quota < cpus):
-        rows.append(("CPU quota", f"{quota:g} cpus (cgroup): when they are used up, everything pauses"))
+        rows.append(("CPU quota", f"{significant(quota)} cpus (cgroup): when they are used up, everything pauses"))
     memory = memory_limit(root)
     if memory is not None and memory < _meminfo(root).get("MemTotal", 2**62):
-        rows.append(("memory limit", f"{memory / 2**30:.3g} GiB (cgroup)"))
+        rows.append(("memory limit", f"{size(memory)} (cgroup)"))
     return rows
 
 
@@ -243,12 +244,12 @@ def memory_rows(root: Path = _ROOT) -> Rows:
     memory = _meminfo(root)
     used = memory.get("SwapTotal", 0) - memory.get("SwapFree", 0)
     if used > 0:
-        rows.append(("swap in use", f"{used / 2**20:.0f} MiB: what was swapped out is slow when first touched"))
+        rows.append(("swap in use", f"{size(used)}: what was swapped out is slow when first touched"))
     return rows
 
 
 def virtualisation_rows(root: Path = _ROOT) -> Rows:
-    """Is this a guest? Its neighbours cannot be seen, only felt."""
+    """Whether this is a virtual machine: other guests of its host change its timings."""
     flags = re.search(r"^flags\s*:.*\bhypervisor\b", read_text(root / "proc/cpuinfo") or "", re.MULTILINE)
     if not flags:
         return []

@@ -150,9 +150,14 @@ def _fitted(table: Table, width: int, encoding: str) -> RichTable:
     mark = visible("…", encoding)
     result = _new(encoding)
     for column, room in zip(narrow.columns, widths, strict=True):
-        result.add_column(Text(column.heading), justify=_side(column), no_wrap=True, max_width=room, overflow="crop")
+        folds = column.folds
+        overflow: Literal["fold", "crop"] = "fold" if folds else "crop"
+        result.add_column(
+            Text(column.heading), justify=_side(column), no_wrap=not folds, max_width=room, overflow=overflow
+        )
     for row in narrow.rows:
-        cells = [shortened(cell, room, mark) for cell, room in zip(row.cells, widths, strict=True)]
+        parts = zip(row.cells, narrow.columns, widths, strict=True)
+        cells = [cell if column.folds else shortened(cell, room, mark) for cell, column, room in parts]
         result.add_row(*(Text(cell, style=row.styles.get(i, "")) for i, cell in enumerate(cells)), style=row.style)
     return result
 

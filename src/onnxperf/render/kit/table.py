@@ -22,6 +22,8 @@ class Column(NamedTuple):
     """Cells at least as wide as this may lose their middle; 0: they never do."""
     short: str = ""
     """Heading where columns are stacked."""
+    folds: bool = False
+    """Long cells continue in the lines below instead of losing their middle; goes with `room`."""
 
 
 class Row(NamedTuple):

@@ -12,7 +12,7 @@ from onnxperf.records import EinsumPlan, OrderTime
 from onnxperf.render.kit import chart as fg
 from onnxperf.render.race.bench_chart import bench_plot
 from onnxperf.wording.names import name_of, visible
-from onnxperf.wording.numbers import duration
+from onnxperf.wording.numbers import count, duration, grouped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +24,7 @@ _EQUATION_LENGTH = 28
 _GRAPH_LENGTH = 100
 _GRAPH_FONT = 7.0
 _IN_TURN = (fg.BLUE, fg.SKY)
-"""Neighbouring graphs differ; there are more graphs than colours that can be told apart."""
+"""Neighbouring graphs differ; there are more graphs than distinct colours."""
 
 
 class _Row(NamedTuple):
@@ -54,7 +54,7 @@ def orders_plot(plan: EinsumPlan, ax: Axes | None = None) -> Axes:
     for tick in ax.get_yticklabels():
         tick.set_fontfamily("monospace")
     if is_ours:
-        # The figure of somebody else has no room at the right.
+        # A figure of the user has no room at the right.
         _name_graphs(ax, rows)
         _close_up(ax, bars)
     fg.time_axis(ax, "per call, lower is better")
@@ -64,10 +64,10 @@ def orders_plot(plan: EinsumPlan, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plan_plot(plan: EinsumPlan, ax: Axes | None = None) -> Axes:
+def race_plot(plan: EinsumPlan, ax: Axes | None = None) -> Axes:
     """The final race as bars."""
     if plan.race is None:
-        raise BadOption("nothing was raced for this equation; search without --no-search")
+        raise BadOption("nothing was raced for this equation: only a search races")
     return bench_plot(plan.race, ax)
 
 
@@ -80,13 +80,15 @@ def _rows(plan: EinsumPlan) -> tuple[list[_Row], list[str]]:
     timed.sort(key=_graph_of)
     written = plan.orders[0].order if plan.orders else ""
     untimed = len(plan.orders) - len(timed)
-    notes = [f"{untimed:,} of {len(plan.orders):,} orders were not timed and are left out"] if untimed else []
+    notes = (
+        [f"{grouped(untimed)} of {count(len(plan.orders), 'order')} were not timed and are left out"] if untimed else []
+    )
     if len(timed) <= MAX_ORDERS:
         return [_row([order], written) for order in timed], notes
     rows = [_row(list(members), written) for _, members in groupby(timed, _graph_of)]
-    notes.append(f"{len(timed):,} orders: those that lead to the same graph share a bar")
+    notes.append(f"{count(len(timed), 'order')}: those that lead to the same graph share a bar")
     if len(rows) > MAX_ORDERS:
-        notes.append(f"the {len(rows) - MAX_ORDERS:,} slowest graphs are left out")
+        notes.append(f"the {grouped(len(rows) - MAX_ORDERS)} slowest graphs are left out")
     return rows[:MAX_ORDERS], notes
 
 

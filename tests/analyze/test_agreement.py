@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onnxperf.api._shared.agreement import Outputs, disagreement, matched
+from onnxperf.analyze.agreement import Outputs, disagreement, matched
 from onnxperf.errors import BadOption
 from onnxperf.records import Tolerances
 
@@ -28,7 +28,7 @@ MODEL: Outputs = (["pooled", "sequence"], [ONE, TWO])
         (([], [np.ones(4), TWO]), {}, "output pooled: shapes (3,) and (4,)"),
     ],
 )
-def test_outputs_are_matched_by_name_else_by_order_or_as_told(
+def test_outputs_are_matched_by_name_else_by_order_or_as_given(
     source: Outputs, match: dict[str, Any], expected: str
 ) -> None:
     assert disagreement(MODEL, source, Tolerances(match=match)) == expected
@@ -36,5 +36,5 @@ def test_outputs_are_matched_by_name_else_by_order_or_as_told(
 
 @pytest.mark.parametrize("match", [{"nothing": 0}, {"pooled": 7}, {"pooled": "other"}])
 def test_a_match_that_names_nothing_is_refused(match: dict[str, Any]) -> None:
-    with pytest.raises(BadOption, match="--match"):
+    with pytest.raises(BadOption, match="`match`"):
         matched(MODEL, ([], [ONE, TWO]), match)

@@ -1,0 +1,95 @@
+"""How small a difference can be seen on a machine, in plain words."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+
+from onnxperf.analyze.noise import COMMON_CLAIM, VERY_NOISY
+from onnxperf.records import MIN_ROUNDS, Machine, Measurement
+from onnxperf.wording.numbers import count, duration, percent_at_most, significant, whole_percent
+
+BUSY_LOAD = 0.5
+"""Load per core above which something else is at work."""
+
+
+def doctor_answer(
+    machine: Machine, band: float | None, time: float, subjects: Sequence[Measurement], stopped: bool
+) -> str:
+    """What makes this a bad moment to measure, and how small a difference can be seen."""
+    seen = _why_unknown(subjects, stopped) if band is None else conclusion(band, time)
+    return " ".join([*warnings(machine), seen])
+
+
+def warnings(machine: Machine) -> list[str]:
+    """What makes this a bad moment to measure."""
+    found = []
+    load = machine.load_before
+    if load is not None and load > BUSY_LOAD * machine.cores:
+        busy = f"the load before the race was {significant(load)} on {count(machine.cores, 'core')}"
+        found.append(f"Something else is running, or was a minute ago: {busy}.")
+    before, after = machine.throttled_before, machine.throttled_after
+    if before is not None and after is not None and after > before:
+        found.append("The CPU was too hot during the race and slowed itself down.")
+    if not machine.frozen:
+        found.append("Idle workers cannot be frozen here, so they disturb each other a little.")
+    return found
+
+
+def conclusion(band: float, time: float) -> str:
+    """How small a difference can be seen here, and what to do when that is not small enough."""
+    seen = (
+        f"On this machine, now, a race of {significant(time)} s shows differences of {percent_at_most(band)} and more"
+    )
+    if band <= COMMON_CLAIM:
+        return f"{seen}; 1 % needs nothing special."
+    # The interval shrinks with the square root of the time, as long as the machine stays as it is.
+    needed = f"about {_round_up(time * (band / COMMON_CLAIM) ** 2)} s (`time`)"
+    if band <= VERY_NOISY:
+        return f"{seen}; 1 % needs {needed}."
+    remedies = "close other programs, set the governor to performance, keep the machine cool, or use a quieter one"
+    return f"{seen}. That is a lot: {remedies}, then run the doctor again; as it is, 1 % would need {needed}."
+
+
+def why_not_kept(band: float, time: float, usual_time: float, threads: int) -> str:
+    """Why later benches must not rely on a band; empty when they should.
+
+    They call equivalent whatever differs by less than it, so a band that is too wide would hide real differences,
+    whereas without a band their own intervals still keep them honest: what is noisy stays undecided.
+    """
+    if time < usual_time:
+        return f"a bench takes {significant(usual_time)} s and sees more than a shorter race"
+    if threads > 1:
+        return "with several threads it is the noise of a thread pool"
+    if band > VERY_NOISY:
+        return f"above {whole_percent(VERY_NOISY)} it describes this moment rather than this machine"
+    return ""
+
+
+def race_text(what: str, threads: int, subjects: Sequence[Measurement]) -> str:
+    """What raced against itself, and how much was measured."""
+    on_threads = f"against itself on {count(threads, 'thread')}"
+    blocks = subjects[0].blocks
+    if not blocks:
+        return f"{what} {on_threads}, nothing measured"
+    call = duration(statistics.median(block.duration_ns / block.calls for block in blocks))
+    launches = count(len({block.launch for block in blocks}), "launch", "launches")
+    return f"{what} of {call} a call {on_threads}, {count(len(blocks), 'round')}, {launches}"
+
+
+def _why_unknown(subjects: Sequence[Measurement], stopped: bool) -> str:
+    if stopped:
+        return "The race was interrupted, so the noise of this machine is not known; run the doctor again."
+    lost = next((each for each in subjects if each.status != "ok"), None)
+    if lost is not None:
+        return f"The race failed, so the noise of this machine is not known: {lost.reason or lost.status}."
+    return (
+        f"The race was too short to measure the noise of this machine: it needs {MIN_ROUNDS} rounds; "
+        "give it more `time`."
+    )
+
+
+def _round_up(seconds: float) -> int:
+    step = 10 if seconds < 300 else 60
+    return math.ceil(seconds / step) * step

@@ -1,0 +1,257 @@
+"""Plans for einsum equations: found before, estimated, or searched and raced."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from msgspec.structs import replace
+
+from onnxperf.analyze.answers.einsum import estimate_answer, partial_answer, race_answer
+from onnxperf.analyze.einsum import fastest, median_of
+from onnxperf.api._shared.candidate_race import LIMIT, RUNTIMES, CandidateRace, EinsumRequest, SearchEnd
+from onnxperf.api._shared.requests import require
+from onnxperf.contraction import store
+from onnxperf.contraction.candidates import (
+    Candidate,
+    candidates,
+    decomposition,
+    decompositions,
+    describe,
+    einsum_as_written,
+)
+from onnxperf.contraction.equation import Equation, Letters
+from onnxperf.contraction.graph import DEFAULT_OPSET, Draft
+from onnxperf.contraction.orders import as_written
+from onnxperf.errors import BadInput, BadOption
+from onnxperf.measure.machine import describe as machines
+from onnxperf.measure.race import Progress
+from onnxperf.records import EinsumPlan, OrderTime
+from onnxperf.results.einsum import EinsumResult
+
+RACE_S = 5.0
+EINSUM, BEST_EINSUM, DECOMPOSED = "ORT Einsum as written", "ORT Einsum, best order", "decomposed as written"
+
+Orders = Sequence[tuple[Letters, Candidate]]
+"""Letter orders with the graphs that they lead to."""
+
+
+def request_for(
+    equation: Equation,
+    dtype: str,
+    runtime: str,
+    threads: int | None,
+    *,
+    opset: int = DEFAULT_OPSET,
+    portable: bool = False,
+    einsum_only: bool = False,
+) -> EinsumRequest:
+    """A request, checked."""
+    require(threads is None or threads >= 1, "threads", threads, "at least 1")
+    if runtime not in RUNTIMES:
+        raise BadOption.unknown("runtime", runtime, RUNTIMES, option="runtime")
+    try:
+        name = str(np.dtype(dtype).name)
+    except TypeError as error:
+        raise BadOption(option="dtype", value=dtype, expected="a type of numpy such as float32") from error
+    return EinsumRequest(
+        equation=equation,
+        dtype=name,
+        opset=opset,
+        portable=portable or runtime != "ort",
+        runtime=runtime,
+        threads=threads or machines.usable_cores(),
+        einsum_only=einsum_only,
+    )
+
+
+def plan_for(
+    request: EinsumRequest,
+    *,
+    search: bool,
+    again: bool = False,
+    time: float = RACE_S,
+    progress: Progress = lambda _done, _text: None,
+) -> EinsumResult:
+    """The plan that was found before, or a new one; what was interrupted is not kept for later."""
+    kept = store.recall(request.key)
+    if kept is None or (search and (again or not kept.plan.searched)):
+        kept = searched_plan(request, time, progress) if search else estimated_plan(request)
+        if not kept.plan.interrupted:
+            store.keep(request.key, kept)
+    return EinsumResult(replace(kept.plan, equation=request.equation.text), kept.model, kept.unoptimized)
+
+
+def estimated_plan(request: EinsumRequest) -> store.Kept:
+    """What the cost model says, without timing anything."""
+    graphs = _graphs(request)
+    plan = EinsumPlan(
+        **_basics(request, graphs[0], graphs[0].order),
+        searched=False,
+        candidates=len(graphs),
+        answer=estimate_answer(graphs[0].name, graphs[0].cost_us),
+    )
+    return store.Kept(plan, _bytes(graphs[0].model), written_model(request))
+
+
+def searched_plan(request: EinsumRequest, time: float, progress: Progress) -> store.Kept:
+    """Time the graphs in stages, then race the finalists and the others on fresh rounds."""
+    orders = decompositions(request.equation, request.dtype, request.opset, request.portable)
+    graphs = _distinct([*_graphs(request), *([] if request.einsum_only else [each for _, each in orders])])
+    with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
+        contest = CandidateRace(request, Path(folder), graphs, request.operands())
+        end = contest.search(lambda done, text: progress(done / 2, text))
+        if end.found.interrupted:
+            return _partial(request, graphs, orders, end)
+        labelled = _labelled(request, graphs, end, orders[0][1].draft)
+        case = contest.race(labelled, time, lambda done, text: progress(0.5 + done / 2, text))
+    winner = fastest(case.subjects, labelled)
+    if winner is None and case.interrupted:
+        return _partial(request, graphs, orders, end)
+    if winner is None:
+        reasons = {each.reason for each in case.subjects if each.name in labelled and each.reason}
+        raise BadInput(f"no graph for {request.equation.text} could be raced: {'; '.join(sorted(reasons))}")
+    notes = ["interrupted: the finalists were raced only until then"] if case.interrupted else []
+    plan = replace(
+        _searched_basics(request, graphs, orders, end, labelled[winner.name]),
+        race=case,
+        winner=winner.name,
+        limit=LIMIT if median_of(case, LIMIT) else None,
+        interrupted=case.interrupted,
+        notes=(*end.notes, *notes),
+        answer=race_answer(case, winner, LIMIT, request.equation.text),
+    )
+    return store.Kept(plan, _bytes(labelled[winner.name].model), written_model(request))
+
+
+def _partial(request: EinsumRequest, graphs: Sequence[Candidate], orders: Orders, end: SearchEnd) -> store.Kept:
+    """What the search had found when it was interrupted; the estimate where nothing was timed yet."""
+    if not end.found.finalists:
+        kept = estimated_plan(request)
+        return kept._replace(plan=replace(kept.plan, interrupted=True, notes=tuple(end.notes)))
+    best = end.found.finalists[0]
+    plan = replace(
+        _searched_basics(request, graphs, orders, end, graphs[best]),
+        interrupted=True,
+        notes=tuple(end.notes),
+        answer=partial_answer(graphs[best].name, request.equation.text, end.entrants[best].time_ns or 0.0),
+    )
+    return store.Kept(plan, _bytes(graphs[best].model), written_model(request))
+
+
+def written_model(request: EinsumRequest) -> bytes:
+    """The graph without any search: the decomposition of the equation as written, or the Einsum itself."""
+    equation, dtype, opset = request.equation, request.dtype, request.opset
+    if request.einsum_only:
+        return _bytes(einsum_as_written(equation, dtype, opset))
+    return _bytes(decomposition(equation, as_written(equation), dtype, opset, request.portable))
+
+
+# ---------------------------------------------------------------- graphs
+
+
+def _graphs(request: EinsumRequest) -> list[Candidate]:
+    """Candidates, the cheapest by estimate first."""
+    found = candidates(request.equation, request.dtype, request.opset, request.portable)
+    return [each for each in found if _is_einsum(each)] if request.einsum_only else found
+
+
+def _is_einsum(graph: Candidate) -> bool:
+    return any(node.op == "Einsum" for node in graph.draft.nodes)
+
+
+def _is_plain_einsum(graph: Candidate, request: EinsumRequest) -> bool:
+    return graph.name == f"Einsum {request.equation.canonical}"
+
+
+def _distinct(graphs: Sequence[Candidate]) -> list[Candidate]:
+    """Each graph once, under a name that no other has."""
+    by_draft: dict[Draft, Candidate] = {}
+    for graph in graphs:
+        by_draft.setdefault(graph.draft, graph)
+    names: dict[str, int] = {}
+    found = []
+    for graph in by_draft.values():
+        plain = describe(graph.draft)
+        names[plain] = names.get(plain, 0) + 1
+        name = plain if names[plain] == 1 else f"{plain} #{names[plain]}"
+        found.append(Candidate(name, graph.order, graph.draft, graph.dtype, graph.opset, graph.cost_us))
+    return found
+
+
+def _labelled(
+    request: EinsumRequest, graphs: Sequence[Candidate], end: SearchEnd, written: Draft
+) -> dict[str, Candidate]:
+    """The graphs of the final race under the names of the table; those that onnxruntime cannot tell apart once."""
+    entrants, numbers = end.entrants, range(len(graphs))
+    einsums = [i for i in numbers if _is_einsum(graphs[i]) and entrants[i].time_ns is not None]
+    plain = next((i for i in einsums if _is_plain_einsum(graphs[i], request)), None)
+    best = min(einsums, key=lambda i: entrants[i].time_ns or 0.0, default=None)
+    own = next((i for i in numbers if graphs[i].draft == written), None)
+    wanted = [(EINSUM, plain), (BEST_EINSUM, best), (DECOMPOSED, own)]
+    wanted += [(graphs[number].name, number) for number in end.found.finalists]
+    labelled: dict[str, Candidate] = {}
+    seen: set[str] = set()
+    for name, number in wanted:
+        if number is None or entrants[number].reason:
+            continue
+        executed = entrants[number].executed or graphs[number].name
+        if executed not in seen:
+            seen.add(executed)
+            labelled[name] = graphs[number]
+    return labelled
+
+
+# ---------------------------------------------------------------- the plan
+
+
+def _basics(request: EinsumRequest, graph: Candidate, order: Letters) -> dict[str, Any]:
+    return {
+        "equation": request.equation.text,
+        "canonical": request.equation.canonical,
+        "best_equation": request.equation.renamed(order),
+        "shapes": request.equation.shapes,
+        "dtype": request.dtype,
+        "opset": request.opset,
+        "portable": request.portable,
+        "runtime": request.runtime,
+        "threads": request.threads,
+        "graph": graph.name,
+        "command": "onnxperf.optimize_einsum",
+    }
+
+
+def _searched_basics(
+    request: EinsumRequest, graphs: Sequence[Candidate], orders: Orders, end: SearchEnd, chosen: Candidate
+) -> EinsumPlan:
+    """What every search leaves behind, with the graph that was chosen."""
+    times = {graph.draft: entrant.time_ns for graph, entrant in zip(graphs, end.entrants, strict=True)}
+    names = {graph.draft: graph.name for graph in graphs}
+    # Of the letter orders that lead to the winner, the first is named; it may have been found in another way.
+    own = [order for order, each in orders if each.draft == chosen.draft]
+    return EinsumPlan(
+        **_basics(request, chosen, own[0] if own else chosen.order),
+        candidates=len(graphs),
+        executed=end.found.distinct,
+        orders=tuple(_order_time(request.equation, order, each.draft, names, times) for order, each in orders),
+        machine=machines.describe_machine(),
+    )
+
+
+def _order_time(
+    equation: Equation,
+    order: Letters,
+    draft: Draft,
+    names: Mapping[Draft, str],
+    times: Mapping[Draft, float | None],
+) -> OrderTime:
+    graph = names.get(draft) or describe(draft)
+    return OrderTime(order="".join(order), equation=equation.renamed(order), graph=graph, time_ns=times.get(draft))
+
+
+def _bytes(model: onnx.ModelProto) -> bytes:
+    return bytes(model.SerializeToString())

@@ -1,0 +1,24 @@
+"""What the doctor found out about a machine."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from onnxperf.records.race import FORMAT_VERSION, Machine
+
+
+class MachineReport(Struct, frozen=True, kw_only=True):
+    """What `onnxperf doctor` found."""
+
+    version: int = FORMAT_VERSION
+    """Version of this format."""
+    machine: Machine
+    """The machine, before and after the race."""
+    rows: dict[str, str]
+    """What else was found about it, by name."""
+    noise_band: float | None = None
+    """Relative difference that a race on this machine could mistake for a real one; null if it was not measured."""
+    answer: str = field(name="sentence", default="")
+    """How small a difference can be seen on this machine, in plain sentences."""
+    interrupted: bool = False
+    """The user stopped the race."""

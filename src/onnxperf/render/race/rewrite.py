@@ -1,0 +1,87 @@
+"""A model whose Einsum nodes were replaced, as a page."""
+
+from __future__ import annotations
+
+from onnxperf.records import Case, Rewrite, RewrittenSite
+from onnxperf.render.kit.machine import machine_texts
+from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
+from onnxperf.render.kit.table import Column, Row, Table, without_empty
+from onnxperf.render.race.einsum import shapes_words
+from onnxperf.wording.names import name_of
+from onnxperf.wording.numbers import duration, grouped, interval, ratio
+
+_OUTCOME_STYLES = {"rewritten": "green", "kept": "", "skipped": "dim"}
+_OUTCOME = 3
+"""Place of the coloured column."""
+
+
+def rewrite_page(rewrite: Rewrite) -> list[Part]:
+    """What became of the Einsum nodes and why, the race of the whole models, answer, notes."""
+    reasons = [f"{nodes_text(site)}: {site.reason}" for site in rewrite.sites if site.reason]
+    lines = [Line(text) for text in (*reasons, whole_race_text(rewrite.race), written_text(rewrite)) if text]
+    return [
+        Heading(rewrite.model, machine_texts(rewrite.machine)),
+        *([sites_table(rewrite)] if rewrite.sites else []),
+        *([GAP, *lines] if lines else []),
+        *closing(rewrite.answer, rewrite.notes, rewrite.interrupted),
+    ]
+
+
+def sites_table(rewrite: Rewrite) -> Table:
+    """A row per group of equal Einsum nodes: what became of it, and what that gained."""
+    columns = (
+        Column("nodes", left=True, room=20),
+        Column("equation", left=True, room=15),
+        Column("shapes", left=True, rank=3, room=18),
+        Column("outcome", left=True),
+        Column("alone", rank=2),
+        Column("in model"),
+        Column("95 % interval", rank=1),
+    )
+    rows = []
+    for site in rewrite.sites:
+        compared = site.speedup is not None
+        cells = (
+            nodes_text(site),
+            site.equation,
+            shapes_words(site.shapes),
+            site.outcome,
+            "" if site.speedup_alone is None else ratio(site.speedup_alone),
+            ratio(site.speedup) if compared else "",
+            interval(site.speedup_low, site.speedup_high) if compared else "",
+        )
+        style = _OUTCOME_STYLES[site.outcome]
+        rows.append(Row(cells, "dim" if site.outcome == "skipped" else "", {_OUTCOME: style}))
+    return without_empty(Table(columns, rows))
+
+
+def nodes_text(site: RewrittenSite) -> str:
+    """The first node of a group, and how many more there are."""
+    first, more = name_of(site.nodes[0]) if site.nodes else name_of(""), len(site.nodes) - 1
+    return f"{first} and {grouped(more)} more" if more > 0 else first
+
+
+def whole_race_text(race: Case | None) -> str:
+    """Times of the original and of the rewritten model, and what the race says about them."""
+    subjects = race.subjects if race is not None else ()
+    first = subjects[0] if subjects else None
+    base = next((each for each in subjects if race is not None and each.name == race.baseline), first)
+    rival = next((each for each in subjects if each is not base), None)
+    if base is None or rival is None:
+        return ""
+    broken = next((each for each in (base, rival) if each.status != "ok" or each.median_ns is None), None)
+    if broken is not None:
+        return f"Raced: {name_of(broken.name)} {broken.status}{f', {broken.reason}' if broken.reason else ''}"
+    times = ", ".join(f"{name_of(each.name)} {duration(each.median_ns)}" for each in (base, rival))
+    if rival.speedup is None:
+        return f"Raced: {times}"
+    speedup = f"speedup {ratio(rival.speedup)}"
+    if rival.speedup_low is not None:
+        speedup += f" (95 % interval {interval(rival.speedup_low, rival.speedup_high)})"
+    return f"Raced: {times}: {speedup}, {rival.verdict or 'no verdict'}"
+
+
+def written_text(rewrite: Rewrite) -> str:
+    """Where the rewritten model is, unless the answer has it."""
+    is_known = not rewrite.output or rewrite.output in rewrite.answer
+    return "" if is_known else f"Written to {rewrite.output}"

@@ -1,0 +1,65 @@
+"""What became of the Einsum nodes of a model: a view on its record."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from onnxperf.errors import BadInput
+from onnxperf.records import Rewrite, RewrittenSite
+from onnxperf.render.kit.files import suffix_of
+from onnxperf.render.kit.model_files import write_model
+from onnxperf.render.kit.page import Page
+from onnxperf.render.race.rewrite import rewrite_page
+from onnxperf.results.base import Result, struct_frame
+from onnxperf.results.formats import Format
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+    from pandas import DataFrame
+
+
+class RewriteResult(Result[Rewrite]):
+    """What `onnxperf.rewrite_einsum` returns; the rewritten model is in the file `path`."""
+
+    kind = "einsum"
+    tables = {"sites": lambda self: self.to_df()}
+    own_formats = {".onnx": Format("the rewritten model", lambda result, _table: result.onnx.SerializeToString())}
+
+    @property
+    def path(self) -> str:
+        """File of the rewritten model; empty when nothing was gained and nothing written."""
+        return self.record.output
+
+    @property
+    def onnx(self) -> ModelProto:
+        """The rewritten model, read from its file."""
+        import onnx
+
+        if not self.path:
+            raise BadInput(f"there is no rewritten model: {self.answer}")
+        try:
+            return onnx.load(self.path)
+        except OSError as error:
+            raise BadInput(f"the rewritten model {self.path} cannot be read: {error.strerror or error}") from error
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether a model was written."""
+        return bool(self.path)
+
+    def page(self) -> Page:
+        """What became of the Einsum nodes and why, and the race of the whole models."""
+        return rewrite_page(self.record)
+
+    def to_df(self) -> DataFrame:
+        """One row per group of equal Einsum nodes."""
+        return struct_frame(self.record.sites, RewrittenSite)
+
+    def save(self, path: str | Path, table: str | None = None) -> None:
+        """Write a file of the kind that its name ends with; weights of a large model go into a file beside it."""
+        if suffix_of(path, self.formats()) == ".onnx":
+            model = self.onnx
+            write_model(model, Path(path), model.ByteSize())
+        else:
+            super().save(path, table)

@@ -1,0 +1,89 @@
+"""Checks and conversions as pages."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from onnxperf.records import Check, Conversion, Difference, NodeDifference, Signature
+from onnxperf.render.race.check import check_page
+from onnxperf.render.race.convert import conversion_page, shape_text
+from onnxperf.wording.names import name_of
+from tests.render import examples
+from tests.render.drawn_pages import TAGS, Markup, cells, line_with, printed
+
+WRONG = Difference(
+    name="Y",
+    equal=False,
+    elements=2000,
+    differing=1000,
+    max_absolute=0.25,
+    max_relative=1e-7,
+    max_ulp=3,
+    nans=(1, 0),
+    reason="shapes differ",
+)
+NODE = NodeDifference(index=3, name="n", operator="Exp", inputs=("A",), difference=WRONG, saved="where/node_3.npz")
+
+
+def check(name: str = "model.onnx", *outputs: Difference, node: NodeDifference | None = None) -> Check:
+    return Check(
+        model=name, first="ort", second="numpy", rtol=1e-3, atol=1e-5, outputs=outputs, node=node, notes=("a note",)
+    )
+
+
+def conversion(name: str = "m", *checks: Check) -> Conversion:
+    side = (Signature(name=name, dtype="float32", shape=(name, None, 3)),)
+    return Conversion(
+        model=name,
+        framework="torch",
+        versions={"torch": "2.13"},
+        opset=20,
+        inputs=side,
+        outputs=side,
+        nodes=1,
+        size_bytes=4,
+        checks=checks,
+        output=name,
+    )
+
+
+def test_a_check_has_a_row_per_output_with_its_numbers() -> None:
+    text = printed(
+        check_page(check("m", Difference(name="X", equal=True, elements=4), WRONG, node=NODE), "They differ.")
+    )
+    assert text.startswith("m · ort against numpy · rtol 0.001 · atol 1e-05")
+    assert cells(line_with(text, "X ")) == ["X", "yes", "0 of 4", "0", "0"]
+    assert cells(line_with(text, "Y ")) == ["Y", "no", "1,000 of 2,000", "0.25", "1e-07", "3", "1 / 0", "0"]
+    for part in ["Y: shapes differ", "They differ.", "Its inputs and outputs are in where/node_3.npz.", "a note"]:
+        assert part in text
+
+
+def test_a_conversion_shows_its_interface_and_only_checks_that_differ() -> None:
+    right, wrong = check("m (batch=3)", Difference(name="X", equal=True)), check("m (batch=4)", WRONG)
+    text = printed(conversion_page(conversion("m", right, wrong), "It differs."))
+    assert text.startswith("m · from torch · torch 2.13 · opset 20 · 1 node · 4 B")
+    assert cells(line_with(text, "input")) == ["input", "m", "float32", "m x ? x 3"]
+    assert "m (batch=4)" in text
+    assert "m (batch=3)" not in text
+    assert "It differs." in text
+
+
+@pytest.mark.parametrize(("shape", "text"), [(None, ""), ((), "a scalar"), (("n", None, 2), "n x ? x 2")])
+def test_a_shape_has_the_names_of_its_dimensions(shape: tuple[str | int | None, ...] | None, text: str) -> None:
+    assert shape_text(Signature(name="X", dtype="float32", shape=shape)) == text
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.one_of(st.sampled_from(examples.NASTY_NAMES), st.text()), st.sampled_from([60, 80, 120]))
+def test_no_name_becomes_markup_steers_the_terminal_or_is_too_wide(name: str, width: int) -> None:
+    bad = Difference(name=name, equal=False, reason=name)
+    for page in (check_page(check(name, bad), name), conversion_page(conversion(name, check(name, bad)), name)):
+        markup, text = Markup(page), printed(page, width)
+        assert markup.tags <= TAGS
+        assert markup.attributes == {"style"}
+        assert name_of(name) in "".join(markup.words)
+        assert all(character.isprintable() or character == "\n" for character in text if ord(character) < 160)
+        assert max(cell_len(line.rstrip()) for line in text.splitlines()) <= width

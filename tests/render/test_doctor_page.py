@@ -1,0 +1,46 @@
+"""What is known about a machine as a page."""
+
+from __future__ import annotations
+
+import pytest
+from rich.cells import cell_len
+
+from onnxperf.records import MachineReport
+from onnxperf.render.race.doctor import doctor_page
+from tests.render import examples
+from tests.render.drawn_pages import TAGS, Markup, printed
+
+LONG = ", ".join(f"provider {number}" for number in range(20))
+
+
+def report(name: str = "providers", text: str = "CPU", band: float | None = 0.004) -> MachineReport:
+    machine = examples.machine(turbo=True)
+    return MachineReport(machine=machine, rows={name: text}, noise_band=band, answer="1 % can be seen here.")
+
+
+def test_facts_come_first_then_the_noise_then_the_answer() -> None:
+    lines = [line.strip() for line in printed(doctor_page(report())).splitlines()]
+    named = [
+        next(i for i, line in enumerate(lines) if line.startswith(start)) for start in ("CPU", "providers", "noise")
+    ]
+    assert named == sorted(named)
+    assert lines[-1] == "1 % can be seen here."
+    assert "±0.40 % (A/A race)" in lines[named[-1]]
+
+
+def test_a_noise_that_was_not_measured_has_no_row() -> None:
+    assert "noise" not in printed(doctor_page(report(band=None)))
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_a_long_fact_is_folded_and_loses_nothing(width: int) -> None:
+    text = printed(doctor_page(report(text=LONG)), width)
+    assert max(cell_len(line.rstrip()) for line in text.splitlines()) <= width
+    assert LONG in " ".join(text.split())
+
+
+@pytest.mark.parametrize("name", [name for name in examples.NASTY_NAMES if name])
+def test_no_text_becomes_markup_or_steers_the_terminal(name: str) -> None:
+    page = doctor_page(report(name, name))
+    assert Markup(page).tags <= TAGS
+    assert all(character.isprintable() or character == "\n" for character in printed(page) if ord(character) < 160)
