@@ -18,7 +18,7 @@ from onnxperf.records import Bench, Case, Machine, Status
 from onnxperf.records.runs import KeptRun, RunStatus
 from onnxperf.store import migrations, rows, schema
 from onnxperf.store.connect import connect, explained, location, place_of
-from onnxperf.store.documents import KINDS, from_document, newest_version, plain, to_document
+from onnxperf.store.documents import from_document, kinds, newest_version, plain, to_document
 from onnxperf.store.owner import state_of, this_process
 from onnxperf.store.rows import Trouble
 
@@ -201,9 +201,9 @@ class Store:
             row = self._row(connection, run)
             if row.record_type == Bench.__name__:
                 return _readable(rows.read_bench(connection, row), run)
-            if row.record_type not in KINDS:
+            if row.record_type not in kinds():
                 raise StoreError(f"a {row.record_type}, which this onnxperf cannot read; use a newer one")
-            return _readable(from_document(row.record, KINDS[row.record_type]), run)
+            return _readable(from_document(row.record, kinds()[row.record_type]), run)
 
     def cases_of(self, run: str) -> dict[str, Status]:
         """Every case by its key, in the order of the plan; `running` with a dead owner is `pending` again."""
@@ -243,8 +243,8 @@ def _add_run(
     options: Mapping[str, Any] | None,
     started: datetime | None = None,
 ) -> tuple[int, str]:
-    if not isinstance(record, Bench) and type(record).__name__ not in KINDS:
-        raise StoreError(f"a {type(record).__name__} cannot be kept; only: Bench, {', '.join(KINDS)}")
+    if not isinstance(record, Bench) and type(record).__name__ not in kinds():
+        raise StoreError(f"a {type(record).__name__} cannot be kept; only: Bench, {', '.join(sorted(kinds()))}")
     machine: Machine | None = getattr(record, "machine", None)
     name = _new_name(connection)
     values = {

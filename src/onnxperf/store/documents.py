@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import pkgutil
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
 
+from onnxperf import records
 from onnxperf.errors import StoreError
-from onnxperf.records import Check, Diff, EinsumPlan, Memory, MemoryLines, Optimization, Profile, Rewrite, Stack
+from onnxperf.records import Bench, Diff
 
 T = TypeVar("T")
 
-KINDS: dict[str, type[Struct]] = {
-    record.__name__: record
-    for record in (Check, Diff, EinsumPlan, Memory, MemoryLines, Optimization, Profile, Rewrite, Stack)
-}
-"""Records that are kept whole, as one document; a Bench is not, as its cases have tables."""
+
+@cache
+def kinds() -> dict[str, type[Struct]]:
+    """Records that are kept whole, as one document, by their names: all with a version, wherever in records they are.
+
+    A Bench is not among them, as its cases have tables.
+    """
+    modules = [
+        importlib.import_module(f"{records.__name__}.{each.name}") for each in pkgutil.iter_modules(records.__path__)
+    ]
+    found = [each for module in modules for each in vars(module).values() if isinstance(each, type)]
+    documents = [each for each in found if issubclass(each, Struct) and "version" in each.__struct_fields__]
+    return {each.__name__: each for each in documents if each is not Bench}
 
 
 def to_document(value: object) -> str:
