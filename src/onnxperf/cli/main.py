@@ -16,7 +16,7 @@ from onnxperf.cli.demo import demo
 from onnxperf.cli.diff import diff
 from onnxperf.cli.doctor import doctor
 from onnxperf.cli.einsum import einsum
-from onnxperf.cli.exit_codes import BAD_INPUT, PARTIAL, catch_signals, interrupted
+from onnxperf.cli.exit_codes import BAD_INPUT, NO_ANSWER, PARTIAL, catch_signals, interrupted
 from onnxperf.cli.memory import memory
 from onnxperf.cli.optimize import optimize
 from onnxperf.cli.present import complain
@@ -25,7 +25,7 @@ from onnxperf.cli.runs import runs
 from onnxperf.cli.stack import stack
 from onnxperf.cli.sweep import sweep
 from onnxperf.cli.view import view
-from onnxperf.errors import OnnxperfError
+from onnxperf.errors import FileNotWritten, OnnxperfError
 
 app = App(
     name="onnxperf",
@@ -62,7 +62,7 @@ def run(arguments: Sequence[str]) -> int:
         if debug:
             raise
         complain(error)
-        return BAD_INPUT
+        return NO_ANSWER if isinstance(error, FileNotWritten) else BAD_INPUT
     except Exception as error:
         if debug:
             raise

@@ -20,6 +20,7 @@ class Marks(NamedTuple):
 UNICODE = Marks(micro="µ", times="×", plus_minus="±", nothing="–", to="…", dot="·")  # noqa: RUF001
 ASCII = Marks(micro="u", times="x", plus_minus="+-", nothing="-", to="..", dot="|")
 
+_MAGNITUDES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _DURATIONS = ((1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s"))
 _SIZES = ((1.0, "B"), (2.0**10, "KiB"), (2.0**20, "MiB"), (2.0**30, "GiB"), (2.0**40, "TiB"))
 _DECIMAL_SIZES = ((1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"))
@@ -88,9 +89,25 @@ def significant(value: float) -> str:
     return f"{value:.3g}"
 
 
-def grouped(value: int) -> str:
-    """A whole number with commas between thousands."""
-    return f"{value:,}"
+def grouped(value: float) -> str:
+    """A number rounded to a whole one, with commas between thousands."""
+    return f"{round(value):,}"
+
+
+def average(value: float) -> str:
+    """A mean of counts: whole from 10 on, two significant digits below."""
+    return grouped(value) if value >= 10 else f"{value:.2g}"
+
+
+def hundredths(value: float) -> str:
+    """A plain number with two decimals."""
+    return f"{value:.2f}"
+
+
+def magnitude(value: float) -> str:
+    """A count of operations such as `1.2 G`."""
+    scaled = ((value / scale, unit) for scale, unit in _MAGNITUDES if value >= scale)
+    return next((f"{significant(number)} {unit}" for number, unit in scaled), grouped(value))
 
 
 def count(number: int, thing: str, several: str = "") -> str:
@@ -101,6 +118,13 @@ def count(number: int, thing: str, several: str = "") -> str:
 def whole_percent(share: float) -> str:
     """A share as `12 %`."""
     return f"{share * 100:.0f} %"
+
+
+def sampled_percent(share: float) -> str:
+    """A share that samples estimate as `12 %`: what is nearly nothing or nearly all is not rounded to that."""
+    if 0 < share < 0.005:
+        return "less than 1 %"
+    return "more than 99 %" if 0.995 < share < 1 else whole_percent(share)
 
 
 def signed_percent(share: float) -> str:

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from onnxperf.render.kit.page import Flow, Heading, Line, Page, Verbatim
 from onnxperf.render.kit.table import Column, Row, Stacking, Table, chosen
-from onnxperf.wording.names import flowed, name_of, shortened, text_width, visible
+from onnxperf.wording.names import encodable, flowed, name_of, shortened, text_width, visible
 
 _LINE_UNDER_HEAD = "    \n    \n {0}{0} \n    \n    \n    \n    \n    \n"
 _BOX, _ASCII_BOX = Box(_LINE_UNDER_HEAD.format("─")), Box(_LINE_UNDER_HEAD.format("-"), ascii=True)
@@ -41,7 +41,7 @@ def print_page(page: Page, console: Console, spell: Spell = str) -> None:
                 text = Text(visible(spell(part.text), console.encoding), style=part.style)
                 console.print(Padding(text, (0, 0, 0, part.indent), expand=False) if part.indent else text)
             case Verbatim():
-                _print_verbatim(part.text, console)
+                _print_verbatim(part, console, spell)
             case Table():
                 console.print()
                 if part.title:
@@ -71,10 +71,11 @@ def _flowed(parts: Sequence[str], console: Console) -> str:
     return flowed(texts, console.width, f" {visible('·', console.encoding)} ")
 
 
-def _print_verbatim(text: str, console: Console) -> None:
-    for line in text.splitlines():
-        encoded = line.encode(console.encoding, "backslashreplace").decode(console.encoding)
-        console.print(Text.from_ansi(encoded) if console.is_terminal else Text(visible(encoded)), soft_wrap=True)
+def _print_verbatim(part: Verbatim, console: Console, spell: Spell) -> None:
+    coloured = part.ansi if console.is_terminal else ""
+    for line in spell(coloured or part.text).split("\n"):
+        shown = Text.from_ansi(encodable(line, console.encoding)) if coloured else Text(visible(line, console.encoding))
+        console.print(shown, soft_wrap=True)
 
 
 # ---------------------------------------------------------------- tables

@@ -9,11 +9,12 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from onnxperf.errors import BadInput, BadOption, MissingExtra
+from onnxperf.errors import BadInput, BadOption, FileNotWritten, MissingExtra
 from onnxperf.records import TensorType
 from onnxperf.records.labels import type_text, types_text
 from onnxperf.render.kit.files import write
 from onnxperf.wording.names import csv_cell, visible
+from onnxperf.wording.numbers import count, grouped
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -107,7 +108,7 @@ def workbook_bytes(sheets: Mapping[str, DataFrame]) -> bytes:
     try:
         book.close()
     except library.exceptions.FileCreateError as error:  # the temporary files, on a full disk
-        raise BadInput(f"cannot write a workbook: {visible(str(error))}") from error
+        raise FileNotWritten(f"cannot write a workbook: {visible(str(error))}") from error
     return buffer.getvalue()
 
 
@@ -142,8 +143,8 @@ def _refusal(name: str, frame: DataFrame) -> str:
     if rows < EXCEL_ROWS and columns <= EXCEL_COLUMNS:
         return ""
     return (
-        f"the table {visible(name)} has {rows:,} rows and {columns:,} columns, and a sheet of Excel holds "
-        f"{EXCEL_ROWS - 1:,} and {EXCEL_COLUMNS:,}; write it as .parquet or .csv"
+        f"the table {visible(name)} has {count(rows, 'row')} and {count(columns, 'column')}, and a sheet of Excel holds "
+        f"{grouped(EXCEL_ROWS - 1)} and {grouped(EXCEL_COLUMNS)}; write it as .parquet or .csv"
     )
 
 
