@@ -16,6 +16,7 @@ from IPython.core.error import UsageError
 from onnxperf.errors import OnnxperfError
 from onnxperf.results.bench import BenchResult
 from onnxperf.results.view import ViewResult
+from onnxperf.wording.options import as_flags
 
 
 def load(shell: Any) -> None:
@@ -125,7 +126,7 @@ def _one_line() -> Iterator[None]:
     try:
         yield
     except OnnxperfError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(as_flags(str(error))) from None
 
 
 def _sizes(texts: list[str]) -> dict[str, int]:

@@ -8,7 +8,7 @@ from onnxperf.analyze.view_metrics import memory_metrics, time_metrics, with_lin
 from onnxperf.records import GroupKind, NodeTime, Profile, SourceGroup, SourceTime
 from onnxperf.records.node_memory import NodeMemory
 from onnxperf.records.view import GraphView, Metrics, NodeMetric, ViewGraph
-from tests.render.view_examples import linear_view, node
+from tests.render.graph.examples import linear_view, node
 
 
 def node_time(name: str, usual_us: float) -> NodeTime:

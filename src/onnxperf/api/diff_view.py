@@ -54,7 +54,8 @@ def diff_view(
         for path, level in zip(sides, levels, strict=True):
             optimize(located(before), path, **keywords, opt_level=cast("OptLevel", level))
         name = open_source(before).label
-        return _drawn(*(open_model(path, f"{name} · {path.stem}") for path in sides), form=as_)
+        first, second = (open_model(path, f"{name} · {path.stem}") for path in sides)
+        return _drawn(first, second, as_)
 
 
 def _drawn(before: Model, after: Model, form: Picture) -> ViewResult:

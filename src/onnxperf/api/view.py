@@ -17,7 +17,7 @@ from onnxperf.model.shapes import Settled, settle
 from onnxperf.model.view import view_of
 from onnxperf.records import InputOptions, Signature
 from onnxperf.records.view import Dims, GraphView, Measure, Metrics
-from onnxperf.render.graph.text import Listing
+from onnxperf.render.graph.text import WHOLE, Listing
 from onnxperf.results.view import Drawings, Form, ViewResult, drawings_of
 from onnxperf.wording.names import visible
 
@@ -65,7 +65,7 @@ def view(
     check_keywords(keywords, ViewKeywords)
     chosen: dict[str, Any] = {name: value for name, value in keywords.items() if name in _LISTED}
     inputs = cast("InputKeywords", {name: value for name, value in keywords.items() if name not in _LISTED})
-    request = _Request(as_, values, by, Listing(**chosen), input_options(inputs), profile not in (None, False))
+    request = _Request(as_, values, by, Listing(**chosen), input_options(inputs), not (profile is None or profile is False))
     _check(request)
     opened = open_source(model)
     record = view_of(opened, values, _settled(opened, request.inputs))
@@ -100,7 +100,7 @@ def _check(request: _Request) -> None:
         raise BadOption.unknown("measure", request.by, get_args(Measure), option="by")
     depth = request.listing.depth
     require(depth is None or depth >= 0, "depth", depth, "0 or more")
-    given = [name for name in _LISTED if getattr(request.listing, name) not in (None, False)]
+    given = [name for name in _LISTED if getattr(request.listing, name) != getattr(WHOLE, name)]
     if given and request.form != "text":
         raise BadOption(f"`{given[0]}` chooses what a listing shows; leave it out, or show the model as text")
     if request.values and request.form != "json":

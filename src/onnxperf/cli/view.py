@@ -59,8 +59,10 @@ class ViewOutput(OutputFlags):
         """The form that options of a listing, or of JSON, are about."""
         from onnxperf.results.view import SUFFIXES, ViewResult
 
+        if self.as_ is not None:
+            return self.as_
         written = {suffix for _, suffix in self.files(ViewResult)}
-        return self.as_ or next((form for form, suffix in SUFFIXES.items() if suffix in written), "text")
+        return next((form for form, suffix in SUFFIXES.items() if suffix in written), "text")
 
     @property
     def prints(self) -> bool:

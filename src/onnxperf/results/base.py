@@ -150,9 +150,8 @@ def result_classes() -> dict[type, type[Result[Any]]]:
     return {_record_class(each): each for each in _subclasses(Result)}
 
 
-def _subclasses(kind: type[Result[Any]]) -> list[type[Result[Any]]]:
-    children: list[type[Result[Any]]] = kind.__subclasses__()
-    return [each for child in children for each in (child, *_subclasses(child))]
+def _subclasses(kind: Any) -> list[type[Result[Any]]]:
+    return [each for child in kind.__subclasses__() for each in (child, *_subclasses(child))]
 
 
 def _record_class(kind: type) -> type:

@@ -60,6 +60,12 @@ def decimal_size(count: float | None, marks: Marks = UNICODE) -> str:
     return _humane(count, _DECIMAL_SIZES[1:], 1000)
 
 
+def spoken_size(count: float) -> str:
+    """A number of bytes for a sentence, such as `2 MB` or `1.5 MB`: without zeros at its end."""
+    number, unit = decimal_size(count).split()
+    return f"{number.rstrip('0').rstrip('.') if '.' in number else number} {unit}"
+
+
 def megabytes(count: float | None, marks: Marks = UNICODE) -> str:
     """A number of bytes as millions, without the unit, for columns that are compared downwards."""
     if count is None or not math.isfinite(count):

@@ -46,12 +46,15 @@ class Listing:
     """What the nodes cost."""
 
 
-def graph_text(view: GraphView, listing: Listing = Listing()) -> str:
+WHOLE = Listing()
+
+
+def graph_text(view: GraphView, listing: Listing = WHOLE) -> str:
     """The listing as plain text."""
     return "\n".join("".join(text for text, _ in line).rstrip() for line in _lines(view, listing)) + "\n"
 
 
-def graph_listing(view: GraphView, listing: Listing = Listing()) -> Verbatim:
+def graph_listing(view: GraphView, listing: Listing = WHOLE) -> Verbatim:
     """The listing for a page, with colours for a terminal."""
     coloured = ("".join(_coloured(*part) for part in line) for line in _lines(view, listing))
     return Verbatim(graph_text(view, listing).rstrip("\n"), "\n".join(coloured))
@@ -107,7 +110,8 @@ def _sums(view: GraphView) -> Iterator[str]:
 
 
 def _facts(facts: Mapping[str, str]) -> Iterator[Line]:
-    yield from (((f"{name}: ", _DIM), (_cut(text, _LONGEST_FACT - len(name) - 2), _PLAIN)) for name, text in facts.items())
+    for name, text in facts.items():
+        yield (f"{name}: ", _DIM), (_cut(text, _LONGEST_FACT - len(name) - 2), _PLAIN)
 
 
 def _values(title: str, values: Sequence[ViewValue]) -> Iterator[Line]:

@@ -143,8 +143,8 @@ def _refusal(name: str, frame: DataFrame) -> str:
     if rows < EXCEL_ROWS and columns <= EXCEL_COLUMNS:
         return ""
     return (
-        f"the table {visible(name)} has {count(rows, 'row')} and {count(columns, 'column')}, and a sheet of Excel holds "
-        f"{grouped(EXCEL_ROWS - 1)} and {grouped(EXCEL_COLUMNS)}; write it as .parquet or .csv"
+        f"the table {visible(name)} has {count(rows, 'row')} and {count(columns, 'column')}, and a sheet of Excel "
+        f"holds {grouped(EXCEL_ROWS - 1)} and {grouped(EXCEL_COLUMNS)}; write it as .parquet or .csv"
     )
 
 

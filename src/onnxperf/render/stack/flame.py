@@ -84,12 +84,12 @@ def speedscope(samples: Sequence[Sample], title: str) -> str:
 
 def _tree(samples: Sequence[Sample]) -> _Node:
     root = _Node("all")
-    for stack, count in samples:
-        root.count += count
+    for stack, times in samples:
+        root.count += times
         node = root
         for frame in stack:
             node = node.below.setdefault(frame, _Node(frame))
-            node.count += count
+            node.count += times
     return root
 
 

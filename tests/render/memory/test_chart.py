@@ -6,9 +6,9 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from onnxperf.render.memory.memory_chart import MOST_PANELS, memory_plot
 
-from tests.render import memory_examples as made
+from onnxperf.render.memory.chart import MOST_PANELS, memory_plot
+from tests.render.memory import examples as made
 
 
 def words(axes: object) -> list[str]:
