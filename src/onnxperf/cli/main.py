@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 
 from cyclopts import App, CycloptsError
 
@@ -27,17 +26,24 @@ from onnxperf.cli.sweep import sweep
 from onnxperf.cli.view import view
 from onnxperf.errors import FileNotWritten, OnnxperfError
 
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("onnxperf")
+
+
 app = App(
     name="onnxperf",
     help="How fast an ONNX model runs, where its time and memory go, and what would make it faster.",
-    version=lambda: version("onnxperf"),
+    version=_version,
+    help_format="plaintext",  # importing a parser of Markdown would cost --help about 50 ms
 )
 # Their modules are light: what they call is imported when they run.
-for _command in (
-    *(bench, check, convert, demo, diff, doctor, einsum, memory, optimize, profile, runs),
-    *(stack, sweep, view),
-):
-    app.command(_command)
+for _command in (bench, check, convert, demo, diff, doctor, einsum, memory, optimize, profile, stack, sweep, view):
+    app.command(_command, help_format="markdown")
+runs.help_format = "markdown"
+app.command(runs)
 
 
 def main() -> None:
