@@ -96,7 +96,7 @@ def test_the_rules_have_no_circle() -> None:
         ("import onnxperf.model.load", {"onnxperf.model.load"}),
         ("def f():\n    from onnxperf.measure import race", {"onnxperf.measure.race"}),
         ("if TYPE_CHECKING:\n    from onnxperf import api", {"onnxperf.api"}),
-        ("from . import plots", {"onnxperf.render.race.bench_chart"}),
+        ("from . import plots", {"onnxperf.render.plots"}),
         ("from .. import records", {"onnxperf.records"}),
         ("from ..model.load import Model", {"onnxperf.model.load.Model"}),
     ],

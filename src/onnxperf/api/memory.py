@@ -55,7 +55,7 @@ def memory(
     progress: Progress = lambda _done, _text: None,
     **keywords: Unpack[MemoryKeywords],
 ) -> MemoryResult:
-    """Measure the memory of models or callables, each alone in a fresh process; Ctrl-C returns what was measured until then.
+    """Measure models or callables, each alone in a fresh process; Ctrl-C returns what was measured until then.
 
     `model` is what `onnxperf.bench` takes, or a function without arguments, or a dict of them by name. The peak of
     loading, of the first call and of steady calls is the kernel's; the curve is sampled every `interval` seconds.
@@ -175,7 +175,9 @@ def _probe(plan: _Plan, request: _Request, progress: Progress) -> MemoryCase:
     for number, spec in enumerate(specs):
         name = spec.subjects[0].name
         report = partial(_report_subject, progress, number / (len(specs) + 1), name)
-        probes.append(probe_subject(spec, start_of(request.settings.limits), request.repeat, request.interval_s, report))
+        probes.append(
+            probe_subject(spec, start_of(request.settings.limits), request.repeat, request.interval_s, report)
+        )
         if probes[-1].interrupted:
             break
     interrupted = any(each.interrupted for each in probes)

@@ -65,7 +65,8 @@ def view(
     check_keywords(keywords, ViewKeywords)
     chosen: dict[str, Any] = {name: value for name, value in keywords.items() if name in _LISTED}
     inputs = cast("InputKeywords", {name: value for name, value in keywords.items() if name not in _LISTED})
-    request = _Request(as_, values, by, Listing(**chosen), input_options(inputs), not (profile is None or profile is False))
+    is_profiled = profile is not None and profile is not False
+    request = _Request(as_, values, by, Listing(**chosen), input_options(inputs), is_profiled)
     _check(request)
     opened = open_source(model)
     record = view_of(opened, values, _settled(opened, request.inputs))

@@ -37,6 +37,7 @@ app = App(
     name="onnxperf",
     help="How fast an ONNX model runs, where its time and memory go, and what would make it faster.",
     version=_version,
+    suppress_keyboard_interrupt=False,  # or SIGTERM and SIGHUP would exit as SIGINT does
     help_format="plaintext",  # importing a parser of Markdown would cost --help about 50 ms
 )
 # Their modules are light: what they call is imported when they run.

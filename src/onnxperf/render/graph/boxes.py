@@ -13,6 +13,7 @@ from onnxperf.records.view import Dims, GraphView, ViewGraph, ViewNode, ViewTens
 from onnxperf.render.graph.layout import Box, GraphLayout, Wire, lay_out
 from onnxperf.render.graph.walk import all_inputs
 from onnxperf.wording.names import name_of, visible
+from onnxperf.wording.numbers import count
 
 TITLE_SIZE, SMALL_SIZE = 13.0, 10.0
 """Heights of letters."""
@@ -243,7 +244,7 @@ def _node_tips(node: ViewNode, types: Mapping[str, str]) -> Iterable[str]:
         if len(names) > _MOST_TIPS:
             yield f"{word}: {len(names) - _MOST_TIPS} more"
     if node.macs is not None:
-        yield f"{node.macs:,} multiply-adds"
+        yield f"{count(node.macs, 'multiply-add')}"
     if node.doc:
         yield shortened(visible(node.doc), 200)
 
