@@ -199,7 +199,7 @@ def test_a_trace_without_memory_leaves_the_arena_unknown_and_says_so(
     assert breakdown is not None
     assert breakdown.arena_held_bytes is breakdown.arena_used_bytes is None
     assert breakdown.planned_bytes
-    assert any("does not tell memory" in note for note in result.record.cases[0].notes)
+    assert any("has no memory figures" in note for note in result.record.cases[0].notes)
 
 
 @pytest.mark.parametrize("numbers", [{}, {"mem_arena_held": np.array([MISSING, MISSING])}])

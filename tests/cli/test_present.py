@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -210,13 +209,16 @@ def test_a_library_that_is_missing_is_named_before_anything_is_measured(monkeypa
         present(ToyResult, OutputFlags(xlsx="a.xlsx"), never)
 
 
-@pytest.mark.parametrize(("alias", "suffix"), [("json", ".json"), ("csv", ".csv"), ("markdown", ".md")])
+@pytest.mark.parametrize(
+    ("output", "suffix"),
+    [(OutputFlags(json="-"), ".json"), (OutputFlags(csv="-"), ".csv"), (OutputFlags(markdown="-"), ".md")],
+)
 def test_standard_output_belongs_to_the_one_file_that_is_written_there(
-    alias: str, suffix: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+    output: OutputFlags, suffix: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     result = ToyResult(Toy(command="onnxperf toy"))
     monkeypatch.setattr(sys, "argv", ["onnxperf", "toy"])
-    assert present(ToyResult, replace(OutputFlags(), **{alias: "-"}), lambda _progress: result) == 0
+    assert present(ToyResult, output, lambda _progress: result) == 0
     captured = capfdbinary.readouterr()
     assert captured.out == result.encode(suffix)
     assert b"wheel" in captured.err

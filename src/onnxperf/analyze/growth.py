@@ -12,7 +12,7 @@ _NOTICEABLE_BYTES = 1 << 20
 """Growth below this is not mentioned: pages come and go, and Python takes its memory in pieces of this size."""
 _QUARTERS = 4
 LEAST_POINTS = _QUARTERS + 1
-"""Fewer cannot tell a leak from what settles."""
+"""Fewer cannot separate a leak from what settles."""
 _FAIR_SHARE = 0.5
 """What grows with every call grows in every quarter by at least this part of an even share."""
 _ARENA_SHARE = 0.5

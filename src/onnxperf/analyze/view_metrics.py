@@ -158,7 +158,7 @@ _Place = tuple[tuple[str, ...], str]
 
 
 class _Places(NamedTuple):
-    """Where the nodes of a view are; what is there twice is not in it, since nobody knows which one is meant."""
+    """Where the nodes of a view are; what is there twice is not in it, since it is not known which one is meant."""
 
     keys: dict[_Place, str]
     """Keys of nodes by their places."""

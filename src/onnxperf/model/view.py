@@ -33,7 +33,7 @@ from onnxperf.records.view import (
 _MULTIPLY = frozenset({"Conv", "ConvTranspose", "MatMul", "Gemm"})
 """Operators whose multiply-adds are counted."""
 _REPEATING = frozenset({"Loop", "Scan", "SequenceMap"})
-"""Operators whose body runs as often as nobody knows in advance."""
+"""Operators whose body runs a number of times that is not known in advance."""
 _NEUTRAL = {"pads": 0, "strides": 1, "dilations": 1}
 """Lists that do nothing while all their numbers are these: what an operator does when they are left out."""
 _NO_TYPES: Mapping[str, Dims] = MappingProxyType({})
@@ -78,7 +78,7 @@ def view_of(model: Model, values: bool = False, shapes: Mapping[str, Dims] | Non
 def _inferred(
     proto: onnx.ModelProto, shapes: Mapping[str, Dims], settled: Mapping[str, int]
 ) -> tuple[onnx.ModelProto, tuple[str, ...]]:
-    """The model without its weights, and with the types of its tensors as far as ONNX can tell them."""
+    """The model without its weights, and with the types of its tensors as far as ONNX can infer them."""
     bare = without_weights(proto)
     if shapes:
         del bare.graph.value_info[:]  # what an exporter wrote down there still has the free sizes in it
@@ -211,7 +211,7 @@ class _Reader:
             return None
         shapes = {name: self._settled(known[name]) for name in (*node.input, *node.output) if name in known}
         whole = {name: shape for name, shape in shapes.items() if shape is not None}
-        with suppress(KeyError, IndexError):  # a shape that nobody knows
+        with suppress(KeyError, IndexError):  # an unknown shape
             return int(multiplications(node, whole))
         return None
 
@@ -223,7 +223,7 @@ class _Reader:
 
 
 def _known(graph: onnx.GraphProto, stored: set[str]) -> Iterator[ViewValue]:
-    """What shape inference knows, the declared types last: they hold where both are there."""
+    """What shape inference finds, the declared types last: they hold where both are there."""
     for value in (*graph.value_info, *graph.output, *graph.input):
         if value.name not in stored and value.type.WhichOneof("value") is not None:
             yield view_value(value)
@@ -251,7 +251,7 @@ def _does_nothing(attribute: onnx.AttributeProto) -> bool:
 
 @lru_cache(maxsize=1024)
 def _defaults(op_type: str, domain: str, version: int) -> dict[str, Any]:
-    """Attributes that an operator has when nobody sets them."""
+    """Attributes that an operator has when they are not set."""
     try:
         schema = onnx.defs.get_schema(op_type, version, domain)
     except onnx.defs.SchemaError:

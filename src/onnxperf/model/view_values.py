@@ -26,7 +26,7 @@ _LONGEST_LIST = 32
 _ELEMENT_TYPES = frozenset({"to", "dtype", "output_dtype"})
 """Attributes that hold the number of an element type."""
 _INVENTED = "unk__"
-"""How the names begin that shape inference gives to sizes that it cannot tell."""
+"""How the names begin that shape inference gives to sizes that it cannot infer."""
 _BITS: dict[int, int] = {
     onnx.TensorProto.INT4: 4,
     onnx.TensorProto.UINT4: 4,
@@ -189,7 +189,7 @@ def _shortened(text: str) -> str:
 def attribute_text(attribute: onnx.AttributeProto, folder: Path, values: bool = False) -> str:
     """The value of an attribute; what is long is summarised, unless all values are wanted."""
     if attribute.ref_attr_name:
-        return f"@{attribute.ref_attr_name}"  # set by whoever calls the function
+        return f"@{attribute.ref_attr_name}"  # set by the caller of the function
     kind = _kind(attribute)
     if kind == onnx.AttributeProto.TENSOR:
         return _tensor_text(view_tensor(attribute.t, folder, values))
@@ -207,7 +207,7 @@ def attribute_text(attribute: onnx.AttributeProto, folder: Path, values: bool = 
 
 
 def _kind(attribute: onnx.AttributeProto) -> int:
-    """Its type; before IR version 2 only the field that is set told it."""
+    """Its type; before IR version 2 only the field that is set shows it."""
     fields = (_TYPES_BY_FIELD.get(descriptor.name, 0) for descriptor, _ in attribute.ListFields())
     return attribute.type or max(fields, default=0)
 

@@ -77,7 +77,7 @@ class Result(ABC, Generic[R]):
 
     @property
     def has_answer(self) -> bool:
-        """Whether it decided what it was asked to decide, and made what it was asked to make."""
+        """Whether it has the decision and the files that were requested."""
         return True
 
     def to_df(self) -> DataFrame:

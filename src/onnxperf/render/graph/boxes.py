@@ -141,7 +141,7 @@ def _laid_out(title: str, graph: ViewGraph, entries: Sequence[_Entry]) -> Canvas
 
 
 def _connected(entries: Sequence[_Entry]) -> tuple[list[Plate], dict[tuple[int, str], list[int]]]:
-    """All boxes, and who uses each tensor by its maker and name; what nobody here makes comes from outside."""
+    """All boxes, and the users of each tensor by its maker and name; what no box makes comes from outside."""
     plates = [entry.plate for entry in entries]
     first: dict[str, int] = {}
     for number, entry in enumerate(entries):
@@ -225,9 +225,9 @@ def _ports_width(node: ViewNode, graph: ViewGraph) -> float:
 
 def _node_lines(node: ViewNode, constants: Constants) -> list[str]:
     """The domain, attributes that say something, and stored tensors, which come before attributes if room is scarce."""
-    telling = [(name, value) for name, value in node.attributes if name not in node.defaults]
+    given = [(name, value) for name, value in node.attributes if name not in node.defaults]
     domain = [visible(node.domain)] if node.domain else []
-    attributes = [shortened(f"{visible(name)} {visible(value)}") for name, value in telling]
+    attributes = [shortened(f"{visible(name)} {visible(value)}") for name, value in given]
     stored = [constants[name] for name in dict.fromkeys(node.inputs) if constants.get(name)]
     room = max(_MOST_LINES - len(domain) - len(stored), 2)
     left_out = max(len(attributes) - room, 0) + max(len(stored) - _MOST_LINES, 0)

@@ -32,7 +32,7 @@ INK = "#333333"
 PALE = 0.35
 """Opacity of a bar that says nothing."""
 GREY, BLUE, ORANGE, GREEN, SKY, RED, PINK, YELLOW = (
-    # Okabe and Ito's colours, which colour-blind readers tell apart.
+    # Okabe and Ito's colours, which colour-blind readers can distinguish.
     "#777777",
     "#0072B2",
     "#E69F00",
@@ -53,13 +53,13 @@ _CHARACTER = 0.6 * FONT / 72
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of this size in inches, which pyplot knows only if the user works with it."""
+    """An empty figure of this size in inches, which is in pyplot only if the user works with it."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     size, layout = (width, height), ConstrainedLayoutEngine(w_pad=0.15, h_pad=0.15)
     if "ipykernel" in sys.modules or "matplotlib.pyplot" in sys.modules:
-        # Whoever works with pyplot, as notebooks do, expects it to show the chart.
+        # Notebooks, which work with pyplot, expect it to show the chart.
         from matplotlib import pyplot
 
         return pyplot.figure(figsize=size, layout=layout)

@@ -52,7 +52,7 @@ def print_page(page: Page, console: Console, spell: Spell = str) -> None:
 def page_text(page: Page) -> str:
     """The page as a wide terminal without colours shows it."""
     text = io.StringIO()
-    # In a notebook rich would show the table itself, beside the HTML that the notebook asks for.
+    # In a notebook rich would show the table itself, beside the HTML.
     console = Console(file=text, width=_REPR_WIDTH, color_system=None, force_terminal=False, force_jupyter=False)
     print_page(page, console)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())

@@ -48,7 +48,7 @@ def write_table(frame: DataFrame, path: Path) -> None:
 
 
 def write_workbook(sheets: Mapping[str, DataFrame], path: Path) -> None:
-    """Write several tables into one Excel file; one too long for Excel is replaced by a line that says so."""
+    """Write several tables into one Excel file; one too long for Excel is replaced by one line about that."""
     write(path, workbook_bytes(sheets))
 
 
@@ -92,7 +92,7 @@ _WRITERS: dict[str, Callable[[DataFrame], bytes]] = {".csv": csv_bytes, ".xlsx":
 
 
 def workbook_bytes(sheets: Mapping[str, DataFrame]) -> bytes:
-    """Tables as sheets of an Excel file; one too long for Excel is replaced by a line that says so."""
+    """Tables as sheets of an Excel file; one too long for Excel is replaced by one line about that."""
     library = require_xlsxwriter()
     refusals = {name: _refusal(name, frame) for name, frame in sheets.items()}
     if sheets and all(refusals.values()):
@@ -244,7 +244,7 @@ def _cell(value: Any) -> object:
 
 
 def _missing(value: object) -> bool:
-    # By name, because this is asked of millions of cells, and pandas is not imported up here.
+    # By name, because this runs for millions of cells, and pandas is not imported up here.
     if isinstance(value, float):
         return math.isnan(value)
     return value is None or type(value).__name__ in ("NAType", "NaTType")

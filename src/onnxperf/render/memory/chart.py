@@ -99,7 +99,7 @@ def _legend(ax: Axes, subjects: Sequence[MemorySubject]) -> None:
     shades = ((name, colour) for name, colour in _COLOURS.items() if name in seen)
     handles: list[Any] = [Patch(color=colour, alpha=fg.PALE, label=name) for name, colour in shades]
     kinds = sorted({step.exact for step in steps}, reverse=True)
-    words = {True: "peak, as the kernel tells", False: "peak, highest sample"}
+    words = {True: "peak, from the kernel", False: "peak, highest sample"}
     handles += [Line2D([], [], linestyle="", label=words[exact], **_marker(exact)) for exact in kinds]
     handles += [Line2D([], [], color=fg.INK, linewidth=1, label="samples")]
     how: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.2}
