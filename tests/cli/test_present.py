@@ -172,6 +172,19 @@ def test_a_file_that_cannot_be_written_costs_only_itself(
 
 
 @pytest.mark.parametrize(
+    ("record", "code"), [(Toy(), 3), (Toy(status="failed"), 3), (Toy(decided=False), 3), (Toy(interrupted=True), 130)]
+)
+def test_a_missing_file_is_no_answer_unless_the_run_was_interrupted(
+    record: Toy, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_result: object, _table: object) -> bytes:
+        raise FileNotWritten("no space left")
+
+    monkeypatch.setitem(FORMATS, ".md", Format("the page", full, "page"))
+    assert shown(record, OutputFlags(output=[str(tmp_path / "a.md")], quiet=True)) == code
+
+
+@pytest.mark.parametrize(
     ("output", "message"),
     [
         (

@@ -148,8 +148,9 @@ def present(
         result.record = replace(result.record, command=command_line())
     show(result, output, page)
     _keep(result, output)
-    written = write_files(result, output)
-    return exit_code(result) if written else exit_codes.NO_ANSWER
+    if not write_files(result, output) and not result.interrupted:
+        return exit_codes.NO_ANSWER
+    return exit_code(result)
 
 
 def show(result: R, output: OutputFlags, page: "Callable[[R], Page] | None" = None) -> None:
