@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 import tempfile
 from collections.abc import Callable, Mapping
@@ -303,5 +302,5 @@ def _short(path: str) -> str:
         return path
     parts = Path(path).parts
     if "site-packages" in parts:
-        return os.path.join(*parts[parts.index("site-packages") + 1 :])  # noqa: PTH118
-    return os.path.join(*parts[-2:]) if Path(path).is_absolute() or ".." in parts else path  # noqa: PTH118
+        return str(Path(*parts[parts.index("site-packages") + 1 :]))
+    return str(Path(*parts[-2:])) if Path(path).is_absolute() or ".." in parts else path
