@@ -1,4 +1,4 @@
-"""How long a user waits: for the help text, and for the answer of a default bench with two subjects.
+"""How long a user waits: for the help text, for the view of a small model, and for a default bench with two subjects.
 
 usage: python -m benchmarks.startup
 """
@@ -13,11 +13,13 @@ import time
 from pathlib import Path
 
 import onnx
+import onnx.parser
 
 from benchmarks.report import keep
 from onnxperf.zoo.demo import demo_model
 
-HEAVY = ("onnx", "onnxruntime", "pandas", "matplotlib", "numpy")
+HEAVY = ("onnx", "onnxruntime", "pandas", "matplotlib", "numpy", "sqlalchemy")
+ONE_NODE = '<ir_version: 8, opset_import: ["": 18]> g (float[N] x) => (float[N] y) { y = Relu(x) }'
 
 
 def seconds(command: list[str], repeats: int) -> float:
@@ -30,10 +32,10 @@ def seconds(command: list[str], repeats: int) -> float:
     return statistics.median(times)
 
 
-def heavy_imports() -> list[str]:
-    """The heavy libraries that the help text imports."""
+def heavy_imports(*arguments: str) -> list[str]:
+    """The heavy libraries that a command imports."""
     code = (
-        "import sys; from onnxperf.cli.main import run; run(['--help']); "
+        f"import sys; from onnxperf.cli.main import run; run({list(arguments)!r}); "
         f"print([name for name in {HEAVY} if name in sys.modules], file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
@@ -45,6 +47,9 @@ def main() -> None:
     command = [sys.executable, "-m", "onnxperf"]
     bare, shown = seconds([sys.executable, "-c", "pass"], 15), seconds([*command, "--help"], 15)
     with tempfile.TemporaryDirectory() as folder:
+        small = Path(folder) / "small.onnx"
+        onnx.save(onnx.parser.parse_model(ONE_NODE), small)
+        viewed, needed = seconds([*command, "view", str(small)], 15), heavy_imports("view", str(small))
         model = Path(folder) / "model.onnx"
         onnx.save(demo_model(), model)
         twin = Path(folder) / "twin.onnx"
@@ -55,7 +60,9 @@ def main() -> None:
         "startup",
         [
             f"- `onnxperf --help`: {shown:.2f} s, {shown / bare:.1f} times a bare interpreter; goal at most 0.3 s; "
-            f"heavy libraries imported: {', '.join(heavy_imports()) or 'none'}",
+            f"heavy libraries imported: {', '.join(heavy_imports('--help')) or 'none'}",
+            f"- `onnxperf view` of a model with one node: {viewed:.2f} s; goal at most 0.6 s; "
+            f"heavy libraries imported: {', '.join(needed)}",
             f"- default bench of two call styles of a small model: {styles:.1f} s; goal at most 12 s",
             f"- default bench of a small model against an equal one: {twins:.1f} s; goal at most 12 s",
         ],

@@ -25,7 +25,7 @@ from onnxperf.model.view import view_of
 from onnxperf.records.view import GraphView
 from onnxperf.render.graph.dot import graph_dot
 from onnxperf.render.graph.svg import graph_svg
-from onnxperf.render.graph.text import graph_text
+from onnxperf.render.graph.text import Listing, graph_text
 
 NODES = 2_000
 DRAWING_GOAL_S, TEXT_GOAL_S = 5.0, 0.5
@@ -141,7 +141,7 @@ def measured(name: str, proto: onnx.ModelProto) -> Times:
         drawing=drawing,
         graphviz=graphviz(view, drawing),
         listing=seconds(lambda: graph_text(view)),
-        everything=seconds(lambda: graph_text(view, all=True)),
+        everything=seconds(lambda: graph_text(view, Listing(all=True))),
         printer=seconds(lambda: printer.to_text(proto)),
         printable=seconds(lambda: helper.printable_graph(proto.graph)),
     )

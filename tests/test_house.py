@@ -17,7 +17,7 @@ ROOMS: dict[str, set[str]] = {
     "errors": set(),
     "records": set(),
     "wording": set(),
-    "model": {"records", "errors"},
+    "model": {"records", "wording", "errors"},
     "runtimes": {"model", "records", "wording", "errors"},
     "frameworks": {"runtimes", "model", "records", "wording", "errors"},
     "measure": {"frameworks", "runtimes", "model", "records", "wording", "errors"},
@@ -42,7 +42,7 @@ ROOMS: dict[str, set[str]] = {
         "records",
         "errors",
     },
-    "notebook": {"api", "results", "errors"},
+    "notebook": {"api", "results", "wording", "errors"},
     "cli": {"api", "zoo", "render", "results", "records", "wording", "errors"},
 }
 DOORS = {"__init__", "__main__"}

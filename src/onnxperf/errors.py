@@ -5,7 +5,8 @@ OnnxperfError                 one line: what, which value, what to do
 │   ├── BadModel              the file is no model, is damaged, or needs what this runtime lacks
 │   ├── BadFeed               an input's name, type, rank or layout does not fit the model
 │   ├── BadOption             an option's value is unknown or contradicts another
-│   └── MissingExtra          an optional library is not installed
+│   ├── MissingExtra          an optional library is not installed
+│   └── FileNotWritten        a file that was requested could not be written: exit code 3
 ├── StoreError                runs cannot be kept or read back; what was measured is not lost by it
 └── SubjectError              one subject cannot go on; the others do
     └── WorkerLost            its process died, hung or was killed
@@ -64,6 +65,10 @@ class MissingExtra(BadInput):
 
     def __init__(self, library: str, extra: str) -> None:
         super().__init__(f"{library} is not installed; install it with: pip install 'onnxperf[{extra}]'")
+
+
+class FileNotWritten(BadInput):
+    """A file could not be written; what was measured is not lost by it."""
 
 
 class StoreError(OnnxperfError):

@@ -16,6 +16,7 @@ from IPython.core.error import UsageError
 from onnxperf.errors import OnnxperfError
 from onnxperf.results.bench import BenchResult
 from onnxperf.results.view import ViewResult
+from onnxperf.wording.options import as_flags
 
 
 def load(shell: Any) -> None:
@@ -28,16 +29,16 @@ def onnxview(shell: Any, line: str) -> ViewResult:
     """Show a model: a drawing that pans and zooms, or another form of it."""
     from onnxperf.api.view import view
 
-    asked = _VIEW.read(line)
+    given = _VIEW.read(line)
     with _one_line():
         return view(
-            _value(shell, asked.model),
-            as_=asked.form or ("text" if asked.op or asked.all else "svg"),
-            profile=asked.profile or asked.by != "time",
-            by=asked.by,
-            op=asked.op,
-            all=asked.all,
-            dims=_sizes(asked.dim),
+            _value(shell, given.model),
+            as_=given.form or ("text" if given.op or given.all else "svg"),
+            profile=given.profile or given.by != "time",
+            by=given.by,
+            op=given.op,
+            all=given.all,
+            dims=_sizes(given.dim),
         )
 
 
@@ -45,22 +46,22 @@ def onnxbench(shell: Any, line: str, cell: str) -> BenchResult:
     """Race the lines of a cell, each in a process of its own; a model in the first line takes part as well."""
     from onnxperf.api.bench import bench
 
-    asked = _BENCH.read(line)
+    given = _BENCH.read(line)
     subjects = _subjects(cell, shell.user_ns)
     with _one_line():
-        if asked.model is None:
-            _refuse_what_needs_a_model(asked)
-            return bench(subjects, time=asked.time, baseline=asked.baseline, threads=asked.threads)
+        if given.model is None:
+            _refuse_what_needs_a_model(given)
+            return bench(subjects, time=given.time, baseline=given.baseline, threads=given.threads)
         return bench(
-            _value(shell, asked.model),
-            call=asked.call or "run",
-            runtime=asked.runtime or "ort",
-            feeds=_feeds(shell, asked.feeds),
+            _value(shell, given.model),
+            call=given.call or "run",
+            runtime=given.runtime or "ort",
+            feeds=_feeds(shell, given.feeds),
             against={name: _without_arguments(each) for name, each in subjects.items()},
-            dims=_sizes(asked.dim),
-            time=asked.time,
-            baseline=asked.baseline,
-            threads=asked.threads,
+            dims=_sizes(given.dim),
+            time=given.time,
+            baseline=given.baseline,
+            threads=given.threads,
         )
 
 
@@ -113,10 +114,10 @@ def _feeds(shell: Any, name: str | None) -> Mapping[str, Any] | None:
     return found
 
 
-def _refuse_what_needs_a_model(asked: Namespace) -> None:
-    given = [option for option in ("feeds", "call", "runtime", "dim") if getattr(asked, option)]
-    if given:
-        raise UsageError(f"--{given[0]}: there is no model to which it could apply; name one in the first line")
+def _refuse_what_needs_a_model(given: Namespace) -> None:
+    needless = [option for option in ("feeds", "call", "runtime", "dim") if getattr(given, option)]
+    if needless:
+        raise UsageError(f"--{needless[0]}: there is no model to which it could apply; name one in the first line")
 
 
 @contextmanager
@@ -125,7 +126,7 @@ def _one_line() -> Iterator[None]:
     try:
         yield
     except OnnxperfError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(as_flags(str(error))) from None
 
 
 def _sizes(texts: list[str]) -> dict[str, int]:

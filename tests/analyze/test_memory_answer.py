@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from onnxperf.analyze.answers.memory import memory_answer, size_text
+from onnxperf.analyze.answers.memory import memory_answer
 from onnxperf.records import MemorySubject
-from tests.render import memory_examples as made
+from tests.render.memory import examples as made
 
 
 def lean(name: str, needs_mb: float, **changes: Any) -> MemorySubject:
@@ -86,8 +86,3 @@ def test_a_growing_arena_is_named() -> None:
     assert memory_answer(made.case(growing)).endswith(
         "The arena of ort grew by 12.8 MB over 64 calls, 200 kB per call."
     )
-
-
-@pytest.mark.parametrize(("count", "text"), [(0, "0 B"), (999, "999 B"), (999_700, "1 MB"), (2_340_000_000, "2.34 GB")])
-def test_a_size_has_the_unit_that_suits_it(count: int, text: str) -> None:
-    assert size_text(count) == text

@@ -8,7 +8,7 @@ from onnxperf.analyze.view_metrics import memory_metrics, time_metrics, with_lin
 from onnxperf.records import GroupKind, NodeTime, Profile, SourceGroup, SourceTime
 from onnxperf.records.node_memory import NodeMemory
 from onnxperf.records.view import GraphView, Metrics, NodeMetric, ViewGraph
-from tests.render.view_examples import linear_view, node
+from tests.render.graph.examples import linear_view, node
 
 
 def node_time(name: str, usual_us: float) -> NodeTime:
@@ -53,8 +53,8 @@ def test_nodes_that_were_fused_share_the_time_of_their_group() -> None:
     )
     metrics = time_metrics(measured, linear_view())
     assert {key: metric.share for key, metric in metrics.nodes.items()} == {"0": 0.8, "1": 0.8, "2": 0.2}
-    assert metrics.nodes["0"].lines == ("8 µs per inference", "executed as Gemm together with add")
-    assert metrics.nodes["2"].lines == ("2 µs per inference",)
+    assert metrics.nodes["0"].lines == ("8.00 µs per inference", "executed as Gemm together with add")
+    assert metrics.nodes["2"].lines == ("2.00 µs per inference",)
 
 
 def test_a_node_that_was_computed_in_advance_says_so() -> None:
@@ -156,7 +156,7 @@ def test_a_group_has_the_memory_of_all_its_executed_nodes() -> None:
 def test_a_trace_without_memory_says_so() -> None:
     metrics = memory_metrics((NodeMemory(name="mm", op_name="MatMul"),), profile(()), linear_view())
     assert metrics.nodes == {}
-    assert metrics.notes == ("the trace does not tell the memory of these nodes",)
+    assert metrics.notes == ("the trace has no memory of these nodes",)
 
 
 def test_the_nodes_of_metrics_tell_what_others_say_about_them() -> None:

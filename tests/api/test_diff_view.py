@@ -80,11 +80,20 @@ def test_a_png_is_a_png(tmp_path: Path) -> None:
         ({"opt_level": "all"}, "a diff has two sides"),
         ({"opt_level": "basic,most"}, "unknown optimisation level 'most'"),
         ({"as_": "dot"}, "unknown form 'dot'"),
-        ({"opti": "trace.json"}, "a trace has no graph to draw"),
-        ({"opti": "none.onnx"}, "none.onnx"),
-        ({"opti": "new.onnx", "opt_level": "disable,all"}, "two models are drawn as they are"),
+        ({"after": "trace.json"}, "a trace has no graph to draw"),
+        ({"after": "none.onnx"}, "none.onnx"),
+        ({"after": "new.onnx", "opt_level": "disable,all"}, "two models are drawn as they are"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_in_one_line(tmp_path: Path, options: dict[str, str], told: str) -> None:
     with pytest.raises(onnxperf.BadInput, match=told):
         onnxperf.diff_view(chain(tmp_path / "m.onnx", "Abs"), **options)  # type: ignore[arg-type]
+
+
+def test_a_diff_is_saved_as_a_picture_only(tmp_path: Path) -> None:
+    drawing = onnxperf.diff_view(chain(tmp_path / "m.onnx", "Abs", "Relu"))
+    drawing.save(tmp_path / "d.svg")
+    assert (tmp_path / "d.svg").read_text(encoding="utf-8") == str(drawing)
+    assert "SVG of m" in drawing.to_markdown()
+    with pytest.raises(onnxperf.BadInput, match="unknown form 'dot'; choose from: svg, png"):
+        drawing.save(tmp_path / "d.dot")

@@ -199,7 +199,7 @@ def test_a_trace_without_memory_leaves_the_arena_unknown_and_says_so(
     assert breakdown is not None
     assert breakdown.arena_held_bytes is breakdown.arena_used_bytes is None
     assert breakdown.planned_bytes
-    assert any("does not tell memory" in note for note in result.record.cases[0].notes)
+    assert any("has no memory figures" in note for note in result.record.cases[0].notes)
 
 
 @pytest.mark.parametrize("numbers", [{}, {"mem_arena_held": np.array([MISSING, MISSING])}])
@@ -212,11 +212,11 @@ def test_columns_without_values_say_nothing_about_any_call(numbers: dict[str, An
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"repeat": 4}, "--repeat 4: expected at least 5 calls"),
-        ({"interval": 0}, "--interval 0: expected a finite number of seconds, above 0"),
-        ({"interval": float("inf")}, "--interval inf: expected a finite number of seconds, above 0"),
+        ({"repeat": 4}, "`repeat=4`: expected at least 5 calls"),
+        ({"interval": 0}, "`interval=0`: expected a finite number of seconds, above 0"),
+        ({"interval": float("inf")}, "`interval=inf`: expected a finite number of seconds, above 0"),
         ({"runtime": "tvm"}, "unknown runtime 'tvm'"),
-        ({"dims": {"n": []}}, "--dim n: no value given"),
+        ({"dims": {"n": []}}, "`dims=n`: no value given"),
         ({"tempo": 3}, "unknown option 'tempo'"),
     ],
 )

@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from onnxperf.api.memory_lines import _answer, memory_lines
+from onnxperf.api.memory_lines import memory_lines
 from onnxperf.errors import BadInput, BadOption
-from onnxperf.measure.messages import TracedLines
-from onnxperf.records.lines import LineMemory
 
 SOURCE = """\
 import numpy
@@ -81,20 +78,3 @@ def test_what_names_no_function_is_refused(source: str) -> None:
 def test_an_unknown_function_lists_those_that_exist(file: str) -> None:
     with pytest.raises(BadInput, match="choose from: fails, predict"):
         memory_lines(f"{file}:predcit")
-
-
-@pytest.mark.parametrize(
-    ("occurrences", "increment", "exact", "told"),
-    [
-        (1, 4_000_000, True, "above what was resident before it; 4.00 MB of it stay."),
-        (3, 24_000_000, True, "above what was resident before it; 24.0 MB over 3 occurrences stay."),
-        (3, 0, True, "above what was resident before it; none of it stays."),
-        (1, 4_000_000, False, "Line 7 adds the most: 4.00 MB stay when it has run."),
-        (3, 24_000_000, False, "Line 7 adds the most: 24.0 MB over 3 occurrences stay when it has run."),
-    ],
-)
-def test_the_answer_tells_a_sum_from_one_occurrence(occurrences: int, increment: int, exact: bool, told: str) -> None:
-    line = LineMemory(number=7, occurrences=occurrences, increment_bytes=increment, peak_bytes=8_000_000)
-    made: dict[str, Any] = {"function": "f", "file": "", "first_line": 1, "texts": [], "error": "", "error_line": None}
-    traced = TracedLines(**(made | {"lines": [line], "start_bytes": 0, "end_bytes": 0, "exact": exact}))
-    assert _answer([line], traced).endswith(told)

@@ -13,7 +13,7 @@ from onnxperf.api import stack as module
 from onnxperf.api.stack import stack
 from onnxperf.errors import BadModel, BadOption, MissingExtra, SubjectError, WorkerLost
 from onnxperf.measure import allocations, native_stack
-from onnxperf.render.stack.stack import tree_text
+from onnxperf.render.stack.tree import tree_text
 
 pytest.importorskip("pyinstrument")
 
@@ -42,12 +42,12 @@ def test_without_py_spy_the_tree_is_there_and_the_share_is_called_a_bound(tmp_pa
     assert "busy" in result.text()
     assert {"function", "file", "self_ns", "total_ns", "parent"} <= set(result.to_df().columns)
     assert sum(frame.self_ns for frame in record.frames) == pytest.approx(record.frames[0].total_ns, rel=1e-6)
-    for name in ("s.txt", "s.html", "s.json", "s.png", "s.csv"):
+    for name in ("s.txt", "s.html", "s.speedscope.json", "s.png", "s.csv"):
         result.save(tmp_path / name)
         assert (tmp_path / name).stat().st_size
     assert "fonts.googleapis" not in (tmp_path / "s.html").read_text(encoding="utf-8")
-    assert "speedscope" in json.loads((tmp_path / "s.json").read_bytes())["$schema"]
-    with pytest.raises(BadOption, match="--native"):
+    assert "speedscope" in json.loads((tmp_path / "s.speedscope.json").read_bytes())["$schema"]
+    with pytest.raises(BadOption, match="`native`"):
         result.save(tmp_path / "s.svg")
 
 
@@ -164,11 +164,11 @@ def test_native_frames_need_py_spy() -> None:
         ("interval", float("inf")),
         ("interval", float("nan")),
         ("rate", 0),
-        ("timeout", 0),
+        ("timeout", 0.0),
     ],
 )
 def test_values_that_make_no_sense_are_refused(keyword: str, value: float) -> None:
-    with pytest.raises(BadOption, match=f"--{keyword}"):
+    with pytest.raises(BadOption, match=f"`{keyword}={value}`"):
         stack(busy, **{keyword: value})  # type: ignore[arg-type]
 
 

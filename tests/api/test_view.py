@@ -14,6 +14,7 @@ from onnxperf.api.profile import profile
 from onnxperf.api.view import view
 from onnxperf.errors import BadOption
 from onnxperf.records.view import Measure
+from onnxperf.results.view import SUFFIXES, Form, ViewResult
 
 NASTY = """<ir_version: 8, opset_import: ["" : 18]>
 g (float[N] x) => (float[N] y) { h = Relu(x) y = Exp(h) }"""
@@ -37,11 +38,12 @@ def test_text_is_the_default_and_shows_itself(linear_proto: onnx.ModelProto) -> 
 @pytest.mark.parametrize(
     ("form", "part"), [("json", '"op_type": "MatMul"'), ("dot", "digraph"), ("code", "def run("), ("text", "inputs\n")]
 )
-def test_every_form_is_a_text_and_a_file(linear_proto: onnx.ModelProto, tmp_path: Path, form: str, part: str) -> None:
-    result = view(linear_proto, as_=form)  # type: ignore[arg-type]
-    result.save(tmp_path / "out")
+def test_every_form_is_a_text_and_a_file(linear_proto: onnx.ModelProto, tmp_path: Path, form: Form, part: str) -> None:
+    result = view(linear_proto, as_=form)
+    file = tmp_path / f"out{SUFFIXES[form]}"
+    view(linear_proto).save(file)
     assert part in str(result)
-    assert (tmp_path / "out").read_text(encoding="utf-8") == str(result)
+    assert file.read_text(encoding="utf-8") == str(result)
 
 
 @pytest.mark.parametrize("form", ["text", "json", "dot"])
@@ -98,14 +100,14 @@ def test_a_profile_puts_time_on_the_nodes(linear_proto: onnx.ModelProto, tmp_pat
         ({"op": "Conv"}, "unknown operator 'Conv'; choose from: MatMul"),
         ({"by": "weight"}, "unknown measure 'weight'; choose from: time, memory"),
         ({"depth": -1}, "expected 0 or more"),
-        ({"as_": "svg", "all": True}, "--all chooses what a listing shows"),
-        ({"as_": "json", "around": "Y"}, "--around chooses what a listing shows"),
-        ({"as_": "dot", "op": "MatMul"}, "--op chooses what a listing shows"),
-        ({"as_": "code", "depth": 0}, "--depth chooses what a listing shows"),
-        ({"values": True}, "add --as json"),
-        ({"by": "memory"}, "--by memory is what a profile shows; add --profile"),
+        ({"as_": "svg", "all": True}, "`all` chooses what a listing shows"),
+        ({"as_": "json", "around": "Y"}, "`around` chooses what a listing shows"),
+        ({"as_": "dot", "op": "MatMul"}, "`op` chooses what a listing shows"),
+        ({"as_": "code", "depth": 0}, "`depth` chooses what a listing shows"),
+        ({"values": True}, "use `as_=json`"),
+        ({"by": "memory"}, "`by=memory` is what a profile shows; add `profile`"),
         ({"around": "nobody"}, "no node or tensor is named 'nobody'"),
-        ({"profile": "model.onnx"}, "'model.onnx' is no trace"),
+        ({"profile": "model.onnx"}, "`profile=model.onnx`: expected the .json file of a trace"),
         ({"colour": "red"}, "colour"),
     ],
 )
@@ -122,7 +124,7 @@ def test_a_tooltip_tells_time_and_memory_whatever_colours_the_node(linear_proto:
 
 
 def test_without_a_profile_there_is_nothing_for_netron(linear_proto: onnx.ModelProto, tmp_path: Path) -> None:
-    with pytest.raises(BadOption, match="give profile=True"):
+    with pytest.raises(BadOption, match="use `profile`"):
         view(linear_proto).save_netron(tmp_path / "m.json")
 
 
@@ -142,3 +144,18 @@ def test_an_interrupted_profile_says_so(linear_proto: onnx.ModelProto, by: Measu
     result = view(linear_proto, profile=measured, by=by)
     assert result.interrupted
     assert str(result).count("note: interrupted: the profile holds what ran until then") == 1
+
+
+def test_a_file_of_another_kind_is_refused_with_those_that_exist(linear_proto: onnx.ModelProto, tmp_path: Path) -> None:
+    with pytest.raises(BadOption, match=r"expected a name that ends with \.dot, \.json"):
+        view(linear_proto).save(tmp_path / "m.pdf")
+
+
+def test_from_its_record_alone_a_view_is_the_same_but_has_no_code(
+    linear_proto: onnx.ModelProto, tmp_path: Path
+) -> None:
+    result = view(linear_proto)
+    again = ViewResult(result.record)
+    assert str(again) == str(result)
+    with pytest.raises(BadOption, match="unknown form 'code'; choose from: text, json"):
+        again.save(tmp_path / "m.py")

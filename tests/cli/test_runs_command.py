@@ -80,7 +80,7 @@ def test_a_run_is_exported_as_files(tmp_path: Path) -> None:
     files = ["--json", "a.json", "--csv", "a.csv", "--markdown", "a.md", "-o", "a.xlsx", "-o", "a.svg"]
     assert run(["runs", "export", "last", *files]) == 0
     assert from_json((tmp_path / "a.json").read_bytes(), Bench) == BENCH
-    assert (tmp_path / "a.csv").read_bytes() == BenchResult(BENCH).content(".csv")
+    assert (tmp_path / "a.csv").read_bytes() == BenchResult(BENCH).encode(".csv")
     assert (tmp_path / "a.md").read_text(encoding="utf-8") == BenchResult(BENCH).to_markdown()
     assert (tmp_path / "a.xlsx").read_bytes().startswith(b"PK")
     assert (tmp_path / "a.svg").read_bytes().startswith(b"<?xml")

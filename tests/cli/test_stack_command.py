@@ -9,27 +9,28 @@ import pytest
 
 from onnxperf.api._shared.kept_runs import load_result
 from onnxperf.api.runs import runs
-from onnxperf.cli.output import JsonKeep
+from onnxperf.cli.main import run
+from onnxperf.cli.present import KeptOutputFlags
 from onnxperf.cli.stack import StackFlags, stack
-from onnxperf.errors import BadOption
 from onnxperf.records.stack import Stack
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (StackFlags(output="out.pdf"), "ends with"),
-        (StackFlags(output="flame.svg"), "needs --native"),
-        (StackFlags(output="no/such/folder/out.txt"), "folder does not exist"),
-        (StackFlags(calls=0), "--calls 0"),
-        (StackFlags(top=0), "--top 0: expected at least 1"),
+        (["-o", "out.pdf"], "--output out.pdf: expected a name that ends with .csv, .html, .json"),
+        (["-o", "flame.svg"], "--output flame.svg: a flame graph needs --native"),
+        (["--plot", "chart.svg"], "--plot chart.svg: expected a name that ends with .png"),
+        (["-o", "no/such/folder/out.txt"], "folder does not exist"),
+        (["--calls", "0"], "--calls 0: expected at least 1"),
+        (["--top", "0"], "--top 0: expected at least 1"),
     ],
 )
 def test_what_cannot_be_done_is_refused_before_anything_runs(
-    linear_path: Path, options: StackFlags, message: str
+    linear_path: Path, options: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(BadOption, match=message):
-        stack(str(linear_path), options=options)
+    assert run(["stack", str(linear_path), "--no-store", *options]) == 2
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -37,8 +38,8 @@ def test_the_tree_and_the_share_are_printed_and_the_run_is_kept(
     linear_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("pyinstrument")
-    keep = JsonKeep(store=str(tmp_path / "runs.sqlite"), json=str(tmp_path / "stack.json"))
-    assert stack(str(linear_path), options=StackFlags(calls=5000), keep=keep) == 0
+    output = KeptOutputFlags(store=str(tmp_path / "runs.sqlite"), json=str(tmp_path / "stack.json"))
+    assert stack(str(linear_path), options=StackFlags(calls=5000), output=output) == 0
     printed = capsys.readouterr().out
     assert "call_again" in printed
     assert "Of the time of a call" in printed
@@ -52,6 +53,6 @@ def test_only_the_answer_is_printed_when_quiet(
 ) -> None:
     pytest.importorskip("pyinstrument")
     monkeypatch.setattr("shutil.which", lambda *_args, **_keywords: None)
-    keep = JsonKeep(quiet=True, no_store=True)
-    assert stack(str(linear_path), options=StackFlags(calls=5000), keep=keep) == 0
+    output = KeptOutputFlags(quiet=True, no_store=True)
+    assert stack(str(linear_path), options=StackFlags(calls=5000), output=output) == 0
     assert capsys.readouterr().out.startswith("Of the time of a call")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import onnx
+import onnx.parser
 import pytest
 from msgspec.structs import replace
 
@@ -26,9 +28,56 @@ def test_other_forms_go_to_standard_output_or_a_file(
     file = tmp_path / "out"
     assert run(["view", str(linear_path), "--as", form]) == 0
     assert run(["view", str(linear_path), "--as", form, "-o", str(file)]) == 0
-    printed = capsys.readouterr().out
-    assert printed.startswith(start)
-    assert file.read_text(encoding="utf-8") == printed
+    captured = capsys.readouterr()
+    assert captured.out.startswith(start)
+    assert captured.err == ""
+    assert file.read_text(encoding="utf-8") == captured.out
+    assert run(["view", str(linear_path), "--as", form, "-o", "-"]) == 0
+    assert capsys.readouterr().out == captured.out
+
+
+def test_the_name_of_a_file_says_what_it_holds_and_nothing_is_printed(
+    linear_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("resvg_py")
+    starts = {
+        ".txt": b"linear   1 node",
+        ".json": b"{",
+        ".dot": b"digraph",
+        ".svg": b"<svg",
+        ".png": b"\x89PNG",
+        ".py": b"def run(",
+        ".md": b"```",
+    }
+    files = [argument for suffix in starts for argument in ("-o", str(tmp_path / f"m{suffix}"))]
+    assert run(["view", str(linear_path), *files]) == 0
+    assert capsys.readouterr() == ("", "")
+    for suffix, start in starts.items():
+        assert (tmp_path / f"m{suffix}").read_bytes().startswith(start), suffix
+
+
+def test_a_form_that_is_named_overrides_the_name_of_the_file(linear_path: Path, tmp_path: Path) -> None:
+    assert run(["view", str(linear_path), "--as", "dot", "-o", str(tmp_path / "m.txt")]) == 0
+    assert (tmp_path / "m.txt").read_text(encoding="utf-8").startswith("digraph")
+
+
+def test_options_of_a_form_go_with_a_file_of_that_form(linear_path: Path, tmp_path: Path) -> None:
+    file = tmp_path / "m.json"
+    assert run(["view", str(linear_path), "--values", "-o", str(file)]) == 0
+    assert len(json.loads(file.read_bytes())["graph"]["initializers"][0]["values"]) == 40
+
+
+def test_quiet_prints_the_model_in_one_line(linear_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["view", str(linear_path), "--quiet"]) == 0
+    assert capsys.readouterr().out == "linear   1 node · 40 parameters, 160 B · 40 MACs with batch=1\n"
+
+
+def test_folded_nodes_are_shown_by_an_option_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nodes = "".join(f"t{i + 1} = Relu(t{i}) " for i in range(100))
+    text = f'<ir_version: 8, opset_import: ["": 18]> g (float[N] t0) => (float[N] t100) {{ {nodes} }}'
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "long.onnx")
+    assert run(["view", str(tmp_path / "long.onnx")]) == 0
+    assert "(--all shows them)" in capsys.readouterr().out
 
 
 def test_a_trace_puts_shares_on_the_nodes(
@@ -51,7 +100,7 @@ def test_an_interrupted_profile_exits_with_130(
 ) -> None:
     measured = profile(linear_path, repeat=2)
     measured.record = replace(measured.record, interrupted=True)
-    monkeypatch.setattr("onnxperf.api.view.measure", lambda *_, **__: measured)
+    monkeypatch.setattr("onnxperf.api.profile.profile", lambda *_, **__: measured)
     assert run(["view", str(linear_path), "--profile"]) == 130
     assert "note: interrupted" in capsys.readouterr().out
 
@@ -59,12 +108,14 @@ def test_an_interrupted_profile_exits_with_130(
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["--as", "png"], "a PNG is no text"),
+        (["--as", "png"], "a PNG is not text"),
         (["--netron", "m.json"], "add --profile"),
         (["--around", "nobody"], "no node or tensor is named 'nobody'"),
         (["--op", "Conv"], "unknown operator 'Conv'"),
         (["--op", "MatMul", "--as", "svg"], "--op chooses what a listing shows"),
-        (["--values"], "add --as json"),
+        (["--values"], "use --as json"),
+        (["-o", "m.pdf"], "expected a name that ends with .dot, .json, .md, .netron.json, .png, .py, .svg, .txt"),
+        (["-o", "-"], "expected a name that ends with"),
         (["--by", "memory"], "add --profile"),
         (["--profile", "--netron", "m.txt"], "a file that ends with .json"),
         (["--profile", "--netron", "nowhere/m.json"], "its folder does not exist"),
@@ -78,6 +129,6 @@ def test_bad_options_exit_with_two(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("onnxperf.api.view.measure", lambda *_, **__: pytest.fail("refused too late"))
+    monkeypatch.setattr("onnxperf.api.profile.profile", lambda *_, **__: pytest.fail("refused too late"))
     assert run(["view", str(linear_path), *arguments]) == 2
     assert reason in capsys.readouterr().err

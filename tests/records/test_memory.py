@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.render import memory_examples as made
+from tests.render.memory import examples as made
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ NAMES = st.one_of(st.sampled_from(examples.NASTY_NAMES), st.text(st.characters(e
 
 
 def to_csv(bench: Bench) -> str:
-    return BenchResult(bench).content(".csv").decode()
+    return BenchResult(bench).encode(".csv").decode()
 
 
 def to_markdown(bench: Bench) -> str:

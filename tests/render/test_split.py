@@ -33,7 +33,7 @@ def bench(*subjects: Subject) -> Bench:
 
 
 def to_csv(record: Bench) -> str:
-    return BenchResult(record).content(".csv").decode()
+    return BenchResult(record).encode(".csv").decode()
 
 
 def markdown_and_html(record: Bench) -> tuple[str, str]:

@@ -87,5 +87,5 @@ def test_it_is_saved_as_what_the_name_says(tmp_path: Path, suffix: str) -> None:
 
 
 def test_an_unknown_kind_of_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadOption, match="unknown kind of file"):
+    with pytest.raises(BadOption, match="expected a name that ends with"):
         LinesResult(record()).save(tmp_path / "lines.pdf")

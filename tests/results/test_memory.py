@@ -8,7 +8,7 @@ import pytest
 
 from onnxperf.errors import BadOption
 from onnxperf.results.memory import MemoryResult
-from tests.render import memory_examples as made
+from tests.render.memory import examples as made
 
 
 @pytest.fixture

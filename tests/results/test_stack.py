@@ -12,7 +12,7 @@ from onnxperf.errors import BadOption
 from onnxperf.measure import python_stack
 from onnxperf.records.stack import Stack
 from onnxperf.results.stack import StackResult
-from tests.render import stack_examples as made
+from tests.render.stack import examples as made
 
 pytest.importorskip("pyinstrument")
 
@@ -29,11 +29,12 @@ def native(session: dict[str, object]) -> StackResult:
 
 
 def test_every_kind_of_file_is_written(native: StackResult, tmp_path: Path) -> None:
-    for name in ("s.txt", "s.html", "s.json", "s.svg", "s.png", "s.csv"):
-        native.save(tmp_path / name)
-        assert (tmp_path / name).stat().st_size
+    for suffix in StackResult.formats():
+        native.save(tmp_path / f"s{suffix}")
+        assert (tmp_path / f"s{suffix}").stat().st_size
     assert (tmp_path / "s.html").read_text() == "<html>memray</html>"
-    assert json.loads((tmp_path / "s.json").read_text())["exporter"] == "onnxperf"
+    assert json.loads((tmp_path / "s.speedscope.json").read_text())["exporter"] == "onnxperf"
+    assert json.loads((tmp_path / "s.json").read_text())["name"] == "sgd"
     assert (tmp_path / "s.svg").read_text().startswith("<svg")
 
 
@@ -41,7 +42,7 @@ def test_without_native_frames_speedscope_gets_the_tree_and_there_is_no_flame_gr
     result = StackResult(made.stack(), session)
     assert "pyinstrument" in json.loads(result.speedscope())["exporter"]
     assert "<html" in result.html()
-    with pytest.raises(BadOption, match="--native"):
+    with pytest.raises(BadOption, match="`native`"):
         result.flame()
 
 
@@ -57,5 +58,16 @@ def test_a_row_per_frame_and_the_record_comes_back_from_json(native: StackResult
 
 def test_it_shows_itself_in_a_notebook(native: StackResult) -> None:
     assert "call_again" in repr(native)
-    assert native._repr_html_().startswith("<pre>")
     assert native.answer in repr(native)
+    assert "\x1b" not in repr(native)
+    assert "<pre>" in native._repr_html_()
+
+
+def test_from_its_record_alone_it_shows_functions_and_refuses_what_needs_the_samples(tmp_path: Path) -> None:
+    stored = StackResult(made.stack())
+    assert "Time in each function itself" in repr(stored)
+    for suffix in (".json", ".md", ".csv", ".png"):
+        stored.save(tmp_path / f"s{suffix}")
+    for suffix in (".txt", ".html", ".speedscope.json"):
+        with pytest.raises(BadOption, match="from the store has no samples"):
+            stored.save(tmp_path / f"s{suffix}")

@@ -102,15 +102,15 @@ def test_parquet_has_a_row_per_subject_and_loses_no_case(line: BenchResult, tmp_
 
 
 def test_csv_has_all_dimensions_in_one_column(line: BenchResult) -> None:
-    first = line.content(".csv").decode().splitlines()[0]
+    first = line.encode(".csv").decode().splitlines()[0]
     assert first.split(",") == ["model", "dims", *SUBJECT_COLUMNS]
-    assert line.content(".csv", "cases").decode().splitlines()[0] == "model,batch,ort,torch"
+    assert line.encode(".csv", "cases").decode().splitlines()[0] == "model,batch,ort,torch"
 
 
 def test_a_dimension_may_bear_the_name_of_a_column() -> None:
     odd = BenchResult(examples.bench(examples.case(examples.subject(), dims={"load_ns": 3}), examples.case()))
     assert odd.table("subjects").iloc[0, 2] == 3
-    assert "3210000" in odd.content(".csv").decode().splitlines()[1]
+    assert "3210000" in odd.encode(".csv").decode().splitlines()[1]
 
 
 def test_a_case_that_failed_as_a_whole_is_a_row_of_every_table(line: BenchResult) -> None:

@@ -1,4 +1,4 @@
-"""Does memory call_many with every call: a line through points, and a name for what it shows."""
+"""Whether memory grows with every call: a line through points, and a name for what it shows."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from statistics import median
 from onnxperf.records import Growth, GrowthKind
 
 _NOTICEABLE_BYTES = 1 << 20
-"""Growth in all that is not worth a word: pages come and go, and Python takes its memory in pieces of this size."""
+"""Growth below this is not mentioned: pages come and go, and Python takes its memory in pieces of this size."""
 _QUARTERS = 4
 LEAST_POINTS = _QUARTERS + 1
-"""Fewer cannot tell a leak from what settles."""
+"""Fewer cannot separate a leak from what settles."""
 _FAIR_SHARE = 0.5
 """What grows with every call grows in every quarter by at least this part of an even share."""
 _ARENA_SHARE = 0.5
@@ -24,14 +24,14 @@ def judge_growth(points: Sequence[tuple[int, int]], arena_bytes: Sequence[int] =
     if len(points) < LEAST_POINTS:
         return None
     calls, sizes = zip(*points, strict=True)
-    called = sizes[-1] - sizes[0]
+    grown = sizes[-1] - sizes[0]
     arena_grown = arena_bytes[-1] - arena_bytes[0] if arena_bytes else 0
     kind: GrowthKind = "none"
-    if called >= _NOTICEABLE_BYTES:
+    if grown >= _NOTICEABLE_BYTES:
         kind = "leak" if _in_every_quarter(sizes) else "settling"
-        if arena_grown >= _ARENA_SHARE * called:
+        if arena_grown >= _ARENA_SHARE * grown:
             kind = "arena"
-    slope = _slope(points) if kind in ("none", "leak") else called / (calls[-1] - calls[0])
+    slope = _slope(points) if kind in ("none", "leak") else grown / (calls[-1] - calls[0])
     return Growth(kind=kind, bytes_per_call=slope, calls=calls, resident_bytes=sizes)
 
 

@@ -63,7 +63,7 @@ def inside_calls(samples: Iterable[Sample]) -> list[Sample]:
 
 
 def native_shares(samples: Sequence[Sample]) -> CodeShares | None:
-    """Shares by the innermost frame; the system's library works for whoever called it."""
+    """Shares by the innermost frame; the system's library works for its caller."""
     total = sum(count for _, count in samples)
     if not total:
         return None
@@ -125,7 +125,7 @@ def parts(frame: str) -> tuple[str, str]:
 
 
 def kind_of(frame: str) -> Kind | None:
-    """What a frame does; None where that depends on who called it."""
+    """What a frame does; None where that depends on its caller."""
     function, place = parts(frame)
     base = place.replace("\\", "/").rpartition("/")[2]
     if _PYTHON_PLACE.match(place) or _INTERPRETER.match(base) or _SUFFIX.sub("", place) in sys.stdlib_module_names:

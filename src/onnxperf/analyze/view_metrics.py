@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from onnxperf.records import NodeTime, Profile, SourceTime
 from onnxperf.records.node_memory import NodeMemory
 from onnxperf.records.view import GraphView, Metrics, NodeMetric, ViewGraph, ViewNode
-from onnxperf.wording.numbers import time_text
+from onnxperf.wording.numbers import count, duration, percent
 
 _WHY = {
     "folded": "computed once, when the model is loaded",
@@ -49,7 +49,7 @@ def _source_lines(each: SourceTime, name: str) -> Iterator[str]:
     if group.kind in _WHY:
         yield _WHY[group.kind]
         return
-    yield f"{time_text(each.usual_us * 1000)} per inference"
+    yield f"{duration(each.usual_us * 1000)} per inference"
     others = [other for other in group.sources if other != name]
     if others:
         more = f" and {len(others) - 4} more" if len(others) > 4 else ""
@@ -62,11 +62,11 @@ def _of_names(nodes: tuple[NodeTime, ...], places: _Places) -> Iterator[tuple[st
     for each in nodes:
         key = places.key_of(each.path, each.name)
         if key is not None:
-            yield key, each.usual_us, (f"{time_text(each.usual_us * 1000)} per inference",)
+            yield key, each.usual_us, (f"{duration(each.usual_us * 1000)} per inference",)
 
 
 def _title(profile: Profile, total_us: float) -> str:
-    whole = f"{time_text(total_us * 1000)} per inference ({profile.model})"
+    whole = f"{duration(total_us * 1000)} per inference ({profile.model})"
     return f"nodes, with their share of {whole}; fused nodes share one time"
 
 
@@ -81,18 +81,18 @@ def _notes(profile: Profile, nodes: dict[str, NodeMetric], total_us: float) -> I
     if profile.sources:
         inserted = sum(each.usual_us for each in profile.sources if not each.group.sources)
         if total_us and inserted / total_us >= 0.005:
-            yield f"{100 * inserted / total_us:.1f} % of the time is in nodes that onnxruntime added"
+            yield f"{percent(inserted / total_us)} of the time is in nodes that onnxruntime added"
     else:
         missing = sum(node.usual_us for node in profile.nodes) - sum(each.value for each in nodes.values())
         if total_us and missing / total_us >= 0.005:
             yield (
-                f"{100 * missing / total_us:.1f} % of the time is in nodes whose names are not in this model, "
-                "or repeated; --profile without a file finds out where they come from"
+                f"{percent(missing / total_us)} of the time is in nodes whose names are not in this model, "
+                "or repeated; `profile` without a file finds out where they come from"
             )
 
 
 def with_lines_of(metrics: Metrics, other: Metrics) -> Metrics:
-    """The same metrics, their nodes telling what others say about them too."""
+    """The same metrics, with the lines of others about their nodes too."""
     nodes = {
         key: replace(node, lines=(*node.lines, *other.nodes[key].lines)) if key in other.nodes else node
         for key, node in metrics.nodes.items()
@@ -122,8 +122,10 @@ def memory_metrics(memories: Sequence[NodeMemory], profile: Profile, view: Graph
         )
         for key, size in made.items()
     }
-    title = f"nodes, with the size of their results against the {peak:,} bytes in use at the peak ({profile.model})"
-    missing = () if nodes else ("the trace does not tell the memory of these nodes",)
+    title = (
+        f"nodes, with the size of their results against the {count(peak, 'byte')} in use at the peak ({profile.model})"
+    )
+    missing = () if nodes else ("the trace has no memory of these nodes",)
     return Metrics(by="memory", title=title, nodes=nodes, notes=(*_general_notes(profile, view), *missing))
 
 
@@ -142,11 +144,11 @@ def _sizes(each: NodeMemory) -> tuple[int, int]:
 
 
 def _memory_lines(each: NodeMemory) -> Iterator[str]:
-    yield f"results: {each.output_bytes:,} bytes"
+    yield f"results: {count(each.output_bytes or 0, 'byte')}"
     if each.in_use_bytes is not None:
-        yield f"in use when it ended: {each.in_use_bytes:,} bytes{' (the peak)' if each.is_peak else ''}"
+        yield f"in use when it ended: {count(each.in_use_bytes, 'byte')}{' (the peak)' if each.is_peak else ''}"
     if each.live_bytes is not None:
-        yield f"needed while it runs: {each.live_bytes:,} bytes"
+        yield f"needed while it runs: {count(each.live_bytes, 'byte')}"
 
 
 # ---------------------------------------------------------------- places
@@ -156,7 +158,7 @@ _Place = tuple[tuple[str, ...], str]
 
 
 class _Places(NamedTuple):
-    """Where the nodes of a view are; what is there twice is not in it, since nobody knows which one is meant."""
+    """Where the nodes of a view are; what is there twice is not in it, since it is not known which one is meant."""
 
     keys: dict[_Place, str]
     """Keys of nodes by their places."""

@@ -17,14 +17,16 @@ from onnxperf.model.load import Model, open_model
 from onnxperf.model.outline import outline, with_names
 from onnxperf.model.view import view_of
 from onnxperf.records import OptLevel
+from onnxperf.render.graph.diff_svg import diff_svg
+from onnxperf.render.graph.png import graph_png
 from onnxperf.results.view import ViewResult
 
 Picture = Literal["svg", "png"]
 
 
 def diff_view(
-    base: Source,
-    opti: Source | None = None,
+    before: Source,
+    after: Source | None = None,
     *,
     opt_level: str | Sequence[str] | None = None,
     as_: Picture = "svg",
@@ -32,37 +34,33 @@ def diff_view(
 ) -> ViewResult:
     """Draw two models with what was kept, fused, removed and added; nothing is run.
 
-    Without `opti`, one model as onnxruntime executes it at each of two levels (`disable,all` unless given); two models
+    Without `after`, one model as onnxruntime executes it at each of two levels (`disable,all` unless given); two models
     are drawn as they are.
     """
     check_keywords(keywords, RuntimeKeywords)
     if as_ not in get_args(Picture):
-        raise BadOption.unknown("form", as_, get_args(Picture))
-    if any(is_trace(side) for side in (base, opti)):
+        raise BadOption.unknown("form", as_, get_args(Picture), option="as_")
+    if any(is_trace(side) for side in (before, after)):
         raise BadOption("a trace has no graph to draw; give models")
-    if opti is not None:
+    if after is not None:
         if opt_level is not None:
-            raise BadOption("two models are drawn as they are; leave out --opt-level, or give one model")
-        return _drawn(open_source(base), open_source(opti), as_)
+            raise BadOption("two models are drawn as they are; leave out `opt_level`, or give one model")
+        return _drawn(open_source(before), open_source(after), as_)
     levels = names_in(opt_level or "disable,all")
     if len(levels) != 2:
-        raise BadOption("a diff has two sides: give two models, or one model and two --opt-level")
+        raise BadOption("a diff has two sides: give two models, or one model and two levels in `opt_level`")
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
         sides = [Path(folder, f"{level}.onnx") for level in levels]
         for path, level in zip(sides, levels, strict=True):
-            optimize(located(base), path, **keywords, opt_level=cast("OptLevel", level))
-        name = open_source(base).label
-        before, after = (open_model(path, f"{name} · {path.stem}") for path in sides)
-        return _drawn(before, after, as_)
+            optimize(located(before), path, **keywords, opt_level=cast("OptLevel", level))
+        name = open_source(before).label
+        first, second = (open_model(path, f"{name} · {path.stem}") for path in sides)
+        return _drawn(first, second, as_)
 
 
-def _drawn(base: Model, opti: Model, form: Picture) -> ViewResult:
-    from onnxperf.render.graph.diff_svg import diff_svg
-    from onnxperf.render.graph.png import graph_png
-
+def _drawn(before: Model, after: Model, form: Picture) -> ViewResult:
     # A group calls nodes by the names that a view labels them with.
-    outlines = [outline(with_names(model.proto)[0]) for model in (base, opti)]
-    groups = attribute(*outlines)
-    before = view_of(base)
-    drawing = diff_svg(before, view_of(opti), groups)
-    return ViewResult(before, form, drawing if form == "svg" else graph_png(drawing))
+    groups = attribute(*(outline(with_names(model.proto)[0]) for model in (before, after)))
+    record = view_of(before)
+    drawing = diff_svg(record, view_of(after), groups)
+    return ViewResult(record, form, drawings={"svg": lambda: drawing, "png": lambda: graph_png(drawing)})

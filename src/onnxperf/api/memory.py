@@ -39,6 +39,7 @@ from onnxperf.measure.race import Progress
 from onnxperf.model.inputs import Feeds
 from onnxperf.records import Memory, MemoryCase, MemorySubject
 from onnxperf.results.memory import MemoryResult
+from onnxperf.wording.numbers import count
 
 DEFAULT_INTERVAL_S = 0.001
 
@@ -55,12 +56,12 @@ def memory(
     progress: Progress = lambda _done, _text: None,
     **keywords: Unpack[MemoryKeywords],
 ) -> MemoryResult:
-    """ProbeStep models or callables, each alone in a fresh process; Ctrl-C returns what was probed until then.
+    """Measure models or callables, each alone in a fresh process; Ctrl-C returns what was measured until then.
 
     `model` is what `onnxperf.bench` takes, or a function without arguments, or a dict of them by name. The peak of
     loading, of the first call and of steady calls is the kernel's; the curve is sampled every `interval` seconds.
     Growth is judged over `repeat` calls, or two seconds of them. Where `dims` has several values for a dimension,
-    there is a case for each, and one more in which one session meets all of them.
+    there is a case for each, and one more in which one session gets all of them.
     """
     settings = parse(keywords, MemoryKeywords)
     require(repeat is None or repeat >= LEAST_POINTS, "repeat", repeat, f"at least {LEAST_POINTS} calls")
@@ -76,7 +77,7 @@ def memory(
         plans = list(_plans(Contest(cast("Sources", model), against, call, runtime, feeds), request))
     cases: list[MemoryCase] = []
     for number, plan in enumerate(plans):
-        cases.append(_probe(plan, request, partial(_told, progress, number, plans)))
+        cases.append(_probe(plan, request, partial(_report_case, progress, number, plans)))
         if cases[-1].interrupted:
             break
     _refuse_if_nothing_ran(cases)
@@ -96,24 +97,24 @@ class _Request:
 
 @dataclass(frozen=True)
 class _Plan:
-    """A case that was not yet probed."""
+    """A case that was not yet measured."""
 
     case: MemoryCase
     specs: Callable[[], list[WorkerSpec]]
     """Packs inputs and models, which takes memory: only when the turn of the case has come."""
     entry: Entry | None = None
     recorded: Callable[[], ArenaAccount] | None = None
-    """Runs the model once more with onnxruntime's trace, which knows the arena."""
+    """Runs the model once more with onnxruntime's trace, which has the arena."""
 
 
 def _plan_of_functions(functions: Mapping[str, Callable[[], Any]], request: _Request) -> _Plan:
     specs = partial(function_specs, functions, Feeds({}, {}), request.settings.session, request.settings.source)
-    notes = ("the data of a callable came with it, before anything was probed",)
+    notes = ("the data of a callable came with it, before anything was measured",)
     return _Plan(MemoryCase(model=", ".join(functions), notes=(*notes, *_notes(request))), specs)
 
 
 def _plans(contest: Contest, request: _Request) -> Iterator[_Plan]:
-    """A case for every combination of sizes; where there are several, one more in which a session meets them all."""
+    """A case for every combination of sizes; where there are several, one more in which a session gets them all."""
     settings = request.settings
     styles = chosen_calls(names_in(contest.runtime), names_in(contest.call), settings.session)
     for group in groups(contest.models, contest.against):
@@ -159,10 +160,10 @@ def _plan_of_model(
 
 def _notes(request: _Request) -> list[str]:
     threads = request.settings.session.threads or 1
-    return [f"every subject alone in a fresh process with {threads} thread{'s' if threads > 1 else ''}"]
+    return [f"every subject alone in a fresh process with {count(threads, 'thread')}"]
 
 
-def _told(progress: Progress, number: int, plans: Sequence[_Plan], done: float, text: str) -> None:
+def _report_case(progress: Progress, number: int, plans: Sequence[_Plan], done: float, text: str) -> None:
     label = f"case {number + 1} of {len(plans)}: " if len(plans) > 1 else ""
     progress((number + done) / len(plans), label + text)
 
@@ -176,16 +177,16 @@ def _probe(plan: _Plan, request: _Request, progress: Progress) -> MemoryCase:
     start = partial(open_worker, timeout_s=limits.timeout, memory_limit_bytes=limits.memory_limit)
     for number, spec in enumerate(specs):
         name = spec.subjects[0].name
-        tell = partial(_tell, progress, number / (len(specs) + 1), name)
-        probes.append(probe_subject(spec, start, request.repeat, request.interval_s, tell))
+        report = partial(_report_subject, progress, number / (len(specs) + 1), name)
+        probes.append(probe_subject(spec, start, request.repeat, request.interval_s, report))
         if probes[-1].interrupted:
             break
     interrupted = any(each.interrupted for each in probes)
     recorded = None
     if plan.recorded is not None and not interrupted and any(_is_ort(each.subject) for each in probes):
-        progress(len(specs) / (len(specs) + 1), "onnxruntime's own account of its arena")
+        progress(len(specs) / (len(specs) + 1), "onnxruntime's own figures about its arena")
         try:
-            recorded = _account(plan.recorded, notes)
+            recorded = _arena(plan.recorded, notes)
         except KeyboardInterrupt:
             interrupted = True
     subjects = tuple(_with_causes(each, plan, recorded if _is_ort(each.subject) else None) for each in probes)
@@ -194,19 +195,19 @@ def _probe(plan: _Plan, request: _Request, progress: Progress) -> MemoryCase:
     return replace(case, answer=memory_answer(case))
 
 
-def _account(recorded: Callable[[], ArenaAccount], notes: list[str]) -> ArenaAccount | None:
-    """What onnxruntime says about its arena; where it says nothing, a note tells so."""
+def _arena(recorded: Callable[[], ArenaAccount], notes: list[str]) -> ArenaAccount | None:
+    """What onnxruntime's trace has about its arena; where it has nothing, there is a note."""
     try:
-        account = recorded()
+        arena = recorded()
     except (SubjectError, BadInput) as error:
-        notes.append(f"onnxruntime gave no account of its arena: {error}")
+        notes.append(f"onnxruntime gave no figures about its arena: {error}")
         return None
-    if not account.arena_bytes:
-        notes.append("the trace of this onnxruntime does not tell memory, so nothing is known about its arena")
-    return account
+    if not arena.arena_bytes:
+        notes.append("the trace of this onnxruntime has no memory figures, so nothing is known about its arena")
+    return arena
 
 
-def _tell(progress: Progress, done: float, name: str, text: str) -> None:
+def _report_subject(progress: Progress, done: float, name: str, text: str) -> None:
     progress(done, f"{name}: {text}")
 
 

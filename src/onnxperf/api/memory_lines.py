@@ -9,6 +9,7 @@ from typing import Any
 import cloudpickle
 from msgspec.structs import replace
 
+from onnxperf.analyze.answers.lines import lines_answer, lost_answer
 from onnxperf.api._shared.requests import amount, require
 from onnxperf.api._shared.subjects import pickled
 from onnxperf.errors import SubjectError
@@ -19,7 +20,6 @@ from onnxperf.measure.process import open_worker
 from onnxperf.measure.profiling import Progress
 from onnxperf.records.lines import LineMemory, MemoryLines
 from onnxperf.results.lines import LinesResult
-from onnxperf.wording.numbers import decimal_size
 
 TIMEOUT_S = 600.0
 _NO_PEAKS = "this kernel cannot reset its high-water mark, so the peaks of single lines are unknown"
@@ -33,7 +33,7 @@ def memory_lines(
     memory_limit: int | str | None = None,
     progress: Progress = lambda _done, _text: None,
 ) -> LinesResult:
-    """Call a function once, and tell for each of its lines what memory stays and what it needed while it ran.
+    """Call a function once, and measure for each of its lines what memory stays and what it needed while it ran.
 
     `source` is a function without arguments, or its name as FILE.py:function or module:function; a file is loaded in
     a process of its own, and what it does at the top is done before the account begins. Peaks are the kernel's, so a
@@ -41,7 +41,7 @@ def memory_lines(
     """
     require(timeout > 0, "timeout", timeout, "more than 0 seconds")
     limit = amount(memory_limit) if isinstance(memory_limit, str) else memory_limit
-    require(limit is None or limit > 0, "memory-limit", limit, "more than 0 bytes")
+    require(limit is None or limit > 0, "memory_limit", limit, "more than 0 bytes")
     spec = WorkerSpec(subjects=(_subject(source),), threads=machines.usable_cores(), feeds={})
     empty = MemoryLines(machine=machines.describe_machine(), command="onnxperf.memory_lines", function=_label(source))
     progress(0.0, "calling the function")
@@ -49,9 +49,9 @@ def memory_lines(
         with open_worker(spec, timeout_s=timeout, memory_limit_bytes=limit) as worker:
             worker.ask(Load(spec))
             traced = worker.ask(TraceLines(0))
-    except SubjectError as error:  # its process is gone, and with it what was known about its lines
-        answer = f"{_label(source)} could not be measured: {error.reason}."
-        return LinesResult(replace(empty, status=error.status, reason=error.reason, answer=answer))
+    except SubjectError as error:  # its process is lost, and with it what was measured about its lines
+        lost = replace(empty, status=error.status, reason=error.reason)
+        return LinesResult(replace(lost, answer=lost_answer(lost)))
     return LinesResult(_record(empty, traced, source))
 
 
@@ -72,7 +72,7 @@ def _record(empty: MemoryLines, traced: TracedLines, source: str | Callable[[], 
     first, texts = (traced.first_line, traced.texts) if traced.texts else _text_here(source)
     lines = _every_line(traced, first, texts)
     notes = [note for note, applies in ((_NO_PEAKS, not traced.exact), (_NO_TEXT, not texts)) if applies]
-    return replace(
+    record = replace(
         empty,
         function=traced.function,
         file=traced.file,
@@ -84,12 +84,12 @@ def _record(empty: MemoryLines, traced: TracedLines, source: str | Callable[[], 
         exact=traced.exact,
         lines=lines,
         notes=tuple(notes),
-        answer=_answer(lines, traced),
     )
+    return replace(record, answer=lines_answer(record))
 
 
 def _text_here(source: str | Callable[[], Any]) -> tuple[int, list[str]]:
-    """First line and text of what was typed into a notebook, which only this process knows."""
+    """First line and text of what was typed into a notebook, which only this process has."""
     try:
         texts, first = inspect.getsourcelines(inspect.unwrap(source))  # type: ignore[arg-type]
     except (OSError, TypeError, SyntaxError):
@@ -98,7 +98,7 @@ def _text_here(source: str | Callable[[], Any]) -> tuple[int, list[str]]:
 
 
 def _every_line(traced: TracedLines, first: int, texts: Sequence[str]) -> tuple[LineMemory, ...]:
-    """The lines that ran and those that did not; the first one tells what was resident before."""
+    """The lines that ran and those that did not; the first one has what was resident before."""
     known = {line.number: line for line in traced.lines}
     written = dict(enumerate(texts, start=first))
     if written:
@@ -107,27 +107,3 @@ def _every_line(traced: TracedLines, first: int, texts: Sequence[str]) -> tuple[
         replace(known.get(number, LineMemory(number=number)), text=written.get(number, ""))
         for number in sorted(known.keys() | written.keys())
     )
-
-
-def _answer(lines: Sequence[LineMemory], traced: TracedLines) -> str:
-    """The line that needs the most, in one sentence; or what went wrong."""
-    if traced.error:
-        place = f" at line {traced.error_line}" if traced.error_line else ""
-        return f"{traced.function} failed{place}: {traced.error}"
-    ran = [line for line in lines if line.occurrences]
-    if not ran:
-        return f"{traced.function} has no line that ran."
-    if not traced.exact:
-        most = max(ran, key=lambda line: line.increment_bytes or 0)
-        return f"Line {most.number} adds the most: {_kept(most)} stay when it has run."
-    most = max(ran, key=lambda line: line.peak_bytes or 0)
-    rest = f"{_kept(most, ' of it')} stay" if (most.increment_bytes or 0) > 0 else "none of it stays"
-    return (
-        f"Line {most.number} needs the most: {decimal_size(most.peak_bytes)} above what was resident before it; {rest}."
-    )
-
-
-def _kept(line: LineMemory, single: str = "") -> str:
-    """What stays of a line; it is a sum where the line ran more than once, unlike the peak of its worst occurrence."""
-    over = single if line.occurrences == 1 else f" over {line.occurrences:,} occurrences"
-    return f"{decimal_size(line.increment_bytes)}{over}"

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 import tempfile
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack, cast
+from typing import Any, NamedTuple, Unpack
 
 from onnxperf.analyze import stack as analysis
-from onnxperf.api._shared.racing import with_threads
-from onnxperf.api._shared.requests import InputKeywords, check_keywords, input_options, require, session_options
+from onnxperf.analyze.answers.stack import stack_answer
+from onnxperf.api._shared.requests import InputKeywords, Settings, parse, require
 from onnxperf.api._shared.subjects import (
     Entry,
     Source,
@@ -33,18 +33,23 @@ from onnxperf.measure.messages import CallFor, Load, Prepare, SampleStack, Track
 from onnxperf.measure.process import ProcessWorker, open_worker
 from onnxperf.measure.profiling import Progress
 from onnxperf.model.inputs import Feeds
-from onnxperf.records import Scalar, SessionOptions
-from onnxperf.records.stack import Allocations, CodeShares, Stack, StackFrame
+from onnxperf.records import Scalar
+from onnxperf.records.stack import Allocations, Stack, StackFrame
 from onnxperf.render.stack.allocations import flame_page
-from onnxperf.render.stack.stack import session_of, shares_text
+from onnxperf.render.stack.tree import session_of
 from onnxperf.results.stack import StackResult
 from onnxperf.wording.names import visible
+from onnxperf.wording.numbers import count
 
 DEFAULT_S = 2.0
 LONGEST_S = 10.0
-"""py-spy looks on as long as the calls take, within these bounds."""
+"""py-spy samples as long as the calls take, within these bounds."""
 MOST_TRACKED = 1000
-"""Calls that memray watches, unless a number is given: it writes down every allocation."""
+"""Calls that memray watches, unless a number is given: it records every allocation."""
+TIMEOUT_S = 600.0
+INTERVAL_S = 0.0005
+RATE = 400
+"""Samples of py-spy per second."""
 WARM_NS = 200_000_000
 _TURN_NS = 100_000_000
 """Between two looks at whether py-spy is done."""
@@ -52,48 +57,63 @@ _SEPARATORS = re.compile("([\0\1])")
 """Between the parts of a name in pyinstrument's session."""
 
 
-def stack(  # noqa: PLR0913 - one keyword per option of the command
+class StackKeywords(InputKeywords, total=False):
+    """How often samples are taken, and how long a step may take."""
+
+    interval: float
+    rate: int
+    timeout: float
+
+
+def stack(
     source: Source | Callable[[], Any],
     feeds: Mapping[str, Any] | None = None,
     *,
     calls: int | None = None,
     runtime: str = "numpy",
     call: str = "run",
-    interval: float = 0.0005,
     native: bool = False,
-    rate: int = 400,
     allocations: bool = False,
-    timeout: float = 600.0,
     progress: Progress = lambda _done, _text: None,
-    **keywords: Unpack[InputKeywords],
+    **keywords: Unpack[StackKeywords],
 ) -> StackResult:
     """Call a model or a callable many times, and show where the time goes.
 
     `source` is a callable without arguments, its name as FILE.py:function, or a model. The calls run in a process of
     their own: `calls` of them, or as many as take about 2 s, while pyinstrument takes a sample every `interval`
-    seconds. Where py-spy can look into that process, it then tells Python from kernels at `rate` samples per second;
-    `native` keeps its samples. With `allocations`, memray watches at last what memory the calls take.
+    seconds (0.0005). Where py-spy can look into that process, it then separates Python from kernels at `rate` samples
+    per second (400); `native` keeps its samples. With `allocations`, memray at last records what memory the calls
+    take. `timeout` limits every step (600 s).
     """
-    check_keywords(keywords, InputKeywords)
+    settings = parse(keywords, StackKeywords, TIMEOUT_S)
+    interval, rate = keywords.get("interval", INTERVAL_S), keywords.get("rate", RATE)
     require(calls is None or calls >= 1, "calls", calls, "at least 1")
     require(0 < interval < math.inf, "interval", interval, "a finite number of seconds above 0")
     require(1 <= rate <= 10_000, "rate", rate, "1 to 10000 samples per second")
-    require(timeout > 0, "timeout", timeout, "more than 0 seconds")
-    asked = _Asked(calls, interval, native, rate, allocations)
-    subject = _subject(source, feeds, (runtime, call), with_threads(session_options(keywords)), keywords)
+    request = _Request(settings, calls, runtime, call, interval, native, rate, allocations)
+    if callable(source) or _is_named(source):
+        asked = {**keywords, "feeds": feeds, "runtime": runtime, "call": call}
+        refuse_options_of_models(asked, {"runtime": "numpy", "call": "run"})
+        subject = _function(source, request)
+    else:
+        subject = _model(source, feeds, request)
     if native:
         native_stack.find_py_spy()
     if allocations:
         tracking.require_memray()
     progress(0.0, f"loading {subject.name}")
-    with open_worker(subject.spec, timeout_s=timeout) as worker:
-        return _result(subject, _seen(worker, subject, asked, progress), asked)
+    with open_worker(subject.spec, timeout_s=settings.limits.timeout) as worker:
+        return _result(subject, _watch(worker, subject, request, progress), request)
 
 
-class _Asked(NamedTuple):
-    """How it is watched."""
+@dataclass(frozen=True)
+class _Request:
+    """What is called, and how it is watched."""
 
+    settings: Settings
     calls: int | None
+    runtime: str
+    call: str
     interval_s: float
     native: bool
     rate: int
@@ -101,17 +121,17 @@ class _Asked(NamedTuple):
 
 
 class _Subject(NamedTuple):
-    """The one who is called."""
+    """What is called."""
 
     name: str
     spec: WorkerSpec
     notes: tuple[str, ...] = ()
     entry: Entry | None = None
-    """The model, whose file lives as long as it does."""
+    """The model; its temporary file, if any, is deleted with it."""
 
 
-class _Seen(NamedTuple):
-    """What those who watched have seen."""
+class _Observations(NamedTuple):
+    """What pyinstrument, py-spy and memray found."""
 
     conditions: dict[str, Scalar]
     calls: int
@@ -127,69 +147,68 @@ class _Seen(NamedTuple):
     """Of memray."""
 
 
-def _seen(worker: ProcessWorker, subject: _Subject, asked: _Asked, progress: Progress) -> _Seen:
-    """Let them watch one after the other: each slows down what it watches."""
+def _watch(worker: ProcessWorker, subject: _Subject, request: _Request, progress: Progress) -> _Observations:
+    """Run the three profilers one after the other: each slows down what it watches."""
     conditions = worker.ask(Load(subject.spec)).conditions | worker.ask(Prepare(0)).conditions
     call_ns = worker.ask(WarmUp(0, WARM_NS)).call_ns
-    calls = asked.calls or max(1, int(DEFAULT_S * 1e9 / max(call_ns, 1.0)))
-    progress(0.1, f"{calls:,} calls, watched by pyinstrument")
-    title = f"{subject.name} · {subject.spec.runtime} · {calls:,} calls"
-    session = _described(worker.ask(SampleStack(0, calls, asked.interval_s)).session, title)
+    calls = request.calls or max(1, int(DEFAULT_S * 1e9 / max(call_ns, 1.0)))
+    progress(0.1, f"{count(calls, 'call')}, watched by pyinstrument")
+    title = f"{subject.name} · {subject.spec.runtime} · {count(calls, 'call')}"
+    session = _described(worker.ask(SampleStack(0, calls, request.interval_s)).session, title)
     progress(0.45, "more calls, watched by py-spy")
     watched_s = min(max(calls * call_ns / 1e9, DEFAULT_S), LONGEST_S)
-    samples, problem = _watched(worker, asked.native, watched_s, asked.rate)
-    seen = _Seen(conditions, calls, call_ns, session, samples, problem)
-    if not asked.allocations:
-        return seen
+    samples, problem = _watched(worker, request.native, watched_s, request.rate)
+    found = _Observations(conditions, calls, call_ns, session, samples, problem)
+    if not request.allocations:
+        return found
     progress(0.8, "more calls, watched by memray")
-    allocations, page = _tracked(worker, asked.calls or min(calls, MOST_TRACKED), subject.name)
-    return seen._replace(allocations=allocations, page=page)
+    allocations, page = _tracked(worker, request.calls or min(calls, MOST_TRACKED), subject.name)
+    return found._replace(allocations=allocations, page=page)
 
 
-def _result(subject: _Subject, seen: _Seen, asked: _Asked) -> StackResult:
-    frames = tree(seen.session)
-    shares = analysis.native_shares(seen.samples) or analysis.python_shares(frames, seen.session["sample_count"])
+def _result(subject: _Subject, found: _Observations, request: _Request) -> StackResult:
+    frames = tree(found.session)
+    shares = analysis.native_shares(found.samples) or analysis.python_shares(frames, found.session["sample_count"])
     record = Stack(
         machine=machines.describe_machine(),
         command="onnxperf.stack",
         name=subject.name,
         runtime=subject.spec.runtime,
-        calls=seen.calls,
-        call_ns=seen.call_ns,
-        duration_ns=round(seen.session["duration"] * 1e9),
-        cpu_ns=round(seen.session["cpu_time"] * 1e9),
-        samples=seen.session["sample_count"],
-        interval_ns=round(asked.interval_s * 1e9),
+        calls=found.calls,
+        call_ns=found.call_ns,
+        duration_ns=round(found.session["duration"] * 1e9),
+        cpu_ns=round(found.session["cpu_time"] * 1e9),
+        samples=found.session["sample_count"],
+        interval_ns=round(request.interval_s * 1e9),
         shares=shares,
         frames=frames,
-        native=analysis.native_functions(seen.samples) if asked.native else (),
-        allocations=seen.allocations,
-        conditions=seen.conditions,
-        notes=(*subject.notes, *([seen.problem] if seen.problem else [])),
-        answer=_answer(shares),
+        native=analysis.native_functions(found.samples) if request.native else (),
+        allocations=found.allocations,
+        conditions=found.conditions,
+        notes=(*subject.notes, *([found.problem] if found.problem else [])),
+        answer=stack_answer(shares),
     )
-    return StackResult(record, seen.session, seen.samples if asked.native else (), seen.page)
+    return StackResult(record, found.session, found.samples if request.native else (), found.page)
 
 
-def _subject(
-    source: Any,
-    feeds: Mapping[str, Any] | None,
-    how: tuple[str, str],
-    session: SessionOptions,
-    keywords: Mapping[str, Any],
-) -> _Subject:
-    """The one who is called, under its name; `how` is runtime and call style of a model."""
-    runtime, call = how
-    if isinstance(source, str) and source.rpartition(":")[0].endswith(".py"):
-        source = _ByName(NamedFunction.parse(source))
-    if callable(source):
-        asked = {**keywords, "feeds": feeds, "runtime": runtime, "call": call}
-        refuse_options_of_models(asked, {"runtime": "numpy", "call": "run"})
-        name = getattr(source, "__name__", type(source).__name__)
-        return _Subject(name, function_specs({name: source}, Feeds({}, {}), session)[0])
-    chosen = chosen_calls([runtime], [call], session)
-    entry = open_entries(cast("Source", source), input_options(keywords), feeds)[0]
-    return _Subject(entry.model.label, model_specs([entry], chosen, session)[0], tuple(entry.feeds.notes), entry)
+def _is_named(source: object) -> bool:
+    """Whether this is a function by name: FILE.py:function."""
+    return isinstance(source, str) and source.rpartition(":")[0].endswith(".py")
+
+
+def _function(source: Any, request: _Request) -> _Subject:
+    function = _ByName(NamedFunction.parse(source)) if isinstance(source, str) else source
+    name = getattr(function, "__name__", type(function).__name__)
+    return _Subject(name, function_specs({name: function}, Feeds({}, {}), request.settings.session)[0])
+
+
+def _model(source: Source, feeds: Mapping[str, Any] | None, request: _Request) -> _Subject:
+    settings = request.settings
+    chosen = chosen_calls([request.runtime], [request.call], settings.session)
+    entry = open_entries(source, settings.inputs, feeds)[0]
+    return _Subject(
+        entry.model.label, model_specs([entry], chosen, settings.session)[0], tuple(entry.feeds.notes), entry
+    )
 
 
 class _ByName:
@@ -223,20 +242,20 @@ def _tamed(data: Any) -> Any:
 
 @lru_cache(4096)
 def _shown(text: str) -> str:
-    """Text that steers no terminal, and ends no script: pyinstrument's page puts names into one."""
+    """Text that cannot control a terminal or end a script: pyinstrument's page puts names into one."""
     parts = (part if _SEPARATORS.fullmatch(part) else visible(part) for part in _SEPARATORS.split(text))
     return "".join(parts).replace("</", "< /").replace("<!--", "< !--")
 
 
 def _watched(worker: ProcessWorker, native: bool, watched_s: float, rate: int) -> tuple[list[analysis.Sample], str]:
-    """What py-spy saw, or why it saw nothing."""
+    """The samples of py-spy, or why there are none."""
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
         raw = Path(folder) / "samples.raw"
         try:
             worker.ask(CallFor(0, 0))  # lets py-spy in
             native_stack.record(worker.pid, lambda: worker.ask(CallFor(0, _TURN_NS)), raw, watched_s, rate)
         except (BadInput, SubjectError) as error:
-            if native or isinstance(error, WorkerLost):  # nobody is left to be asked
+            if native or isinstance(error, WorkerLost):  # the process is lost
                 raise
             return [], f"compiled frames were not seen: {error}"
         text = raw.read_text(encoding="utf-8", errors="replace")
@@ -245,11 +264,11 @@ def _watched(worker: ProcessWorker, native: bool, watched_s: float, rate: int) -
 
 
 def _tracked(worker: ProcessWorker, calls: int, name: str) -> tuple[Allocations, str]:
-    """What memray saw, and its page."""
+    """What memray recorded, and its page."""
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
         path = Path(folder) / "allocations.bin"
         worker.ask(TrackAllocations(0, calls, str(path)))
-        return tracking.read(path, calls, _short), flame_page(path, f"{name}, {calls:,} calls", tracking.Inside)
+        return tracking.read(path, calls, _short), flame_page(path, f"{name}, {count(calls, 'call')}", tracking.Inside)
 
 
 def tree(data: dict[str, Any]) -> tuple[StackFrame, ...]:
@@ -280,9 +299,5 @@ def _short(path: str) -> str:
         return path
     parts = Path(path).parts
     if "site-packages" in parts:
-        return os.path.join(*parts[parts.index("site-packages") + 1 :])  # noqa: PTH118
-    return os.path.join(*parts[-2:]) if Path(path).is_absolute() or ".." in parts else path  # noqa: PTH118
-
-
-def _answer(shares: CodeShares | None) -> str:
-    return shares_text(shares) if shares else "No samples: the calls were too short; make more of them (--calls)."
+        return str(Path(*parts[parts.index("site-packages") + 1 :]))
+    return str(Path(*parts[-2:])) if Path(path).is_absolute() or ".." in parts else path

@@ -3,89 +3,123 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Unpack, get_args
+from typing import TYPE_CHECKING, Any, Unpack, cast, get_args
 
-from onnxperf.analyze.view_metrics import memory_metrics, time_metrics, with_lines_of
-from onnxperf.api._shared.recordings import Events, is_events, is_trace
-from onnxperf.api._shared.requests import InputKeywords, check_keywords, input_options
+import msgspec
+
+from onnxperf.api._shared.requests import InputKeywords, check_keywords, input_options, require
 from onnxperf.api._shared.subjects import Source, open_source
-from onnxperf.api.profile import profile as measure
 from onnxperf.errors import BadOption
-from onnxperf.measure.profiling import Progress
 from onnxperf.model.load import Model
 from onnxperf.model.shapes import Settled, settle
 from onnxperf.model.view import view_of
-from onnxperf.records import Signature
+from onnxperf.records import InputOptions, Signature
 from onnxperf.records.view import Dims, GraphView, Measure, Metrics
-from onnxperf.results.profile import ProfileResult
-from onnxperf.results.view import Form, ViewResult
+from onnxperf.render.graph.text import WHOLE, Listing
+from onnxperf.results.view import Drawings, Form, ViewResult, drawings_of
 from onnxperf.wording.names import visible
 
-Profiled = bool | str | Path | Events | ProfileResult | None
+if TYPE_CHECKING:
+    from onnxperf.api._shared.recordings import Events
+    from onnxperf.measure.profiling import Progress
+    from onnxperf.results.profile import ProfileResult
+
+    Profiled = bool | str | Path | Events | ProfileResult | None
 
 
-def view(  # noqa: PLR0913 - one keyword per option of the command
+_LISTED = ("all", "around", "op", "depth")
+"""Keywords that choose what a listing shows."""
+
+
+class ViewKeywords(InputKeywords, total=False):
+    """What a listing shows, and the sizes of the inputs."""
+
+    all: bool
+    around: str | None
+    op: str | None
+    depth: int | None
+
+
+def view(
     model: Source,
     feeds: Mapping[str, Any] | None = None,
     *,
     as_: Form = "text",
     values: bool = False,
-    all: bool = False,
-    around: str | None = None,
-    op: str | None = None,
-    depth: int | None = None,
     profile: Profiled = None,
     by: Measure = "time",
     progress: Progress = lambda _done, _text: None,
-    **keywords: Unpack[InputKeywords],
+    **keywords: Unpack[ViewKeywords],
 ) -> ViewResult:
     """Show a model; `str()` of what is returned is the text, and a notebook shows the picture.
 
-    `as_` is text, json, dot, svg, png or code (what the numpy runtime runs). A listing folds long models; `all` shows
-    everything, `around` the neighbours of a node, `op` the nodes of one type, `depth` limits how far bodies are shown.
-    `values` adds the values of all tensors to the JSON. `profile=True` profiles the model now and puts the time on its
-    nodes; a result of `onnxperf.profile` or a trace does the same without running it; `by="memory"` shows memory
-    instead. `dims` and `shapes` settle free sizes. Multiply-adds count every body once, however often it runs.
+    `as_` is text, json, dot, svg, png or code (what the numpy runtime runs); `save` writes any of these. A listing
+    folds long models; `all` shows everything, `around` the neighbours of a node, `op` the nodes of one type, `depth`
+    limits how far bodies are shown. `values` adds the values of all tensors to the JSON. `profile=True` profiles the
+    model now and puts the time on its nodes; a result of `onnxperf.profile` or a trace does the same without running
+    it; `by="memory"` shows memory instead. `dims` and `shapes` settle free sizes. Multiply-adds count every body once,
+    however often it runs.
     """
-    check_keywords(keywords, InputKeywords)
-    listing = {"all": all, "around": around, "op": op, "depth": depth}
-    _check(as_, listing, values, by, profile)
+    check_keywords(keywords, ViewKeywords)
+    chosen: dict[str, Any] = {name: value for name, value in keywords.items() if name in _LISTED}
+    inputs = cast("InputKeywords", {name: value for name, value in keywords.items() if name not in _LISTED})
+    is_profiled = profile is not None and profile is not False
+    request = _Request(as_, values, by, Listing(**chosen), input_options(inputs), is_profiled)
+    _check(request)
     opened = open_source(model)
-    record = view_of(opened, values, _settled(opened, keywords))
-    if op is not None and op not in (names := {name.rpartition("::")[2] for name in record.totals.operators}):
-        raise BadOption.unknown("operator", op, map(visible, sorted(names)))
-    profiled = _profiled(model, feeds, profile, progress, keywords)
-    if profiled is None:
-        return ViewResult(record, as_, _FORMS[as_](record, None, opened, listing))
-    metrics = _metrics(profiled, record, by)
-    return ViewResult(
-        record, as_, _FORMS[as_](record, metrics, opened, listing), metrics, interrupted=profiled.record.interrupted
-    )
+    record = view_of(opened, values, _settled(opened, request.inputs))
+    _check_operator(request, record)
+    profiled = _profiled(profile, lambda: _measured(model, feeds, progress=progress, **inputs))
+    if profiled is not None:
+        record = msgspec.structs.replace(record, metrics=_metrics(profiled, record, by))
+    listing = replace(request.listing, metrics=record.metrics)
+    drawings: Drawings = {**drawings_of(record, listing), "code": lambda: _code(opened)}
+    result = ViewResult(record, as_, listing, drawings, profiled is not None and profiled.record.interrupted)
+    _ = result.content  # what cannot be drawn is refused now
+    return result
 
 
-def _check(form: Form, listing: Mapping[str, Any], values: bool, by: Measure, profile: Profiled) -> None:
+@dataclass(frozen=True)
+class _Request:
+    """What is shown, and how."""
+
+    form: Form
+    values: bool
+    by: Measure
+    listing: Listing
+    inputs: InputOptions
+    profiled: bool
+
+
+def _check(request: _Request) -> None:
     """Refuse what does not exist, and what would do nothing."""
-    if form not in get_args(Form):
-        raise BadOption.unknown("form", form, get_args(Form))
-    if by not in get_args(Measure):
-        raise BadOption.unknown("measure", by, get_args(Measure))
-    if listing["depth"] is not None and listing["depth"] < 0:
-        raise BadOption(f"--depth {listing['depth']}: expected 0 or more")
-    given = [name for name, value in listing.items() if value is not None and value is not False]
-    if given and form != "text":
-        raise BadOption(f"--{given[0]} chooses what a listing shows; leave it out, or show the model as text")
-    if values and form != "json":
-        raise BadOption("--values go into the JSON; add --as json")
-    if by != "time" and (profile is None or profile is False):
-        raise BadOption(f"--by {by} is what a profile shows; add --profile")
+    if request.form not in get_args(Form):
+        raise BadOption.unknown("form", request.form, get_args(Form), option="as_")
+    if request.by not in get_args(Measure):
+        raise BadOption.unknown("measure", request.by, get_args(Measure), option="by")
+    depth = request.listing.depth
+    require(depth is None or depth >= 0, "depth", depth, "0 or more")
+    given = [name for name in _LISTED if getattr(request.listing, name) != getattr(WHOLE, name)]
+    if given and request.form != "text":
+        raise BadOption(f"`{given[0]}` chooses what a listing shows; leave it out, or show the model as text")
+    if request.values and request.form != "json":
+        raise BadOption("`values` go into the JSON; use `as_=json`")
+    if request.by != "time" and not request.profiled:
+        raise BadOption(f"`by={request.by}` is what a profile shows; add `profile`")
 
 
-def _settled(model: Model, keywords: InputKeywords) -> dict[str, Dims] | None:
-    """Shapes of the inputs, if somebody gave sizes; those that nobody gave stay as they are."""
-    if not keywords.get("dims") and not keywords.get("shapes"):
+def _check_operator(request: _Request, record: GraphView) -> None:
+    names = {name.rpartition("::")[2] for name in record.totals.operators}
+    if request.listing.op not in (None, *names):
+        raise BadOption.unknown("operator", request.listing.op, map(visible, sorted(names)), option="op")
+
+
+def _settled(model: Model, options: InputOptions) -> dict[str, Dims] | None:
+    """Shapes of the inputs, where sizes are given; free sizes stay as they are."""
+    if not options.dims and not options.shapes:
         return None
-    options = input_options(keywords)
     ranked = [each for each in model.inputs if each.shape is not None or each.name in options.shapes]
     tensors = [each for each in ranked if each.kind == "tensor"]
     settled = settle(tensors, options, {})
@@ -99,22 +133,33 @@ def _sizes(signature: Signature, settled: Settled) -> Iterator[int | str | None]
         yield declared if is_free else size
 
 
-def _profiled(
-    model: Source, feeds: Mapping[str, Any] | None, wanted: Profiled, progress: Progress, keywords: InputKeywords
-) -> ProfileResult | None:
+def _profiled(wanted: Profiled, measured: Callable[[], ProfileResult]) -> ProfileResult | None:
     if wanted is None or wanted is False:
         return None
     if wanted is True:
-        return measure(model, feeds, progress=progress, **keywords)
+        return measured()
+    from onnxperf.api._shared.recordings import is_events, is_trace
+    from onnxperf.api.profile import profile
+    from onnxperf.results.profile import ProfileResult
+
     if isinstance(wanted, ProfileResult):
         return wanted
     if not is_events(wanted) and not is_trace(wanted):
-        raise BadOption(f"{str(wanted)!r} is no trace; give the .json file that onnxruntime wrote")
-    return measure(wanted)
+        raise BadOption(option="profile", value=wanted, expected="the .json file of a trace that onnxruntime wrote")
+    return profile(wanted)
+
+
+def _measured(model: Source, feeds: Mapping[str, Any] | None, **keywords: Any) -> ProfileResult:
+    # Imported only here: most views are drawn without running anything.
+    from onnxperf.api.profile import profile
+
+    return profile(model, feeds, **keywords)
 
 
 def _metrics(profiled: ProfileResult, record: GraphView, by: Measure) -> Metrics:
-    """What colours the nodes; their tooltips tell both time and memory, where the trace knows both."""
+    """What colours the nodes; their tooltips have both time and memory, where the trace has both."""
+    from onnxperf.analyze.view_metrics import memory_metrics, time_metrics, with_lines_of
+
     time = time_metrics(profiled.record, record)
     try:
         memory = memory_metrics(profiled.memory().record.nodes, profiled.record, record)
@@ -125,51 +170,7 @@ def _metrics(profiled: ProfileResult, record: GraphView, by: Measure) -> Metrics
     return with_lines_of(memory, time) if by == "memory" else with_lines_of(time, memory)
 
 
-# ---------------------------------------------------------------- forms
-
-
-def _text(view: GraphView, metrics: Metrics | None, _model: Model, listing: dict[str, Any]) -> str:
-    from onnxperf.render.graph.text import graph_text
-
-    return graph_text(view, metrics=metrics, **listing)
-
-
-def _json(view: GraphView, metrics: Metrics | None, _model: Model, _listing: dict[str, Any]) -> str:
-    from onnxperf.render.graph.json import graph_json
-
-    return graph_json(view, metrics)
-
-
-def _dot(view: GraphView, metrics: Metrics | None, _model: Model, _listing: dict[str, Any]) -> str:
-    from onnxperf.render.graph.dot import graph_dot
-
-    return graph_dot(view, metrics)
-
-
-def _svg(view: GraphView, metrics: Metrics | None, _model: Model, _listing: dict[str, Any]) -> str:
-    from onnxperf.render.graph.svg import graph_svg
-
-    return graph_svg(view, metrics)
-
-
-def _png(view: GraphView, metrics: Metrics | None, _model: Model, _listing: dict[str, Any]) -> bytes:
-    from onnxperf.render.graph.png import graph_png
-    from onnxperf.render.graph.svg import graph_svg
-
-    return graph_png(graph_svg(view, metrics, interactive=False))
-
-
-def _code(_view: GraphView, _metrics: Metrics | None, model: Model, _listing: dict[str, Any]) -> str:
+def _code(model: Model) -> str:
     from onnxperf.api.load import load
 
     return load(model.path, runtime="numpy").source
-
-
-_FORMS: dict[Form, Callable[[GraphView, Metrics | None, Model, dict[str, Any]], str | bytes]] = {
-    "text": _text,
-    "json": _json,
-    "dot": _dot,
-    "svg": _svg,
-    "png": _png,
-    "code": _code,
-}

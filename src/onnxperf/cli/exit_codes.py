@@ -11,7 +11,7 @@ PARTIAL = 1
 """A partial result, outputs that differ, or a limit that was exceeded."""
 BAD_INPUT = 2
 NO_ANSWER = 3
-"""Undecided where a decision was asked for, or a requested file that was not written."""
+"""Undecided where a decision was requested, or a requested file that was not written."""
 
 _last_signal = int(signal.SIGINT)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 
 from cyclopts import App, CycloptsError
 
@@ -16,7 +15,7 @@ from onnxperf.cli.demo import demo
 from onnxperf.cli.diff import diff
 from onnxperf.cli.doctor import doctor
 from onnxperf.cli.einsum import einsum
-from onnxperf.cli.exit_codes import BAD_INPUT, PARTIAL, catch_signals, interrupted
+from onnxperf.cli.exit_codes import BAD_INPUT, NO_ANSWER, PARTIAL, catch_signals, interrupted
 from onnxperf.cli.memory import memory
 from onnxperf.cli.optimize import optimize
 from onnxperf.cli.present import complain
@@ -25,19 +24,27 @@ from onnxperf.cli.runs import runs
 from onnxperf.cli.stack import stack
 from onnxperf.cli.sweep import sweep
 from onnxperf.cli.view import view
-from onnxperf.errors import OnnxperfError
+from onnxperf.errors import FileNotWritten, OnnxperfError
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("onnxperf")
+
 
 app = App(
     name="onnxperf",
     help="How fast an ONNX model runs, where its time and memory go, and what would make it faster.",
-    version=lambda: version("onnxperf"),
+    version=_version,
+    suppress_keyboard_interrupt=False,  # or SIGTERM and SIGHUP would exit as SIGINT does
+    help_format="plaintext",  # importing a parser of Markdown would cost --help about 50 ms
 )
 # Their modules are light: what they call is imported when they run.
-for _command in (
-    *(bench, check, convert, demo, diff, doctor, einsum, memory, optimize, profile, runs),
-    *(stack, sweep, view),
-):
-    app.command(_command)
+for _command in (bench, check, convert, demo, diff, doctor, einsum, memory, optimize, profile, stack, sweep, view):
+    app.command(_command, help_format="markdown")
+runs.help_format = "markdown"
+app.command(runs)
 
 
 def main() -> None:
@@ -62,7 +69,7 @@ def run(arguments: Sequence[str]) -> int:
         if debug:
             raise
         complain(error)
-        return BAD_INPUT
+        return NO_ANSWER if isinstance(error, FileNotWritten) else BAD_INPUT
     except Exception as error:
         if debug:
             raise

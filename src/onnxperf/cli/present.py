@@ -38,7 +38,13 @@ class OutputFlags:
 
     output: Annotated[
         list[str],
-        Parameter(name=["--output", "-o"], negative=(), show_default=False, consume_multiple=False),
+        Parameter(
+            name=["--output", "-o"],
+            negative=(),
+            show_default=False,
+            consume_multiple=False,
+            allow_leading_hyphen=True,
+        ),
     ] = field(default_factory=list)
     """Write a file of the kind that its name ends with, such as .json, .csv, .md, .xlsx, .parquet, .png or .svg
     (docs/files.md). May be repeated."""
@@ -75,18 +81,16 @@ class OutputFlags:
     @property
     def to_stdout(self) -> bool:
         """Whether standard output belongs to another program."""
-        return "-" in (self.json, self.csv, self.markdown)
+        return any(path == "-" for _, path in self._aliases())
 
     def check(self, kind: "type[Result[Any]]") -> None:
         """Refuse what could not be written, before anything is measured."""
         from onnxperf.render.kit.files import check_folder
 
         formats = kind.formats()
-        if [self.json, self.csv, self.markdown].count("-") > 1:
+        if [path for _, path in self._aliases()].count("-") > 1:
             raise BadOption("only one of --json, --csv and --markdown can write to standard output")
         for path, suffix in self.files(kind):
-            if suffix not in formats:
-                raise BadOption(option="output", value=path, expected=f"a name that ends with {', '.join(formats)}")
             requires = formats[suffix].requires
             if requires is not None:
                 requires()
@@ -99,11 +103,22 @@ class OutputFlags:
         """Paths, and the suffixes that say what each file holds."""
         from onnxperf.render.kit.files import suffix_of
 
-        charts = [suffix for suffix, each in kind.formats().items() if each.of == "chart"]
-        yield from ((path, suffix_of(path, kind.formats())) for path in self.output)
-        yield from ((path, suffix) for name, suffix in _ALIASES.items() if (path := getattr(self, name)) is not None)
+        formats = kind.formats()
+        yield from ((path, suffix_of(path, formats)) for path in self.output)
+        for name, path in self._aliases():
+            suffix = _ALIASES[name]
+            if suffix not in formats:
+                raise BadOption(f"--{name} {path}: this result can be written as {', '.join(formats)}")
+            yield path, suffix
         if self.plot is not None:
-            yield self.plot, suffix_of(self.plot, charts)
+            charts = [suffix for suffix, each in formats.items() if each.of == "chart"]
+            if not charts:
+                raise BadOption(f"--plot {self.plot}: this result has no chart")
+            yield self.plot, suffix_of(self.plot, charts, option="plot")
+
+    def _aliases(self) -> list[tuple[str, str]]:
+        """Old names of options that say what a file holds, whatever it is called, and the files."""
+        return [(name, path) for name in _ALIASES if (path := getattr(self, name)) is not None]
 
     def without(self, path: str) -> Self:
         """The same without a file that is written while measuring."""
@@ -144,8 +159,9 @@ def present(
         result.record = replace(result.record, command=command_line())
     show(result, output, page)
     _keep(result, output)
-    written = write_files(result, output)
-    return exit_code(result) if written else exit_codes.NO_ANSWER
+    if not write_files(result, output) and not result.interrupted:
+        return exit_codes.NO_ANSWER
+    return exit_code(result)
 
 
 def show(result: R, output: OutputFlags, page: "Callable[[R], Page] | None" = None) -> None:
@@ -170,16 +186,17 @@ def _keep(result: "Result[Any]", output: OutputFlags) -> None:
 
 def write_files(result: "Result[Any]", output: OutputFlags) -> bool:
     """Write every file that was requested; False if one could not be written."""
+    from onnxperf.render.kit.files import write
+
     written = True
     for path, suffix in output.files(type(result)):
         try:
+            content = result.encode(suffix, output.table)
             if path == "-":
-                sys.stdout.buffer.write(result.content(suffix, output.table))
+                sys.stdout.buffer.write(content)
                 sys.stdout.buffer.flush()
-            elif suffix in _ALIASES.values() or not path.lower().endswith(suffix):
-                _write(Path(path), result.content(suffix, output.table))
             else:
-                result.save(path, output.table)
+                write(Path(path), content)
         except OnnxperfError as error:
             complain(error)
             written = False
@@ -217,9 +234,3 @@ def make_progress(quiet: bool) -> "Progress":
     from onnxperf.render.kit.progress import Progress
 
     return Progress(enabled=not quiet)
-
-
-def _write(path: Path, data: bytes) -> None:
-    from onnxperf.render.kit.files import write
-
-    write(path, data)

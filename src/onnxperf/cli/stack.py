@@ -1,26 +1,20 @@
 """`onnxperf stack`."""
 
-from __future__ import annotations
-
+# No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
 from cyclopts import Group, Parameter
 
 from onnxperf.cli.options import InputFlags, SessionFlags, Switch
-from onnxperf.cli.output import JsonKeep, command_line, make_console, make_progress, write_text
-
-if TYPE_CHECKING:
-    from onnxperf.results.stack import StackResult
-
-STACK = Group("Stack", sort_key=0)
+from onnxperf.cli.present import KeptOutputFlags, present
+from onnxperf.errors import BadOption
 
 
-@Parameter(name="*", group=STACK)
+@Parameter(name="*", group=Group("Stack", sort_key=0))
 @dataclass(frozen=True)
 class StackFlags:
-    """How often the model is called, who watches, and what is shown."""
+    """How often the model is called, how it is watched, and what is shown."""
 
     runtime: str = "numpy"
     """ort, numpy or reference."""
@@ -42,9 +36,6 @@ class StackFlags:
     """Do not fold the frames of libraries."""
     timeout: float = 600.0
     """Seconds that one step (loading, all calls) may take."""
-    output: Annotated[str | None, Parameter(name=["--output", "-o"])] = None
-    """File to write: .txt, .html (with --allocations memray's flame graph), .json (for speedscope.app), .csv,
-    .png (chart), .svg (flame graph, with --native)."""
 
     def keywords(self) -> dict[str, Any]:
         """The keywords of the Python function."""
@@ -59,9 +50,12 @@ def stack(
     options: StackFlags = StackFlags(),
     inputs: InputFlags = InputFlags(),
     session: SessionFlags = SessionFlags(),
-    keep: JsonKeep = JsonKeep(),
+    output: KeptOutputFlags = KeptOutputFlags(),
 ) -> int:
     """Show where the time of many calls goes: in Python, in kernels, and between both.
+
+    Files (-o): .txt, .html (with --allocations memray's flame graph), .speedscope.json, .json, .csv, .png (chart),
+    .svg (flame graph, with --native).
 
     For example:
 
@@ -76,47 +70,18 @@ def stack(
     source
         An ONNX file, or a function that is called without arguments: FILE.py:function.
     """
-    from msgspec.structs import replace
-
     from onnxperf.api.stack import stack as measure
-
-    _check(options, keep)
-    with make_progress(keep.quiet) as progress:
-        keywords = {**options.keywords(), **inputs.keywords(), **session.keywords()}
-        result = measure(source, inputs.feeds(), progress=progress, **keywords)
-    result.record = replace(result.record, command=command_line())
-    _show(result, options, keep)
-    keep.keep(result.record, "stack")
-    if options.output is not None:
-        result.save(options.output)
-    if keep.json is not None:
-        write_text(keep.json, result.to_json())
-    return 0
-
-
-def _show(result: StackResult, options: StackFlags, keep: JsonKeep) -> None:
-    from onnxperf.render.stack.stack import print_stack, tree_text
-
-    console = make_console(stderr=keep.json == "-")
-    if keep.quiet:
-        console.print(result.answer, markup=False, soft_wrap=True)
-        return
-    tree = tree_text(result.session, options.all, console.encoding.startswith("utf"), console.is_terminal)
-    print_stack(result.record, console, tree, options.top)
-
-
-def _check(options: StackFlags, keep: JsonKeep) -> None:
-    """Refuse what could not be shown or written, before anything is measured."""
-    from onnxperf.errors import BadOption
-    from onnxperf.results.stack import SUFFIXES
+    from onnxperf.results.stack import FLAME, StackResult
 
     if options.top < 1:
-        raise BadOption(f"--top {options.top}: expected at least 1")
-    suffix = Path(options.output).suffix.lower() if options.output else ""
-    if options.output and suffix not in SUFFIXES:
-        raise BadOption(f"--output {options.output}: expected a name that ends with {', '.join(SUFFIXES)}")
-    if suffix == ".svg" and not options.native:
-        raise BadOption(f"--output {options.output}: a flame graph needs --native")
-    for path in (options.output, keep.json):
-        if path not in (None, "-") and not Path(str(path)).absolute().parent.is_dir():
-            raise BadOption(f"cannot write {path}: its folder does not exist")
+        raise BadOption(option="top", value=options.top, expected="at least 1")
+    picture = output.named(FLAME)
+    if picture is not None and not options.native:
+        raise BadOption("a flame graph needs `native`", option="output", value=picture)
+    keywords = {**options.keywords(), **inputs.keywords(), **session.keywords()}
+    return present(
+        StackResult,
+        output,
+        lambda progress: measure(source, inputs.feeds(), progress=progress, **keywords),
+        page=lambda result: result.page(options.all, options.top),
+    )

@@ -1,19 +1,21 @@
 """`onnxperf view`."""
 
-from __future__ import annotations
-
+# No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
-from onnxperf.cli.options import OUTPUT, CommonFlags, InputFlags, SessionFlags, Switch
-from onnxperf.cli.output import INTERRUPTED, make_console, make_progress, write_text
+from onnxperf.cli.options import OUTPUT, InputFlags, SessionFlags, Switch
+from onnxperf.cli.present import OutputFlags, complain, present
 from onnxperf.errors import BadOption
+from onnxperf.wording.numbers import count
 
 if TYPE_CHECKING:
-    from onnxperf.results.view import ViewResult
+    from onnxperf.render.kit.progress import Progress
+    from onnxperf.results.base import Result
+    from onnxperf.results.view import Form, ViewResult
 
 
 @Parameter(name="*", group=Group("View", sort_key=0))
@@ -21,8 +23,6 @@ if TYPE_CHECKING:
 class ViewFlags:
     """What is shown."""
 
-    as_: Annotated[Literal["text", "json", "dot", "svg", "png", "code"], Parameter(name="--as")] = "text"
-    """A listing, the documented JSON, Graphviz' dot, a drawing, or the Python code that the numpy runtime runs."""
     all: Switch = False
     """Show every node and every initialiser of a long model."""
     around: str | None = None
@@ -38,30 +38,52 @@ class ViewFlags:
     by: Literal["time", "memory"] = "time"
     """What --profile shows: the time of each node, or the size of its results."""
 
-    def listing(self) -> dict[str, Any]:
-        """What of a model a listing shows."""
-        return {"all": self.all, "around": self.around, "op": self.op, "depth": self.depth}
+    def keywords(self) -> dict[str, Any]:
+        """The keywords of the Python function."""
+        return {name: getattr(self, name) for name in ("all", "around", "op", "depth", "values", "by")}
 
 
 @Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True)
-class ViewOutput(CommonFlags):
-    """Where it goes."""
+class ViewOutput(OutputFlags):
+    """Where it goes: files of several kinds, or one form on standard output."""
 
-    output: Annotated[str | None, Parameter(name=["--output", "-o"], allow_leading_hyphen=True)] = None
-    """Write to this file; - is standard output."""
+    as_: Annotated[Literal["text", "json", "dot", "svg", "png", "code"] | None, Parameter(name="--as")] = None
+    """A listing, the documented JSON, Graphviz' dot, a drawing, or the Python code that the numpy runtime runs; also
+    for files, whatever their names end with."""
     netron: str | None = None
     """Write the profile as a metrics file (.json) to drop onto the model in Netron."""
 
-    def check(self) -> None:
-        """Refuse what could not be written, before anything is measured."""
-        from onnxperf.results.view import check_netron_path
+    @property
+    def form(self) -> "Form":
+        """The form that options of a listing, or of JSON, are about."""
+        from onnxperf.results.view import SUFFIXES, ViewResult
 
+        if self.as_ is not None:
+            return self.as_
+        written = {suffix for _, suffix in self.files(ViewResult)}
+        return next((form for form, suffix in SUFFIXES.items() if suffix in written), "text")
+
+    @property
+    def prints(self) -> bool:
+        """Whether the listing is printed: nothing else was requested."""
+        return self.as_ in (None, "text") and not any((self.output, self.json, self.markdown))
+
+    @property
+    def to_stdout(self) -> bool:
+        """Whether standard output belongs to another program."""
+        return super().to_stdout or not self.prints
+
+    def files(self, kind: "type[Result[Any]]") -> Iterator[tuple[str, str]]:
+        """Paths, and the suffixes that say what each file holds."""
+        from onnxperf.results.view import NETRON, SUFFIXES
+
+        if self.as_ is None:
+            yield from super().files(kind)
+        elif not self.prints:
+            yield from ((path, SUFFIXES[self.as_]) for path in self.output or ["-"])
         if self.netron is not None:
-            check_netron_path(self.netron)
-        for path in (self.output, self.netron):
-            if path not in (None, "-") and not Path(str(path)).absolute().parent.is_dir():
-                raise BadOption(f"cannot write {path}: its folder does not exist")
+            yield self.netron, NETRON
 
 
 def view(
@@ -82,7 +104,7 @@ def view(
 
         onnxperf view model.onnx --around Conv_12
 
-        onnxperf view model.onnx --profile --as svg -o model.svg
+        onnxperf view model.onnx --profile -o model.svg
 
         onnxperf view model.onnx --profile trace.json --netron metrics.json
 
@@ -93,51 +115,31 @@ def view(
     trace
         A trace of this model that onnxruntime wrote (.json); without it, --profile runs the model.
     """
-    if options.as_ == "png" and output.output is None:
-        raise BadOption("a PNG is no text; name a file with -o model.png")
-    if output.netron is not None and not options.profile and trace is None:
-        raise BadOption("--netron writes what was profiled; add --profile")
-    output.check()
-    result = _read(model, trace, options, inputs, session, output.quiet)
-    _show(result, options, output)
+    from onnxperf.results.view import ViewResult, check_netron_path
+
+    if output.as_ == "png" and not output.output:
+        raise BadOption("a PNG is not text; name a file with -o model.png")
     if output.netron is not None:
-        nameless = result.save_netron(output.netron)
-        if nameless:
-            make_console(stderr=True).print(
-                f"{nameless} nodes have no name of their own: Netron cannot show their figures"
-            )
-    return INTERRUPTED if result.interrupted else 0
+        if not options.profile and trace is None:
+            raise BadOption("`netron` writes what was profiled; add `profile`")
+        check_netron_path(output.netron)
 
+    def show(progress: "Progress") -> "ViewResult":
+        from onnxperf.api.view import view as drawn
 
-def _read(
-    model: str, trace: str | None, options: ViewFlags, inputs: InputFlags, session: SessionFlags, quiet: bool
-) -> ViewResult:
-    from onnxperf.api.view import view as show
-
-    with make_progress(quiet or not options.profile) as progress:
-        return show(
+        result = drawn(
             model,
             inputs.feeds(),
-            as_=options.as_,
-            values=options.values,
-            **options.listing(),
+            as_=output.form,
             profile=trace if trace is not None else options.profile,
-            by=options.by,
             progress=progress,
+            **options.keywords(),
             **inputs.keywords(),
             **session.keywords(),
         )
+        if output.netron is not None and result.nameless:
+            nodes = count(result.nameless, "node has", "nodes have")
+            complain(f"{nodes} no name of their own: Netron cannot show their figures")
+        return result
 
-
-def _show(result: ViewResult, options: ViewFlags, output: ViewOutput) -> None:
-    if output.output is not None:
-        write_text(output.output, result.content)
-        return
-    console = make_console()
-    if options.as_ != "text" or not console.is_terminal:
-        write_text("-", result.content)
-        return
-    from onnxperf.render.graph.text import graph_rich
-
-    listing = graph_rich(result.record, width=console.width, metrics=result.metrics, **options.listing())
-    console.print(listing, soft_wrap=True)
+    return present(ViewResult, output, show, page=lambda result: result.page() if output.prints else [])

@@ -93,7 +93,7 @@ def _inferred(
         return onnx.shape_inference.infer_shapes(bare, data_prop=True), ()
     except INFERENCE_ERRORS as error:
         reason = " ".join(str(error).split())
-        return bare, (f"shapes inside the graph are not known: shape inference failed ({reason:.200})",)
+        return bare, (f"shapes inside the graph are not known: shape inference failed ({reason[:200]})",)
 
 
 def _dimension(size: int | str | None) -> onnx.TensorShapeProto.Dimension:

@@ -14,6 +14,7 @@ from onnxperf.errors import BadModel
 from onnxperf.model.generate import Array
 from onnxperf.model.load import UNKNOWN_TYPE, dtype_name
 from onnxperf.records.view import Dims, Element, ViewTensor, ViewValue
+from onnxperf.wording.numbers import count
 
 SMALL = 10
 """Tensors with at most this many elements are shown with their values."""
@@ -180,7 +181,7 @@ def _word(value: Any) -> str:
 
 
 def _shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}… {len(text):,} characters"
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}… {count(len(text), 'character')}"
 
 
 # ---------------------------------------------------------------- attributes
@@ -222,7 +223,7 @@ def _list_text(elements: Sequence[Any], word: Callable[[Any], str], whole: bool)
     if whole:
         return f"[{', '.join(map(word, elements))}]"
     shown = ", ".join(_shortened(word(element)) for element in elements[:_LONGEST_LIST])
-    return f"[{shown}]" if len(elements) <= _LONGEST_LIST else f"[{shown}, … {len(elements):,} values]"
+    return f"[{shown}]" if len(elements) <= _LONGEST_LIST else f"[{shown}, … {count(len(elements), 'value')}]"
 
 
 def _text(content: bytes) -> str:

@@ -48,7 +48,7 @@ class MemoryLines(Struct, frozen=True, kw_only=True):
     end_bytes: int | None = None
     """Resident after the call, its result dropped."""
     exact: bool = True
-    """Whether the kernel told the peaks; where it cannot, they are unknown."""
+    """Whether the peaks are from the kernel; where it cannot, they are unknown."""
     lines: tuple[LineMemory, ...] = ()
     """Every line of the function, in the order of the file."""
     notes: tuple[str, ...] = ()

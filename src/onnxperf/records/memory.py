@@ -122,7 +122,7 @@ class Breakdown(Struct, frozen=True, kw_only=True):
 
 
 class MemorySubject(Struct, frozen=True, kw_only=True):
-    """One row: who, and what it needed."""
+    """One row: a subject, and what it needed."""
 
     name: str
     """Unique within its case."""
@@ -216,4 +216,4 @@ class Memory(Struct, frozen=True, kw_only=True):
     interval_ns: int
     """Time between two samples of the curve."""
     cases: tuple[MemoryCase, ...] = ()
-    """One per combination of sizes; where there are several, one more in which a session meets them all."""
+    """One per combination of sizes; where there are several, one more in which a session gets them all."""

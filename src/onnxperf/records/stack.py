@@ -34,11 +34,11 @@ class CodeShares(Struct, frozen=True, kw_only=True):
     compiled: float
     """In compiled libraries: kernels, and what libraries do around them."""
     kernels: float | None = None
-    """In what computes: inner loops of numpy, and all of any other compiled library; None where nobody can tell."""
+    """In what computes: inner loops of numpy, and all of any other compiled library; None where that is not known."""
     dispatch: float | None = None
-    """In the rest of numpy: parsing arguments, resolving types, making arrays; None where nobody can tell."""
+    """In the rest of numpy: parsing arguments, resolving types, making arrays; None where that is not known."""
     unknown: float = 0.0
-    """In code that belongs to no library that py-spy knows."""
+    """In code that belongs to no library that py-spy can name."""
     libraries: dict[str, float] = {}
     """Of each compiled library, the largest first."""
     samples: int
@@ -57,7 +57,7 @@ class NativeFunction(Struct, frozen=True, kw_only=True):
     place: str
     """Its library, or its file."""
     kind: Literal["python", "kernels", "dispatch", "system", "unknown"]
-    """What it does itself; the system works for whoever called it."""
+    """What it does itself; the system works for its caller."""
     self_share: float
     """Part of the samples in which it was at work itself."""
     total_share: float
@@ -112,7 +112,7 @@ class Stack(Struct, frozen=True, kw_only=True):
     calls: int
     """Calls made while pyinstrument took samples."""
     call_ns: float
-    """Time of a call when nobody watches."""
+    """Time of a call when no profiler runs."""
     duration_ns: int
     """Time of all calls while pyinstrument took samples."""
     cpu_ns: int
@@ -126,9 +126,9 @@ class Stack(Struct, frozen=True, kw_only=True):
     frames: tuple[StackFrame, ...] = ()
     """The tree, every frame behind its caller."""
     native: tuple[NativeFunction, ...] = ()
-    """Functions by their own share, where native frames were asked for."""
+    """Functions by their own share, where native frames were requested."""
     allocations: Allocations | None = None
-    """Memory taken by the calls, where it was asked for."""
+    """Memory taken by the calls, where it was requested."""
     conditions: dict[str, Scalar] = {}
     """What was really used: threads, versions…"""
     notes: tuple[str, ...] = ()

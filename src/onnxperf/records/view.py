@@ -18,7 +18,7 @@ class ViewValue(Struct, frozen=True, kw_only=True):
     """A tensor that is fed, computed or returned."""
 
     name: str
-    """Its name; an output that nobody uses may have none."""
+    """Its name; an unused output may have none."""
     type: str = "unknown"
     """Element type such as float32; of anything but a tensor the whole type, such as sequence(map(int64, float32))."""
     shape: Dims | None = None
@@ -39,7 +39,7 @@ class ViewTensor(Struct, frozen=True, kw_only=True):
     preview: str = ""
     """Values of a small tensor as text, `damaged` if they cannot be read; empty if it is large or in another file."""
     values: tuple[Element, ...] | None = None
-    """All values in C order, if asked for: numbers, booleans, texts; what JSON has no number for (nan, inf) is text."""
+    """All values in C order, if requested: numbers, booleans, texts; what JSON has no number for (nan, inf) is text."""
     external: bool = False
     """Its numbers are in another file."""
     sparse: bool = False
@@ -65,7 +65,7 @@ class ViewNode(Struct, frozen=True, kw_only=True):
     inputs: tuple[str, ...] = ()
     """Names of tensors; an empty one is an input left out."""
     outputs: tuple[str, ...] = ()
-    """Names of tensors; an empty one is an output that nobody wants."""
+    """Names of tensors; an empty one is an unused output."""
     attributes: tuple[tuple[str, str], ...] = ()
     """Names and values as text; long lists and tensors are summarised, subgraphs left out."""
     defaults: tuple[str, ...] = ()
@@ -96,7 +96,7 @@ class ViewGraph(Struct, frozen=True, kw_only=True):
     nodes: tuple[ViewNode, ...] = ()
     """In the order of the file."""
     types: dict[str, ViewValue] = {}
-    """Tensors that are fed or computed in this graph, by name, where shape inference knows their type."""
+    """Tensors that are fed or computed in this graph, by name, where shape inference finds their type."""
 
     def with_bodies(self) -> Iterator[ViewGraph]:
         """This graph, and all that are inside its nodes."""
@@ -170,7 +170,7 @@ class GraphView(Struct, frozen=True, kw_only=True):
     free_dims: tuple[str, ...] = ()
     """Symbolic sizes of the inputs; the multiply-adds are counted as if each were 1."""
     metrics: Metrics | None = None
-    """What its nodes cost, if that was asked for."""
+    """What its nodes cost, if that was requested."""
     notes: tuple[str, ...] = ()
     """What a reader must know."""
 
@@ -198,6 +198,6 @@ class Metrics(Struct, frozen=True, kw_only=True):
     title: str
     """What a legend says: where it was measured, and what the whole is."""
     nodes: dict[str, NodeMetric] = {}
-    """Costs by the key of the node; nodes that are not in it cost nothing, or nobody knows."""
+    """Costs by the key of the node; nodes that are not in it cost nothing, or it is not known."""
     notes: tuple[str, ...] = ()
     """What a reader must know."""

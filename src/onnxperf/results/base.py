@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=Struct)
 
 
-class Result(Generic[R]):
+class Result(ABC, Generic[R]):
     """What a public function returns: a view on its record that makes tables, charts and files."""
 
     tables: ClassVar[Mapping[str, Callable[[Any], DataFrame]]] = {}
@@ -49,9 +50,9 @@ class Result(Generic[R]):
         """Name the kind of a class after its module."""
         cls.kind = cls.__dict__.get("kind") or cls.__module__.rpartition(".")[2]
 
+    @abstractmethod
     def page(self) -> Page:
         """What the command line, a notebook and Markdown show."""
-        raise NotImplementedError
 
     @property
     def answer(self) -> str:
@@ -75,7 +76,7 @@ class Result(Generic[R]):
 
     @property
     def has_answer(self) -> bool:
-        """Whether it decided what it was asked to decide, and made what it was asked to make."""
+        """Whether it has the decision and the files that were requested."""
         return True
 
     def to_df(self) -> DataFrame:
@@ -114,13 +115,13 @@ class Result(Generic[R]):
         common = {suffix: each for suffix, each in FORMATS.items() if has.get(each.of, True)}
         return {**common, **cls.own_formats}
 
-    def content(self, suffix: str, table: str | None = None) -> bytes:
+    def encode(self, suffix: str, table: str | None = None) -> bytes:
         """What a file of this kind holds; `table` chooses one where there are several."""
         return self.formats()[suffix].make(self, table)
 
     def save(self, path: str | Path, table: str | None = None) -> None:
         """Write a file of the kind that its name ends with; `table` chooses one where there are several."""
-        write(Path(path), self.content(suffix_of(path, self.formats()), table))
+        write(Path(path), self.encode(suffix_of(path, self.formats()), table))
 
     def __repr__(self) -> str:
         """The page as the command line prints it, without colours."""
@@ -150,9 +151,8 @@ def result_classes() -> dict[type, type[Result[Any]]]:
     return {_record_class(each): each for each in _subclasses(Result)}
 
 
-def _subclasses(kind: type[Result[Any]]) -> list[type[Result[Any]]]:
-    children: list[type[Result[Any]]] = kind.__subclasses__()
-    return [each for child in children for each in (child, *_subclasses(child))]
+def _subclasses(kind: Any) -> list[type[Result[Any]]]:
+    return [each for child in kind.__subclasses__() for each in (child, *_subclasses(child))]
 
 
 def _record_class(kind: type) -> type:

@@ -73,8 +73,8 @@ class MemoryResult(Result[Memory]):
 
 
 def _place(case: MemoryCase, subject: MemorySubject) -> dict[str, Any]:
-    who = {name: getattr(subject, name) for name in ("name", "runtime", "call", "status", "reason")}
-    return {"model": case.model, "dims": sizes_text(case.dims), **who}
+    names = {name: getattr(subject, name) for name in ("name", "runtime", "call", "status", "reason")}
+    return {"model": case.model, "dims": sizes_text(case.dims), **names}
 
 
 def _row(subject: MemorySubject) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -12,41 +11,59 @@ import msgspec
 from onnxperf.analyze.stack import Sample, kind_of
 from onnxperf.errors import BadOption
 from onnxperf.records.stack import Stack
+from onnxperf.render.kit.page import Page
+from onnxperf.render.stack import flame
+from onnxperf.render.stack.chart import stack_plot
+from onnxperf.render.stack.page import stack_page
+from onnxperf.render.stack.tree import session_html, session_of, session_speedscope, tree_part, tree_text
+from onnxperf.results.base import Result
+from onnxperf.results.formats import Format
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from pandas import DataFrame
     from pyinstrument.session import Session
 
-SUFFIXES = (".txt", ".html", ".json", ".svg", ".png", ".csv")
+FLAME = ".svg"
+"""The one kind of file that needs native frames."""
 
 
-class StackResult:
-    """What `onnxperf.stack` returns; `record` holds the frames and their times."""
+class StackResult(Result[Stack]):
+    """What `onnxperf.stack` returns; `record` holds the frames and their times, and all else is not kept in a store."""
+
+    tables = {"frames": lambda self: self.to_df()}
+    charts = {"self": stack_plot}
+    own_formats = {
+        ".txt": Format("the tree", lambda self, _: f"{self.text()}\n\n{self.answer}\n".encode()),
+        ".html": Format(
+            "pyinstrument's page, or memray's where allocations were recorded", lambda self, _: self.web_page().encode()
+        ),
+        ".speedscope.json": Format("the samples for speedscope.app", lambda self, _: self.speedscope().encode()),
+        FLAME: Format("the flame graph of native frames", lambda self, _: self.flame().encode()),
+    }
 
     def __init__(
         self,
         record: Stack,
-        session: dict[str, Any],
+        session: dict[str, Any] | None = None,
         samples: Sequence[Sample] = (),
         allocation_page: str | None = None,
     ) -> None:
-        self.record = record
+        super().__init__(record)
         self.samples = samples
         self.allocation_page = allocation_page
         self._data = session
 
-    @property
-    def answer(self) -> str:
-        """The result in one plain sentence."""
-        return self.record.answer
-
     @cached_property
     def session(self) -> Session:
         """pyinstrument's own session."""
-        from onnxperf.render.stack.stack import session_of
-
+        if self._data is None:
+            raise BadOption("a run from the store has no samples, only their sums; measure it again")
         return session_of(self._data)
+
+    def page(self, everything: bool = False, top: int = 15) -> Page:
+        """The tree with folded library frames unless `everything` is wanted; the first functions; the answer."""
+        tree = tree_part(self.session, everything) if self._data is not None else None
+        return stack_page(self.record, tree, top)
 
     def to_df(self) -> DataFrame:
         """One row per frame of the tree, every frame behind its caller."""
@@ -54,80 +71,28 @@ class StackResult:
 
         return DataFrame(msgspec.to_builtins(self.record.frames))
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """The functions that take the most time themselves."""
-        from onnxperf.render.stack.stack_chart import stack_plot
-
-        return stack_plot(self.record, ax)
-
     def text(self, everything: bool = False) -> str:
         """The tree as pyinstrument prints it; library frames are folded unless `everything` is wanted."""
-        from onnxperf.render.stack.stack import tree_text
-
         return tree_text(self.session, everything)
 
     def html(self) -> str:
         """pyinstrument's interactive page; memray's is in `allocation_page`."""
-        from onnxperf.render.stack.stack import page_html
+        return session_html(self.session)
 
-        return page_html(self.session)
+    def web_page(self) -> str:
+        """memray's page where allocations were recorded, pyinstrument's otherwise."""
+        return self.allocation_page or self.html()
 
     def speedscope(self) -> str:
-        """For speedscope.app: the samples of py-spy where native frames were asked for, or the tree."""
-        from onnxperf.render.stack import flame
-        from onnxperf.render.stack.stack import speedscope_json
-
-        return flame.speedscope(self.samples, self._title) if self.samples else speedscope_json(self.session)
+        """For speedscope.app: the samples of py-spy where native frames were requested, or the tree."""
+        return flame.speedscope(self.samples, self._title) if self.samples else session_speedscope(self.session)
 
     def flame(self) -> str:
         """The flame graph of compiled and Python frames, as SVG."""
-        from onnxperf.render.stack.flame import flame_svg
-
         if not self.samples:
-            raise BadOption("a flame graph needs native frames (--native)")
-        return flame_svg(self.samples, self._title, kind_of)
-
-    def to_json(self) -> str:
-        """The whole record."""
-        from onnxperf.render.kit.old_export import to_json
-
-        return to_json(self.record).decode()
-
-    def save(self, path: str | Path) -> None:
-        """Write .txt, .json (speedscope), .csv, the chart (.png), the flame graph (.svg), or a page (.html).
-
-        The page is memray's where allocations were asked for, pyinstrument's otherwise.
-        """
-        from onnxperf.render.kit import chart as figures
-        from onnxperf.render.kit import frames as tables
-        from onnxperf.render.kit.old_export import write
-
-        path = Path(path)
-        match path.suffix.lower():
-            case ".txt":
-                write(path, f"{self.text()}\n\n{self.answer}\n".encode())
-            case ".html":
-                write(path, (self.allocation_page or self.html()).encode())
-            case ".json":
-                write(path, self.speedscope().encode())
-            case ".csv":
-                tables.write_table(self.to_df(), path)
-            case ".png":
-                figures.save_figure(figures.figure_of(self.plot()), path)
-            case ".svg":
-                write(path, self.flame().encode())
-            case suffix:
-                raise BadOption.unknown("kind of file", suffix or path.name, SUFFIXES)
+            raise BadOption("a flame graph needs native frames; measure with `native`")
+        return flame.flame_svg(self.samples, self._title, kind_of)
 
     @property
     def _title(self) -> str:
         return f"{self.record.name}, {self.record.runtime}"
-
-    def __repr__(self) -> str:
-        """The tree and the answer, without colours."""
-        return f"{self.text()}\n\n{self.answer}"
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<pre>{escape(repr(self))}</pre>"

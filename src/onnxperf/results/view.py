@@ -3,45 +3,150 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
 from html import escape
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from onnxperf.errors import BadOption
+from onnxperf.records.runs import RunStatus
 from onnxperf.records.view import GraphView, Metrics
+from onnxperf.render.graph.dot import graph_dot
+from onnxperf.render.graph.netron import graph_netron, nameless
+from onnxperf.render.graph.png import graph_png, require_resvg
+from onnxperf.render.graph.script import NOTEBOOK_HEIGHT
+from onnxperf.render.graph.svg import graph_svg
+from onnxperf.render.graph.text import Listing, graph_listing, graph_text
+from onnxperf.render.kit.documents import to_json
+from onnxperf.render.kit.files import write
+from onnxperf.render.kit.page import Line, Page
+from onnxperf.results.base import Result
+from onnxperf.results.formats import Format
 from onnxperf.wording.names import name_of
+from onnxperf.wording.numbers import count
 
 Form = Literal["text", "json", "dot", "svg", "png", "code"]
+Drawings = Mapping[Form, Callable[[], str | bytes]]
+"""Functions that draw a model, by the form that they make."""
+SUFFIXES: dict[Form, str] = {
+    "text": ".txt",
+    "json": ".json",
+    "dot": ".dot",
+    "svg": ".svg",
+    "png": ".png",
+    "code": ".py",
+}
+NETRON = ".netron.json"
 
 
-class ViewResult:
-    """What `onnxperf.view` returns: `str()` is the text, a notebook shows the picture, `save` writes the file."""
+def drawings_of(record: GraphView, listing: Listing) -> Drawings:
+    """The forms of a model that need nothing but its record."""
+    metrics = record.metrics
+    return {
+        "text": partial(graph_text, record, listing),
+        "json": lambda: to_json(record).decode(),
+        "dot": partial(graph_dot, record, metrics),
+        "svg": partial(graph_svg, record, metrics),
+        "png": lambda: graph_png(graph_svg(record, metrics, interactive=False)),
+    }
+
+
+def _format(holds: str, form: Form, requires: Callable[[], object] | None = None) -> Format:
+    return Format(holds, lambda view, _table: view.drawn(form), requires=requires)
+
+
+class ViewResult(Result[GraphView]):
+    """What `onnxperf.view` returns: `str()` is the text, a notebook shows the picture, `save` writes any form."""
+
+    own_formats = {
+        ".txt": _format("the listing", "text"),
+        ".dot": _format("the graph for Graphviz", "dot"),
+        ".svg": _format("a drawing", "svg"),
+        ".png": _format("a drawing", "png", require_resvg),
+        ".py": _format("the code that the numpy runtime runs", "code"),
+        NETRON: Format("what the nodes cost, to drop onto the model in Netron", lambda view, _: view.netron().encode()),
+    }
 
     def __init__(
         self,
         record: GraphView,
-        form: Form,
-        content: str | bytes,
-        metrics: Metrics | None = None,
+        form: Form = "text",
+        listing: Listing | None = None,
+        drawings: Drawings | None = None,
         interrupted: bool = False,
     ) -> None:
-        self.record = record
+        super().__init__(record)
         self.form = form
-        self.content = content
-        self.metrics = metrics
-        self.interrupted = interrupted
-        """Whether the profile was stopped before its end."""
+        self._listing = listing or Listing(metrics=record.metrics)
+        self._drawings = drawings_of(record, self._listing) if drawings is None else drawings
+        self._interrupted = interrupted
+
+    @property
+    def metrics(self) -> Metrics | None:
+        """What the nodes cost, where they were profiled."""
+        return self.record.metrics
+
+    @cached_property
+    def content(self) -> str | bytes:
+        """The model in the form that was requested."""
+        return self._draw(self.form)
+
+    @property
+    def answer(self) -> str:
+        """The model in one line: its nodes, parameters and multiply-adds."""
+        return graph_text(self.record).partition("\n")[0]
+
+    @property
+    def status(self) -> RunStatus:
+        """Interrupted where the profile was stopped before its end."""
+        return "interrupted" if self._interrupted else "ok"
+
+    def page(self) -> Page:
+        """The listing."""
+        return [graph_listing(self.record, self._listing) if "text" in self._drawings else Line(repr(self))]
+
+    def drawn(self, form: Form) -> bytes:
+        """The model in one of its forms, as a file holds it."""
+        content = self.content if form == self.form else self._draw(form)
+        return content.encode() if isinstance(content, str) else content
+
+    def netron(self) -> str:
+        """What the nodes cost, as a file to drop onto the model in Netron."""
+        if self.metrics is None:
+            raise BadOption("only a view with a profile has metrics for Netron; use `profile`")
+        return graph_netron(self.record, self.metrics)
+
+    def save_netron(self, path: str | Path) -> int:
+        """Write what the nodes cost as a file to drop onto the model in Netron.
+
+        Returns how many nodes have no name of their own: Netron cannot find them.
+        """
+        content = self.netron()
+        check_netron_path(path)
+        write(Path(path), content.encode())
+        return self.nameless
+
+    @property
+    def nameless(self) -> int:
+        """How many nodes with a cost have no name of their own: Netron cannot find them."""
+        return nameless(self.record, self.metrics) if self.metrics is not None else 0
+
+    def _draw(self, form: Form) -> str | bytes:
+        if form not in self._drawings:
+            raise BadOption.unknown("form", form, self._drawings, option="as_")
+        return self._drawings[form]()
 
     def __str__(self) -> str:
         """The text; of a PNG only its size."""
         if isinstance(self.content, str):
             return self.content
-        return f"PNG of {name_of(self.record.model)}, {len(self.content):,} bytes"
+        return f"PNG of {name_of(self.record.model)}, {count(len(self.content), 'byte')}"
 
     def __repr__(self) -> str:
-        """The same as the text; of an SVG, which nobody reads, only its size."""
+        """The same as the text; of an SVG only its size."""
         if self.form == "svg":
-            return f"SVG of {name_of(self.record.model)}, {len(self.content):,} characters"
+            return f"SVG of {name_of(self.record.model)}, {count(len(self.content), 'character')}"
         return str(self).rstrip("\n")
 
     def _repr_html_(self) -> str:
@@ -50,35 +155,13 @@ class ViewResult:
             return _window(f'<img src="data:image/png;base64,{encoded}" alt="graph" style="max-width:none">')
         return _window(self.content) if self.form == "svg" else f"<pre>{escape(self.content)}</pre>"
 
-    def save(self, path: str | Path) -> None:
-        """Write it to a file."""
-        from onnxperf.render.kit.old_export import write
 
-        write(Path(path), self.content.encode() if isinstance(self.content, str) else self.content)
-
-    def save_netron(self, path: str | Path) -> int:
-        """Write what the nodes cost as a file to drop onto the model in Netron.
-
-        Returns how many nodes have no name of their own: Netron cannot tell which they are.
-        """
-        from onnxperf.render.graph.netron import graph_netron, nameless
-        from onnxperf.render.kit.old_export import write
-
-        if self.metrics is None:
-            raise BadOption("only a view with a profile has metrics for Netron; give profile=True, or --profile")
-        check_netron_path(path)
-        write(Path(path), graph_netron(self.record, self.metrics).encode())
-        return nameless(self.record, self.metrics)
-
-
-def check_netron_path(path: str | Path) -> None:
+def check_netron_path(path: Any) -> None:
     """Refuse a file that Netron would not take."""
     if Path(path).suffix.lower() != ".json":
-        raise BadOption(f"cannot write {str(path)!r}: Netron reads metrics only from a file that ends with .json")
+        raise BadOption(option="netron", value=path, expected="a file that ends with .json, which is what Netron reads")
 
 
 def _window(picture: str) -> str:
     """A large picture takes a part of the page; where a notebook runs no scripts, it scrolls in there."""
-    from onnxperf.render.graph.script import NOTEBOOK_HEIGHT
-
     return f'<div style="max-height:{NOTEBOOK_HEIGHT}px;overflow:auto">{picture}</div>'

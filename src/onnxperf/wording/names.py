@@ -11,18 +11,23 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 # Our own signs in a terminal that cannot show them.
 _PLAIN = str.maketrans(
-    {"µ": "u", "×": "x", "±": "+-", "–": "-", "…": "..", "·": "|", "░": ".", "█": "#", "▒": "=", "─": "-"}  # noqa: RUF001
+    {"µ": "u", "×": "x", "±": "+-", "–": "-", "…": "..", "·": "|", "░": ".", "█": "#", "▒": "="}  # noqa: RUF001
+    | {"─": "-", "│": "|", "├": "|", "└": "`"}
 )
 
 
 def visible(text: str, encoding: str = "utf-8") -> str:
     """The text on one line; characters that would control a terminal or cannot be encoded become plain or escapes."""
-    shown = "".join(_escape(c) if unicodedata.category(c) in _HIDDEN else c for c in text)
+    return encodable("".join(_escape(c) if unicodedata.category(c) in _HIDDEN else c for c in text), encoding)
+
+
+def encodable(text: str, encoding: str) -> str:
+    """The text itself where an encoding has all of its characters; otherwise in ASCII, with escapes."""
     try:
-        shown.encode(encoding)
+        text.encode(encoding)
     except (UnicodeEncodeError, LookupError):
-        return shown.translate(_PLAIN).encode("ascii", "backslashreplace").decode("ascii")
-    return shown
+        return text.translate(_PLAIN).encode("ascii", "backslashreplace").decode("ascii")
+    return text
 
 
 def name_of(text: str, encoding: str = "utf-8") -> str:

@@ -20,6 +20,7 @@ class Marks(NamedTuple):
 UNICODE = Marks(micro="µ", times="×", plus_minus="±", nothing="–", to="…", dot="·")  # noqa: RUF001
 ASCII = Marks(micro="u", times="x", plus_minus="+-", nothing="-", to="..", dot="|")
 
+_MAGNITUDES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _DURATIONS = ((1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s"))
 _SIZES = ((1.0, "B"), (2.0**10, "KiB"), (2.0**20, "MiB"), (2.0**30, "GiB"), (2.0**40, "TiB"))
 _DECIMAL_SIZES = ((1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"))
@@ -74,6 +75,12 @@ def decimal_size(count: float | None, marks: Marks = UNICODE) -> str:
     return _humane(count, _DECIMAL_SIZES[1:], 1000)
 
 
+def spoken_size(count: float) -> str:
+    """A number of bytes for a sentence, such as `2 MB` or `1.5 MB`: without zeros at its end."""
+    number, unit = decimal_size(count).split()
+    return f"{number.rstrip('0').rstrip('.') if '.' in number else number} {unit}"
+
+
 def megabytes(count: float | None, marks: Marks = UNICODE) -> str:
     """A number of bytes as millions, without the unit, for columns that are compared downwards."""
     if count is None or not math.isfinite(count):
@@ -115,9 +122,25 @@ def per_second(rate: float | None) -> str:
     return f"{rate:,.0f}" if rate >= 100 else f"{rate:.{1 if rate >= 10 else 2}f}"
 
 
-def grouped(value: int) -> str:
-    """A whole number with commas between thousands."""
-    return f"{value:,}"
+def grouped(value: float) -> str:
+    """A number rounded to a whole one, with commas between thousands."""
+    return f"{round(value):,}"
+
+
+def average(value: float) -> str:
+    """A mean of counts: whole from 10 on, two significant digits below."""
+    return grouped(value) if value >= 10 else f"{value:.2g}"
+
+
+def hundredths(value: float) -> str:
+    """A plain number with two decimals."""
+    return f"{value:.2f}"
+
+
+def magnitude(value: float) -> str:
+    """A count of operations such as `1.2 G`."""
+    scaled = ((value / scale, unit) for scale, unit in _MAGNITUDES if value >= scale)
+    return next((f"{significant(number)} {unit}" for number, unit in scaled), grouped(value))
 
 
 def count(number: int, thing: str, several: str = "") -> str:
@@ -150,6 +173,13 @@ def percent_at_most(share: float) -> str:
     decimals = max(0, 1 - math.floor(math.log10(max(share * 100, 0.01))))
     scale = 10**decimals
     return f"{math.ceil(share * 100 * scale - 1e-9) / scale:g} %"
+
+
+def sampled_percent(share: float) -> str:
+    """A share that samples estimate as `12 %`: what is nearly nothing or nearly all is not rounded to that."""
+    if 0 < share < 0.005:
+        return "less than 1 %"
+    return "more than 99 %" if 0.995 < share < 1 else whole_percent(share)
 
 
 def signed_percent(share: float) -> str:

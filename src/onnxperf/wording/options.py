@@ -48,6 +48,7 @@ FLAGS = {
     "output": "--output",
     "output_names": "--output-names",
     "plan": "PLAN",
+    "plot": "--plot",
     "portable": "--portable",
     "profile": "--profile",
     "provider": "--provider",

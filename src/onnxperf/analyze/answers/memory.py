@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from onnxperf.records import Growth, InputCopy, MemoryCase, MemorySubject
+from onnxperf.wording.names import listed
+from onnxperf.wording.numbers import count, spoken_size
 
 SAME_SHARE = 0.02
 SAME_BYTES = 2 * 2**20
@@ -24,23 +26,14 @@ def memory_answer(case: MemoryCase) -> str:
     measured = [subject for subject in case.subjects if subject.name in needs]
     # What leaks needs more with every call: its need has no place in a comparison.
     compared = [subject for subject in measured if not _leaks(subject)] or measured
-    told = _about_one(compared[0], needs) if len(compared) == 1 else _about_many(compared, needs)
+    sentence = _about_one(compared[0], needs) if len(compared) == 1 else _about_many(compared, needs)
     growing = [_grows(each.name, each.growth) for each in measured if each.growth and each.growth.kind in _GROWING]
-    return " ".join([f"{told}.", *_loading(compared[0], needs), *growing])
-
-
-def size_text(count: float) -> str:
-    """A number of bytes with three digits and the unit that suits it."""
-    for unit, scale in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if abs(count) >= 0.9995 * scale:  # what rounds to 1000 of the smaller unit
-            value = count / scale
-            return f"{value:.3g} {unit}" if abs(value) < 999.5 else f"{value:.0f} {unit}"
-    return f"{count:.0f} B"
+    return " ".join([f"{sentence}.", *_loading(compared[0], needs), *growing])
 
 
 def _about_one(subject: MemorySubject, needs: dict[str, int]) -> str:
     need = needs[subject.name]
-    return f"{subject.name} needs {size_text(need)} {_above(subject)} in a steady call{_causes(subject, need)}"
+    return f"{subject.name} needs {spoken_size(need)} {_above(subject)} in a steady call{_causes(subject, need)}"
 
 
 def _about_many(subjects: Sequence[MemorySubject], needs: dict[str, int]) -> str:
@@ -49,12 +42,12 @@ def _about_many(subjects: Sequence[MemorySubject], needs: dict[str, int]) -> str
     low, high = needs[least.name], needs[most.name]
     if high - low <= max(SAME_BYTES, SAME_SHARE * high):
         names = f"{subjects[0].name} and {subjects[1].name}" if len(subjects) == 2 else f"All {len(subjects)} subjects"
-        return f"{names} need about the same in a steady call, {size_text(high)} {_above(*subjects)}"
+        return f"{names} need about the same in a steady call, {spoken_size(high)} {_above(*subjects)}"
     if subjects[0] is not least:
-        return f"{_about_one(subjects[0], needs)}; {least.name} needs the least, {size_text(low)}"
-    told = f"{least.name} needs the least in a steady call, {size_text(low)} {_above(least)}"
+        return f"{_about_one(subjects[0], needs)}; {least.name} needs the least, {spoken_size(low)}"
+    sentence = f"{least.name} needs the least in a steady call, {spoken_size(low)} {_above(least)}"
     mark = "" if len(subjects) == 2 else "the most, "
-    return f"{told}; {most.name} needs {mark}{size_text(high)}{_causes(most, high)}"
+    return f"{sentence}; {most.name} needs {mark}{spoken_size(high)}{_causes(most, high)}"
 
 
 def _above(*subjects: MemorySubject) -> str:
@@ -68,7 +61,7 @@ def _loading(subject: MemorySubject, needs: dict[str, int]) -> list[str]:
     load = subject.step("load")
     if load is None or load.increment_bytes <= max(needs[subject.name], LARGE_LOAD_BYTES):
         return []
-    return [f"Loading takes {size_text(load.increment_bytes)}; {size_text(load.kept_bytes)} of it stay."]
+    return [f"Loading takes {spoken_size(load.increment_bytes)}; {spoken_size(load.kept_bytes)} of it stay."]
 
 
 # ---------------------------------------------------------------- causes
@@ -79,7 +72,7 @@ def _causes(subject: MemorySubject, need: int) -> str:
     steady = subject.step("steady call")
     added = min(steady.increment_bytes, need) if steady is not None else 0
     parts = [*_copied(subject, added, need), *_kept(need - added, need)]
-    return f", {' and '.join(parts)}" if parts else ""
+    return f", {listed(parts)}" if parts else ""
 
 
 def _copied(subject: MemorySubject, added: int, need: int) -> list[str]:
@@ -88,7 +81,7 @@ def _copied(subject: MemorySubject, added: int, need: int) -> list[str]:
     fits = copied <= added * (1 + SAME_SHARE) + SAME_BYTES  # else they lie in memory that earlier calls left
     if not fits or copied <= WORTH_TELLING * need:
         return []
-    return [f"{size_text(copied)} of it for {_copying(copies)}"]
+    return [f"{spoken_size(copied)} of it for {_copying(copies)}"]
 
 
 def _copying(copies: Sequence[InputCopy]) -> str:
@@ -104,7 +97,7 @@ def _copying(copies: Sequence[InputCopy]) -> str:
 def _kept(kept: int, need: int) -> list[str]:
     if kept <= max(WORTH_TELLING * need, SAME_BYTES):
         return []
-    share = "all of it" if kept >= (1 - WORTH_TELLING) * need else f"{size_text(kept)} of it"
+    share = "all of it" if kept >= (1 - WORTH_TELLING) * need else f"{spoken_size(kept)} of it"
     return [f"{share} kept between calls"]
 
 
@@ -116,12 +109,12 @@ def _leaks(subject: MemorySubject) -> bool:
 
 
 _GROWING = {
-    "leak": "{name} leaks {rate} per call over {calls:,} calls.",
-    "arena": "The arena of {name} grew by {total} over {calls:,} calls, {rate} per call.",
+    "leak": "{name} leaks {rate} per call over {calls}.",
+    "arena": "The arena of {name} grew by {total} over {calls}, {rate} per call.",
 }
 
 
 def _grows(name: str, growth: Growth) -> str:
     total = growth.resident_bytes[-1] - growth.resident_bytes[0]
-    rate, calls = size_text(growth.bytes_per_call), growth.calls[-1]
-    return _GROWING[growth.kind].format(name=name, rate=rate, total=size_text(total), calls=calls)
+    rate, calls = spoken_size(growth.bytes_per_call), count(growth.calls[-1], "call")
+    return _GROWING[growth.kind].format(name=name, rate=rate, total=spoken_size(total), calls=calls)

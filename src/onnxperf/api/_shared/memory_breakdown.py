@@ -39,7 +39,7 @@ class ArenaAccount:
     """What onnxruntime says about its own memory."""
 
     arena_bytes: tuple[int, ...]
-    """What the arena held at the end of each call; nothing where the trace has no figures of memory."""
+    """What the arena held at the end of each call; nothing where the trace has no memory figures."""
     used_bytes: int | None
     """The most that was in use at the end of a node."""
     weights_bytes: int
@@ -71,7 +71,7 @@ def record_arena(
 
 
 def breakdown_of(entry: Entry, memory_probe: MemoryProbe, account: ArenaAccount | None) -> Breakdown:
-    """Where the bytes of a subject are, as far as anyone can tell."""
+    """Where the bytes of a subject are, as far as they are known."""
     proto = entry.model.proto
     shapes = {name: array.shape for name, array in entry.feeds.arrays.items()}
     is_model = memory_probe.subject.model is not None
@@ -111,11 +111,11 @@ def _per_iteration(result: ProfileResult, column: str) -> tuple[int, ...]:
     values = result.trace.numbers.get(column)
     if values is None:
         return ()
-    told = result.layout.is_kernel & (values != MISSING)
-    if not told.any():
+    known = result.layout.is_kernel & (values != MISSING)
+    if not known.any():
         return ()
     calls = range(result.layout.iterations)
-    return tuple(int(values[told & (result.layout.iteration == call)].max(initial=0)) for call in calls)
+    return tuple(int(values[known & (result.layout.iteration == call)].max(initial=0)) for call in calls)
 
 
 def _fed_sizes(entry: Entry) -> dict[str, int]:

@@ -13,6 +13,7 @@ from onnxperf.records.view import Dims, GraphView, ViewGraph, ViewNode, ViewTens
 from onnxperf.render.graph.layout import Box, GraphLayout, Wire, lay_out
 from onnxperf.render.graph.walk import all_inputs
 from onnxperf.wording.names import name_of, visible
+from onnxperf.wording.numbers import count
 
 TITLE_SIZE, SMALL_SIZE = 13.0, 10.0
 """Heights of letters."""
@@ -140,7 +141,7 @@ def _laid_out(title: str, graph: ViewGraph, entries: Sequence[_Entry]) -> Canvas
 
 
 def _connected(entries: Sequence[_Entry]) -> tuple[list[Plate], dict[tuple[int, str], list[int]]]:
-    """All boxes, and who uses each tensor by its maker and name; what nobody here makes comes from outside."""
+    """All boxes, and the users of each tensor by its maker and name; what no box makes comes from outside."""
     plates = [entry.plate for entry in entries]
     first: dict[str, int] = {}
     for number, entry in enumerate(entries):
@@ -224,9 +225,9 @@ def _ports_width(node: ViewNode, graph: ViewGraph) -> float:
 
 def _node_lines(node: ViewNode, constants: Constants) -> list[str]:
     """The domain, attributes that say something, and stored tensors, which come before attributes if room is scarce."""
-    telling = [(name, value) for name, value in node.attributes if name not in node.defaults]
+    given = [(name, value) for name, value in node.attributes if name not in node.defaults]
     domain = [visible(node.domain)] if node.domain else []
-    attributes = [shortened(f"{visible(name)} {visible(value)}") for name, value in telling]
+    attributes = [shortened(f"{visible(name)} {visible(value)}") for name, value in given]
     stored = [constants[name] for name in dict.fromkeys(node.inputs) if constants.get(name)]
     room = max(_MOST_LINES - len(domain) - len(stored), 2)
     left_out = max(len(attributes) - room, 0) + max(len(stored) - _MOST_LINES, 0)
@@ -243,7 +244,7 @@ def _node_tips(node: ViewNode, types: Mapping[str, str]) -> Iterable[str]:
         if len(names) > _MOST_TIPS:
             yield f"{word}: {len(names) - _MOST_TIPS} more"
     if node.macs is not None:
-        yield f"{node.macs:,} multiply-adds"
+        yield f"{count(node.macs, 'multiply-add')}"
     if node.doc:
         yield shortened(visible(node.doc), 200)
 

@@ -37,7 +37,7 @@ _WORDS = {
     "folded": "folded: computed once, when the model is loaded",
     "duplicate": "the same as another node, which was kept",
     "added": "added",
-    "unattributed": "nothing tells where it comes from",
+    "unattributed": "its origin is not known",
 }
 _KINDS: dict[GroupKind, str] = {
     "kept": "kept",

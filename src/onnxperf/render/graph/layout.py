@@ -12,7 +12,7 @@ from onnxperf.render.graph.layers import Layers, Net, layers_of
 LABEL_BAND = 15.0
 """Height below a box in which its wires go straight down, with their labels beside them."""
 PORT_MARGIN = 9.0
-"""No wire meets a box closer to its corner."""
+"""No wire ends closer to the corner of a box."""
 _BESIDE = 26.0
 """Free space between two boxes, or a box and a wire."""
 _BEND_WIDTH = 2.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 from onnxperf.errors import BadOption, MissingExtra
 
@@ -19,13 +20,10 @@ def graph_png(svg: str, scale: float = 1.0) -> bytes:
     """The picture of an SVG of ours, at this scale or the largest one that is sensible."""
     if not scale > 0:
         raise BadOption(f"the scale of a picture must be above 0, not {scale}")
-    try:
-        import resvg_py
-    except ImportError:
-        raise MissingExtra("resvg-py", "view") from None
+    library = require_resvg()
     width, height = _natural_size(svg)
     scale = min(scale, MOST_PIXELS / max(width, height), (MOST_AREA / (width * height)) ** 0.5)
-    picture: bytes = resvg_py.svg_to_bytes(
+    picture: bytes = library.svg_to_bytes(
         svg_string=svg,
         background="#ffffff",
         width=max(1, int(width * scale)),
@@ -36,10 +34,19 @@ def graph_png(svg: str, scale: float = 1.0) -> bytes:
     return bytes(picture)
 
 
+def require_resvg() -> Any:
+    """The library that draws PNG files."""
+    try:
+        import resvg_py
+    except ImportError:
+        raise MissingExtra("resvg-py", "view") from None
+    return resvg_py
+
+
 def _natural_size(svg: str) -> tuple[float, float]:
     found = _SIZE.search(svg)
     if found is None:
-        raise BadOption("this is no drawing of a graph: it has no width and height; draw it with graph_svg")
+        raise BadOption("this SVG has no width and height; draw it with graph_svg")
     return float(found[1]), float(found[2])
 
 

@@ -9,7 +9,7 @@ NOTEBOOK_HEIGHT = 600
 # itself, whichever script comes first; no name or id is shared with the page.
 #
 # The first view: everything if that is readable, else the upper end of what the model is fed. The wheel belongs to the
-# page, until somebody clicks into the drawing or holds Ctrl or Cmd.
+# page, until a click into the drawing, or while Ctrl or Cmd is held.
 SCRIPT = f"""
 (function () {{
   var READABLE = 0.7, TALLEST = {NOTEBOOK_HEIGHT};
@@ -68,7 +68,7 @@ SCRIPT = f"""
     svg.addEventListener('pointercancel', release);
     svg.addEventListener('dblclick', reset);
     document.addEventListener('pointerdown', function (event) {{ enter(svg.contains(event.target)); }});
-    // A page that is still hidden, or becomes wider: the first view again, unless somebody has moved it.
+    // A page that is still hidden, or becomes wider: the first view again, unless it was moved.
     new ResizeObserver(function () {{ if (!touched) reset(); }}).observe(svg);
     reset();
   }}

@@ -282,7 +282,7 @@ def frame(sheet: Canvas) -> Iterator[str]:
 
 
 def _text(words: str) -> str:
-    # visible() has replaced control characters; these two are characters that XML does not know either.
+    # visible() has replaced control characters; these two are characters that XML does not have either.
     return escape(words.replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd"))
 
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from onnxperf.errors import BadOption
 from onnxperf.records.view import Dims, GraphView, Metrics, ViewFunction, ViewGraph, ViewNode, ViewTensor, ViewValue
 from onnxperf.render.graph.fold import Fold, Item, folded
 from onnxperf.render.graph.walk import all_inputs
+from onnxperf.render.kit.page import Verbatim
 from onnxperf.wording.names import visible
-from onnxperf.wording.numbers import percent, size
-
-if TYPE_CHECKING:
-    from rich.text import Text
+from onnxperf.wording.numbers import count, grouped, magnitude, percent, size
 
 Part = tuple[str, str]
 """A piece of a line, and its style."""
@@ -27,97 +24,94 @@ _DEEPEST_INDENT = 12
 """Graphs that are deeper than this are not indented by depth: their lines would leave the page."""
 _LONGEST_ATTRIBUTE = 48
 _MANY_TENSORS, _FIRST_TENSORS = 30, 12
-_COUNTS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_LONGEST_FACT = 100
 _PLAIN, _HEAD, _DIM, _OPERATOR = "", "bold", "dim", "cyan"
+_ANSI = {"bold": "1", "dim": "2", "red": "31", "yellow": "33", "cyan": "36"}
 _HOT = ((0.10, "bold red"), (0.02, "yellow"), (0.0, "dim"))
 
 
-class Listing(TypedDict, total=False):
-    """What a reader may ask for."""
-
-    all: bool
-    """Nothing is folded."""
-    around: str | None
-    """Only this node and its neighbours."""
-    op: str | None
-    """Only nodes of this operator type."""
-    depth: int | None
-    """How far bodies and functions are shown."""
-    width: int
-    metrics: Metrics | None
-
-
 @dataclass(frozen=True)
-class _Shown:
-    """A Listing with nothing left out."""
+class Listing:
+    """What of a model is listed."""
 
     all: bool = False
+    """Nothing is folded."""
     around: str | None = None
+    """Only this node and its neighbours."""
     op: str | None = None
+    """Only nodes of this operator type."""
     depth: int | None = None
-    width: int = 100
+    """How far bodies and functions are shown."""
     metrics: Metrics | None = None
+    """What the nodes cost."""
 
 
-def graph_text(view: GraphView, **asked: Unpack[Listing]) -> str:
+WHOLE = Listing()
+
+
+def graph_text(view: GraphView, listing: Listing = WHOLE) -> str:
     """The listing as plain text."""
-    lines = _lines(view, _Shown(**asked))
-    return "\n".join("".join(text for text, _ in line).rstrip() for line in lines) + "\n"
+    return "\n".join("".join(text for text, _ in line).rstrip() for line in _lines(view, listing)) + "\n"
 
 
-def graph_rich(view: GraphView, **asked: Unpack[Listing]) -> Text:
-    """The same listing with colours, for a terminal."""
-    from rich.text import Text
+def graph_listing(view: GraphView, listing: Listing = WHOLE) -> Verbatim:
+    """The listing for a page, with colours for a terminal."""
+    coloured = ("".join(_coloured(*part) for part in line) for line in _lines(view, listing))
+    return Verbatim(graph_text(view, listing).rstrip("\n"), "\n".join(coloured))
 
-    return Text("\n").join(Text.assemble(*line) for line in _lines(view, _Shown(**asked)))
+
+def _coloured(text: str, style: str) -> str:
+    codes = ";".join(_ANSI[word] for word in style.split())
+    return f"\x1b[{codes}m{text}\x1b[0m" if codes else text
 
 
 # ---------------------------------------------------------------- the whole
 
 
-def _lines(view: GraphView, shown: _Shown) -> Iterator[Line]:
-    if shown.around is not None:
-        yield from _neighbourhood(view, shown.around, shown)
+def _lines(view: GraphView, listing: Listing) -> Iterator[Line]:
+    if listing.around is not None:
+        yield from _neighbourhood(view, listing.around, listing)
         return
-    yield from _head(view, shown)
+    yield from _head(view)
     yield from _values("inputs", view.graph.inputs)
-    yield from _tensors(view.graph.initializers, shown)
+    yield from _tensors(view.graph.initializers, listing)
     yield ()
-    yield ((visible(shown.metrics.title) if shown.metrics else "nodes", _HEAD),)
-    yield from _nodes(view.graph, shown, 1)
+    yield ((visible(listing.metrics.title) if listing.metrics else "nodes", _HEAD),)
+    yield from _nodes(view.graph, listing, 1)
     yield ()
     yield from _values("outputs", view.graph.outputs)
     for function in view.functions:
-        yield from _function(function, shown)
-    notes = (*view.notes, *(shown.metrics.notes if shown.metrics else ()))
+        yield from _function(function, listing)
+    notes = (*view.notes, *(listing.metrics.notes if listing.metrics else ()))
     if notes:
         yield ()
     yield from (((f"note: {visible(note)}", _DIM),) for note in notes)
 
 
-def _head(view: GraphView, shown: _Shown) -> Iterator[Line]:
+def _head(view: GraphView) -> Iterator[Line]:
     yield (visible(view.model) or "model", _HEAD), (f"   {' · '.join(_sums(view))}", _PLAIN)
     opsets = ", ".join(f"{visible(domain)} {version}" for domain, version in view.opsets.items())
     facts = {"opsets": opsets, "IR version": str(view.ir_version or ""), "producer": visible(view.producer)}
-    yield from _facts({name: text for name, text in facts.items() if text}, shown.width)
-    yield from _facts({visible(name): visible(text) for name, text in view.metadata.items()}, shown.width)
-    yield from _facts({"doc": visible(view.doc)} if view.doc else {}, shown.width)
+    yield from _facts({name: text for name, text in facts.items() if text})
+    yield from _facts({visible(name): visible(text) for name, text in view.metadata.items()})
+    yield from _facts({"doc": visible(view.doc)} if view.doc else {})
     yield ()
 
 
 def _sums(view: GraphView) -> Iterator[str]:
     totals = view.totals
-    yield _counted(totals.nodes, "node")
+    yield count(totals.nodes, "node")
     if totals.parameters:
-        yield f"{_counted(totals.parameters, 'parameter')}, {size(totals.weight_bytes)}"
+        yield f"{count(totals.parameters, 'parameter')}, {size(totals.weight_bytes)}"
     if totals.macs is not None:
         least = "at least " if totals.macs_unknown else ""
         free = f" with {', '.join(f'{visible(name)}=1' for name in view.free_dims)}" if view.free_dims else ""
-        yield f"{least}{_short_count(totals.macs)} MACs{free}"
+        yield f"{least}{magnitude(totals.macs)} MACs{free}"
 
 
-def _facts(facts: Mapping[str, str], width: int) -> Iterator[Line]:
-    yield from (((f"{name}: ", _DIM), (_cut(text, width - len(name) - 2), _PLAIN)) for name, text in facts.items())
+def _facts(facts: Mapping[str, str]) -> Iterator[Line]:
+    for name, text in facts.items():
+        yield (f"{name}: ", _DIM), (_cut(text, _LONGEST_FACT - len(name) - 2), _PLAIN)
 
 
 def _values(title: str, values: Sequence[ViewValue]) -> Iterator[Line]:
@@ -127,10 +121,10 @@ def _values(title: str, values: Sequence[ViewValue]) -> Iterator[Line]:
         yield (f"  {_name(value.name):{longest}}  ", _PLAIN), (_type(value), _DIM)
 
 
-def _tensors(tensors: Sequence[ViewTensor], shown: _Shown, indent: int = 1) -> Iterator[Line]:
+def _tensors(tensors: Sequence[ViewTensor], listing: Listing, indent: int = 1) -> Iterator[Line]:
     if not tensors:
         return
-    listed = tensors if shown.all or len(tensors) <= _MANY_TENSORS else tensors[:_FIRST_TENSORS]
+    listed = tensors if listing.all or len(tensors) <= _MANY_TENSORS else tensors[:_FIRST_TENSORS]
     if indent == 1:
         yield ()
         yield (("initialisers", _HEAD),)
@@ -145,11 +139,11 @@ def _tensors(tensors: Sequence[ViewTensor], shown: _Shown, indent: int = 1) -> I
     rest = tensors[len(listed) :]
     if rest:
         total = size(sum(tensor.size_bytes for tensor in rest))
-        yield ((f"{'  ' * indent}… {len(rest):,} more, {total} (--all shows them)", _DIM),)
+        yield ((f"{'  ' * indent}… {grouped(len(rest))} more, {total} (`all` shows them)", _DIM),)
 
 
-def _function(function: ViewFunction, shown: _Shown) -> Iterator[Line]:
-    chosen = [node for node in function.graph.nodes if _wanted(node, shown)]
+def _function(function: ViewFunction, listing: Listing) -> Iterator[Line]:
+    chosen = [node for node in function.graph.nodes if _wanted(node, listing)]
     if not chosen:
         return
     inputs = [_name(value.name) for value in function.graph.inputs]
@@ -164,58 +158,58 @@ def _function(function: ViewFunction, shown: _Shown) -> Iterator[Line]:
             _PLAIN,
         ),
     )
-    if shown.depth == 0:
-        yield ((f"  … {_counted(len(function.graph.nodes), 'node')}", _DIM),)
+    if listing.depth == 0:
+        yield ((f"  … {count(len(function.graph.nodes), 'node')}", _DIM),)
     else:
-        yield from _nodes(function.graph, shown, 1)
+        yield from _nodes(function.graph, listing, 1)
 
 
 # ---------------------------------------------------------------- nodes
 
 
-def _nodes(graph: ViewGraph, shown: _Shown, indent: int, level: int = 0) -> Iterator[Line]:
-    if shown.op is not None:
-        chosen = [node for node in graph.nodes if _wanted(node, shown)]
+def _nodes(graph: ViewGraph, listing: Listing, indent: int, level: int = 0) -> Iterator[Line]:
+    if listing.op is not None:
+        chosen = [node for node in graph.nodes if _wanted(node, listing)]
         items: list[Item] = list(chosen)
     else:
-        items = list(graph.nodes) if shown.all else folded(graph.nodes)
+        items = list(graph.nodes) if listing.all else folded(graph.nodes)
     deepest = max((node.depth for node in graph.nodes), default=0)
     for item in items:
         if isinstance(item, Fold):
-            yield ((f"{_margin(shown)}{'  ' * indent}{_fold_text(item)}", _DIM),)
+            yield ((f"{_margin(listing)}{'  ' * indent}{_fold_text(item)}", _DIM),)
             continue
-        steps = item.depth if deepest <= _DEEPEST_INDENT and shown.op is None else 0
-        yield _node_line(item, graph, shown, indent + steps)
-        yield from _bodies(item, shown, indent + steps + 1, level + 1)
+        steps = item.depth if deepest <= _DEEPEST_INDENT and listing.op is None else 0
+        yield _node_line(item, graph, listing, indent + steps)
+        yield from _bodies(item, listing, indent + steps + 1, level + 1)
 
 
-def _wanted(node: ViewNode, shown: _Shown) -> bool:
+def _wanted(node: ViewNode, listing: Listing) -> bool:
     inside = (inner for body in node.subgraphs.values() for inner in body.nodes)
-    return shown.op in (None, node.op_type) or any(_wanted(inner, shown) for inner in inside)
+    return listing.op in (None, node.op_type) or any(_wanted(inner, listing) for inner in inside)
 
 
 def _fold_text(fold: Fold) -> str:
     if not fold.block:
-        return f"… {_counted(fold.nodes, 'node')} (--all shows them)"
-    times = _counted(fold.nodes // fold.block, "more time")
-    return f"… {times} the {_counted(fold.block, 'operator')} above: {fold.nodes:,} nodes (--all shows them)"
+        return f"… {count(fold.nodes, 'node')} (`all` shows them)"
+    times = count(fold.nodes // fold.block, "more time")
+    return f"… {times} the {count(fold.block, 'operator')} above: {count(fold.nodes, 'node')} (`all` shows them)"
 
 
-def _bodies(node: ViewNode, shown: _Shown, indent: int, level: int) -> Iterator[Line]:
+def _bodies(node: ViewNode, listing: Listing, indent: int, level: int) -> Iterator[Line]:
     for name, body in node.subgraphs.items():
-        start = f"{_margin(shown)}{'  ' * indent}"
+        start = f"{_margin(listing)}{'  ' * indent}"
         inputs = ", ".join(_name(value.name) for value in body.inputs)
         outputs = ", ".join(_name(value.name) for value in body.outputs)
         yield (f"{start}{visible(name)}", _HEAD), (f"({inputs}) -> {outputs}", _PLAIN)
-        if shown.depth is not None and level > shown.depth:
-            yield ((f"{start}  … {_counted(len(body.nodes), 'node')}", _DIM),)
+        if listing.depth is not None and level > listing.depth:
+            yield ((f"{start}  … {count(len(body.nodes), 'node')}", _DIM),)
             continue
-        margin = len(_margin(shown)) // 2
-        yield from _tensors(body.initializers if shown.op is None else (), shown, margin + indent + 1)
-        yield from _nodes(body, shown, indent + 1, level)
+        margin = len(_margin(listing)) // 2
+        yield from _tensors(body.initializers if listing.op is None else (), listing, margin + indent + 1)
+        yield from _nodes(body, listing, indent + 1, level)
 
 
-def _node_line(node: ViewNode, graph: ViewGraph, shown: _Shown, indent: int) -> Line:
+def _node_line(node: ViewNode, graph: ViewGraph, listing: Listing, indent: int) -> Line:
     attributes = [
         f"{visible(name)}={_cut(visible(text), _LONGEST_ATTRIBUTE)}"
         for name, text in node.attributes
@@ -223,25 +217,25 @@ def _node_line(node: ViewNode, graph: ViewGraph, shown: _Shown, indent: int) -> 
     ]
     outputs = ", ".join(_with_type(name, graph) for name in node.outputs)
     return (
-        *_share(node, shown),
+        *_share(node, listing),
         ("  " * indent, _PLAIN),
         (_operator(node.domain, node.op_type), _OPERATOR),
         (f"({', '.join([*map(_name, node.inputs), *attributes])}) -> {outputs}", _PLAIN),
     )
 
 
-def _share(node: ViewNode, shown: _Shown) -> Line:
-    if shown.metrics is None:
+def _share(node: ViewNode, listing: Listing) -> Line:
+    if listing.metrics is None:
         return ()
-    metric = shown.metrics.nodes.get(node.key)
+    metric = listing.metrics.nodes.get(node.key)
     if metric is None:
-        return ((_margin(shown), _PLAIN),)
+        return ((_margin(listing), _PLAIN),)
     style = next(style for least, style in _HOT if metric.share >= least)
     return ((f"{percent(metric.share):>8}", style),)
 
 
-def _margin(shown: _Shown) -> str:
-    return " " * 8 if shown.metrics else ""
+def _margin(listing: Listing) -> str:
+    return " " * 8 if listing.metrics else ""
 
 
 def _with_type(name: str, graph: ViewGraph) -> str:
@@ -252,17 +246,17 @@ def _with_type(name: str, graph: ViewGraph) -> str:
 # ---------------------------------------------------------------- around a node
 
 
-def _neighbourhood(view: GraphView, wanted: str, shown: _Shown) -> Iterator[Line]:
+def _neighbourhood(view: GraphView, wanted: str, listing: Listing) -> Iterator[Line]:
     graph, centre = _find(view, wanted)
     near = _near(graph, centre)
     yield (
         (f"around {visible(centre.label)}", _HEAD),
-        (f"   {len(near)} of {_counted(len(graph.nodes), 'node')}", _PLAIN),
+        (f"   {len(near)} of {count(len(graph.nodes), 'node')}", _PLAIN),
     )
     least = min(node.depth for node in near)
     for node in near:
         mark = "> " if node is centre else "  "
-        line = _node_line(node, graph, shown, min(node.depth - least, _DEEPEST_INDENT))
+        line = _node_line(node, graph, listing, min(node.depth - least, _DEEPEST_INDENT))
         yield (mark, _HEAD), *line
 
 
@@ -323,11 +317,3 @@ def _longest(names: Iterable[str]) -> int:
 
 def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: max(width - 1, 1)]}…"
-
-
-def _counted(count: int, word: str) -> str:
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
-
-
-def _short_count(count: int) -> str:
-    return next((f"{count / scale:.3g} {unit}" for scale, unit in _COUNTS if count >= scale), str(count))

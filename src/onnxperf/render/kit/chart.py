@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import math
 import sys
-import unicodedata
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from onnxperf.errors import BadOption
 from onnxperf.render.kit.files import write
+from onnxperf.wording import names
 from onnxperf.wording.names import visible
 from onnxperf.wording.numbers import duration, duration_unit, percent
 
@@ -32,7 +32,7 @@ INK = "#333333"
 PALE = 0.35
 """Opacity of a bar that says nothing."""
 GREY, BLUE, ORANGE, GREEN, SKY, RED, PINK, YELLOW = (
-    # Okabe and Ito's colours, which colour-blind readers tell apart.
+    # Okabe and Ito's colours, which colour-blind readers can distinguish.
     "#777777",
     "#0072B2",
     "#E69F00",
@@ -49,17 +49,20 @@ _CHARACTER = 0.6 * FONT / 72
 """Average width of a character in inches."""
 
 
+text_width = names.text_width
+
+
 # ---------------------------------------------------------------- figures
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of this size in inches, which pyplot knows only if the user works with it."""
+    """An empty figure of this size in inches, which is in pyplot only if the user works with it."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     size, layout = (width, height), ConstrainedLayoutEngine(w_pad=0.15, h_pad=0.15)
     if "ipykernel" in sys.modules or "matplotlib.pyplot" in sys.modules:
-        # Whoever works with pyplot, as notebooks do, expects it to show the chart.
+        # Notebooks, which work with pyplot, expect it to show the chart.
         from matplotlib import pyplot
 
         return pyplot.figure(figsize=size, layout=layout)
@@ -68,8 +71,8 @@ def new_figure(width: float, height: float) -> Figure:
 
 def bar_figure(labels: Sequence[str], panels: int, title: str, subtitle: str, row: float = 0.26) -> Figure:
     """A figure with room for these names, for a number of axes beside them, and for a title above."""
-    names = max((text_width(line) for label in labels for line in label.split("\n")), default=0)
-    width = names * _CHARACTER + panels * (PANEL + 0.3) + 0.4
+    longest = max((text_width(line) for label in labels for line in label.split("\n")), default=0)
+    width = longest * _CHARACTER + panels * (PANEL + 0.3) + 0.4
     figure = new_figure(max(width, 7.0), 1.9 + row * max(len(labels), 2))
     entitle(figure, title, subtitle)
     return figure
@@ -107,7 +110,10 @@ def check_plot_path(path: Path) -> None:
 
 def figure_bytes(drawn: Axes | AxesArray, form: Literal["png", "svg"]) -> bytes:
     """The figure of a chart as PNG or SVG; it is closed by that."""
-    figure = figure_of(drawn)
+    return _encoded(figure_of(drawn), form)
+
+
+def _encoded(figure: Figure, form: Literal["png", "svg"]) -> bytes:
     picture = io.BytesIO()
     with warnings.catch_warnings():
         # A name in a script that the font lacks is drawn as boxes; the user can do nothing about the warning.
@@ -124,7 +130,7 @@ def save_figure(figure: Figure, path: str | Path) -> None:
     """Write a figure as PNG or SVG, whichever the path ends with."""
     check_plot_path(Path(path))
     form: Literal["png", "svg"] = "svg" if Path(path).suffix.lower() == ".svg" else "png"
-    write(Path(path), figure_bytes(figure.axes[0], form))
+    write(Path(path), _encoded(figure, form))
 
 
 # ---------------------------------------------------------------- words
@@ -145,11 +151,6 @@ def shorten(text: str, length: int) -> str:
         return text
     tail = length // 3
     return f"{text[: length - tail - 1]}…{text[-tail:]}"
-
-
-def text_width(text: str) -> int:
-    """How many average characters it is as wide as."""
-    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def legend(ax: Axes, entries: dict[str, str], beside: bool = False) -> None:

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from onnxperf.render.kit.page import Flow, Heading, Line, Page, Part, Verbatim
 from onnxperf.render.kit.table import Column, Row, Stacking, Table, chosen, mapped
-from onnxperf.wording.names import flowed, name_of, shortened, text_width, visible
+from onnxperf.wording.names import encodable, flowed, name_of, shortened, text_width, visible
 
 _LINE_UNDER_HEAD = "    \n    \n {0}{0} \n    \n    \n    \n    \n    \n"
 _BOX, _ASCII_BOX = Box(_LINE_UNDER_HEAD.format("─")), Box(_LINE_UNDER_HEAD.format("-"), ascii=True)
@@ -53,7 +53,7 @@ def _drawings(part: Part, console: Console, spell: Spell, first: bool) -> Iterat
             text = Text(visible(spell(part.text), console.encoding), style=part.style)
             yield Padding(text, (0, 0, 0, part.indent), expand=False) if part.indent else text
         case Verbatim():
-            yield from _verbatim(part.text, console)
+            yield from _verbatim(part, console, spell)
         case Table():
             if part.optional and _whole_width(mapped(part, _showing(console.encoding))) > console.width:
                 return
@@ -67,7 +67,7 @@ def _drawings(part: Part, console: Console, spell: Spell, first: bool) -> Iterat
 def page_text(page: Page) -> str:
     """The page as a wide terminal without colours shows it."""
     text = io.StringIO()
-    # In a notebook rich would show the table itself, beside the HTML that the notebook asks for.
+    # In a notebook rich would show the table itself, beside the HTML.
     console = Console(file=text, width=_REPR_WIDTH, color_system=None, force_terminal=False, force_jupyter=False)
     print_page(page, console)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
@@ -86,10 +86,10 @@ def _flowed(parts: Sequence[str], console: Console) -> str:
     return flowed(texts, console.width, f" {visible('·', console.encoding)} ")
 
 
-def _verbatim(text: str, console: Console) -> Iterator[Text]:
-    for line in text.splitlines():
-        encoded = line.encode(console.encoding, "backslashreplace").decode(console.encoding)
-        yield Text.from_ansi(encoded) if console.is_terminal else Text(visible(encoded))
+def _verbatim(part: Verbatim, console: Console, spell: Spell) -> Iterator[Text]:
+    coloured = part.ansi if console.is_terminal else ""
+    for line in spell(coloured or part.text).split("\n"):
+        yield Text.from_ansi(encodable(line, console.encoding)) if coloured else Text(visible(line, console.encoding))
 
 
 # ---------------------------------------------------------------- tables

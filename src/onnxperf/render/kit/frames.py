@@ -9,11 +9,12 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from onnxperf.errors import BadInput, BadOption, MissingExtra
+from onnxperf.errors import BadInput, BadOption, FileNotWritten, MissingExtra
 from onnxperf.records import TensorType
 from onnxperf.records.labels import type_text, types_text
 from onnxperf.render.kit.files import write
 from onnxperf.wording.names import csv_cell, visible
+from onnxperf.wording.numbers import count, grouped
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -47,7 +48,7 @@ def write_table(frame: DataFrame, path: Path) -> None:
 
 
 def write_workbook(sheets: Mapping[str, DataFrame], path: Path) -> None:
-    """Write several tables into one Excel file; one too long for Excel is replaced by a line that says so."""
+    """Write several tables into one Excel file; one too long for Excel is replaced by one line about that."""
     write(path, workbook_bytes(sheets))
 
 
@@ -91,7 +92,7 @@ _WRITERS: dict[str, Callable[[DataFrame], bytes]] = {".csv": csv_bytes, ".xlsx":
 
 
 def workbook_bytes(sheets: Mapping[str, DataFrame]) -> bytes:
-    """Tables as sheets of an Excel file; one too long for Excel is replaced by a line that says so."""
+    """Tables as sheets of an Excel file; one too long for Excel is replaced by one line about that."""
     library = require_xlsxwriter()
     refusals = {name: _refusal(name, frame) for name, frame in sheets.items()}
     if sheets and all(refusals.values()):
@@ -107,7 +108,7 @@ def workbook_bytes(sheets: Mapping[str, DataFrame]) -> bytes:
     try:
         book.close()
     except library.exceptions.FileCreateError as error:  # the temporary files, on a full disk
-        raise BadInput(f"cannot write a workbook: {visible(str(error))}") from error
+        raise FileNotWritten(f"cannot write a workbook: {visible(str(error))}") from error
     return buffer.getvalue()
 
 
@@ -142,8 +143,8 @@ def _refusal(name: str, frame: DataFrame) -> str:
     if rows < EXCEL_ROWS and columns <= EXCEL_COLUMNS:
         return ""
     return (
-        f"the table {visible(name)} has {rows:,} rows and {columns:,} columns, and a sheet of Excel holds "
-        f"{EXCEL_ROWS - 1:,} and {EXCEL_COLUMNS:,}; write it as .parquet or .csv"
+        f"the table {visible(name)} has {count(rows, 'row')} and {count(columns, 'column')}, and a sheet of Excel "
+        f"holds {grouped(EXCEL_ROWS - 1)} and {grouped(EXCEL_COLUMNS)}; write it as .parquet or .csv"
     )
 
 
@@ -243,7 +244,7 @@ def _cell(value: Any) -> object:
 
 
 def _missing(value: object) -> bool:
-    # By name, because this is asked of millions of cells, and pandas is not imported up here.
+    # By name, because this runs for millions of cells, and pandas is not imported up here.
     if isinstance(value, float):
         return math.isnan(value)
     return value is None or type(value).__name__ in ("NAType", "NaTType")

@@ -33,9 +33,9 @@ def _part(part: Part) -> str:
         case Flow():
             return _paragraph(" · ".join(filter(None, part.parts)))
         case Line():
-            return _paragraph(part.text, part.style, f";margin-left:{part.indent / 2:g}em" if part.indent else "")
+            return _paragraph(part.text, part.style, f";margin-left:{part.indent}ch" if part.indent else "")
         case Verbatim():
-            lines = "\n".join(visible(line) for line in part.text.splitlines())
+            lines = "\n".join(map(visible, part.text.split("\n")))
             return f"<pre>{escape(lines)}</pre>"
         case Table():
             return _table(part.flat())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from onnxperf.records import Machine
-from onnxperf.wording.numbers import percent, size
+from onnxperf.wording.numbers import hundredths, percent, size
 
 _DECORATION = re.compile(r"\((R|TM)\)| CPU(?= @|$)| @ .*$", re.IGNORECASE)
 
@@ -38,7 +38,7 @@ def machine_facts(machine: Machine) -> list[tuple[str, str]]:
         "libraries": versions,
         "governor": machine.governor,
         "turbo": {True: "on", False: "off", None: None}[machine.turbo],
-        "load": None if machine.load_before is None else f"{machine.load_before:.2f}",
+        "load": None if machine.load_before is None else hundredths(machine.load_before),
         "throttling events": None if machine.throttled_before is None else str(machine.throttled_before),
         "idle workers": "frozen" if machine.frozen else "waiting (they cannot be frozen here)",
     }

@@ -9,6 +9,10 @@ from onnxperf.render.kit.page import Flow, Heading, Line, Page, Part, Verbatim
 from onnxperf.render.kit.table import Table
 from onnxperf.wording.names import name_of, visible
 
+_BLOCK_START = re.compile(r"(?P<before>\d{0,9})(?P<mark>[-+](?=[\s-]|$)|(?<=\d)[.)](?=\s|$))")
+"""What begins a list or draws a line."""
+_LINKS = {"://": "&#58;//", "www.": "www&#46;"}
+"""What GitHub makes links of."""
 _ESCAPES = str.maketrans(
     {c: f"\\{c}" for c in "\\`*_[]|~$#"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "@": "&#64;"}
 )
@@ -22,14 +26,16 @@ def page_markdown(page: Page) -> str:
 def _part(part: Part) -> str:
     match part:
         case Heading():
-            return " · ".join([f"**{_text(name_of(part.name))}**", *map(_text, filter(None, part.facts))])
+            return " · ".join(
+                [f"**{_text(name_of(visible(part.name).strip()))}**", *map(_text, filter(None, part.facts))]
+            )
         case Flow():
-            return " · ".join(map(_text, filter(None, part.parts)))
+            return _started(" · ".join(map(_text, filter(None, part.parts))))
         case Line():
-            return f"- {_text(part.text)}" if part.indent else _text(part.text)
+            return f"- {_started(_text(part.text))}" if part.indent else _started(_text(part.text))
         case Verbatim():
             fence = max(["``", *re.findall(r"`{3,}", part.text)], key=len) + "`"
-            return "\n".join([fence, *map(visible, part.text.splitlines()), fence])
+            return "\n".join([fence, *map(visible, part.text.split("\n")), fence])
         case Table():
             return "\n".join(_table(part.flat()))
 
@@ -43,7 +49,7 @@ def _table(table: Table) -> Iterator[str]:
     yield _row("---" if column.left else "---:" for column in table.columns)
     for row in table.rows:
         # Cells that are indented stay so.
-        yield _row(("&emsp;" if cell.startswith(" ") else "") + _text(cell.strip()) for cell in row.cells)
+        yield _row(("&emsp;" if cell.startswith(" ") else "") + _text(cell.strip(" ")) for cell in row.cells)
 
 
 def _row(cells: Iterable[str]) -> str:
@@ -52,4 +58,14 @@ def _row(cells: Iterable[str]) -> str:
 
 def _text(text: str) -> str:
     """A text in which Markdown finds nothing to interpret."""
-    return visible(text).translate(_ESCAPES)
+    escaped = visible(text).translate(_ESCAPES)
+    for link, broken in _LINKS.items():
+        escaped = escaped.replace(link, broken)
+    return escaped
+
+
+def _started(text: str) -> str:
+    """A text that begins a line and nothing else."""
+    text = text.lstrip()
+    found = _BLOCK_START.match(text)
+    return f"{found['before']}\\{text[found.end('before') :]}" if found else text

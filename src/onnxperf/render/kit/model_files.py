@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxperf.render.kit.files import FileNotWritten
+from onnxperf.errors import FileNotWritten
 from onnxperf.wording.names import visible
 
 if TYPE_CHECKING:

@@ -34,6 +34,8 @@ class Verbatim(NamedTuple):
     """Text with a layout of its own, such as a tree."""
 
     text: str
+    ansi: str = ""
+    """The same with colours for a terminal, as escapes of ANSI; all names in it must have been made visible."""
 
 
 Part = Heading | Flow | Line | Verbatim | Table

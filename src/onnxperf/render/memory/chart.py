@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from onnxperf.records import Growth, Memory, MemoryCase, MemoryStep, MemorySubject
 from onnxperf.render.kit import chart as fg
 from onnxperf.wording.names import name_of, sizes_text
-from onnxperf.wording.numbers import decimal_size
+from onnxperf.wording.numbers import count, decimal_size, grouped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,9 +79,9 @@ def _write_peaks(ax: Axes, subject: MemorySubject, begins_ms: Sequence[float]) -
 def _shade_growth(ax: Axes, growth: Growth, begin_ms: float, end_ms: float) -> None:
     ax.axvspan(begin_ms, end_ms, color=_COLOURS["growth"], alpha=fg.PALE / 2, linewidth=0)
     right = ax.get_xlim()[1]
-    until = f" (to {end_ms:,.0f} ms)" if end_ms > right else ""
+    until = f" (to {grouped(end_ms)} ms)" if end_ms > right else ""
     how: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "ha": "center", "va": "bottom", "fontsize": fg.FONT}
-    ax.text((begin_ms + right) / 2, 0.03, f"growth over {growth.calls[-1]:,} calls{until}: {growth.kind}", **how)
+    ax.text((begin_ms + right) / 2, 0.03, f"growth over {count(growth.calls[-1], 'call')}{until}: {growth.kind}", **how)
 
 
 def _write(ax: Axes, words: str, place: tuple[float, float], left: float) -> None:
@@ -99,7 +99,7 @@ def _legend(ax: Axes, subjects: Sequence[MemorySubject]) -> None:
     shades = ((name, colour) for name, colour in _COLOURS.items() if name in seen)
     handles: list[Any] = [Patch(color=colour, alpha=fg.PALE, label=name) for name, colour in shades]
     kinds = sorted({step.exact for step in steps}, reverse=True)
-    words = {True: "peak, as the kernel tells", False: "peak, highest sample"}
+    words = {True: "peak, from the kernel", False: "peak, highest sample"}
     handles += [Line2D([], [], linestyle="", label=words[exact], **_marker(exact)) for exact in kinds]
     handles += [Line2D([], [], color=fg.INK, linewidth=1, label="samples")]
     how: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.2}

@@ -42,7 +42,7 @@ def lines_table(record: MemoryLines) -> Table:
 
 
 def _cells(line: LineMemory, exact: bool) -> list[str]:
-    """What a line did not do is left blank; what cannot be known says so."""
+    """What a line did not do is left blank; what cannot be known reads unknown."""
     ran = line.occurrences > 0
     peak = megabytes(line.peak_bytes) if exact else "unknown"
     return [

@@ -86,8 +86,8 @@ def _legend(case: MemoryCase, record: Memory) -> list[str]:
     """What the columns mean, and the mark of peaks that are only the highest sample."""
     sampled = any(not step.exact for subject in case.subjects for step in subject.steps)
     every = duration(record.interval_ns)
-    told = f"{SAMPLED} sampled every {every}, as this kernel cannot reset its mark: shorter spikes are missed"
-    return [_NEEDS, _STEPS, *([told] if sampled else [])]
+    sampling = f"{SAMPLED} sampled every {every}, as this kernel cannot reset its mark: shorter spikes are missed"
+    return [_NEEDS, _STEPS, *([sampling] if sampled else [])]
 
 
 def pages_table(subjects: Sequence[MemorySubject]) -> Table:

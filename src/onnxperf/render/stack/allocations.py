@@ -1,4 +1,4 @@
-"""What memory calls took: tables for the terminal, and memray's flame graph as a page."""
+"""What memory calls took: tables for a page, and memray's flame graph as a page of its own."""
 
 from __future__ import annotations
 
@@ -8,37 +8,34 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from onnxperf.records.stack import Allocations, Allocator
-from onnxperf.render.kit.old_console import print_flow, print_sheet
+from onnxperf.render.kit.page import GAP, Flow, Part
 from onnxperf.render.kit.table import Column, Row, Table
-from onnxperf.wording.numbers import percent, size
+from onnxperf.wording.numbers import average, count, grouped, percent, size
 
 
-def print_allocations(record: Allocations, console: Console, top: int) -> None:
+def allocation_parts(record: Allocations, top: int) -> list[Part]:
     """The lines that take the most bytes, those that take memory most often, and the sums below them."""
     largest = record.allocators[:top]
-    most_often = tuple(sorted(record.allocators, key=lambda each: -each.count)[:top])
-    print_sheet("Lines that take the most memory", allocation_sheet(largest, record), console)
+    most_often = sorted(record.allocators, key=lambda each: -each.count)[:top]
+    tables = [_table(largest, record, "Lines that take the most memory")]
     if set(most_often) != set(largest):
-        print_sheet("Lines that take memory most often", allocation_sheet(most_often, record), console)
-    console.print()
-    print_flow(allocation_facts(record), console)
+        tables.append(_table(most_often, record, "Lines that take memory most often"))
+    return [*tables, GAP, Flow(_facts(record))]
 
 
-def allocation_facts(record: Allocations) -> tuple[str, ...]:
+def _facts(record: Allocations) -> list[str]:
     """The sums."""
-    calls = f"{record.calls:,} call{'s' if record.calls > 1 else ''}"
-    return (
+    calls = count(record.calls, "call")
+    return [
         f"memory at its peak {size(record.peak_bytes)}",
         f"taken in {calls} {size(record.total_bytes)} ({size(record.total_bytes / record.calls)} per call)",
-        f"in {record.count:,} allocations ({_few(record.count / record.calls)} per call)",
+        f"in {count(record.count, 'allocation')} ({average(record.count / record.calls)} per call)",
         "memray",
-    )
+    ]
 
 
-def allocation_sheet(allocators: Sequence[Allocator], record: Allocations) -> Table:
+def _table(allocators: Sequence[Allocator], record: Allocations, title: str) -> Table:
     """A row per line of Python."""
     columns = [
         Column("bytes"),
@@ -53,7 +50,7 @@ def allocation_sheet(allocators: Sequence[Allocator], record: Allocations) -> Ta
             [
                 size(each.total_bytes),
                 percent(each.total_bytes / max(record.total_bytes, 1)),
-                f"{each.count:,}",
+                grouped(each.count),
                 size(each.peak_bytes),
                 each.function,
                 f"{each.file}:{each.line}" if each.line else each.file,
@@ -61,7 +58,7 @@ def allocation_sheet(allocators: Sequence[Allocator], record: Allocations) -> Ta
         )
         for each in allocators
     ]
-    return Table(columns, rows)
+    return Table(columns, rows, title)
 
 
 def flame_page(path: Path, title: str, inside: Callable[[Any], Any]) -> str:
@@ -77,7 +74,3 @@ def flame_page(path: Path, title: str, inside: Callable[[Any], Any]) -> str:
     page = io.StringIO()
     reporter.render(page, metadata, show_memory_leaks=False, merge_threads=True, inverted=False, no_web=True)
     return page.getvalue()
-
-
-def _few(number: float) -> str:
-    return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"

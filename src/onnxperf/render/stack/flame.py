@@ -9,7 +9,7 @@ from html import escape
 
 from onnxperf.render.kit import chart as fg
 from onnxperf.wording.names import visible
-from onnxperf.wording.numbers import percent
+from onnxperf.wording.numbers import count, percent
 
 Sample = tuple[tuple[str, ...], int]
 """Frames from the outermost to the innermost, and how often they were seen."""
@@ -41,13 +41,14 @@ def flame_svg(samples: Sequence[Sample], title: str, kind_of: Callable[[str], st
     """A picture of all stacks: as wide as they are frequent, the outermost frame on top, coloured by what they do."""
     root = _tree(samples)
     boxes = list(_boxes(root, kind_of))
+    samples_text = count(root.count, "sample")
     height = _TOP + _ROW * (1 + max((depth for depth, _ in boxes), default=0)) + 8
     return "\n".join(
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
             f'viewBox="0 0 {_WIDTH} {height}" font-family="monospace" font-size="11">',
             f'<rect width="{_WIDTH}" height="{height}" fill="white"/>',
-            f'<text x="8" y="20" font-size="14">{_safe(title)}, {root.count:,} samples</text>',
+            f'<text x="8" y="20" font-size="14">{_safe(title)}, {samples_text}</text>',
             *_legend(),
             *(text for _, text in boxes),
             "</svg>\n",
@@ -83,12 +84,12 @@ def speedscope(samples: Sequence[Sample], title: str) -> str:
 
 def _tree(samples: Sequence[Sample]) -> _Node:
     root = _Node("all")
-    for stack, count in samples:
-        root.count += count
+    for stack, times in samples:
+        root.count += times
         node = root
         for frame in stack:
             node = node.below.setdefault(frame, _Node(frame))
-            node.count += count
+            node.count += times
     return root
 
 
@@ -112,7 +113,7 @@ def _box(node: _Node, kind: str | None, depth: int, left: float, scale: float, t
     name = visible(node.name)
     text = name if len(name) <= letters else fg.shorten(name.partition(" (")[0], letters) if letters >= 3 else ""
     label = f'<text x="{left + 3:.1f}" y="{top + 12}">{_safe(text)}</text>' if text else ""
-    share = f"{percent(node.count / total)}, {node.count:,} samples"
+    share = f"{percent(node.count / total)}, {count(node.count, 'sample')}"
     return (
         f"<g><title>{_safe(node.name)}: {share}</title>"
         f'<rect x="{left:.2f}" y="{top}" width="{max(width - 0.3, 0.1):.2f}" height="{_ROW - 1}" '

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnxperf.records.stack import Stack
 from onnxperf.render.kit import chart as fg
-from onnxperf.render.stack.stack import self_times
+from onnxperf.render.stack.page import self_times
 from onnxperf.wording.names import name_of
 
 if TYPE_CHECKING:

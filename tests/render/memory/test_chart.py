@@ -6,9 +6,9 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from onnxperf.render.memory.memory_chart import MOST_PANELS, memory_plot
 
-from tests.render import memory_examples as made
+from onnxperf.render.memory.chart import MOST_PANELS, memory_plot
+from tests.render.memory import examples as made
 
 
 def words(axes: object) -> list[str]:
@@ -47,7 +47,7 @@ def test_words_of_short_steps_do_not_cover_each_other() -> None:
     assert all(later - sooner > 0.15 for sooner, later in pairwise(places))
 
 
-@pytest.mark.parametrize(("exact", "told"), [(True, "peak, as the kernel tells"), (False, "peak, highest sample")])
+@pytest.mark.parametrize(("exact", "told"), [(True, "peak, from the kernel"), (False, "peak, highest sample")])
 def test_the_legend_tells_where_a_peak_is_from(exact: bool, told: str) -> None:
     (panel,) = memory_plot(made.memory(made.case(made.subject(steps=made.steps(exact=exact)))))
     entries = [text.get_text() for text in panel.get_legend().get_texts()]

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from onnxperf.records.view import GraphView, ViewFunction, ViewGraph, ViewTensor, ViewValue
 from onnxperf.render.graph.svg import graph_svg
-from tests.render.views import HOSTILE_NAMES, chain_view, float_value, named_view, node, shares
+from tests.render.graph.views import HOSTILE_NAMES, chain_view, float_value, named_view, node, shares
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -12,7 +12,7 @@ from onnxperf.errors import BadOption, MissingExtra
 from onnxperf.render.graph import png
 from onnxperf.render.graph.png import graph_png
 from onnxperf.render.graph.svg import graph_svg
-from tests.render.views import HOSTILE_NAMES, chain_view, named_view
+from tests.render.graph.views import HOSTILE_NAMES, chain_view, named_view
 
 pytest.importorskip("resvg_py")
 
@@ -63,7 +63,7 @@ def test_a_scale_that_is_none_is_refused(scale: float) -> None:
 
 
 def test_something_else_than_a_drawing_is_refused() -> None:
-    with pytest.raises(BadOption, match="no drawing"):
+    with pytest.raises(BadOption, match="no width and height"):
         graph_png("<svg/>")
 
 

@@ -4,55 +4,30 @@ from __future__ import annotations
 
 import io
 import json
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.console import Console
 
 from onnxperf.analyze.stack import kind_of
 from onnxperf.records.stack import Stack
+from onnxperf.render.kit.console import print_page
+from onnxperf.render.kit.page import Verbatim
 from onnxperf.render.stack import flame
-from onnxperf.render.stack.stack import print_stack, shares_text, whole
-from tests.render import stack_examples as made
+from onnxperf.render.stack.page import stack_page
+from tests.render.stack import examples as made
 
 
-def printed(record: Stack, tree: str = "", width: int = 100) -> str:
+def printed(record: Stack, tree: Verbatim | None = None, width: int = 100, top: int = 15) -> str:
     text = io.StringIO()
-    print_stack(record, Console(file=text, width=width, color_system=None), tree)
+    print_page(stack_page(record, tree, top), Console(file=text, width=width, color_system=None))
     return text.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("changes", "parts"),
-    [
-        (
-            {},
-            ["9 % is spent in kernels", "34 % in Python and 57 % in numpy's own call machinery", "1,560 samples, ± 2)"],
-        ),
-        ({"libraries": {"onnxruntime": 0.6, "numpy": 0.06}}, ["9 % is spent in onnxruntime, kernels and what it does"]),
-        ({"unknown": 0.03}, ["57 % in numpy's own call machinery and 3 % in code that nobody can name"]),
-        ({"kernels": None, "dispatch": None, "how": "pyinstrument"}, ["at most 34 % is Python", "operators such as"]),
-    ],
-)
-def test_python_against_kernels_is_one_sentence(changes: dict[str, Any], parts: list[str]) -> None:
-    text = shares_text(replace(made.SHARES, **changes))
-    assert all(part in text for part in parts), text
-    assert text.endswith(").")
-
-
-@pytest.mark.parametrize(
-    ("share", "text"),
-    [(0.0, "0 %"), (0.004, "less than 1 %"), (0.345, "34 %"), (0.997, "more than 99 %"), (1.0, "100 %")],
-)
-def test_a_share_has_no_more_digits_than_samples_allow(share: float, text: str) -> None:
-    assert whole(share) == text
-
-
 def test_the_tree_stands_above_functions_memory_and_answer() -> None:
-    text = printed(made.stack(allocations=made.ALLOCATIONS, notes=("a note",)), tree="0.1 run\n└─ 0.05 \x1b]take")
+    record = made.stack(allocations=made.ALLOCATIONS, notes=("a note",))
+    text = printed(record, tree=Verbatim("0.1 run\n└─ 0.05 \x1b]take"))
     parts = ["0.1 run", "\\x1b]take", "FLOAT_add", "most memory", "[red]g", "a.py:7", "Most of it", "a note"]
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
@@ -61,11 +36,12 @@ def test_the_tree_stands_above_functions_memory_and_answer() -> None:
     assert "120 allocations (12 per call)" in text
 
 
-def test_what_a_terminal_cannot_encode_is_shown_as_an_escape() -> None:
+def test_a_terminal_shows_the_colours_of_the_tree_in_the_characters_that_it_has() -> None:
     terminal = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    print_stack(made.stack(), Console(file=terminal, width=100, force_terminal=True), "\x1b[31m0.1\x1b[0m größe")
+    tree = Verbatim("0.1 größe", "\x1b[31m├─ 0.1\x1b[0m größe")
+    print_page(stack_page(made.stack(), tree), Console(file=terminal, width=100, force_terminal=True))
     terminal.seek(0)
-    assert "0.1\x1b[0m gr\\xf6\\xdfe" in terminal.read()
+    assert "|- 0.1\x1b[0m gr\\xf6\\xdfe" in terminal.read()
 
 
 def test_a_record_from_a_store_shows_its_functions_in_place_of_the_tree() -> None:
@@ -75,11 +51,9 @@ def test_a_record_from_a_store_shows_its_functions_in_place_of_the_tree() -> Non
     assert "<built-in>" in text
 
 
-def test_those_who_take_memory_most_often_have_a_table_where_they_are_others() -> None:
+def test_lines_that_take_memory_most_often_have_a_table_where_they_are_others() -> None:
     assert "most often" not in printed(made.stack(allocations=made.ALLOCATIONS))
-    text = io.StringIO()
-    print_stack(made.stack(allocations=made.ALLOCATIONS), Console(file=text, width=100), "tree", top=1)
-    assert "most often" in text.getvalue()
+    assert "most often" in printed(made.stack(allocations=made.ALLOCATIONS), top=1)
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from onnxperf.records.view import GraphView, ViewGraph
 from onnxperf.render.graph.dot import graph_dot
-from tests.render.view_examples import linear_metrics, linear_view, long_view, nasty_view, nested_view
+from tests.render.graph.examples import linear_metrics, linear_view, long_view, nasty_view, nested_view
 
 TOKEN = re.compile(r'\s+|"(?:[^"\\\n]|\\.)*"|->|[A-Za-z_][A-Za-z_0-9]*|[0-9]+|[{}\[\]=;,]')
 WORDS = {"digraph", "graph", "subgraph", "node", "edge", "rankdir", "label"}

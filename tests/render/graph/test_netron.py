@@ -9,20 +9,22 @@ import pytest
 from msgspec.structs import replace
 
 from onnxperf.records.view import GraphView, Metrics, NodeMetric
-from onnxperf.render.graph.json import graph_json
 from onnxperf.render.graph.netron import graph_netron, nameless
-from tests.render.view_examples import linear_metrics, linear_view, long_view, nasty_view, nested_view
+from onnxperf.render.kit.documents import to_json
+from onnxperf.results.view import ViewResult
+from tests.render.graph.examples import linear_metrics, linear_view, long_view, nasty_view, nested_view
 
 VIEWS = [linear_view(), nested_view(), long_view(), nasty_view()]
 
 
 @pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.model)
 def test_json_is_read_back_as_the_same_view(view: GraphView) -> None:
-    assert msgspec.json.decode(graph_json(view), type=GraphView) == view
+    assert msgspec.json.decode(to_json(view), type=GraphView) == view
 
 
 def test_json_holds_what_the_nodes_cost() -> None:
-    assert json.loads(graph_json(linear_view(), linear_metrics()))["metrics"]["nodes"]["0"]["share"] == 0.9
+    result = ViewResult(replace(linear_view(), metrics=linear_metrics()))
+    assert json.loads(result.to_json())["metrics"]["nodes"]["0"]["share"] == 0.9
 
 
 def test_netron_finds_the_figures_by_the_name_of_the_node() -> None:

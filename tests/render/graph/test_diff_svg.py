@@ -9,7 +9,7 @@ import pytest
 from onnxperf.records import SourceGroup
 from onnxperf.records.view import GraphView, ViewFunction, ViewGraph
 from onnxperf.render.graph.diff_svg import diff_svg
-from tests.render.views import HOSTILE_NAMES, chain_view, float_value, named_view, node
+from tests.render.graph.views import HOSTILE_NAMES, chain_view, float_value, named_view, node
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -7,22 +7,31 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from onnxperf.render.memory.memory import growth_text, print_memory
-from onnxperf.render.memory.memory_html import memory_html
-from onnxperf.render.memory.memory_markdown import memory_markdown
 from rich.cells import cell_len
 from rich.console import Console
 
 from onnxperf.records import Memory
+from onnxperf.render.kit.console import print_page
+from onnxperf.render.kit.html import page_html
+from onnxperf.render.kit.markdown import page_markdown
+from onnxperf.render.memory.page import growth_text, memory_page
 from onnxperf.wording.names import name_of
 from tests.render import examples
-from tests.render import memory_examples as made
+from tests.render.memory import examples as made
 
 
 def printed(record: Memory, width: int = 100) -> str:
     text = io.StringIO()
-    print_memory(record, Console(file=text, width=width, color_system=None))
+    print_page(memory_page(record), Console(file=text, width=width, color_system=None))
     return text.getvalue()
+
+
+def html(record: Memory) -> str:
+    return page_html(memory_page(record))
+
+
+def markdown(record: Memory) -> str:
+    return page_markdown(memory_page(record))
 
 
 def test_peaks_causes_answer_and_reasons_are_there_and_fit() -> None:
@@ -82,7 +91,7 @@ def test_a_leak_has_its_bytes_per_call_and_an_arena_what_it_grew_by(changes: dic
     assert growth_text(made.growth(**changes)) == text
 
 
-@pytest.mark.parametrize("render", [memory_html, memory_markdown, printed])
+@pytest.mark.parametrize("render", [html, markdown, printed])
 def test_every_form_explains_its_columns_and_says_that_it_was_interrupted(render: Callable[[Memory], str]) -> None:
     text = render(made.memory(made.case(made.subject(steps=made.steps(exact=False)), interrupted=True)))
     for part in ["needs: peak of a steady call", "stays: kept after it", "sampled every", "Interrupted"]:
@@ -91,7 +100,7 @@ def test_every_form_explains_its_columns_and_says_that_it_was_interrupted(render
 
 @pytest.mark.parametrize("name", ["<script>", "a|b", "**bold**"])
 def test_markdown_does_not_interpret_names(name: str) -> None:
-    text = memory_markdown(made.memory(made.case(made.subject(name))))
+    text = markdown(made.memory(made.case(made.subject(name))))
     assert f"| {name} |" not in text
     assert "| &emsp;copy of X | 240 MB |" in text
 

@@ -18,7 +18,7 @@ from onnxperf.records.view import GraphView, ViewGraph
 from onnxperf.render.graph.script import NOTEBOOK_HEIGHT, SCRIPT
 from onnxperf.render.graph.svg import graph_svg
 from onnxperf.results.view import ViewResult
-from tests.render.views import chain_view, float_value, node
+from tests.render.graph.views import chain_view, float_value, node
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 PAGE_WIDTH, PAGE_HEIGHT = 1000, 800
@@ -147,7 +147,7 @@ def page(browser: Browser, tmp_path: Path) -> Browser:
 
 
 def shown(browser: Browser, folder: Path, view: GraphView) -> Browser:
-    html = ViewResult(view, "svg", graph_svg(view))._repr_html_()
+    html = ViewResult(view, "svg")._repr_html_()
     path = folder / "page.html"
     path.write_text(
         f"<!doctype html><meta charset=utf-8><body style='margin:0'>{html}<p style='height:3000px'>end</p>",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,11 +13,16 @@ from hypothesis import strategies as st
 from onnxperf.wording.numbers import (
     ASCII,
     UNICODE,
+    average,
+    count,
     decimal_size,
     duration,
     duration_unit,
     factor,
+    grouped,
+    hundredths,
     interval,
+    magnitude,
     marks_for,
     mean_count,
     megabytes,
@@ -25,11 +32,15 @@ from onnxperf.wording.numbers import (
     percent_at_most,
     ratio,
     rough_time,
+    sampled_percent,
     share_percent,
     signed,
+    signed_percent,
     significant,
     size,
+    spoken_size,
     time_text,
+    whole_percent,
 )
 
 NANOSECONDS = {"ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9}
@@ -265,3 +276,68 @@ def test_times_are_rough(seconds: float, text: str) -> None:
 )
 def test_a_share_that_must_not_be_exceeded_is_rounded_up(share: float, text: str) -> None:
     assert percent_at_most(share) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.0, "0 %"), (0.004, "less than 1 %"), (0.345, "34 %"), (0.997, "more than 99 %"), (1.0, "100 %")],
+)
+def test_a_share_has_no_more_digits_than_samples_allow(share: float, text: str) -> None:
+    assert sampled_percent(share) == text
+
+
+@pytest.mark.parametrize(
+    ("write", "value", "text"),
+    [
+        (spoken_size, 0, "0 B"),
+        (spoken_size, 999, "999 B"),
+        (spoken_size, 999_700, "1 MB"),
+        (spoken_size, 200_000_000, "200 MB"),
+        (spoken_size, 2_340_000_000, "2.34 GB"),
+        (significant, 0.012345, "0.0123"),
+        (grouped, 1_234_567, "1,234,567"),
+        (grouped, 2**63, "9,223,372,036,854,775,808"),
+        (grouped, 1234.6, "1,235"),
+        (average, 12.34, "12"),
+        (average, 1234.5, "1,234"),
+        (average, 1.25, "1.2"),
+        (hundredths, 0.4, "0.40"),
+        (magnitude, 999, "999"),
+        (magnitude, 1500, "1.5 k"),
+        (magnitude, 2_340_000_000, "2.34 G"),
+        (whole_percent, 0.126, "13 %"),
+        (signed_percent, 0.01234, "+1.23 %"),
+        (signed_percent, -0.5, "-50.0 %"),
+    ],
+)
+def test_a_number_reads_as_its_kind_is_written(write: Callable[[Any], str], value: float, text: str) -> None:
+    assert write(value) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "words", "text"),
+    [
+        (0, ["thread"], "0 threads"),
+        (1, ["thread"], "1 thread"),
+        (1200, ["call"], "1,200 calls"),
+        (2, ["node has", "nodes have"], "2 nodes have"),
+        (1, ["node has", "nodes have"], "1 node has"),
+    ],
+)
+def test_plurals_agree_with_their_numbers(number: int, words: list[str], text: str) -> None:
+    assert count(number, *words) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (math.inf, "an unknown time"),
+        (0.2, "1 s"),
+        (89.1, "90 s"),
+        (90, "2 min"),
+        (3600, "1 h"),
+        (5400, "1 h 30 min"),
+    ],
+)
+def test_a_rough_time_is_in_whole_units(seconds: float, text: str) -> None:
+    assert rough_time(seconds) == text

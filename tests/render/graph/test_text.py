@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
+from rich.text import Text
 
 from onnxperf.errors import BadOption
 from onnxperf.records.view import ViewNode, ViewValue
-from onnxperf.render.graph.text import graph_rich, graph_text
-from tests.render.view_examples import NASTY_NAMES, linear_metrics, linear_view, long_view, nasty_view, nested_view
+from onnxperf.render.graph.text import Listing, graph_listing, graph_text
+from tests.render.graph.examples import NASTY_NAMES, linear_metrics, linear_view, long_view, nasty_view, nested_view
 
 LINEAR = """\
 linear   3 nodes · 13 parameters, 60 B · 10 MACs with N=1
@@ -41,12 +42,14 @@ def test_a_small_model_is_listed_whole() -> None:
 
 def test_colours_do_not_change_the_words() -> None:
     for view in (linear_view(), nested_view(), nasty_view()):
-        shown = "\n".join(line.rstrip() for line in graph_rich(view).plain.split("\n"))
-        assert shown + "\n" == graph_text(view)
+        listing = graph_listing(view)
+        lines = [Text.from_ansi(line).plain.rstrip() for line in listing.ansi.split("\n")]
+        assert "\n".join(lines) == listing.text == graph_text(view).rstrip("\n")
+        assert "\x1b[1m" in listing.ansi
 
 
 def test_shares_stand_before_the_nodes() -> None:
-    text = graph_text(linear_view(), metrics=linear_metrics())
+    text = graph_text(linear_view(), Listing(metrics=linear_metrics()))
     assert "share of 10 µs\n  90.0 %  MatMul(X, coef)" in text
     assert "\n  8.00 %    Add(" in text
 
@@ -60,13 +63,13 @@ def test_bodies_and_functions_are_nested() -> None:
 
 
 def test_depth_zero_leaves_bodies_closed() -> None:
-    text = graph_text(nested_view(), depth=0)
+    text = graph_text(nested_view(), Listing(depth=0))
     assert "Mul(" not in text
     assert text.count("… 1 node\n") == 3
 
 
 def test_one_operator_is_found_in_bodies_too() -> None:
-    text = graph_text(nested_view(), op="Mul")
+    text = graph_text(nested_view(), Listing(op="Mul"))
     assert "Mul(x, then_branch_two)" in text
     assert "Add(" not in text
     assert "Twice(" not in text
@@ -74,8 +77,8 @@ def test_one_operator_is_found_in_bodies_too() -> None:
 
 def test_repeated_blocks_are_folded() -> None:
     text = graph_text(long_view())
-    assert "  … 99 more times the 3 operators above: 297 nodes (--all shows them)\n  Softmax(t301)" in text
-    assert "… 88 more, 88.0 KiB (--all shows them)" in text
+    assert "  … 99 more times the 3 operators above: 297 nodes (`all` shows them)\n  Softmax(t301)" in text
+    assert "… 88 more, 88.0 KiB (`all` shows them)" in text
     assert len(text.splitlines()) < 40
 
 
@@ -85,18 +88,18 @@ def test_long_models_without_repeats_keep_their_ends() -> None:
     text = graph_text(replace(view, graph=replace(view.graph, nodes=nodes)))
     assert "Op0(" in text
     assert f"Op{len(nodes) - 1}(" in text
-    assert f"… {len(nodes) - 55} nodes (--all shows them)" in text
+    assert f"… {len(nodes) - 55} nodes (`all` shows them)" in text
 
 
 def test_all_shows_everything() -> None:
-    text = graph_text(long_view(), all=True)
+    text = graph_text(long_view(), Listing(all=True))
     assert "…" not in text
     assert text.count("Conv(") == 100
 
 
 @pytest.mark.parametrize("name", ["n5", "5", "t6"])
 def test_around_a_node_are_its_neighbours_within_two_steps(name: str) -> None:
-    lines = graph_text(long_view(), around=name).splitlines()
+    lines = graph_text(long_view(), Listing(around=name)).splitlines()
     assert lines[0] == "around n5   5 of 306 nodes"
     assert [line.strip("> ").split("(")[0] for line in lines[1:]] == ["Add", "Conv", "Relu", "Add", "Conv"]
     assert lines[3].startswith("> ")
@@ -104,7 +107,7 @@ def test_around_a_node_are_its_neighbours_within_two_steps(name: str) -> None:
 
 def test_around_an_unknown_node_names_similar_ones() -> None:
     with pytest.raises(BadOption, match="no node or tensor is named 'n555'; similar: n55"):
-        graph_text(long_view(), around="n555")
+        graph_text(long_view(), Listing(around="n555"))
 
 
 def test_defaults_are_left_out() -> None:
@@ -137,8 +140,8 @@ def test_around_a_node_are_those_that_its_bodies_read_from() -> None:
     first = ViewNode(index=0, key="0", label="maker", op_type="Abs", inputs=("rows",), outputs=("x",))
     rest = [replace(node, index=node.index + 1) for node in view.graph.nodes]
     view = replace(view, graph=replace(view.graph, nodes=(first, *rest)))
-    assert "Abs(rows) -> x" in graph_text(view, around="chosen")
-    assert "If(cond) -> chosen" in graph_text(view, around="maker")
+    assert "Abs(rows) -> x" in graph_text(view, Listing(around="chosen"))
+    assert "If(cond) -> chosen" in graph_text(view, Listing(around="maker"))
 
 
 def test_types_and_suggestions_steer_no_terminal() -> None:
@@ -148,5 +151,5 @@ def test_types_and_suggestions_steer_no_terminal() -> None:
     view = replace(view, graph=replace(view.graph, inputs=(rows,), nodes=(node,)))
     assert "sequence(float32[\\x1b[31mN])" in graph_text(view)
     with pytest.raises(BadOption) as refused:
-        graph_text(view, around="choice[31m")
+        graph_text(view, Listing(around="choice[31m"))
     assert str(refused.value).endswith("similar: choice\\x1b[31m")

@@ -1,0 +1,55 @@
+"""pyinstrument's session as a tree, a page and a file for speedscope.app, with its own renderers."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from onnxperf.errors import MissingExtra
+from onnxperf.render.kit.page import Verbatim
+
+if TYPE_CHECKING:
+    from pyinstrument.session import Session
+
+_SHOWN = r".*[/\\](onnxperf|sklearn)[/\\].*|<onnxperf.*"
+"""Libraries whose frames are shown; those of all others are folded."""
+_WEB_FONT = re.compile(r'"https://fonts\.googleapis\.com/[^"]*"')
+
+
+def session_of(data: dict[str, Any]) -> Session:
+    """pyinstrument's session, back from JSON."""
+    try:
+        from pyinstrument.session import Session
+    except ImportError as error:
+        raise MissingExtra("pyinstrument", "stack") from error
+
+    session: Session = Session.from_json(data)
+    return session
+
+
+def tree_part(session: Session, everything: bool = False) -> Verbatim:
+    """The tree for a page, with pyinstrument's colours on a terminal."""
+    return Verbatim(tree_text(session, everything), tree_text(session, everything, color=True))
+
+
+def tree_text(session: Session, everything: bool = False, color: bool = False) -> str:
+    """The tree as pyinstrument prints it; library frames are folded unless `everything` is wanted."""
+    from pyinstrument.renderers import ConsoleRenderer
+
+    options = {"show_regex": _SHOWN}
+    renderer = ConsoleRenderer(show_all=everything, unicode=True, color=color, processor_options=options)
+    return str(renderer.render(session)).strip("\n")
+
+
+def session_html(session: Session) -> str:
+    """pyinstrument's page, which loads nothing from the network."""
+    from pyinstrument.renderers import HTMLRenderer
+
+    return _WEB_FONT.sub('"data:text/css,"', str(HTMLRenderer().render(session)))
+
+
+def session_speedscope(session: Session) -> str:
+    """The tree for speedscope.app."""
+    from pyinstrument.renderers import SpeedscopeRenderer
+
+    return str(SpeedscopeRenderer(show_all=True).render(session))

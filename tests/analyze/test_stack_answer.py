@@ -1,0 +1,36 @@
+"""Where the time of a call goes, in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from onnxperf.analyze.answers.stack import stack_answer
+from tests.render.stack import examples as made
+
+
+@pytest.mark.parametrize(
+    ("changes", "parts"),
+    [
+        (
+            {},
+            ["9 % is spent in kernels", "34 % in Python and 57 % in numpy's own call machinery", "1,560 samples, ± 2)"],
+        ),
+        (
+            {"libraries": {"onnxruntime": 0.6, "numpy": 0.06}},
+            ["is spent in onnxruntime, kernels and the code around"],
+        ),
+        ({"unknown": 0.03}, ["57 % in numpy's own call machinery and 3 % in code without a known name"]),
+        ({"kernels": None, "dispatch": None, "how": "pyinstrument"}, ["at most 34 % is Python", "operators such as"]),
+    ],
+)
+def test_python_against_kernels_is_one_sentence(changes: dict[str, Any], parts: list[str]) -> None:
+    text = stack_answer(replace(made.SHARES, **changes))
+    assert all(part in text for part in parts), text
+    assert text.endswith(").")
+
+
+def test_calls_that_were_too_short_to_be_sampled_are_no_answer() -> None:
+    assert stack_answer(None) == "No samples: the calls were too short; make more of them with `calls`."

@@ -1,0 +1,276 @@
+"""From a measurement to the exit code, with a toy in place of a measurement."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from onnxperf.cli.main import app, run
+from onnxperf.cli.present import KeptOutputFlags, OutputFlags, present
+from onnxperf.errors import BadOption, FileNotWritten
+from onnxperf.results.formats import FORMATS, Format
+from tests.results.toys import Plain, PlainResult, Toy, ToyResult
+
+
+def never(_progress: object) -> Any:
+    """A measurement that must not begin."""
+    pytest.fail("refused too late")
+
+
+def shown(record: Toy, output: OutputFlags) -> int:
+    return present(ToyResult, output, lambda _progress: ToyResult(record))
+
+
+def refusal(output: OutputFlags, kind: Any = ToyResult) -> str:
+    with pytest.raises(BadOption) as refused:
+        present(kind, output, never)
+    return str(refused.value)
+
+
+# ---------------------------------------------------------------- exit codes
+
+
+@pytest.mark.parametrize(
+    ("record", "code"),
+    [
+        (Toy(), 0),
+        (Toy(status="failed"), 1),
+        (Toy(status="differs"), 1),
+        (Toy(status="oom", decided=False), 1),
+        (Toy(decided=False), 3),
+        (Toy(interrupted=True), 130),
+        (Toy(status="failed", interrupted=True), 130),
+    ],
+)
+def test_the_exit_code_says_how_a_measurement_ended(record: Toy, code: int) -> None:
+    assert shown(record, OutputFlags(quiet=True)) == code
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (BadOption("no"), 2),
+        (FileNotWritten("cannot write x"), 3),
+        (ValueError("bug"), 1),
+        (KeyboardInterrupt(), 130),
+    ],
+)
+def test_an_error_becomes_one_line_and_an_exit_code(
+    error: BaseException, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails() -> int:
+        raise error
+
+    app.command(fails, name="fails-in-a-test")
+    try:
+        assert run(["fails-in-a-test"]) == code
+    finally:
+        del app["fails-in-a-test"]
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == (code != 130)
+
+
+def test_an_unknown_option_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["view", "m.onnx", "--no-such-option"]) == 2
+    assert capsys.readouterr().err.startswith("onnxperf: ")
+
+
+COMMAND = """
+import signal
+import sys
+
+from onnxperf.cli import main
+from onnxperf.cli.present import OutputFlags, present
+from tests.results.toys import Toy, ToyResult
+
+
+def measure(progress):
+    try:
+        print("measuring", file=sys.stderr, flush=True)
+        while True:
+            signal.pause()
+    except KeyboardInterrupt:
+        if ends == "raises":
+            raise
+        return ToyResult(Toy(interrupted=True))
+
+
+def wait():
+    return present(ToyResult, OutputFlags(), measure)
+
+
+ends = sys.argv.pop()
+main.app.command(wait)
+main.main()
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "pause"), reason="signals of Unix")
+@pytest.mark.parametrize("ends", ["returns", "raises"])
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
+def test_a_signal_ends_a_process_with_its_own_code_after_what_was_measured_is_shown(
+    name: str, code: int, ends: str
+) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", COMMAND, "wait", ends],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == "measuring\n"
+        process.send_signal(getattr(signal, name))
+        printed, complaints = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert ("It rolls." in printed) == (ends == "returns")
+    assert complaints == ""
+
+
+# ---------------------------------------------------------------- files
+
+
+def test_every_file_is_written_and_the_page_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [str(tmp_path / f"out{suffix}") for suffix in ToyResult.formats()]
+    assert shown(Toy(), OutputFlags(output=paths)) == 0
+    assert all(Path(path).stat().st_size for path in paths)
+    assert "wheel" in capsys.readouterr().out
+
+
+def test_a_file_that_cannot_be_written_costs_only_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(_result: object, _table: object) -> bytes:
+        raise FileNotWritten("cannot write: no space left")
+
+    monkeypatch.setitem(FORMATS, ".md", Format("the page", full, "page"))
+    lost = tmp_path / "folder"
+    output = OutputFlags(
+        output=[str(tmp_path / "a.md"), str(lost / "b.json"), str(tmp_path / "c.csv")], json=str(tmp_path / "d.txt")
+    )
+    lost.mkdir()
+
+    def measure(_progress: object) -> ToyResult:
+        lost.rmdir()  # what could be written before is gone after
+        return ToyResult(Toy())
+
+    assert present(ToyResult, output, measure) == 3
+    assert (tmp_path / "c.csv").exists()
+    assert json.loads((tmp_path / "d.txt").read_bytes())["answer"] == "It rolls."
+    captured = capsys.readouterr()
+    assert "It rolls." in captured.out
+    assert [line.partition(":")[0] for line in captured.err.splitlines()] == ["onnxperf", "onnxperf"]
+    assert "no space left" in captured.err
+    assert "b.json: No such file" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("record", "code"), [(Toy(), 3), (Toy(status="failed"), 3), (Toy(decided=False), 3), (Toy(interrupted=True), 130)]
+)
+def test_a_missing_file_is_no_answer_unless_the_run_was_interrupted(
+    record: Toy, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_result: object, _table: object) -> bytes:
+        raise FileNotWritten("no space left")
+
+    monkeypatch.setitem(FORMATS, ".md", Format("the page", full, "page"))
+    assert shown(record, OutputFlags(output=[str(tmp_path / "a.md")], quiet=True)) == code
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        (
+            OutputFlags(output=["a.pdf"]),
+            "`output=a.pdf`: expected a name that ends with .csv, .json, .md, .parquet, .png, .svg, .toy, .xlsx",
+        ),
+        (OutputFlags(output=["-"]), "`output=-`: expected a name that ends with"),
+        (OutputFlags(plot="a.csv"), "`plot=a.csv`: expected a name that ends with .png, .svg"),
+        (OutputFlags(output=["no/a.json"]), "cannot write no/a.json: its folder does not exist"),
+        (OutputFlags(json="no/a"), "cannot write no/a: its folder does not exist"),
+        (OutputFlags(csv="."), "cannot write .: it is a folder"),
+        (OutputFlags(table="wheels"), "unknown table 'wheels'; choose from: parts, names"),
+        (OutputFlags(json="-", csv="-"), "only one of --json, --csv and --markdown can write to standard output"),
+        (OutputFlags(json="-", markdown="-"), "only one of --json, --csv and --markdown"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_before_anything_is_measured(output: OutputFlags, message: str) -> None:
+    assert message in refusal(output)
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        (OutputFlags(csv="a.csv"), "--csv a.csv: this result can be written as .json, .md"),
+        (OutputFlags(plot="a.png"), "--plot a.png: this result has no chart"),
+    ],
+)
+def test_an_alias_for_what_a_result_lacks_is_refused(output: OutputFlags, message: str) -> None:
+    assert refusal(output, PlainResult) == message
+
+
+def test_a_library_that_is_missing_is_named_before_anything_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "xlsxwriter", None)
+    with pytest.raises(Exception, match="xlsxwriter is not installed"):
+        present(ToyResult, OutputFlags(xlsx="a.xlsx"), never)
+
+
+@pytest.mark.parametrize(
+    ("output", "suffix"),
+    [(OutputFlags(json="-"), ".json"), (OutputFlags(csv="-"), ".csv"), (OutputFlags(markdown="-"), ".md")],
+)
+def test_standard_output_belongs_to_the_one_file_that_is_written_there(
+    output: OutputFlags, suffix: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    result = ToyResult(Toy(command="onnxperf toy"))
+    monkeypatch.setattr(sys, "argv", ["onnxperf", "toy"])
+    assert present(ToyResult, output, lambda _progress: result) == 0
+    captured = capfdbinary.readouterr()
+    assert captured.out == result.encode(suffix)
+    assert b"wheel" in captured.err
+
+
+def test_a_new_format_is_known_to_every_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(FORMATS, ".new", Format("a table", lambda result, _table: b"new", "table"))
+    assert shown(Toy(), OutputFlags(output=[str(tmp_path / "a.new")], quiet=True)) == 0
+    assert (tmp_path / "a.new").read_bytes() == b"new"
+    assert ".new" in refusal(OutputFlags(output=["a.pdf"]))
+
+
+# ---------------------------------------------------------------- what is shown and kept
+
+
+def test_quiet_prints_only_the_answer_with_options_as_they_are_typed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert shown(Toy(answer="It rolls.\nUse `time=45`\x1b[31m."), OutputFlags(quiet=True)) == 0
+    assert capsys.readouterr().out == "It rolls.\nUse --time 45\\x1b[31m.\n"
+
+
+def test_a_page_of_the_command_comes_before_that_of_the_result(capsys: pytest.CaptureFixture[str]) -> None:
+    present(PlainResult, OutputFlags(), lambda _progress: PlainResult(Plain("yes")), page=lambda _result: [])
+    assert capsys.readouterr().out == ""
+
+
+def test_the_record_keeps_the_command_that_made_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["onnxperf", "toy", "my model.onnx"])
+    assert shown(Toy(), OutputFlags(quiet=True, json=str(tmp_path / "t.json"))) == 0
+    assert json.loads((tmp_path / "t.json").read_bytes())["command"] == "onnxperf toy 'my model.onnx'"
+
+
+@pytest.mark.parametrize(
+    ("output", "where"),
+    [
+        (OutputFlags(), False),
+        (KeptOutputFlags(), None),
+        (KeptOutputFlags(store="runs.sqlite"), "runs.sqlite"),
+        (KeptOutputFlags(store="runs.sqlite", no_store=True), False),
+    ],
+)
+def test_a_run_is_kept_where_the_options_say(output: OutputFlags, where: object) -> None:
+    assert output.where == where

@@ -1,0 +1,129 @@
+"""Pages on terminals of any width and any encoding."""
+
+from __future__ import annotations
+
+import io
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from rich.cells import cell_len
+from rich.console import Console
+
+from onnxperf.render.kit.console import page_text, print_page
+from onnxperf.render.kit.page import GAP, Flow, Heading, Line, Page, Verbatim, closing
+from onnxperf.render.kit.table import Table
+from onnxperf.wording.options import as_flags
+from tests.render.kit import toys
+
+LONG = "a_very_long_name_of_a_subject_with_an_end_that_differs"
+WIDTHS = [40, 80, 120]
+
+
+def printed(page: Page, width: int = 80, encoding: str = "utf-8", colours: bool = False) -> str:
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding=encoding, write_through=True)
+    console = Console(file=stream, width=width, color_system="standard" if colours else None, force_terminal=colours)
+    print_page(page, console, as_flags)
+    return raw.getvalue().decode(encoding)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("table", [toys.table(LONG, "b"), toys.stacked(LONG, "b")], ids=["flat", "stacked"])
+def test_a_table_fits_and_its_numbers_are_whole(table: Table, width: int) -> None:
+    text = printed([table], width)
+    assert max(map(cell_len, text.splitlines())) <= width
+    assert text.count("8.43 µs") == 2
+
+
+@pytest.mark.parametrize(
+    ("width", "headings"),
+    [(24, ["name", "mean"]), (34, ["name", "mean", "p99"]), (44, ["name", "mean", "p99", "calls"])],
+)
+def test_the_least_important_columns_are_left_out_first(width: int, headings: list[str]) -> None:
+    title, head, *_ = printed([toys.table(LONG)], width).strip().splitlines()
+    assert (title, head.split()) == ("Times", headings)
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"), [(40, "a_very_…differs"), (60, "a_very_long_name_…_end_that_differs"), (120, LONG)]
+)
+def test_a_long_name_loses_its_middle_where_there_is_no_room(width: int, shown: str) -> None:
+    assert f"{shown} " in printed([toys.table(LONG)], width)
+
+
+@pytest.mark.parametrize(
+    ("width", "lines", "headings"),
+    [(80, 1, ["name mean p99 calls"]), (40, 2, ["NAME MEAN CALLS", "P99"]), (24, 3, ["NAME MEAN", "P99", "CALLS"])],
+)
+def test_a_narrow_table_stacks_its_columns_under_headings_in_the_same_order(
+    width: int, lines: int, headings: list[str]
+) -> None:
+    head, _, body = printed([toys.stacked("io-binding-inplace")], width).partition("─")
+    assert [" ".join(line.split()) for line in head.strip().splitlines()[1:]] == headings
+    rows = [line for line in body.splitlines() if line.strip(" ─")]
+    assert len(rows) >= lines
+    assert body.replace("\n", " ").count("io-binding") == 1
+
+
+def test_a_stacked_name_is_folded_and_never_cut() -> None:
+    text = printed([toys.stacked("Q" * 60)], 24)
+    assert text.count("Q") == 60
+    assert max(map(cell_len, text.splitlines())) <= 24
+
+
+@pytest.mark.parametrize("table", [toys.table("größe"), toys.stacked("größe")], ids=["flat", "stacked"])
+def test_a_terminal_without_unicode_gets_plain_signs_and_escapes(table: Table) -> None:
+    page: Page = [Heading("größe", ["± 3 %", "2.00×"]), table, Verbatim("├─ größe…")]  # noqa: RUF001
+    text = printed(page, 120, "ascii")
+    for part in ["gr\\xf6\\xdfe | +- 3 % | 2.00x", "8.43 us", "----", "|- gr\\xf6\\xdfe.."]:
+        assert part in text
+
+
+@settings(deadline=None, max_examples=60)
+@given(toys.HOSTILE)
+def test_a_hostile_name_cannot_control_the_terminal_or_widen_a_table(name: str) -> None:
+    text = printed(toys.page(name), 80)
+    assert not [c for c in text.replace("\n", "") if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")]
+    assert max(map(cell_len, printed([toys.table(name)], 40).splitlines())) <= 40
+
+
+@pytest.mark.parametrize("name", ["[bold]x[/bold]", "[/]", "[link=file:///etc]y[/link]"])
+def test_names_are_no_markup(name: str) -> None:
+    assert printed(toys.page(name), 120).count(name) == 7
+
+
+def test_colours_of_a_tree_are_for_terminals_only() -> None:
+    tree = Verbatim("0.1 run", "\x1b[31m0.1\x1b[0m run")
+    assert printed([tree]) == "0.1 run\n"
+    assert "\x1b[31m0.1\x1b[0m run" in printed([tree], colours=True)
+
+
+def test_text_without_colours_of_its_own_cannot_bring_any() -> None:
+    assert printed([Verbatim("\x1b[31mred")], colours=True) == "\\x1b[31mred\n"
+
+
+def test_verbatim_lines_are_neither_wrapped_nor_lost() -> None:
+    text = "x" * 200 + "\n\n  end\u2028of line"
+    assert printed([Verbatim(text)], 40) == "x" * 200 + "\n\n  end\\u2028of line\n"
+
+
+def test_options_are_spelled_as_the_command_line_does() -> None:
+    page: Page = [Line("use `time=45`"), Flow(["set with `dims`"]), Verbatim("(`all` shows them)"), *closing("`calls`")]
+    assert printed(page).split("\n")[:3] == ["use --time 45", "set with --dim", "(--all shows them)"]
+    assert "`time=45`" in page_text(page)
+
+
+def test_facts_flow_onto_as_few_lines_as_they_need() -> None:
+    assert printed([Flow(["a" * 20, "", "b" * 20, "c"])], 30) == f"{'a' * 20}\n{'b' * 20} · c\n"
+    assert printed([Flow([])]) == ""
+
+
+def test_lines_are_indented_and_wrapped_at_their_indent() -> None:
+    assert printed([Line("word " * 12, indent=4)], 40).splitlines()[1].startswith("    word")
+
+
+def test_a_closing_is_the_answer_and_the_notes_below_a_gap_or_nothing() -> None:
+    assert closing("") == []
+    assert closing("yes\n\nno", ["a note"]) == [GAP, Line("yes", "bold"), Line("no", "bold"), Line("a note", "dim")]
+    assert closing("", interrupted=True)[1].text.startswith("Interrupted")

@@ -1,0 +1,59 @@
+"""Pages in notebooks."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from onnxperf.render.kit.html import page_html
+from onnxperf.render.kit.page import Flow, Heading, Line
+from onnxperf.wording.names import name_of, visible
+from tests.render.kit import toys
+from tests.render.kit.toys import Elements
+
+TAGS = {"div", "p", "pre", "table", "thead", "tbody", "tr", "th", "td"}
+
+
+@settings(deadline=None, max_examples=60)
+@given(toys.HOSTILE)
+def test_a_hostile_name_is_text_and_nothing_else(name: str) -> None:
+    page = Elements(page_html(toys.page(name)))
+    assert set(page.tags) <= TAGS
+    assert page.attributes == {"style"}
+    texts = [text for where, text in page.texts if where != "pre"]
+    if name:
+        assert texts.count(visible(name)) == 3  # two lines and a cell
+        assert f"{name_of(name)} · {visible(name)}" in texts
+        assert [text.split("\n") for where, text in page.texts if where == "pre"] == [
+            [visible(line) for line in name.split("\n")]
+        ]
+
+
+def test_numbers_end_at_the_right_and_words_start_at_the_left() -> None:
+    html = page_html([toys.table("a")])
+    assert html.count("text-align:left") == 2
+    assert html.count("text-align:right") == 6
+
+
+def test_styles_become_colours_that_hold_on_light_and_dark_pages() -> None:
+    html = page_html([toys.table("a"), Line("note", "dim"), Line("what", "unknown")])
+    assert "font-weight:600" in html
+    assert "color:#1a9e6b" in html
+    assert "opacity:.7" in html
+    assert "unknown" not in html
+
+
+def test_a_table_has_one_line_per_row_however_it_is_stacked_elsewhere() -> None:
+    assert Elements(page_html([toys.stacked("a", "b")])).tags.count("tr") == 3
+
+
+@pytest.mark.parametrize("part", [toys.table(), Line(""), Flow([]), Flow(["", ""])], ids=str)
+def test_what_is_empty_leaves_no_trace(part: Line | Flow) -> None:
+    assert Elements(page_html([part])).tags == ["div"]
+
+
+def test_an_indented_cell_and_an_indented_line_stay_so() -> None:
+    html = page_html([toys.table("  copy"), Line("below", indent=4), Heading("m", ["", "fact"])])
+    assert "white-space:pre" in html
+    assert "margin-left:4ch" in html
+    assert ">m · fact<" in html

@@ -1,0 +1,147 @@
+"""What every result gets from the base, shown on a toy."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from onnxperf.errors import BadOption, FileNotWritten
+from onnxperf.records import MemoryLines, Stack
+from onnxperf.render.kit.page import Page
+from onnxperf.results.base import Result, result_classes
+from onnxperf.results.formats import FORMATS, Format
+from onnxperf.results.lines import LinesResult
+from onnxperf.results.stack import StackResult
+from tests.results.toys import Plain, PlainResult, Toy, ToyResult
+
+COMMON = [".json", ".md", ".csv", ".parquet", ".xlsx", ".png", ".svg"]
+STARTS = {
+    ".json": b"{\n",
+    ".md": b"**toy**",
+    ".csv": b"name,size_bytes\nwheel,4\naxle,\n",
+    ".parquet": b"PAR1",
+    ".xlsx": b"PK",
+    ".png": b"\x89PNG",
+    ".svg": b"<?xml",
+    ".toy": b"It rolls.",
+}
+
+
+@pytest.fixture
+def toy() -> ToyResult:
+    return ToyResult(Toy())
+
+
+@pytest.mark.parametrize("suffix", [*COMMON, ".toy"])
+def test_a_result_is_written_in_every_format_that_it_has(toy: ToyResult, suffix: str, tmp_path: Path) -> None:
+    toy.save(tmp_path / f"out{suffix}")
+    assert (tmp_path / f"out{suffix}").read_bytes() == toy.encode(suffix) or suffix in (".xlsx", ".svg")
+    assert toy.encode(suffix).startswith(STARTS[suffix])
+
+
+def test_a_result_has_the_formats_of_what_it_has() -> None:
+    assert list(ToyResult.formats()) == [*COMMON, ".toy"]
+    assert list(PlainResult.formats()) == [".json", ".md"]
+
+
+def test_a_new_format_is_one_row_for_all_results(
+    toy: ToyResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its bytes are one file (here a lambda), its row in FORMATS the other; nothing else changes."""
+    row = Format("a table as HTML", lambda result, table: result.table(table).to_html().encode(), "table")
+    monkeypatch.setitem(FORMATS, ".html", row)
+    toy.save(tmp_path / "t.html", table="names")
+    assert "<td>wheel</td>" in (tmp_path / "t.html").read_text()
+    assert ".html" in LinesResult.formats()
+    assert ".html" not in PlainResult.formats()
+    assert StackResult.formats()[".html"] is StackResult.own_formats[".html"]
+
+
+def test_tables_are_found_by_name_and_the_first_is_the_usual_one(toy: ToyResult, tmp_path: Path) -> None:
+    assert list(toy.to_df().columns) == ["name", "size_bytes"]
+    assert str(toy.to_df()["size_bytes"].dtype) == "Int64"
+    assert list(toy.table("names").columns) == ["name"]
+    toy.save(tmp_path / "n.csv", table="names")
+    assert (tmp_path / "n.csv").read_text() == "name\nwheel\naxle\n"
+    toy.save(tmp_path / "t.xlsx")
+    assert list(pd.read_excel(tmp_path / "t.xlsx", sheet_name=None)) == ["parts", "names"]
+
+
+@pytest.mark.parametrize(
+    ("attempt", "message"),
+    [
+        (lambda: ToyResult(Toy()).table("wheels"), "unknown table 'wheels'; choose from: parts, names"),
+        (lambda: PlainResult(Plain()).to_df(), "unknown table ''; choose from: none"),
+        (lambda: PlainResult(Plain()).plot(), "a PlainResult has no chart"),
+        (lambda: ToyResult(Toy()).save("out.pdf"), "`output=out.pdf`: expected a name that ends with .csv, .json, .md"),
+    ],
+)
+def test_what_a_result_does_not_have_is_refused_with_what_it_has(attempt: Any, message: str) -> None:
+    with pytest.raises(BadOption) as refused:
+        attempt()
+    assert message in str(refused.value)
+
+
+def test_a_file_that_cannot_be_written_is_an_error_of_its_own(toy: ToyResult, tmp_path: Path) -> None:
+    with pytest.raises(FileNotWritten, match="cannot write"):
+        toy.save(tmp_path / "no" / "toy.json")
+
+
+def test_the_record_is_its_json(toy: ToyResult) -> None:
+    assert json.loads(toy.to_json())["parts"][0] == {"name": "wheel", "size_bytes": 4}
+
+
+def test_it_shows_its_page_everywhere(toy: ToyResult) -> None:
+    for shown in (repr(toy), toy.to_markdown(), toy._repr_html_()):
+        assert all(word in shown for word in ("toy", "wheel", "axle", "It rolls."))
+    assert "\x1b" not in repr(toy)
+
+
+def test_a_chart_is_drawn_on_axes_that_are_given(toy: ToyResult) -> None:
+    axes = toy.plot()
+    assert toy.plot(axes) is axes
+    assert len(axes.patches) == 4
+
+
+@pytest.mark.parametrize(
+    ("record", "status", "ok", "interrupted"),
+    [
+        (Toy(), "ok", True, False),
+        (Toy(status="oom"), "oom", False, False),
+        (Toy(interrupted=True), "interrupted", False, True),
+        (Toy(status="failed", interrupted=True), "interrupted", False, True),
+    ],
+)
+def test_how_it_ended_is_read_from_the_record(record: Toy, status: str, ok: bool, interrupted: bool) -> None:
+    result = ToyResult(record)
+    assert (result.status, result.ok, result.interrupted) == (status, ok, interrupted)
+
+
+def test_a_result_without_a_page_cannot_be_made() -> None:
+    class Unfinished(Result[Plain]):
+        """Lacks its page."""
+
+    with pytest.raises(TypeError, match="page"):
+        Unfinished(Plain())  # type: ignore[abstract]
+
+
+def test_the_class_of_a_record_is_found_and_its_kind_is_its_module_unless_it_is_named() -> None:
+    found = result_classes()
+    assert found[Stack] is StackResult
+    assert found[MemoryLines] is LinesResult
+    assert (StackResult.kind, LinesResult.kind, ToyResult.kind) == ("stack", "memory", "toy")
+
+
+def test_a_subclass_inherits_the_page(toy: ToyResult) -> None:
+    class Bigger(ToyResult):
+        """The same toy."""
+
+        def page(self) -> Page:
+            """The page of the toy."""
+            return super().page()
+
+    assert repr(Bigger(toy.record)) == repr(toy)
