@@ -11,13 +11,15 @@ import numpy as np
 import onnx
 import onnx.parser
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from onnx import numpy_helper
 
 # A busy machine must not fail a test, and the same commit must always give the same answer.
 settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 # Now and then, look further: pytest --hypothesis-profile=explore
 settings.register_profile("explore", deadline=None, max_examples=1000)
+# A failure is all that `make mutants` asks for, not the smallest one.
+settings.register_profile("mutants", settings.get_profile("steady"), phases=[Phase.explicit, Phase.generate])
 settings.load_profile("steady")
 
 # Whatever a shell starts in the background ignores Ctrl-C, and so would all that the tests start.
