@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ from onnx.helper import make_node
 from onnxperf.analyze.attribution import attribute, source_times, split_estimate
 from onnxperf.model.outline import outline, with_names
 from onnxperf.records import Graph, GraphNode, NodeTime, SourceGroup
+from tests.analyze.steps import lines_executed
 
 WEIGHTS = frozenset({"w", "b", "k", "s", "z"})
 LEVELS = {
@@ -613,16 +613,18 @@ def test_a_graph_that_is_executed_as_it_is_keeps_every_node(graphs: tuple[Graph,
     assert len(groups) == len(graphs[0].nodes)
 
 
-@pytest.mark.parametrize("kept_every", [1, 10, 2000])
-def test_large_graphs_are_quick(kept_every: int) -> None:
-    lines = [f"n{number}: Add(t{number}, t{max(0, number - 3)}) -> t{number + 1}" for number in range(2000)]
-    source = graph(*lines, outputs=["t2000"])
-    executed = replace(source, nodes=source.nodes[kept_every - 1 :: kept_every])
-    start = time.perf_counter()
-    groups = attribute(source, executed)
-    # It takes 0.03 s here; ten times that on a busy machine is still far from what a quadratic slice would take.
-    assert time.perf_counter() - start < 1
-    assert sum(len(group.executed) for group in groups) == 2000 // kept_every
+def sums(length: int, kept_every: int) -> tuple[Graph, Graph]:
+    """A chain of sums, and the same with one node left of so many."""
+    lines = [f"n{number}: Add(t{number}, t{max(0, number - 3)}) -> t{number + 1}" for number in range(length)]
+    source = graph(*lines, outputs=[f"t{length}"])
+    return source, replace(source, nodes=source.nodes[kept_every - 1 :: kept_every])
+
+
+@pytest.mark.parametrize("kept_every", [1, 10, 500])
+def test_the_work_grows_with_the_graph_and_not_with_its_square(kept_every: int) -> None:
+    assert sum(len(group.executed) for group in attribute(*sums(500, kept_every))) == 500 // kept_every
+    small, large = sums(500, kept_every), sums(2000, kept_every)
+    assert lines_executed(lambda: attribute(*large)) < 5 * lines_executed(lambda: attribute(*small))
 
 
 # ---------------------------------------------------------------- times

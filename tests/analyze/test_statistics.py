@@ -144,7 +144,7 @@ def test_set_ups_that_disagree_widen_the_interval() -> None:
     ],
 )
 def test_few_runs_and_few_launches_widen_the_interval_by_hand(runs: int, launches: int, factor: float) -> None:
-    assert stats._widening(runs, launches) == pytest.approx(factor, rel=1e-3)
+    assert stats.widening(runs, launches) == pytest.approx(factor, rel=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def weighted_values(draw: st.DrawFn) -> tuple[list[float], list[list[int]]]:
 def test_a_weighted_median_is_the_median_of_values_that_often(case: tuple[list[float], list[list[int]]]) -> None:
     values, weights = np.array(case[0]), np.array(case[1])
     expected = [np.median(np.repeat(values, row)) for row in weights]
-    np.testing.assert_allclose(stats._weighted_medians(values, weights), expected, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(stats.weighted_medians(values, weights), expected, rtol=0, atol=1e-15)
 
 
 @given(

@@ -14,7 +14,6 @@ from sqlalchemy import text
 from onnxperf.errors import BadOption, StoreError
 from onnxperf.records import FORMAT_VERSION, Bench, Check, Difference, Machine
 from onnxperf.store import Store, Trouble, open_store
-from onnxperf.store import database as module
 from onnxperf.store.documents import to_document
 from onnxperf.store.owner import Owner, state_of, this_process
 from tests.render import examples
@@ -26,7 +25,7 @@ CHECK = Check(
 
 
 def sql(store: Store, statement: str, **values: object) -> list[tuple[object, ...]]:
-    with store._writing() as connection:
+    with store.writing() as connection:
         result = connection.execute(text(statement), values)
         return [tuple(row) for row in result] if result.returns_rows else []
 
@@ -106,8 +105,8 @@ def test_an_id_is_short_and_can_be_typed(store: Store) -> None:
 
 
 def test_an_id_may_be_cut_and_last_is_the_newest(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = iter(["lonuki", "lonuka", "bafido"])
-    monkeypatch.setattr(module, "_new_name", lambda _: next(names))
+    letters = iter("lonukilonukabafido")
+    monkeypatch.setattr("secrets.choice", lambda _: next(letters))
     for _ in range(3):
         store.keep(CHECK, "check")
     assert [store.find(text).id for text in ("lonuki", "b", "BAFI", "last")] == ["lonuki", "bafido", "bafido", "bafido"]

@@ -64,7 +64,7 @@ def old_store(tmp_path: Path) -> Path:
 
 def shape(store: Store) -> dict[str, dict[str, object]]:
     """Tables and columns, as the database tells them."""
-    with store._reading() as connection:
+    with store.reading() as connection:
         seen = inspect(connection)
         tables = set(seen.get_table_names()) - {"sqlite_sequence"}
         return {t: {c["name"]: (str(c["type"]), c["nullable"]) for c in seen.get_columns(t)} for t in tables}

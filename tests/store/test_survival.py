@@ -62,7 +62,7 @@ def test_processes_that_write_different_runs_into_a_new_store_lose_nothing(where
 def test_a_reader_does_not_wait_for_a_writer(tmp_path: Path) -> None:
     with open_store(tmp_path / "runs.sqlite") as store, open_store(tmp_path / "runs.sqlite") as other:
         run = store.keep(examples.bench(), "bench")
-        with store._writing() as connection:
+        with store.writing() as connection:
             connection.exec_driver_sql("DELETE FROM runs")
             assert other.load(run) == examples.bench()
         assert other.runs() == []

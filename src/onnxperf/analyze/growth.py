@@ -1,4 +1,4 @@
-"""Does memory call_many with every call: a line through points, and a name for what it shows."""
+"""Does memory grow with every call: a line through points, and a name for what it shows."""
 
 from __future__ import annotations
 
