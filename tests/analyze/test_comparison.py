@@ -262,6 +262,14 @@ def test_an_interval_surrounds_its_speedup(times: list[tuple[float, float]]) -> 
     assert 0 < result.speedup_low <= result.speedup_high
 
 
+@pytest.mark.parametrize(("rounds", "low", "high"), [(2, 1.0, 2.0), (5, 1.0, 2.0)])
+def test_an_interval_of_a_single_set_up_reaches_over_all_its_rounds(rounds: int, low: float, high: float) -> None:
+    base = subject("a", [10_000.0] * rounds, launches=1)
+    rival = subject("b", [10_000.0, *[5_000.0] * (rounds - 1)], launches=1)
+    result = judged(rival, base)
+    assert (result.speedup_low, result.speedup_high) == pytest.approx((low, high))
+
+
 # ---------------------------------------------------------------- baselines
 
 

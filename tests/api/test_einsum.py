@@ -17,8 +17,8 @@ from onnxperf.api import optimize_einsum as planning
 from onnxperf.contraction import store
 from onnxperf.contraction.equation import Shape
 from onnxperf.errors import BadOption
+from tests.contraction.equations import CASES, DTYPES, NUMPYS, calls_of, opt_einsums
 from tests.contraction.running import arrays_for, run
-from tests.contraction.test_values import CASES, DTYPES, NUMPYS, calls_of, opt_einsums
 
 WAYS: list[dict[str, Any]] = [
     {"runtime": "ort", "optimize": False},

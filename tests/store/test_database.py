@@ -7,6 +7,7 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
+import psutil
 import pytest
 from hypothesis import given, settings
 from sqlalchemy import text
@@ -56,6 +57,13 @@ def test_numbers_that_json_does_not_know_come_back(store: Store, value: float) -
     bench = examples.bench(examples.case(examples.subject(mean_ns=1.0, p99_ns=value)))
     (case,) = store.load(store.keep(bench, "bench")).cases
     assert repr(case.subjects[0].p99_ns) == repr(value)
+
+
+def test_a_number_too_large_for_a_column_comes_back_from_the_record(store: Store) -> None:
+    bench = examples.bench(examples.case(examples.subject(load_ns=10**400)))
+    run = store.keep(bench, "bench")
+    assert store.load(run) == bench
+    assert sql(store, "SELECT load_ns FROM subjects") == [(None,)]
 
 
 def test_other_records_come_back_whole(store: Store) -> None:
@@ -163,6 +171,14 @@ def test_cases_are_kept_one_by_one_in_the_order_of_the_plan(store: Store) -> Non
     assert (store.find(run).status, store.find(run).answer) == ("interrupted", "hm")
 
 
+def test_a_run_that_ends_without_a_machine_keeps_that_of_its_start(store: Store) -> None:
+    run = sweep(store, "a")
+    store.keep_case(run, "a", examples.case())
+    store.finish_run(run, "ok")
+    assert store.load(run).machine == examples.machine()
+    assert store.find(run).status == "ok"
+
+
 def test_another_attempt_takes_the_place_of_the_last_one(store: Store) -> None:
     run = sweep(store, "a")
     failed, good = examples.case(status="failed"), examples.case()
@@ -236,6 +252,16 @@ def test_a_run_of_another_host_is_taken_over_only_when_asked(store: Store) -> No
 )
 def test_owners_are_known_by_host_number_and_start(owner: Owner | None, state: str) -> None:
     assert state_of(owner) == state
+
+
+def test_the_process_of_another_user_is_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    owner = this_process()
+
+    def refuse(_: psutil.Process) -> float:
+        raise psutil.AccessDenied
+
+    monkeypatch.setattr(psutil.Process, "create_time", refuse)
+    assert state_of(owner) == "alive"
 
 
 # ---------------------------------------------------------------- damage

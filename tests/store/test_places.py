@@ -131,6 +131,40 @@ def test_a_busy_store_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
             store.keep(examples.bench(), "bench")
 
 
+@pytest.fixture
+def reader(monkeypatch: pytest.MonkeyPatch) -> Iterator[sqlite3.Connection]:
+    """Another process that reads a file which is not yet in WAL mode; SQLite itself does not wait for it."""
+    monkeypatch.setattr(connect, "BUSY_S", 0)
+    with closing(sqlite3.connect("runs.sqlite", isolation_level=None)) as other:
+        other.execute("CREATE TABLE others (id INTEGER)")
+        other.execute("BEGIN")
+        other.execute("SELECT * FROM others").fetchall()
+        yield other
+
+
+def test_a_file_that_is_read_is_opened_once_its_reader_is_done(
+    reader: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+
+    def sleep(pause_s: float) -> None:
+        pauses.append(pause_s)
+        if len(pauses) == 3:
+            reader.execute("COMMIT")
+
+    monkeypatch.setattr("time.sleep", sleep)
+    with open_store("runs.sqlite") as store, closing(sqlite3.connect("runs.sqlite")) as fresh:
+        assert store.runs() == []
+        assert fresh.execute("PRAGMA journal_mode").fetchall() == [("wal",)]
+    assert pauses == [0.0, 0.01, 0.03]
+
+
+def test_a_file_that_is_always_read_is_busy(reader: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    with pytest.raises(StoreError, match="is busy"):
+        open_store("runs.sqlite")
+
+
 # ---------------------------------------------------------------- folders that cannot be written
 
 
