@@ -4,16 +4,22 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test quick lint benchmarks examples clean
+.PHONY: demo test quick mutants lint benchmarks examples clean
 
 demo: $(VENV)/demo.ok
 	$(BIN)/onnxperf demo
 
 test: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n logical --dist loadgroup --cov=onnxperf --cov-branch
 
 quick: $(VENV)/dev.ok
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -n logical --dist loadgroup -m "not slow"
+
+# Some hours for everything; one module: make mutants MUTANTS='onnxperf.analyze.comparison*'. See docs/mutants.md.
+mutants: $(VENV)/dev.ok
+	$(PIP) install -c constraints.txt mutmut
+	$(BIN)/mutmut run $(MUTANTS)
+	$(BIN)/mutmut results
 
 lint: $(VENV)/dev.ok
 	$(BIN)/ruff check .
@@ -40,7 +46,7 @@ examples: $(VENV)/dev.ok
 	$(BIN)/python examples/memory.py
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage* mutants
 
 $(VENV)/demo.ok: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) install -c constraints.txt -e '.[cpu]'

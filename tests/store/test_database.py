@@ -14,7 +14,7 @@ from sqlalchemy import text
 
 from onnxperf.errors import BadOption, StoreError
 from onnxperf.records import FORMAT_VERSION, Bench, Check, Difference, Machine
-from onnxperf.store import Store, Trouble, open_store
+from onnxperf.store import Store, Trouble, open_store, rows
 from onnxperf.store.documents import to_document
 from onnxperf.store.owner import Owner, state_of, this_process
 from tests.render import examples
@@ -104,6 +104,8 @@ def test_the_list_is_newest_first_and_says_how_it_went(store: Store) -> None:
     assert (newest.id, newest.kind, newest.status, newest.cases, newest.cases_done) == (new, "sweep", "running", 2, 1)
     assert (oldest.id, oldest.answer, oldest.options) == (old, "fast", {"dims": {"batch": 8}})
     assert oldest.started == "2026-01-02T03:04:05.000000+00:00"
+    assert oldest.started < str(oldest.finished) <= rows.time_of_day()
+    assert (newest.finished, newest.record, oldest.record) == (None, "Bench", "Bench")
     assert [run.id for run in store.runs(1)] == [new]
     assert [run.id for run in store.runs(kind="bench")] == [old]
 
@@ -238,6 +240,18 @@ def test_a_run_of_another_host_is_taken_over_only_when_asked(store: Store) -> No
         store.resume_run(run)
     store.resume_run(run, take_over=True)
     assert store.cases_of(run) == {"a": "pending"}
+
+
+def test_what_a_lost_process_had_begun_is_an_attempt_that_crashed_in_its_own_run_only(store: Store) -> None:
+    lost, other = sweep(store, "a"), sweep(store, "a")
+    for run in (lost, other):
+        store.mark_running(run, "a")
+        own(store, run, DEAD)
+    own(store, other, this_process())
+    store.resume_run(lost)
+    assert (store.cases_of(lost), store.cases_of(other)) == ({"a": "pending"}, {"a": "running"})
+    attempts = sql(store, "SELECT status, reason, finished IS NULL FROM attempts ORDER BY id")
+    assert attempts == [("crashed", "its process ended unexpectedly", False), ("running", "", True)]
 
 
 @pytest.mark.parametrize(

@@ -109,9 +109,7 @@ def give_up_running(connection: Connection, run: int) -> None:
     """Cases whose process is gone wait again; what it had begun is an attempt that crashed."""
     ours = select(schema.cases.c.id).where(schema.cases.c.run == run)
     stale = update(schema.attempts).where(schema.attempts.c.case.in_(ours), schema.attempts.c.status == "running")
-    connection.execute(
-        stale.values(status="crashed", reason="its process ended without a word", finished=time_of_day())
-    )
+    connection.execute(stale.values(status="crashed", reason="its process ended unexpectedly", finished=time_of_day()))
     waiting = update(schema.cases).where(schema.cases.c.run == run, schema.cases.c.status == "running")
     connection.execute(waiting.values(status="pending"))
 
