@@ -69,6 +69,26 @@ CONV = ("c: Conv(x, w) -> c", "r: Relu(c) -> r")
 RESIDUAL = (*CONV, "d: Conv(r, w) -> d", "a: Add(d, r) -> a", "e: Relu(a) -> e", "p: MaxPool(e) -> y")
 
 CASES = {
+    "one node makes the outputs of several": (
+        ("m: Mul(x, k) -> m", "n: Neg(x) -> n", "a: Add(m, n) -> y"),
+        ("f: Both(x, k) -> m, n", "a: Add(m, n) -> y"),
+        {"fused m+n<-f", "kept a<-a"},
+    ),
+    "two nodes that share the outputs of several are one group": (
+        ("p: Split(x) -> p, q", "n: Neg(x) -> n", "m: Abs(x) -> m", "a: Sum(p, q, n, m) -> y"),
+        ("f: Both(x) -> p, n", "g: Other(x) -> m, q", "a: Sum(p, q, n, m) -> y"),
+        {"fused p+n+m<-f+g", "kept a<-a"},
+    ),
+    "an output without a name stands for nothing": (
+        ("s: Split(x) -> , t", "n: Neg(t) -> y"),
+        ("s: Split(x) -> , t", "n: Neg(t) -> y"),
+        {"kept s<-s", "kept n<-n"},
+    ),
+    "a shape that is computed may have changed something": (
+        ("h: Abs(x) -> h", "r: Reshape(x, h) -> r", "n: Neg(r) -> y"),
+        ("n: Neg(x) -> y",),
+        {"fused h+r+n<-n"},
+    ),
     "nothing changed": (CONV, CONV, {"kept c<-c", "kept r<-r"}),
     "a fused node has the last output": (CONV, ("c: FusedConv(x, w) -> r",), {"fused c+r<-c"}),
     "a weight that was changed still belongs to the fused node": (
@@ -243,6 +263,26 @@ CASES = {
         ("g: Foo(x) -> y",),
         {"fused c+e+g<-g", "removed a<-"},
     ),
+    "a circle of nodes that change nothing has no beginning": (
+        ("i: Identity(p) -> q", "j: Identity(q) -> p", "n: Neg(x) -> y"),
+        ("f: Foo(x) -> q", "n: Neg(x) -> y"),
+        {"removed i<-", "fused j<-f", "kept n<-n"},
+    ),
+    "a circle of readers has no end": (
+        ("i: Identity(p) -> q", "j: Identity(q) -> p", "n: Neg(x) -> y"),
+        ("p_nchwc: Conv(x) -> t", "n: Neg(x) -> y"),
+        {"fused j<-p_nchwc", "removed i<-", "kept n<-n"},
+    ),
+    "a circle before a node is not its input": (
+        ("i: Cast(p) -> q", "j: Cast(q) -> p", "n: Neg(q) -> y"),
+        ("n: Neg(x) -> y",),
+        {"fused i+j+n<-n"},
+    ),
+    "a tensor that is made twice, and not in the original, belongs to nothing": (
+        ("n: Neg(x) -> y",),
+        ("h: Transpose(x) -> t", "g: Foo(x) -> t", "n: Neg(x) -> y"),
+        {"inserted <-h", "unattributed <-g", "kept n<-n"},
+    ),
 }
 
 
@@ -276,6 +316,11 @@ LOOP = ("l: Loop(x) -> y",)
             graph("f: Function(x) -> y"),
             graph(*LOOP, l=graph(*LOOP, l=SMALL_BODY)),
             {"fused f<-l", "l/fused f<-l", "l/l/fused f<-n"},
+        ),
+        (
+            graph("r: Relu(x) -> y"),
+            graph("r: Relu(x) -> y", "l: Loop(x) -> l", l=graph(outputs=["i"])),
+            {"kept r<-r", "unattributed <-l"},
         ),
         (
             graph("r: Relu(x) -> y"),
@@ -599,6 +644,36 @@ def sources_and_merges(draw: st.DrawFn) -> tuple[Graph, Graph]:
 @given(sources_and_merges())
 def test_no_node_is_lost_or_counted_twice(graphs: tuple[Graph, Graph]) -> None:
     source, executed = graphs
+    groups = attribute(source, executed)
+    placed = Counter(name for group in groups for name in group.executed)
+    assert placed == Counter(name for _, name in all_nodes(executed))
+    labels = {node.name or f"{node.op_type}_{position}" for position, node in enumerate(source.nodes)}
+    assert labels == {name for group in groups for name in group.sources}
+
+
+TENSORS = st.sampled_from(["x", "k", "", *(f"t{number}" for number in range(5))])
+WILD_NODES = st.builds(
+    GraphNode,
+    name=st.sampled_from(["", "n", "t0_nchwc", "t1", "m_token_1", "InsertedPrecisionFreeCast_t2"]),
+    op_type=st.sampled_from(
+        ["Add", "Conv", "QLinearConv", "Relu", "Identity", "Cast", "Transpose", "Reshape", "Shape"]
+    ),
+    inputs=st.lists(TENSORS, max_size=3).map(tuple),
+    outputs=st.lists(TENSORS, max_size=2).map(tuple),
+    activation=st.sampled_from(["", "Relu"]),
+)
+WILD_GRAPHS = st.builds(
+    Graph,
+    inputs=st.just(("x",)),
+    outputs=st.lists(TENSORS, max_size=2).map(tuple),
+    constants=st.just(frozenset({"k"})),
+    nodes=st.lists(WILD_NODES, max_size=8).map(tuple),
+)
+
+
+@given(WILD_GRAPHS, WILD_GRAPHS)
+def test_no_node_of_a_graph_with_circles_and_doubles_is_lost(source: Graph, executed: Graph) -> None:
+    """A file may hold anything."""
     groups = attribute(source, executed)
     placed = Counter(name for group in groups for name in group.executed)
     assert placed == Counter(name for _, name in all_nodes(executed))

@@ -247,9 +247,9 @@ def test_an_interval_depends_on_the_seed_alone() -> None:
 def test_mean_and_deviation_are_as_far_from_the_median_as_they_were_measured() -> None:
     times = np.array([10.0, 20.0, 60.0, 10.0])
     drift = np.array([1.0, 1.0, 2.0, 3.0])
-    result = judged(subject("b", times * drift), subject("a", 100 * drift))
-    assert result.median_ns is not None
     measured = times * drift
+    result = judged(subject("b", measured.tolist()), subject("a", (100 * drift).tolist()))
+    assert result.median_ns is not None
     assert result.mean_ns == pytest.approx(result.median_ns * measured.mean() / np.median(measured))
     assert result.deviation_ns == pytest.approx(result.median_ns * measured.std() / np.median(measured))
 
@@ -379,8 +379,8 @@ def test_a_race_is_settled_when_nothing_is_left_to_find_out(subjects: list[Subje
 
 def test_a_race_is_settled_against_its_own_baseline() -> None:
     moving = np.random.default_rng(5).normal(0, 0.048, 60)
-    ahead, still, behind = [10_000 * np.exp(moving)], [np.full(60, 5_000.0)], [2_500 * np.exp(-moving)]
-    subjects = [subject(name, *times) for name, times in zip("abc", (ahead, still, behind), strict=True)]
+    times = (10_000 * np.exp(moving), np.full(60, 5_000.0), 2_500 * np.exp(-moving))
+    subjects = [subject(name, each.tolist()) for name, each in zip("abc", times, strict=True)]
     assert settled(subjects, "b", 0.01)
     assert not settled(subjects, "a", 0.01)  # c moves against a, and is known half as well
 
