@@ -513,8 +513,10 @@ def executed_graph(proto: onnx.ModelProto, level: str, folder: Path) -> Graph:
     options.optimized_model_filepath = str(folder / "executed.onnx")
     options.log_severity_level = 4
     options.intra_op_num_threads = 1
+    # Weights beside the graph, where nothing has to read them: some models have hundreds of megabytes.
+    options.add_session_config_entry("session.optimized_model_external_initializers_file_name", "weights")
     ort.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return outline(onnx.load(options.optimized_model_filepath))
+    return outline(onnx.load(options.optimized_model_filepath, load_external_data=False))
 
 
 def all_nodes(of: Graph, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:

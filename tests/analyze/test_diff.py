@@ -317,6 +317,12 @@ def test_the_verdict_comes_from_the_race(verdict: Verdict | None, speedup: float
     assert sentence(ROWS, race(verdict, speedup), "A", "B") == (expected or sentence(ROWS, None, "A", "B"))
 
 
+def test_an_undecided_race_without_an_interval_names_both_sides() -> None:
+    case = race("undecided", 1.02)
+    blurred = replace(case, subjects=(case.subjects[0], replace(case.subjects[1], speedup_low=None)))
+    assert sentence(ROWS, blurred, "A", "B").startswith("Undecided whether B is faster than A; ")
+
+
 def test_without_a_race_there_is_no_verdict() -> None:
     assert sentence(ROWS, None, "A", "B") == (
         "With the profiler on, the nodes of A take 352 µs and those of B 142 µs per iteration, no verdict; 1 node was "

@@ -78,7 +78,10 @@ def test_a_loop_of_numpy_is_known_by_its_name(function: str, kind: str) -> None:
     assert stack.kind_of(f"{function} ({UMATH})") == kind
 
 
-@given(st.lists(st.tuples(st.lists(st.text(), min_size=1).map(tuple), st.integers(1, 100)), min_size=1))
+FRAMES = st.lists(st.text(max_size=9), min_size=1, max_size=4).map(tuple)
+
+
+@given(st.lists(st.tuples(FRAMES, st.integers(1, 100)), min_size=1, max_size=9))
 def test_whatever_names_there_are_the_shares_are_parts_of_one(samples: list[stack.Sample]) -> None:
     shares = stack.native_shares(samples)
     assert shares is not None
