@@ -3,17 +3,25 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# A file stays in one process, so that its fixtures are made once and its tests keep their order.
+PARALLEL := -n logical --dist loadfile --no-loadscope-reorder
+# Rooms whose branch coverage `make test` prints, from their own tests; tracing all others would take half as long again.
+TRACED := analyze measure store
 
-.PHONY: demo test quick mutants lint benchmarks examples clean
+.PHONY: demo test coverage quick mutants lint benchmarks examples clean
 
 demo: $(VENV)/demo.ok
 	$(BIN)/onnxperf demo
 
 test: lint
-	$(BIN)/python -m pytest -n logical --dist loadgroup --cov=onnxperf --cov-branch
+	$(BIN)/python -m pytest $(PARALLEL) $(TRACED:%=tests/%) $(TRACED:%=--cov=onnxperf.%)
+	$(BIN)/python -m pytest $(PARALLEL) $(TRACED:%=--ignore=tests/%)
+
+coverage: $(VENV)/dev.ok
+	$(BIN)/python -m pytest $(PARALLEL) --cov=onnxperf
 
 quick: $(VENV)/dev.ok
-	$(BIN)/python -m pytest -n logical --dist loadgroup -m "not slow"
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow"
 
 # Some hours for everything; one module: make mutants MUTANTS='onnxperf.analyze.comparison*'. See docs/mutants.md.
 mutants: $(VENV)/dev.ok
