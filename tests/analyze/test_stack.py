@@ -90,6 +90,12 @@ def test_whatever_names_there_are_the_shares_are_parts_of_one(samples: list[stac
     assert sum(each.self_share for each in stack.native_functions(samples)) == pytest.approx(1)
 
 
+def test_a_stack_of_system_frames_alone_belongs_to_nothing() -> None:
+    shares = stack.native_shares([(("exp (libm.so.6)",), 1)])
+    assert shares is not None
+    assert shares.unknown == 1
+
+
 def test_more_samples_make_a_share_more_certain() -> None:
     half = [((LOOP, "f (a.py:2)"), 50), ((LOOP, f"FLOAT_add ({UMATH})"), 50)]
     few, many = stack.native_shares(half), stack.native_shares([(frames, 100 * count) for frames, count in half])

@@ -57,6 +57,14 @@ def test_nodes_that_were_fused_share_the_time_of_their_group() -> None:
     assert metrics.nodes["2"].lines == ("2 µs per inference",)
 
 
+def test_a_node_that_became_another_one_names_it() -> None:
+    measured = profile((node_time("g", 8),), (source("fused", ("mm",), 8, ("FastGelu",)), source("kept", ("?",), 1)))
+    metrics = time_metrics(measured, linear_view())
+    assert {key: metric.lines for key, metric in metrics.nodes.items()} == {
+        "0": ("8 µs per inference", "executed as FastGelu")
+    }
+
+
 def test_a_node_that_was_computed_in_advance_says_so() -> None:
     metrics = time_metrics(profile((node_time("rs", 2),), (source("folded", ("mm",), 0),)), linear_view())
     assert metrics.nodes["0"].share == 0
