@@ -53,7 +53,7 @@ def graph(*lines: str, outputs: Sequence[str] = ("y",), **bodies: Graph) -> Grap
     return Graph(inputs=("x",), outputs=tuple(outputs), constants=WEIGHTS, nodes=tuple(nodes))
 
 
-def told(groups: Sequence[SourceGroup]) -> set[str]:
+def described(groups: Sequence[SourceGroup]) -> set[str]:
     """`kind sources <- executed`, with the path before and the twin after."""
     return {
         f"{'/'.join((*group.path, group.kind))} {'+'.join(group.sources)}<-{'+'.join(group.executed)}"
@@ -228,7 +228,7 @@ CASES = {
         ),
         {"fused f<-1+2+3+4", "kept a<-a"},
     ),
-    "a node that serves two groups is nobody's": (
+    "a node that serves two groups belongs to neither": (
         ("f: Function(x) -> f", "g: Function(f) -> y"),
         ("1: Sqrt(k) -> in_1", "2: Div(x, in_1) -> f", "3: Div(f, in_1) -> y"),
         {"fused f<-2", "fused g<-3", "unattributed <-1"},
@@ -290,7 +290,7 @@ CASES = {
 def test_executed_nodes_belong_to_what_they_replaced(
     source: Sequence[str], executed: Sequence[str], expected: set[str]
 ) -> None:
-    assert told(attribute(graph(*source), graph(*executed))) == expected
+    assert described(attribute(graph(*source), graph(*executed))) == expected
 
 
 BODY = graph("k2: Mul(k, k) -> k2", "n: Neg(i) -> n", "a: Mul(n, k2) -> a", outputs=["a"])
@@ -330,7 +330,7 @@ LOOP = ("l: Loop(x) -> y",)
     ],
 )
 def test_bodies_are_attributed_inside_their_node(source: Graph, executed: Graph, expected: set[str]) -> None:
-    assert told(attribute(source, executed)) == expected
+    assert described(attribute(source, executed)) == expected
 
 
 # ---------------------------------------------------------------- real onnxruntime
@@ -551,7 +551,7 @@ def attributed(proto: onnx.ModelProto, level: str, folder: Path) -> set[str]:
     groups = attribute(source, executed)
     check_complete(source, executed, groups)
     assert all(group.kind != "unattributed" for group in groups)
-    return told(groups)
+    return described(groups)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -609,7 +609,7 @@ HEAVY = {"light_bvlc_alexnet", "light_vgg19", "light_zfnet512"}
         for path in (*LIGHT, *SHIPPED)
     ],
 )
-def test_models_that_nobody_here_wrote_are_attributed_whole(path: Path, tmp_path: Path) -> None:
+def test_models_of_other_projects_are_attributed_whole(path: Path, tmp_path: Path) -> None:
     for level in ("basic", "all"):
         attributed(onnx.load(path), level, tmp_path)
 

@@ -186,8 +186,8 @@ def interval_width(rival: Subject, base: Subject) -> float:
     return math.log(result.speedup_high / result.speedup_low)
 
 
-@pytest.mark.parametrize("who", ["baseline", "rival"])
-def test_set_ups_that_disagree_widen_the_interval(who: str) -> None:
+@pytest.mark.parametrize("side", ["baseline", "rival"])
+def test_set_ups_that_disagree_widen_the_interval(side: str) -> None:
     """Each set-up of one of the two is faster or slower; five rounds of it are no five witnesses."""
     layouts = np.repeat(np.random.default_rng(3).normal(0, 0.01, 12), 5)
     steady, uneven = noisy(10_000, 1), [10_000 * math.exp(layout) for layout in layouts]
@@ -195,7 +195,7 @@ def test_set_ups_that_disagree_widen_the_interval(who: str) -> None:
     def width(set_ups: int) -> float:
         moving = subject("moving", uneven, set_ups=set_ups)
         still = subject("still", steady)
-        return interval_width(still, moving) if who == "baseline" else interval_width(moving, still)
+        return interval_width(still, moving) if side == "baseline" else interval_width(moving, still)
 
     # Cut at the set-ups (every 5 rounds), or at every round as if all were independent.
     assert width(12) > 1.5 * width(60)
@@ -325,7 +325,7 @@ def test_the_baseline_is_the_one_asked_for_or_the_first_that_was_measured(
     assert baseline_of(subjects, wanted) == baseline
 
 
-def test_a_race_of_nobody_has_no_baseline() -> None:
+def test_a_race_without_subjects_has_no_baseline() -> None:
     assert baseline_of([], None) is None
     assert compare([], None, 0.01) == ()
 
@@ -355,7 +355,7 @@ def test_without_any_baseline_subjects_stay_as_they_are() -> None:
             ],
             False,
         ),
-        # nobody waits for a subject that is lost
+        # a subject that is lost keeps nothing waiting
         ([subject("a", noisy(10_000, 1)), subject("b", noisy(9_000, 2)[:5], status="crashed")], True),
         ([subject("a", noisy(10_000, 1)), subject("b", status="failed")], True),
         ([subject("a", status="failed"), subject("b", status="crashed")], True),

@@ -21,7 +21,7 @@ POOL = {
 
 
 def trace_with(**arguments: Any) -> Trace:
-    """A loop around a node which the profiler told more about."""
+    """A loop around a node about which the profiler has more."""
     events = events_of([[Ran("l", "Loop", bodies=[[Ran("n", "Neg")]])]])
     node = next(each for each in events if each["name"].startswith("n_"))
     node["args"] |= {"output_type_shape": [{"float": [2, 3]}], "output_size": "24", **arguments}

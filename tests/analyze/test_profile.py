@@ -82,8 +82,8 @@ def test_node_times_on_a_gpu_are_called_launch_cost_unless_the_device_tells_its_
     trace = trace_of_events(events)
     assert any("launching" in note for note in summarise(trace, lay_out(trace), "made").notes)
     gemm = dict(kernel, cat="Kernel", name="gemm", dur=90, args={"parent_name": kernel["name"]})
-    told = trace_of_events([*events, gemm])
-    profile = summarise(told, lay_out(told), "made")
+    complete = trace_of_events([*events, gemm])
+    profile = summarise(complete, lay_out(complete), "made")
     assert not any("launching" in note for note in profile.notes)
     assert [node.kernel_us for node in profile.nodes] == [90]
 

@@ -115,19 +115,19 @@ def test_launches_that_disagree_widen_the_interval() -> None:
     launches = in_parts(100, 4)
     runs = runs_in(launches)
     values = rng.normal(0, 0.001, 100) + np.array([-0.02, -0.01, 0.01, 0.02])[launches]
-    told = stats.bootstrap_medians(values, launches, runs, 2000, 0)
-    untold = stats.bootstrap_medians(values, np.zeros(100, dtype=np.int64), runs, 2000, 0)
-    assert width(told) > 0.02
-    assert width(told) > 1.5 * width(untold)
+    respected = stats.bootstrap_medians(values, launches, runs, 2000, 0)
+    ignored = stats.bootstrap_medians(values, np.zeros(100, dtype=np.int64), runs, 2000, 0)
+    assert width(respected) > 0.02
+    assert width(respected) > 1.5 * width(ignored)
 
 
 def test_set_ups_that_disagree_widen_the_interval() -> None:
     rng = np.random.default_rng(0)
     runs, one_launch = in_parts(100, 20), np.zeros(100, dtype=np.int64)
     values = rng.normal(0, 0.001, 100) + rng.normal(0, 0.01, 20)[runs]
-    told = stats.bootstrap_medians(values, one_launch, runs, 2000, 0)
-    untold = stats.bootstrap_medians(values, one_launch, np.arange(100), 2000, 0)
-    assert width(told) > 1.5 * width(untold)
+    respected = stats.bootstrap_medians(values, one_launch, runs, 2000, 0)
+    ignored = stats.bootstrap_medians(values, one_launch, np.arange(100), 2000, 0)
+    assert width(respected) > 1.5 * width(ignored)
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def test_a_node_that_left_its_body_is_found_by_its_name() -> None:
     assert set(time_metrics(profile((node_time("inner", 1),)), alone).nodes) == {"0/body/0"}
 
 
-def test_repeated_names_of_a_trace_belong_to_nobody() -> None:
+def test_repeated_names_of_a_trace_belong_to_no_node() -> None:
     view = linear_view()
     first, second, third = view.graph.nodes
     nodes = (first, replace(second, name="mm", label="mm_1"), third)
@@ -169,7 +169,7 @@ def test_a_trace_without_memory_says_so() -> None:
 
 def test_the_nodes_of_metrics_tell_what_others_say_about_them() -> None:
     def metrics(**lines: tuple[str, ...]) -> Metrics:
-        nodes = {key: NodeMetric(key=key, share=0.5, value=1.0, unit="us", lines=told) for key, told in lines.items()}
+        nodes = {key: NodeMetric(key=key, share=0.5, value=1.0, unit="us", lines=text) for key, text in lines.items()}
         return Metrics(by="time", title="t", nodes=nodes)
 
     both = with_lines_of(metrics(a=("8 µs",), b=("2 µs",)), metrics(a=("results: 4 bytes",), c=("none",)))

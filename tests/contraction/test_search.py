@@ -1,4 +1,4 @@
-"""The search for the fastest graphs: who survives, who shares a time, who is left out."""
+"""The search for the fastest graphs: which survive, which share a time, which are left out."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_each_stage_has_fewer_graphs_and_longer_blocks() -> None:
     assert {calls for number, calls, _ in timer.blocks if number == 0} == {1, 10, 30, 60}
 
 
-def test_few_graphs_skip_the_stages_that_would_leave_nobody_out() -> None:
+def test_few_graphs_skip_the_stages_that_would_leave_none_out() -> None:
     times = [300.0 * US, 100.0 * US, 200.0 * US]
     timer = FakeTimer(times)
     found = search(entrants_for(times), timer, [None] * 3, silent)
@@ -115,17 +115,17 @@ def test_the_order_of_blocks_changes_from_round_to_round_and_is_repeatable() -> 
 
 def test_progress_goes_from_nothing_to_all_and_names_the_best() -> None:
     times = [(100 + number) * US for number in range(60)]
-    told: list[tuple[float, str]] = []
-    search(entrants_for(times), FakeTimer(times), [None] * 60, lambda done, text: told.append((done, text)))
-    shares = [done for done, _ in told]
+    shown: list[tuple[float, str]] = []
+    search(entrants_for(times), FakeTimer(times), [None] * 60, lambda done, text: shown.append((done, text)))
+    shares = [done for done, _ in shown]
     assert shares == sorted(shares)
     assert shares[0] == 0
     assert shares[-1] == pytest.approx(1)
-    assert "preparing 60 graphs" in told[0][1]
-    assert told[-1][1].endswith("best so far: graph 0")
+    assert "preparing 60 graphs" in shown[0][1]
+    assert shown[-1][1].endswith("best so far: graph 0")
 
 
-# ---------------------------------------------------------------- who is not timed
+# ---------------------------------------------------------------- what is not timed
 
 
 def test_graphs_that_onnxruntime_cannot_tell_apart_are_timed_once_and_share_the_time(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_a_graph_that_cannot_run_has_a_reason_and_the_others_go_on(error: Except
     assert [entrant.reason for entrant in entrants[1:]] == ["", ""]
 
 
-def test_nobody_is_found_where_no_graph_can_run() -> None:
+def test_nothing_is_found_where_no_graph_can_run() -> None:
     error = SubjectError("failed", "no kernel")
     entrants = entrants_for([100.0, 200.0])
     found = search(entrants, FakeTimer([100.0, 200.0], {0: error, 1: error}), [None, None], silent)
@@ -251,9 +251,9 @@ def test_neither_names_of_nodes_nor_how_a_constant_is_stored_matter(tmp_path: Pa
     tensor.CopyFrom(raw)
     for node in proto.graph.node:
         node.name = f"named {node.op_type}"
-        node.doc_string = "told"
+        node.doc_string = "text"
         for attribute in node.attribute:
-            attribute.doc_string = "told"
+            attribute.doc_string = "text"
     onnx.save_model(proto, tmp_path / "b.onnx")
     assert digest(tmp_path / "b.onnx") == plain
 

@@ -48,7 +48,7 @@ INSERT INTO attempts VALUES (4, 3, 1, 'ok', '', NULL, '', '2026-01-02T03:04:05.0
 INSERT INTO subjects (attempt, position, name, runtime, status, reason, record, blocks, call_times) VALUES
     (4, 0, 'run', 'ort', 'ok', '', '{"name":"run","runtime":"ort","status":"ok"}', :blocks, :times);
 """
-"""A store as version 1 made it, written down and never changed."""
+"""A store as version 1 made it; never to be changed."""
 BLOCKS = examples.blocks(8430.0)
 
 
@@ -116,7 +116,7 @@ def test_a_step_that_fails_leaves_the_store_as_it_was(old_store: Path, monkeypat
 def test_a_newer_store_is_refused_in_one_line(old_store: Path) -> None:
     with closing(sqlite3.connect(old_store)) as connection, connection:
         connection.execute("UPDATE onnxperf_schema SET version = 99")
-    with pytest.raises(StoreError, match="schema version 99, and this onnxperf knows up to") as caught:
+    with pytest.raises(StoreError, match="schema version 99, and this onnxperf reads up to") as caught:
         open_store(old_store)
     assert "\n" not in str(caught.value)
 

@@ -193,7 +193,7 @@ print(keep(bench(), "bench", store=where))
 
 
 def keep_as_someone(where: Path, elsewhere: Path) -> str:
-    """What `keep` says on stderr to one who is not root."""
+    """What `keep` says on stderr where the user is not root."""
     command = [sys.executable, "-c", SCRIPT, str(elsewhere / "other.sqlite"), str(where)]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert result.stdout == "None\n"

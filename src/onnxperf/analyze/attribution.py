@@ -84,7 +84,7 @@ def _group(
 
 
 def _gone(original: Original, covered: set[int], path: Path) -> Iterator[SourceGroup]:
-    """Original nodes that nobody executes: why?"""
+    """Original nodes that are not executed, and why."""
     kept: dict[int, int] = {}
     for index in sorted(covered):
         kept.update((original.values[tensor], index) for tensor in original.nodes[index].outputs if tensor)

@@ -31,7 +31,7 @@ _RANDOM = frozenset(
 )
 """Two of these are never the same, and never a constant."""
 _SHAPES = frozenset({"Shape", "Size"})
-"""Known when the model is loaded, if onnxruntime knows the shape; then they are gone."""
+"""Constant when the model is loaded with a known shape; then they are gone."""
 _HELPERS = frozenset({"MemcpyFromHost", "MemcpyToHost", "ReorderInput", "ReorderOutput"})
 """Only onnxruntime puts these into a graph."""
 _LAYOUT = frozenset({"Cast", "Transpose"})
@@ -46,7 +46,7 @@ _GENERATED = re.compile(r"(/\w*Fusion\w*/?|(_bn|_mul)?_nchwc)?(_token_\d+)?$")
 
 
 class Outer(NamedTuple):
-    """What a body knows of the graphs around it."""
+    """What a body can see of the graphs around it."""
 
     values: ChainMap[str, int]
     constants: frozenset[str]
@@ -57,7 +57,7 @@ class Outer(NamedTuple):
 
 
 class Original:
-    """The original graph, and what follows from it: who makes what, what is equal, what is constant."""
+    """The original graph, and what follows from it: which node makes what, what is equal, what is constant."""
 
     def __init__(self, graph: Graph, executed: Graph, outer: Outer) -> None:
         self.nodes = graph.nodes

@@ -24,7 +24,7 @@ ENOUGH = 5
 FEW_CLAIM = 0.2
 """With fewer iterations, times must not overlap and differ by more than this."""
 CLOCK_US = 1
-"""Onnxruntime cuts times to whole microseconds, so that two equal times may be told as one more and one less."""
+"""Onnxruntime cuts times to whole microseconds, so that two equal times may appear as one more and one less."""
 LARGEST_TABLE = 10**9
 """Bits that the alignment by order may take (31,000 x 31,000 nodes); beyond that, equal nodes are paired in order."""
 

@@ -59,7 +59,7 @@ def location(where: str | Path | None) -> URL:
 
 
 def default_file() -> Path:
-    """The store of a user who names none."""
+    """The store when none is named."""
     return platformdirs.user_data_path("onnxperf") / "runs.sqlite"
 
 

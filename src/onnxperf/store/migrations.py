@@ -55,7 +55,7 @@ def version_of(connection: Connection, place: str) -> int:
     version = int(connection.execute(select(schema.versions.c.version)).scalar() or 0)
     if version > len(STEPS):
         raise StoreError(
-            f"the store {place} has schema version {version}, and this onnxperf knows up to {len(STEPS)}; "
+            f"the store {place} has schema version {version}, and this onnxperf reads up to {len(STEPS)}; "
             "use a newer onnxperf, or another store"
         )
     return version

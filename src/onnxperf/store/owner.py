@@ -10,7 +10,7 @@ import psutil
 from msgspec import Struct
 
 _CLOCK_STEP_S = 2.0
-"""A start is told by a clock that may be set meanwhile; a number is not given again this soon."""
+"""The clock that gives a start may be set meanwhile; a number is not used again this soon."""
 
 
 class Owner(Struct, frozen=True, kw_only=True):
@@ -28,7 +28,7 @@ def this_process() -> Owner:
 
 
 def state_of(owner: Owner | None) -> Literal["alive", "dead", "elsewhere"]:
-    """Whether the process still runs; nobody can tell from another host."""
+    """Whether the process still runs, which cannot be seen from another host."""
     if owner is None:
         return "dead"
     if owner.host != platform.node():

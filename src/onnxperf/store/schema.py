@@ -21,7 +21,7 @@ SUBJECT_NUMBERS = (
     "speedup_low",
     "speedup_high",
 )
-"""Fields of a subject that are columns, for those who query the store with SQL."""
+"""Fields of a subject that are columns, for queries with SQL."""
 
 versions = Table("onnxperf_schema", metadata, Column("version", Integer, nullable=False))
 
