@@ -3,17 +3,31 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# A file stays in one process, so that its fixtures are made once and its tests keep their order.
+PARALLEL := -n logical --dist loadfile --no-loadscope-reorder
+# Rooms whose branch coverage `make test` prints, from their own tests; tracing all others would take half as long again.
+TRACED := analyze measure store
 
-.PHONY: demo test quick lint benchmarks examples clean
+.PHONY: demo test coverage quick mutants lint benchmarks examples clean
 
 demo: $(VENV)/demo.ok
 	$(BIN)/onnxperf demo
 
 test: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PARALLEL) $(TRACED:%=tests/%) $(TRACED:%=--cov=onnxperf.%)
+	$(BIN)/python -m pytest $(PARALLEL) $(TRACED:%=--ignore=tests/%)
+
+coverage: $(VENV)/dev.ok
+	$(BIN)/python -m pytest $(PARALLEL) --cov=onnxperf
 
 quick: $(VENV)/dev.ok
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow"
+
+# Some hours for everything; one module: make mutants MUTANTS='onnxperf.analyze.comparison*'. See docs/mutants.md.
+mutants: $(VENV)/dev.ok
+	$(PIP) install -c constraints.txt mutmut
+	$(BIN)/mutmut run $(MUTANTS)
+	$(BIN)/mutmut results
 
 lint: $(VENV)/dev.ok
 	$(BIN)/ruff check .
@@ -40,7 +54,7 @@ examples: $(VENV)/dev.ok
 	$(BIN)/python examples/memory.py
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage* mutants
 
 $(VENV)/demo.ok: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) install -c constraints.txt -e '.[cpu]'

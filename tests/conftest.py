@@ -11,18 +11,29 @@ import numpy as np
 import onnx
 import onnx.parser
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from onnx import numpy_helper
 
 # A busy machine must not fail a test, and the same commit must always give the same answer.
 settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 # Now and then, look further: pytest --hypothesis-profile=explore
 settings.register_profile("explore", deadline=None, max_examples=1000)
+# `make mutants` asks for a failure, not for the smallest one, and asks a thousand times.
+settings.register_profile(
+    "mutants", settings.get_profile("steady"), phases=[Phase.explicit, Phase.generate], max_examples=20
+)
 settings.load_profile("steady")
 
 # Whatever a shell starts in the background ignores Ctrl-C, and so would all that the tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests come first, so that no process is left alone with one in the end."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
 
 _LINEAR = """
 <ir_version: 8, opset_import: ["" : 17]>

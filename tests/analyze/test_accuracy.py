@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from onnxperf.analyze.accuracy import compare
+from onnxperf.analyze.accuracy import compare, compare_outputs
 
 F32 = np.float32
 NAN, INF = math.nan, math.inf
@@ -87,3 +87,10 @@ def test_everything_equals_itself(values: Any) -> None:
 def test_steps_are_symmetric(value: float, change: float) -> None:
     a, b = np.array([value], F32), np.array([value + change], F32)
     assert compare("y", a, b).max_ulp == compare("y", b, a).max_ulp
+
+
+def test_outputs_are_compared_one_by_one_within_the_tolerances() -> None:
+    first, second = [np.array([1.0]), np.array([2.0])], [np.array([1.0]), np.array([2.1])]
+    assert [(each.name, each.equal) for each in compare_outputs("ab", first, second)] == [("a", True), ("b", False)]
+    assert all(each.equal for each in compare_outputs("ab", first, second, atol=0.2))
+    assert all(each.equal for each in compare_outputs("ab", first, second, rtol=0.2))

@@ -186,8 +186,8 @@ def interval_width(rival: Subject, base: Subject) -> float:
     return math.log(result.speedup_high / result.speedup_low)
 
 
-@pytest.mark.parametrize("who", ["baseline", "rival"])
-def test_set_ups_that_disagree_widen_the_interval(who: str) -> None:
+@pytest.mark.parametrize("side", ["baseline", "rival"])
+def test_set_ups_that_disagree_widen_the_interval(side: str) -> None:
     """Each set-up of one of the two is faster or slower; five rounds of it are no five witnesses."""
     layouts = np.repeat(np.random.default_rng(3).normal(0, 0.01, 12), 5)
     steady, uneven = noisy(10_000, 1), [10_000 * math.exp(layout) for layout in layouts]
@@ -195,7 +195,7 @@ def test_set_ups_that_disagree_widen_the_interval(who: str) -> None:
     def width(set_ups: int) -> float:
         moving = subject("moving", uneven, set_ups=set_ups)
         still = subject("still", steady)
-        return interval_width(still, moving) if who == "baseline" else interval_width(moving, still)
+        return interval_width(still, moving) if side == "baseline" else interval_width(moving, still)
 
     # Cut at the set-ups (every 5 rounds), or at every round as if all were independent.
     assert width(12) > 1.5 * width(60)
@@ -223,6 +223,40 @@ def test_an_early_look_and_many_rivals_widen_the_interval() -> None:
 
     assert width(1, 1) < width(1, 3)
     assert width(1, 1) < width(6, 1)
+
+
+def test_an_early_look_of_several_claims_less_than_the_last_one() -> None:
+    base = subject("a", noisy(10_000, 1, noise=0.02))
+    first, last = (subject("b", noisy(10_000, 2, noise=0.02), looks=look, looks_planned=3) for look in (1, 3))
+    assert interval_width(first, base) > interval_width(last, base)
+
+
+def test_few_rounds_of_several_set_ups_need_not_all_lie_in_the_interval() -> None:
+    base, rival = subject("a", [10_000.0] * 19), subject("b", [5_000.0] * 18 + [1_000.0])
+    result = judged(rival, base)
+    assert (result.speedup_low, result.speedup_high) == pytest.approx((2.0, 2.0))
+
+
+def test_an_interval_depends_on_the_seed_alone() -> None:
+    subjects = [subject("a", noisy(10_000, 1, noise=0.1)), subject("b", noisy(5_000, 2, noise=0.1))]
+    first, again, other = (compare(subjects, "a", 0.01, seed)[1].speedup_low for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+
+
+def test_mean_and_deviation_are_as_far_from_the_median_as_they_were_measured() -> None:
+    times = np.array([10.0, 20.0, 60.0, 10.0])
+    drift = np.array([1.0, 1.0, 2.0, 3.0])
+    measured = times * drift
+    result = judged(subject("b", measured.tolist()), subject("a", (100 * drift).tolist()))
+    assert result.median_ns is not None
+    assert result.mean_ns == pytest.approx(result.median_ns * measured.mean() / np.median(measured))
+    assert result.deviation_ns == pytest.approx(result.median_ns * measured.std() / np.median(measured))
+
+
+def test_percentiles_come_from_single_calls() -> None:
+    result = compare([subject("a", [10.0], call_ns=tuple(range(1001)))], "a", 0.01)[0]
+    assert (result.p90_ns, result.p99_ns) == pytest.approx((900, 990))
 
 
 def test_times_are_summed_up_per_call() -> None:
@@ -262,6 +296,14 @@ def test_an_interval_surrounds_its_speedup(times: list[tuple[float, float]]) -> 
     assert 0 < result.speedup_low <= result.speedup_high
 
 
+@pytest.mark.parametrize(("rounds", "low", "high"), [(2, 1.0, 2.0), (5, 1.0, 2.0)])
+def test_an_interval_of_a_single_set_up_reaches_over_all_its_rounds(rounds: int, low: float, high: float) -> None:
+    base = subject("a", [10_000.0] * rounds, launches=1)
+    rival = subject("b", [10_000.0, *[5_000.0] * (rounds - 1)], launches=1)
+    result = judged(rival, base)
+    assert (result.speedup_low, result.speedup_high) == pytest.approx((low, high))
+
+
 # ---------------------------------------------------------------- baselines
 
 
@@ -283,7 +325,7 @@ def test_the_baseline_is_the_one_asked_for_or_the_first_that_was_measured(
     assert baseline_of(subjects, wanted) == baseline
 
 
-def test_a_race_of_nobody_has_no_baseline() -> None:
+def test_a_race_without_subjects_has_no_baseline() -> None:
     assert baseline_of([], None) is None
     assert compare([], None, 0.01) == ()
 
@@ -313,16 +355,48 @@ def test_without_any_baseline_subjects_stay_as_they_are() -> None:
             ],
             False,
         ),
-        # nobody waits for a subject that is lost
+        # a subject that is lost keeps nothing waiting
         ([subject("a", noisy(10_000, 1)), subject("b", noisy(9_000, 2)[:5], status="crashed")], True),
         ([subject("a", noisy(10_000, 1)), subject("b", status="failed")], True),
         ([subject("a", status="failed"), subject("b", status="crashed")], True),
         ([subject("a", noisy(10_000, 1))], True),
         ([subject("a", noisy(10_000, 1, noise=0.3))], False),
+        # known to 0.6 %, and still perhaps more or less than 1 %
+        ([subject("a", noisy(10_000, 1, noise=0.005)), subject("b", noisy(10_000 / 1.008, 2, noise=0.005))], False),
+        # clearly faster, and known to 13 %, where 10 % are asked for
+        ([subject("a", noisy(10_000, 1, noise=0.1)), subject("b", noisy(5_000, 2, noise=0.1))], False),
+        ([subject("a", noisy(10_000, 1, noise=0.07)), subject("b", noisy(5_000, 2, noise=0.07))], True),
+        # a subject alone is known to 1 %, at its last look rather than at the first of three
+        ([subject("a", noisy(10_000, 1, noise=0.0235))], True),
+        ([subject("a", noisy(10_000, 1, noise=0.0235), looks=1, looks_planned=3)], False),
+        ([subject("a", noisy(10_000, 1, noise=0.0235), looks=3, looks_planned=3)], True),
+        ([subject("a", noisy(10_000, 1, noise=0.03))], False),
     ],
 )
 def test_a_race_is_settled_when_nothing_is_left_to_find_out(subjects: list[Subject], expected: bool) -> None:
     assert settled(subjects, "a", 0.01) is expected
+
+
+def test_a_race_is_settled_against_its_own_baseline() -> None:
+    moving = np.random.default_rng(5).normal(0, 0.048, 60)
+    times = (10_000 * np.exp(moving), np.full(60, 5_000.0), 2_500 * np.exp(-moving))
+    subjects = [subject(name, each.tolist()) for name, each in zip("abc", times, strict=True)]
+    assert settled(subjects, "b", 0.01)
+    assert not settled(subjects, "a", 0.01)  # c moves against a, and is known half as well
+
+
+@pytest.mark.parametrize(
+    "subjects",
+    [
+        [subject("a", noisy(10_000, 1, noise=0.08)), subject("b", noisy(5_000, 2, noise=0.08))],
+        [subject("a", noisy(10_000, 1, noise=0.0243))],
+    ],
+    ids=["a pair", "alone"],
+)
+def test_where_it_is_close_the_seed_alone_decides_whether_a_race_is_settled(subjects: list[Subject]) -> None:
+    first, again = ([settled(subjects, "a", 0.01, seed) for seed in range(20)] for _ in range(2))
+    assert first == again
+    assert set(first) == {True, False}
 
 
 # ---------------------------------------------------------------- the whole rule, on simulated noise

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxperf.analyze.events import TOLERANCE_US, TraceLayout, lay_out
+from onnxperf.analyze.events import TOLERANCE_US, TraceLayout, combine, lay_out, number_distinct
 from onnxperf.measure.trace import trace_of_events
 from onnxperf.records import Trace
 from tests.analyze.made_traces import Clock, Ran, events_of, graphs, loading, run_model, run_nodes, trace_of
@@ -160,3 +161,22 @@ def test_self_times_add_up_and_never_exceed_their_iteration(graph: list[Ran], it
         inside = layout.counted & (layout.iteration == number)
         assert layout.self_us[inside].sum() <= run + TOLERANCE_US * int(inside.sum())
         assert layout.self_us[inside].min() >= -TOLERANCE_US
+
+
+# Close together, and so far apart that a table of them would not fit.
+NUMBERS = st.lists(st.integers(-5, 5) | st.sampled_from([-(2**40), 2**40]), max_size=20)
+
+
+@given(NUMBERS)
+def test_distinct_values_are_numbered_in_order_and_found_in_their_first_row(values: list[int]) -> None:
+    numbers, rows = number_distinct(np.array(values, dtype=np.int64))
+    distinct = sorted(set(values))
+    assert numbers.tolist() == [distinct.index(value) for value in values]
+    assert rows.tolist() == [values.index(value) for value in distinct]
+
+
+@given(st.lists(st.tuples(st.integers(-3, 3), st.sampled_from([-(2**40), 0, 1, 2**40])), max_size=20))
+def test_equal_pairs_and_no_others_get_one_number(pairs: list[tuple[int, int]]) -> None:
+    first, second = (np.array([pair[side] for pair in pairs], dtype=np.int64) for side in (0, 1))
+    numbers = combine(first, second).tolist()
+    assert len(set(zip(numbers, pairs, strict=True))) == len(set(numbers)) == len(set(pairs))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from onnxperf.analyze.answers.memory import memory_answer
 from onnxperf.records import MemorySubject
@@ -57,10 +58,14 @@ def test_the_need_is_told_with_its_causes_and_the_least(subjects: tuple[MemorySu
         (fed(), ", 60 MB of it kept between calls."),
         (fed(made.cast("A", 100), made.cast("B", 20)), ", 120 MB of it for copies of 2 inputs and 60 MB of it kept"),
         (fed(made.cast("X", 5)), ", 60 MB of it kept between calls."),
+        (
+            fed(replace(made.cast("X", 100), reason="layout")),
+            ", 100 MB of it for a contiguous copy of X and 60 MB of it",
+        ),
         (fed(made.cast("X", 240), keeps_mb=200), ", 200 MB of it kept between calls."),
         (fed(made.cast("X", 240), keeps_mb=300), ", all of it kept between calls."),
     ],
-    ids=["no copy", "two copies", "a small copy", "a copy in what is kept", "nothing is added"],
+    ids=["no copy", "two copies", "a small copy", "another layout", "a copy in what is kept", "nothing is added"],
 )
 def test_the_causes_of_a_need_do_not_overlap(subject: MemorySubject, causes: str) -> None:
     assert f"in a steady call{causes}" in memory_answer(made.case(subject))

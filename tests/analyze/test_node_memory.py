@@ -118,6 +118,27 @@ def test_types_belong_to_the_outputs_that_have_a_name() -> None:
     assert tensor_sizes(trace, lay_out(trace), graph, 0) == {"mask": 200}
 
 
+@pytest.mark.parametrize(
+    ("outputs", "sizes"), [(("m",), {"m": 200}), (("m", "n"), {}), ((), {})], ids=["as many", "more names", "no names"]
+)
+def test_types_that_do_not_match_the_names_say_nothing(outputs: tuple[str, ...], sizes: dict[str, int]) -> None:
+    made = events_of([[Ran("if", "If", bodies=[[Ran("inner")]])]])
+    for event in made:
+        if event["name"] == "inner_kernel_time":
+            event["args"] |= {"output_type_shape": [{"bool": [200]}]}
+    inner = Graph(nodes=(GraphNode(name="inner", op_type="Add", inputs=("X",), outputs=outputs),))
+    owner = GraphNode(name="if", op_type="If", inputs=("X",), outputs=(), subgraphs=(("then_branch", inner),))
+    trace = trace_of_events(made)
+    assert tensor_sizes(trace, lay_out(trace), Graph(nodes=(owner,)), 0) == sizes
+
+
+def test_without_what_a_node_added_nothing_is_known_of_the_time_before() -> None:
+    iteration = [{key: value for key, value in each.items() if key != "mem_in_use_delta"} for each in FIRST]
+    record = memories(events(iteration))
+    assert (record.loaded_bytes, record.base_bytes) == (None, None)
+    assert [node.in_use_bytes for node in record.nodes] == [850, 850, 1_650]
+
+
 @pytest.mark.parametrize("iteration", [-1, 2, 100])
 def test_an_iteration_that_is_not_there_is_refused(iteration: int) -> None:
     with pytest.raises(BadOption, match="choose from: 0 to 1"):

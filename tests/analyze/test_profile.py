@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from onnxperf.analyze.answers.profile import profile_answer
 from onnxperf.analyze.attribution import source_times
 from onnxperf.analyze.events import lay_out
-from onnxperf.analyze.profile import node_times, operator_times, sum_up, summarise
+from onnxperf.analyze.profile import node_times, operator_times, sum_up, summarise, with_tensors
 from onnxperf.measure.trace import trace_of_events
 from onnxperf.records import Profile, SourceGroup
 from tests.analyze.made_traces import Clock, Ran, events_of, graphs, loading, run_model, trace_of
@@ -68,6 +68,7 @@ def test_different_shapes_of_a_node_are_counted() -> None:
         (events_of([[Ran("a")]] * 2)[:-1], "not recorded to its end"),
         (loading(), "no inference was recorded"),
         ([*loading(), *run_model(Clock(), [])], "no events of nodes"),
+        ([*loading(), *run_model(Clock(), [Ran("a")]), *run_model(Clock(), [Ran("a")], tid=2)], "several threads"),
     ],
 )
 def test_what_is_missing_is_said(events: list[dict[str, object]], note: str) -> None:
@@ -82,10 +83,40 @@ def test_node_times_on_a_gpu_are_called_launch_cost_unless_the_device_tells_its_
     trace = trace_of_events(events)
     assert any("launching" in note for note in summarise(trace, lay_out(trace), "made").notes)
     gemm = dict(kernel, cat="Kernel", name="gemm", dur=90, args={"parent_name": kernel["name"]})
-    told = trace_of_events([*events, gemm])
-    profile = summarise(told, lay_out(told), "made")
+    complete = trace_of_events([*events, gemm])
+    profile = summarise(complete, lay_out(complete), "made")
     assert not any("launching" in note for note in profile.notes)
     assert [node.kernel_us for node in profile.nodes] == [90]
+
+
+def test_nodes_get_the_names_of_their_tensors_by_path_and_name() -> None:
+    nodes = profile_of([[Ran("a"), Ran("l", "Loop", bodies=[[Ran("a"), Ran("b")]])]]).nodes
+    outputs = {((), "a"): ("x", ""), (("l",), "a"): ("y",)}
+    named = with_tensors(nodes, outputs)
+    assert [(node.path, node.name, node.tensors) for node in named] == [
+        ((), "a", ("x", "")),
+        ((), "l", ()),
+        (("l",), "a", ("y",)),
+        (("l",), "b", ()),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("own_ns", "sentence"),
+    [
+        ([("Add", 0)], "No node took any time that the trace could show."),
+        ([("Add", 5_000)], "Add takes 100 % of the time in 1 node."),
+        (
+            [(f"Op{number}", 10_000) for number in range(30)],
+            "The largest share, Op0's, is under 5 % of the time in 30 nodes.",
+        ),
+        ([("Conv", 997_000), ("Add", 3_000)], "Conv takes 99.7 % of the time in 2 nodes."),
+        ([("Conv", 99_999_000), ("Add", 1_000)], "Conv takes 99.9 % of the time in 2 nodes."),
+    ],
+)
+def test_the_answer_for_the_smallest_and_the_largest_shares(own_ns: list[tuple[str, int]], sentence: str) -> None:
+    nodes = [Ran(f"n{number}", op_name, own) for number, (op_name, own) in enumerate(own_ns)]
+    assert profile_answer(profile_of([nodes])) == sentence
 
 
 def test_the_answer_names_the_most_costly_operators() -> None:

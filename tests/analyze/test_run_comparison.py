@@ -61,8 +61,8 @@ def test_the_yardstick_takes_away_what_changed_for_all(drift: float, speedup: fl
     assert row(comparison, "ref.onnx").verdict == "baseline"
     assert f"{verdict}, " in comparison.answer
     assert "yardstick ref.onnx" in comparison.answer
-    (told,) = re.findall(r"yardstick: ref.onnx, .* it took (\S+) times as long", "\n".join(comparison.notes))
-    assert float(told) == pytest.approx(drift, rel=0.01)
+    (factor,) = re.findall(r"yardstick: ref.onnx, .* it took (\S+) times as long", "\n".join(comparison.notes))
+    assert float(factor) == pytest.approx(drift, rel=0.01)
     assert any("in another state" in note for note in comparison.notes) == (drift != 1.0)
 
 

@@ -78,13 +78,22 @@ def test_a_loop_of_numpy_is_known_by_its_name(function: str, kind: str) -> None:
     assert stack.kind_of(f"{function} ({UMATH})") == kind
 
 
-@given(st.lists(st.tuples(st.lists(st.text(), min_size=1).map(tuple), st.integers(1, 100)), min_size=1))
+FRAMES = st.lists(st.text(max_size=9), min_size=1, max_size=4).map(tuple)
+
+
+@given(st.lists(st.tuples(FRAMES, st.integers(1, 100)), min_size=1, max_size=9))
 def test_whatever_names_there_are_the_shares_are_parts_of_one(samples: list[stack.Sample]) -> None:
     shares = stack.native_shares(samples)
     assert shares is not None
     assert shares.python + shares.compiled + shares.unknown == pytest.approx(1)
     assert sum(shares.libraries.values()) == pytest.approx(shares.compiled)
     assert sum(each.self_share for each in stack.native_functions(samples)) == pytest.approx(1)
+
+
+def test_a_stack_of_system_frames_alone_belongs_to_nothing() -> None:
+    shares = stack.native_shares([(("exp (libm.so.6)",), 1)])
+    assert shares is not None
+    assert shares.unknown == 1
 
 
 def test_more_samples_make_a_share_more_certain() -> None:

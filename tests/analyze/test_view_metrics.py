@@ -57,6 +57,14 @@ def test_nodes_that_were_fused_share_the_time_of_their_group() -> None:
     assert metrics.nodes["2"].lines == ("2.00 µs per inference",)
 
 
+def test_a_node_that_became_another_one_names_it() -> None:
+    measured = profile((node_time("g", 8),), (source("fused", ("mm",), 8, ("FastGelu",)), source("kept", ("?",), 1)))
+    metrics = time_metrics(measured, linear_view())
+    assert {key: metric.lines for key, metric in metrics.nodes.items()} == {
+        "0": ("8 µs per inference", "executed as FastGelu")
+    }
+
+
 def test_a_node_that_was_computed_in_advance_says_so() -> None:
     metrics = time_metrics(profile((node_time("rs", 2),), (source("folded", ("mm",), 0),)), linear_view())
     assert metrics.nodes["0"].share == 0
@@ -92,7 +100,7 @@ def test_a_node_that_left_its_body_is_found_by_its_name() -> None:
     assert set(time_metrics(profile((node_time("inner", 1),)), alone).nodes) == {"0/body/0"}
 
 
-def test_repeated_names_of_a_trace_belong_to_nobody() -> None:
+def test_repeated_names_of_a_trace_belong_to_no_node() -> None:
     view = linear_view()
     first, second, third = view.graph.nodes
     nodes = (first, replace(second, name="mm", label="mm_1"), third)
@@ -161,7 +169,7 @@ def test_a_trace_without_memory_says_so() -> None:
 
 def test_the_nodes_of_metrics_tell_what_others_say_about_them() -> None:
     def metrics(**lines: tuple[str, ...]) -> Metrics:
-        nodes = {key: NodeMetric(key=key, share=0.5, value=1.0, unit="us", lines=told) for key, told in lines.items()}
+        nodes = {key: NodeMetric(key=key, share=0.5, value=1.0, unit="us", lines=text) for key, text in lines.items()}
         return Metrics(by="time", title="t", nodes=nodes)
 
     both = with_lines_of(metrics(a=("8 µs",), b=("2 µs",)), metrics(a=("results: 4 bytes",), c=("none",)))

@@ -23,8 +23,8 @@ from onnxperf.contraction.search import Entrant, Found
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.measure.race import Progress
 from onnxperf.records import Case, Subject
+from tests.contraction.equations import CASES, DTYPES, NUMPYS, calls_of, opt_einsums
 from tests.contraction.running import arrays_for, run
-from tests.contraction.test_values import CASES, DTYPES, NUMPYS, calls_of, opt_einsums
 
 WAYS: list[dict[str, Any]] = [
     {"runtime": "ort", "optimize": False},

@@ -103,6 +103,9 @@ def test_subjects_get_the_least_rounds_by_default_unless_that_takes_over_a_minut
         (0.5, None, 20),  # 20 s, but a verdict needs 20 rounds
         (2.0, None, 14),  # a minute is the end of patience
         (100.0, None, 1),
+        ((60 / 14 - 0.0003) / 2 + 1e-9, None, 13),  # to the nanosecond
+        (1.0, 20.003 + 1e-9, 10),  # 0.3 ms of messages a turn
+        (1.0, 20.003 - 1e-8, 9),
         (0.5, 5.0, 4),  # an explicit time is honoured
         (0.5, 100.0, 99),
         (100.0, 1.0, 1),
@@ -257,6 +260,7 @@ def test_every_processor_gets_its_share_of_rounds(cpus: list[int], data: st.Data
 def test_every_order_names_everyone_once(subjects: int, seed: int) -> None:
     for order in islice(planning.balanced_orders(subjects, seed), 40):
         assert sorted(order) == list(range(subjects))
+        assert {type(place) for place in order} == {int}
 
 
 @pytest.mark.parametrize("seed", range(5))

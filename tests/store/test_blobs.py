@@ -62,6 +62,8 @@ def header(version: int = 1, columns: int = 1, rows: int = 1) -> bytes:
         (header(rows=2**32 - 1) + zlib.compress(bytes(1000)), "contradicts"),
         (header(rows=1) + zlib.compress(bytes(10**6)), "too many"),
         (PACKED + b"x", "contradicts"),
+        (header(rows=1) + zlib.compress(bytes(8)), "the checksum is wrong"),
+        (header(rows=2) + zlib.compress(bytes(8)), "the checksum is wrong"),
     ],
 )
 def test_a_header_that_promises_what_it_cannot_hold_is_refused(data: bytes, said: str) -> None:
@@ -77,6 +79,14 @@ def test_bytes_after_the_end_are_noticed() -> None:
 def test_a_number_beyond_64_bits_cannot_be_kept() -> None:
     with pytest.raises(StoreError, match="64 bits"):
         pack_times([2**63])
+
+
+def test_the_bytes_of_version_1_stay_as_they_are() -> None:
+    """A store moves between machines, whatever the order of bytes is there."""
+    columns = struct.pack("<2q", 1, -2)
+    head = struct.pack("<4sBBxxII", b"OXPB", 1, 1, 2, zlib.crc32(columns))
+    assert unpack_times(head + zlib.compress(columns)) == (1, -2)
+    assert pack_times([1, -2]) == head + zlib.compress(columns)
 
 
 def test_blocks_of_a_long_race_take_few_bytes() -> None:

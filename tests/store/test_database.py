@@ -7,14 +7,14 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
+import psutil
 import pytest
 from hypothesis import given, settings
 from sqlalchemy import text
 
 from onnxperf.errors import BadOption, StoreError
 from onnxperf.records import FORMAT_VERSION, Bench, Check, Difference, Machine
-from onnxperf.store import Store, Trouble, open_store
-from onnxperf.store import database as module
+from onnxperf.store import Store, Trouble, open_store, rows
 from onnxperf.store.documents import to_document
 from onnxperf.store.owner import Owner, state_of, this_process
 from tests.render import examples
@@ -26,7 +26,7 @@ CHECK = Check(
 
 
 def sql(store: Store, statement: str, **values: object) -> list[tuple[object, ...]]:
-    with store._writing() as connection:
+    with store.writing() as connection:
         result = connection.execute(text(statement), values)
         return [tuple(row) for row in result] if result.returns_rows else []
 
@@ -57,6 +57,13 @@ def test_numbers_that_json_does_not_know_come_back(store: Store, value: float) -
     bench = examples.bench(examples.case(examples.subject(mean_ns=1.0, p99_ns=value)))
     (case,) = store.load(store.keep(bench, "bench")).cases
     assert repr(case.subjects[0].p99_ns) == repr(value)
+
+
+def test_a_number_too_large_for_a_column_comes_back_from_the_record(store: Store) -> None:
+    bench = examples.bench(examples.case(examples.subject(load_ns=10**400)))
+    run = store.keep(bench, "bench")
+    assert store.load(run) == bench
+    assert sql(store, "SELECT load_ns FROM subjects") == [(None,)]
 
 
 def test_other_records_come_back_whole(store: Store) -> None:
@@ -97,6 +104,8 @@ def test_the_list_is_newest_first_and_says_how_it_went(store: Store) -> None:
     assert (newest.id, newest.kind, newest.status, newest.cases, newest.cases_done) == (new, "sweep", "running", 2, 1)
     assert (oldest.id, oldest.answer, oldest.options) == (old, "fast", {"dims": {"batch": 8}})
     assert oldest.started == "2026-01-02T03:04:05.000000+00:00"
+    assert oldest.started < str(oldest.finished) <= rows.time_of_day()
+    assert (newest.finished, newest.record, oldest.record) == (None, "Bench", "Bench")
     assert [run.id for run in store.runs(1)] == [new]
     assert [run.id for run in store.runs(kind="bench")] == [old]
 
@@ -106,8 +115,8 @@ def test_an_id_is_short_and_can_be_typed(store: Store) -> None:
 
 
 def test_an_id_may_be_cut_and_last_is_the_newest(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = iter(["lonuki", "lonuka", "bafido"])
-    monkeypatch.setattr(module, "_new_name", lambda _: next(names))
+    letters = iter("lonukilonukabafido")
+    monkeypatch.setattr("secrets.choice", lambda _: next(letters))
     for _ in range(3):
         store.keep(CHECK, "check")
     assert [store.find(text).id for text in ("lonuki", "b", "BAFI", "last")] == ["lonuki", "bafido", "bafido", "bafido"]
@@ -162,6 +171,14 @@ def test_cases_are_kept_one_by_one_in_the_order_of_the_plan(store: Store) -> Non
         ("gone", 9, "\\x00tail")
     ]
     assert (store.find(run).status, store.find(run).answer) == ("interrupted", "hm")
+
+
+def test_a_run_that_ends_without_a_machine_keeps_that_of_its_start(store: Store) -> None:
+    run = sweep(store, "a")
+    store.keep_case(run, "a", examples.case())
+    store.finish_run(run, "ok")
+    assert store.load(run).machine == examples.machine()
+    assert store.find(run).status == "ok"
 
 
 def test_another_attempt_takes_the_place_of_the_last_one(store: Store) -> None:
@@ -225,6 +242,18 @@ def test_a_run_of_another_host_is_taken_over_only_when_asked(store: Store) -> No
     assert store.cases_of(run) == {"a": "pending"}
 
 
+def test_what_a_lost_process_had_begun_is_an_attempt_that_crashed_in_its_own_run_only(store: Store) -> None:
+    lost, other = sweep(store, "a"), sweep(store, "a")
+    for run in (lost, other):
+        store.mark_running(run, "a")
+        own(store, run, DEAD)
+    own(store, other, this_process())
+    store.resume_run(lost)
+    assert (store.cases_of(lost), store.cases_of(other)) == ({"a": "pending"}, {"a": "running"})
+    attempts = sql(store, "SELECT status, reason, finished IS NULL FROM attempts ORDER BY id")
+    assert attempts == [("crashed", "its process ended unexpectedly", False), ("running", "", True)]
+
+
 @pytest.mark.parametrize(
     ("owner", "state"),
     [
@@ -237,6 +266,16 @@ def test_a_run_of_another_host_is_taken_over_only_when_asked(store: Store) -> No
 )
 def test_owners_are_known_by_host_number_and_start(owner: Owner | None, state: str) -> None:
     assert state_of(owner) == state
+
+
+def test_the_process_of_another_user_is_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    owner = this_process()
+
+    def refuse(_: psutil.Process) -> float:
+        raise psutil.AccessDenied
+
+    monkeypatch.setattr(psutil.Process, "create_time", refuse)
+    assert state_of(owner) == "alive"
 
 
 # ---------------------------------------------------------------- damage

@@ -48,7 +48,7 @@ INSERT INTO attempts VALUES (4, 3, 1, 'ok', '', NULL, '', '2026-01-02T03:04:05.0
 INSERT INTO subjects (attempt, position, name, runtime, status, reason, record, blocks, call_times) VALUES
     (4, 0, 'run', 'ort', 'ok', '', '{"name":"run","runtime":"ort","status":"ok"}', :blocks, :times);
 """
-"""A store as version 1 made it, written down and never changed."""
+"""A store as version 1 made it; never to be changed."""
 BLOCKS = examples.blocks(8430.0)
 
 
@@ -64,7 +64,7 @@ def old_store(tmp_path: Path) -> Path:
 
 def shape(store: Store) -> dict[str, dict[str, object]]:
     """Tables and columns, as the database tells them."""
-    with store._reading() as connection:
+    with store.reading() as connection:
         seen = inspect(connection)
         tables = set(seen.get_table_names()) - {"sqlite_sequence"}
         return {t: {c["name"]: (str(c["type"]), c["nullable"]) for c in seen.get_columns(t)} for t in tables}

@@ -10,11 +10,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 from sqlalchemy import event
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.pool import Pool
 
 from onnxperf.errors import BadOption, MissingExtra, OnnxperfError, StoreError
 from onnxperf.store import connect, is_missing, open_store, place_of
@@ -82,7 +84,7 @@ def test_what_is_no_place_for_a_store_is_refused(where: str, said: str) -> None:
 def test_a_file_that_is_no_database_is_refused_and_left_alone(home: Path) -> None:
     file = home / "notes.txt"
     file.write_text("dear diary " * 100)
-    with pytest.raises(StoreError, match="is no SQLite database"):
+    with pytest.raises(StoreError, match="is not an SQLite database"):
         open_store(file)
     assert file.read_text() == "dear diary " * 100
 
@@ -99,11 +101,22 @@ def test_a_damaged_database_is_one_line(home: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """SQLite gets no more pages through connections that are made here."""
+
+    def allow_no_pages(raw: DBAPIConnection, _record: object) -> None:
+        raw.cursor().execute("PRAGMA max_page_count = 1")
+
+    event.listen(Pool, "connect", allow_no_pages)
+    yield
+    event.remove(Pool, "connect", allow_no_pages)
+
+
 def test_a_full_disk_is_one_line_and_leaves_the_store_readable() -> None:
-    with open_store("runs.sqlite") as store:
+    with open_store("runs.sqlite") as store, full_disk():
         run = store.keep(examples.bench(), "bench")
         store.close()
-        event.listen(store._engine, "connect", lambda raw, _: raw.execute("PRAGMA max_page_count = 1").close())
         large = examples.bench(examples.case(examples.subject(call_ns=tuple(range(10**5)))))
         with pytest.raises(StoreError, match="the disk is full"):
             store.keep(large, "bench")
@@ -111,11 +124,45 @@ def test_a_full_disk_is_one_line_and_leaves_the_store_readable() -> None:
 
 
 def test_a_busy_store_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connect, "_BUSY_S", 0)
+    monkeypatch.setattr(connect, "BUSY_S", 0)
     with open_store("runs.sqlite") as store, closing(sqlite3.connect("runs.sqlite")) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match="is busy"):
             store.keep(examples.bench(), "bench")
+
+
+@pytest.fixture
+def reader(monkeypatch: pytest.MonkeyPatch) -> Iterator[sqlite3.Connection]:
+    """Another process that reads a file which is not yet in WAL mode; SQLite itself does not wait for it."""
+    monkeypatch.setattr(connect, "BUSY_S", 0)
+    with closing(sqlite3.connect("runs.sqlite", isolation_level=None)) as other:
+        other.execute("CREATE TABLE others (id INTEGER)")
+        other.execute("BEGIN")
+        other.execute("SELECT * FROM others").fetchall()
+        yield other
+
+
+def test_a_file_that_is_read_is_opened_once_its_reader_is_done(
+    reader: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+
+    def sleep(pause_s: float) -> None:
+        pauses.append(pause_s)
+        if len(pauses) == 3:
+            reader.execute("COMMIT")
+
+    monkeypatch.setattr("time.sleep", sleep)
+    with open_store("runs.sqlite") as store, closing(sqlite3.connect("runs.sqlite")) as fresh:
+        assert store.runs() == []
+        assert fresh.execute("PRAGMA journal_mode").fetchall() == [("wal",)]
+    assert pauses == [0.0, 0.01, 0.03]
+
+
+def test_a_file_that_is_always_read_is_busy(reader: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    with pytest.raises(StoreError, match="is busy"):
+        open_store("runs.sqlite")
 
 
 # ---------------------------------------------------------------- folders that cannot be written
@@ -147,7 +194,7 @@ print(keep(BenchResult(bench()), store=where))
 
 
 def keep_as_someone(where: Path, elsewhere: Path) -> str:
-    """What `keep` says on stderr to one who is not root."""
+    """What `keep` says on stderr where the user is not root."""
     command = [sys.executable, "-c", SCRIPT, str(elsewhere / "other.sqlite"), str(where)]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert result.stdout == "None\n"

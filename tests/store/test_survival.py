@@ -27,14 +27,14 @@ def test_every_case_that_was_kept_survives_a_kill_and_is_there_once(where: str, 
     with child(where) as process:
         assert process.stdout is not None
         run = process.stdout.readline().strip()
-        told = [process.stdout.readline().strip() for _ in range(moment)]
+        printed = [process.stdout.readline().strip() for _ in range(moment)]
         process.kill()
-        told += process.stdout.read().split()  # what it still said before the signal arrived
+        printed += process.stdout.read().split()  # what it still said before the signal arrived
     with open_store(where) as store:
         cases = store.cases_of(run)
         done = [key for key, status in cases.items() if status == "ok"]
-        # One more may have been kept, and not yet told, when the signal came; another may have just begun.
-        assert done in (told, [*told, str(len(told))])
+        # One more may have been kept, and not yet printed, when the signal came; another may have just begun.
+        assert done in (printed, [*printed, str(len(printed))])
         assert set(cases.values()) <= {"ok", "pending"}
         assert len(cases) <= len(done) + 1
         assert [case.dims["batch"] for case in store.load(run).cases] == [int(key) for key in done]
@@ -62,7 +62,7 @@ def test_processes_that_write_different_runs_into_a_new_store_lose_nothing(where
 def test_a_reader_does_not_wait_for_a_writer(tmp_path: Path) -> None:
     with open_store(tmp_path / "runs.sqlite") as store, open_store(tmp_path / "runs.sqlite") as other:
         run = store.keep(examples.bench(), "bench")
-        with store._writing() as connection:
+        with store.writing() as connection:
             connection.exec_driver_sql("DELETE FROM runs")
             assert other.load(run) == examples.bench()
         assert other.runs() == []

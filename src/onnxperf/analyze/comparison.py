@@ -22,8 +22,7 @@ PRECISE = 0.05
 def baseline_of(subjects: Sequence[Measurement], wanted: str | None) -> str | None:
     """The subject that was requested, else the first; if it was never measured, the first that was."""
     measured = [subject.name for subject in subjects if subject.blocks]
-    first = wanted or (subjects[0].name if subjects else None)
-    return first if first in measured else next(iter(measured), None)
+    return wanted if wanted in measured else next(iter(measured), None)
 
 
 def settled(subjects: Sequence[Measurement], baseline: str | None, min_effect: float, seed: int = 0) -> bool:
@@ -36,7 +35,7 @@ def settled(subjects: Sequence[Measurement], baseline: str | None, min_effect: f
 
 
 def _is_settled(subject: Subject) -> bool:
-    if subject.verdict is None or subject.speedup_low is None or subject.speedup_high is None:
+    if subject.speedup_low is None or subject.speedup_high is None:
         return subject.verdict is not None
     return subject.verdict != "undecided" and subject.speedup_high / subject.speedup_low < (1 + PRECISE) ** 2
 
@@ -97,8 +96,8 @@ def _judge(rivals: Sequence[Measurement], base: Measurement, min_effect: float, 
     for subject, pair, draw, level in zip(rivals, pairs, draws, levels, strict=True):
         estimate = float(np.median(pair.values))
         low, high = st.interval(draw, level)
-        if len(pair.values) < MIN_ROUNDS and int(pair.runs.max()) == 0:
-            # Drawing from a single set-up gives it back: only the rounds themselves say how sure this is.
+        if int(pair.runs.max()) == 0:
+            # Drawing from a single run gives it back: only the rounds themselves show how sure this is.
             low, high = min(low, float(pair.values.min())), max(high, float(pair.values.max()))
         verdict, reason = verdict_of(estimate, (low, high), min_effect, len(pair.values), int(pair.launches.max()) + 1)
         judgements[subject.name] = _Judgement(estimate, low, high, verdict, reason)

@@ -31,8 +31,8 @@ def spend_alpha(looks: int) -> tuple[float, ...]:
 def bootstrap_medians(values: Floats, launches: Ints, runs: Ints, draws: int, seed: int) -> Floats:
     """Medians of resampled data: launches are drawn first, then runs of neighbouring values within them.
 
-    A run stays together because its values share a memory layout and the weather of a moment. Few runs and few
-    launches know little of their own spread, so the draws are widened.
+    A run stays together because its values share a memory layout and the conditions of a moment. Few runs and
+    few launches show little of their own spread, so the draws are widened.
     """
     rng = np.random.default_rng(seed)
     run_names, run_of = np.unique(runs, return_inverse=True)
@@ -46,10 +46,10 @@ def bootstrap_medians(values: Floats, launches: Ints, runs: Ints, draws: int, se
         weights[:, members] = rng.multinomial(times_drawn[:, index] * len(members), chances)
     rows = max(1, _CHUNK // len(values))
     medians = np.concatenate(
-        [_weighted_medians(values, weights[start : start + rows, run_of]) for start in range(0, draws, rows)]
+        [weighted_medians(values, weights[start : start + rows, run_of]) for start in range(0, draws, rows)]
     )
     center = np.median(values)
-    return np.asarray(center + (medians - center) * _widening(len(run_names), len(launch_names)), dtype=np.float64)
+    return np.asarray(center + (medians - center) * widening(len(run_names), len(launch_names)), dtype=np.float64)
 
 
 def runs_of(set_ups: Ints) -> Ints:
@@ -64,7 +64,7 @@ def runs_of(set_ups: Ints) -> Ints:
     return runs
 
 
-def _weighted_medians(values: Floats, weights: Ints) -> Floats:
+def weighted_medians(values: Floats, weights: Ints) -> Floats:
     """The median of `values` for each row of whole-number weights."""
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weights[:, order], axis=1)
@@ -75,7 +75,7 @@ def _weighted_medians(values: Floats, weights: Ints) -> Floats:
     return np.asarray((ordered[lower] + ordered[upper]) / 2, dtype=np.float64)
 
 
-def _widening(runs: int, launches: int) -> float:
+def widening(runs: int, launches: int) -> float:
     """As Student's distribution for the runs; drawing from n launches shows only (n - 1) / n of their variance."""
     return math.sqrt(runs / max(runs - 3, 1)) * math.sqrt(launches / max(launches - 1, 1))
 

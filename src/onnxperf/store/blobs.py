@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import struct
-import sys
 import zlib
-from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from onnxperf.errors import StoreError
 from onnxperf.records import Block
@@ -20,7 +18,7 @@ _HEADER = struct.Struct("<4sBBxxII")
 """Magic, version, columns, rows, CRC-32 of the columns before compression."""
 _WIDTH = 8
 _LARGEST_RATIO = 1100
-"""zlib cannot compress by more than 1:1032: whoever claims more is damaged, and gets no memory."""
+"""zlib cannot compress by more than 1:1032: a larger claim is damaged, and gets no memory."""
 
 
 def pack_blocks(blocks: Sequence[Block]) -> bytes:
@@ -44,20 +42,20 @@ def pack_times(times_ns: Sequence[int]) -> bytes:
 
 def unpack_times(data: bytes) -> tuple[int, ...]:
     """The times that `pack_times` was given."""
-    return tuple(_unpack(data, 1)[0])
+    return _unpack(data, 1)[0]
 
 
-def _pack(columns: Sequence[Iterable[int]]) -> bytes:
+def _pack(columns: Sequence[Sequence[int]]) -> bytes:
+    rows = len(columns[0])
     try:
-        arrays = [array("q", column) for column in columns]
-    except OverflowError as error:
+        raw = b"".join(struct.pack(f"<{rows}q", *column) for column in columns)
+    except struct.error as error:
         raise StoreError("a time or a count does not fit into 64 bits, and cannot be kept") from error
-    raw = b"".join(_little_endian(each).tobytes() for each in arrays)
-    header = _HEADER.pack(_MAGIC, _VERSION, len(arrays), len(arrays[0]), zlib.crc32(raw))
+    header = _HEADER.pack(_MAGIC, _VERSION, len(columns), rows, zlib.crc32(raw))
     return header + zlib.compress(raw)
 
 
-def _unpack(data: bytes, columns: int) -> list[array[int]]:
+def _unpack(data: bytes, columns: int) -> list[tuple[int, ...]]:
     if len(data) < _HEADER.size or not data.startswith(_MAGIC):
         raise StoreError("no timings: the header is missing")
     _, version, found, rows, checksum = _HEADER.unpack_from(data)
@@ -70,8 +68,7 @@ def _unpack(data: bytes, columns: int) -> list[array[int]]:
     raw = _decompressed(payload, size)
     if len(raw) != size or zlib.crc32(raw) != checksum:
         raise StoreError("damaged timings: the checksum is wrong")
-    length = rows * _WIDTH
-    return [_little_endian(array("q", raw[i * length : (i + 1) * length])) for i in range(columns)]
+    return [struct.unpack_from(f"<{rows}q", raw, column * rows * _WIDTH) for column in range(columns)]
 
 
 def _decompressed(payload: bytes, size: int) -> bytes:
@@ -83,9 +80,3 @@ def _decompressed(payload: bytes, size: int) -> bytes:
     if not stream.eof or stream.unused_data:
         raise StoreError("damaged timings: bytes are missing, or there are too many")
     return raw
-
-
-def _little_endian(values: array[int]) -> array[int]:
-    if sys.byteorder == "big":
-        values.byteswap()
-    return values

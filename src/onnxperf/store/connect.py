@@ -25,17 +25,17 @@ _DRIVERS = {
     "postgresql": "postgresql+psycopg",
     "postgresql+psycopg": "postgresql+psycopg",
 }
-_BUSY_S = 30
+BUSY_S = 30
 """How long SQLite waits for another writer; a transaction of ours takes milliseconds."""
 _ELSEWHERE = "choose another store with --store or ONNXPERF_STORE"
 _MEANINGS = {
     "readonly": f"is read-only; {_ELSEWHERE}",
     "read-only": f"is read-only; {_ELSEWHERE}",
-    "disk is full": f"cannot call_many: the disk is full; make room, or {_ELSEWHERE}",
+    "disk is full": f"cannot grow: the disk is full; make room, or {_ELSEWHERE}",
     "disk i/o": f"cannot be written (the disk is full or faulty); {_ELSEWHERE}",
-    "is locked": f"is busy: another process has been writing for {_BUSY_S} s; try again, or {_ELSEWHERE}",
+    "is locked": f"is busy: another process has been writing for {BUSY_S} s; try again, or {_ELSEWHERE}",
     "unable to open": f"cannot be opened: the file or its folder is not accessible; {_ELSEWHERE}",
-    "not a database": f"is no SQLite database; {_ELSEWHERE}",
+    "not a database": f"is not an SQLite database; {_ELSEWHERE}",
     "malformed": f"is damaged; restore it from a copy, or {_ELSEWHERE}",
 }
 
@@ -79,7 +79,7 @@ def connect(url: URL) -> Engine:
     """An engine whose transactions are what the store needs; nothing is opened yet."""
     if _is_file(url):
         _prepare_folder(Path(str(url.database)))
-        engine = create_engine(url, connect_args={"timeout": _BUSY_S})
+        engine = create_engine(url, connect_args={"timeout": BUSY_S})
         event.listen(engine, "connect", _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
@@ -95,9 +95,9 @@ def explained(place: str) -> Iterator[None]:
         yield
     except (SQLAlchemyError, sqlite3.Error, OSError) as error:
         cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
-        said = str(cause)
-        meaning = next((text for sign, text in _MEANINGS.items() if sign in said.lower()), None)
-        first_line = next(iter(said.splitlines()), type(cause).__name__)
+        message = str(cause)
+        meaning = next((text for sign, text in _MEANINGS.items() if sign in message.lower()), None)
+        first_line = next(iter(message.splitlines()), type(cause).__name__)
         raise StoreError(f"the store {place} {meaning or f'failed: {first_line}'}") from error
 
 
@@ -136,7 +136,7 @@ def _set_up_sqlite(raw: DBAPIConnection, _record: object) -> None:
 def _use_wal(raw: DBAPIConnection) -> None:
     """Readers and a writer side by side; where a file system cannot do that, the journal stays as it is.
 
-    SQLite does not wait when the mode changes, so whoever comes second to a new store has to try again.
+    SQLite does not wait when the mode changes, so the second process at a new store has to try again.
     """
     cursor = raw.cursor()
     for pause_s in (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0):

@@ -56,10 +56,10 @@ class Store:
 
     def bring_up_to_date(self) -> None:
         """Take the steps that the schema lacks."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             version = migrations.version_of(connection, self.place)
         if version < len(migrations.STEPS):
-            with self._writing() as connection:
+            with self.writing() as connection:
                 migrations.migrate(connection, self.place)
 
     def close(self) -> None:
@@ -87,7 +87,7 @@ class Store:
     ) -> str:
         """Begin a run of cases, which belongs to this process; `keys` plans its cases, in their order."""
         bench = Bench(machine=machine, command=command, cases=())
-        with self._writing() as connection:
+        with self.writing() as connection:
             number, run = _add_run(connection, bench, kind, command, options)
             for key in keys:
                 rows.plan_case(connection, number, key)
@@ -95,7 +95,7 @@ class Store:
 
     def resume_run(self, run: str, *, take_over: bool = False) -> None:
         """Make this process the owner; refused while another one is, or may be (`take_over` says that it is not)."""
-        with self._writing() as connection:
+        with self.writing() as connection:
             row = self._row(connection, run)
             owner = rows.owner_in(row)
             state = "dead" if owner == this_process() else state_of(owner)
@@ -107,19 +107,19 @@ class Store:
 
     def mark_running(self, run: str, key: str) -> None:
         """Say that a case has begun."""
-        with self._writing() as connection:
+        with self.writing() as connection:
             rows.begin_attempt(connection, rows.plan_case(connection, self._row(connection, run).id, key))
 
     def keep_case(
         self, run: str, key: str, case: Case, machine: Machine | None = None, trouble: Trouble = _NO_TROUBLE
     ) -> None:
         """Keep a finished case; when this returns, nothing that happens to this process can lose it."""
-        with self._writing() as connection:
+        with self.writing() as connection:
             rows.write_case(connection, self._row(connection, run).id, key, case, machine, trouble)
 
     def finish_run(self, run: str, status: RunStatus, *, machine: Machine | None = None, answer: str = "") -> None:
         """End a run; `machine` is the one after the last case."""
-        with self._writing() as connection:
+        with self.writing() as connection:
             _end_run(connection, self._row(connection, run).id, status, answer)
             if machine is not None:
                 values = {"machine": to_document(machine), "versions": rows.versions_of(machine)}
@@ -140,7 +140,7 @@ class Store:
 
         `command` is for the list, where the record lacks it.
         """
-        with self._writing() as connection:
+        with self.writing() as connection:
             command = command or str(getattr(record, "command", ""))
             number, run = _add_run(connection, record, kind, command, options, started)
             if isinstance(record, Bench):
@@ -151,7 +151,7 @@ class Store:
 
     def delete(self, run: str) -> None:
         """Delete a run with everything in it, unless its process is running."""
-        with self._writing() as connection:
+        with self.writing() as connection:
             row = self._row(connection, run)
             owner = rows.owner_in(row)
             if owner is not None and owner != this_process() and state_of(owner) == "alive":
@@ -163,13 +163,13 @@ class Store:
     def runs(self, limit: int | None = None, kind: str | None = None) -> list[KeptRun]:
         """Runs without what they measured, the newest first."""
         conditions = () if kind is None else (schema.runs.c.kind == kind,)
-        with self._reading() as connection:
+        with self.reading() as connection:
             return rows.kept_runs(connection, limit, *conditions)
 
     def find(self, text: str) -> KeptRun:
         """The run of that id, or the only one whose id starts so; `last` is the newest."""
         name = schema.runs.c.name
-        with self._reading() as connection:
+        with self.reading() as connection:
             if text == NEWEST:
                 found = rows.kept_runs(connection, 1)
             else:
@@ -186,7 +186,7 @@ class Store:
 
     def load(self, run: str) -> Bench:
         """The record of a run of cases with all its raw blocks, exactly as it was."""
-        with self._reading() as connection, _named(run):
+        with self.reading() as connection, _named(run):
             row = self._row(connection, run)
             if row.record_type != Bench.__name__:
                 raise BadOption(
@@ -197,7 +197,7 @@ class Store:
 
     def load_record(self, run: str) -> Struct:
         """The record of a run, whatever it is."""
-        with self._reading() as connection, _named(run):
+        with self.reading() as connection, _named(run):
             row = self._row(connection, run)
             if row.record_type == Bench.__name__:
                 return _readable(rows.read_bench(connection, row), run)
@@ -207,7 +207,7 @@ class Store:
 
     def cases_of(self, run: str) -> dict[str, Status]:
         """Every case by its key, in the order of the plan; `running` with a dead owner is `pending` again."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             row = self._row(connection, run)
             dead = state_of(rows.owner_in(row)) == "dead"
             ours = select(schema.cases.c.key, schema.cases.c.status).where(schema.cases.c.run == row.id)
@@ -217,13 +217,14 @@ class Store:
     # ---------------------------------------------------------------- transactions
 
     @contextlib.contextmanager
-    def _writing(self) -> Iterator[Connection]:
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that may write; it ends with the block, and an exception takes it back."""
         with explained(self.place), self._engine.begin() as connection:
             yield connection
 
     @contextlib.contextmanager
-    def _reading(self) -> Iterator[Connection]:
-        # One picture of the whole store, whatever others write meanwhile.
+    def reading(self) -> Iterator[Connection]:
+        """One picture of the whole store, whatever other processes write meanwhile."""
         level = {"isolation_level": "REPEATABLE READ"} if self._engine.dialect.name == "postgresql" else {}
         with explained(self.place), self._engine.connect() as connection:
             yield connection.execution_options(reading=True, **level)
