@@ -161,7 +161,7 @@ def test_few_runs_and_few_launches_widen_the_interval_by_hand(runs: int, launche
 )
 def test_runs_by_hand(set_ups: list[int], runs: list[int]) -> None:
     numbered = stats.runs_of(np.array(set_ups, dtype=np.int64))
-    assert (numbered.tolist(), numbered.dtype) == (runs, np.int64)
+    assert (numbered.tolist(), numbered.dtype) == (runs, np.dtype(np.int64))
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=200))
