@@ -160,7 +160,8 @@ def test_few_runs_and_few_launches_widen_the_interval_by_hand(runs: int, launche
     ],
 )
 def test_runs_by_hand(set_ups: list[int], runs: list[int]) -> None:
-    assert stats.runs_of(np.array(set_ups, dtype=np.int64)).tolist() == runs
+    numbered = stats.runs_of(np.array(set_ups, dtype=np.int64))
+    assert (numbered.tolist(), numbered.dtype) == (runs, np.dtype(np.int64))
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=200))
@@ -307,6 +308,11 @@ def test_p_values_by_hand(draws: list[float], p: float) -> None:
 def test_there_are_draws_enough_to_reject_at_the_smallest_level(comparisons: int, alpha: float) -> None:
     count = stats.draws_needed(comparisons, alpha)
     assert 2 / (count + 1) < alpha / comparisons
+
+
+@pytest.mark.parametrize(("comparisons", "alpha", "count"), [(1, 0.05, 4000), (20, 0.05, 8000), (1, 0.001, 20_000)])
+def test_draws_by_hand(comparisons: int, alpha: float, count: int) -> None:
+    assert stats.draws_needed(comparisons, alpha) == count
 
 
 # ---------------------------------------------------------------- percentiles
