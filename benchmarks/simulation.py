@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from onnxperf.analyze.comparison import compare, settled
+from onnxperf.analyze.judges.comparison import compare, settled
 from onnxperf.measure.messages import (
     FunctionSubject,
     Load,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from onnxperf.analyze.accuracy import ATOL, RTOL, compare_outputs
+from onnxperf.analyze.judges.accuracy import ATOL, RTOL, compare_outputs
 from onnxperf.api._shared.outputs import outputs_of
 from onnxperf.api._shared.requests import input_options, require
 from onnxperf.api._shared.samples import caller_of, matched, resized

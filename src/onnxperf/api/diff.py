@@ -11,7 +11,7 @@ from typing import Any, Unpack, cast
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.diff import diff_answer
-from onnxperf.analyze.diff import align
+from onnxperf.analyze.trace.diff import align
 from onnxperf.api._shared import recordings
 from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options
 from onnxperf.api._shared.recordings import Events, is_events, is_trace

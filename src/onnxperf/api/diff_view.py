@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, Unpack, cast, get_args
 
-from onnxperf.analyze.attribution import attribute
+from onnxperf.analyze.graphs.attribution import attribute
 from onnxperf.api._shared.recordings import is_trace
 from onnxperf.api._shared.requests import RuntimeKeywords, check_keywords, names_in
 from onnxperf.api._shared.subjects import Source, located, open_source

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 
 from onnxperf.analyze.answers.doctor import doctor_answer, race_text, why_not_kept
-from onnxperf.analyze.noise import TINY_EFFECT, noise_band
+from onnxperf.analyze.judges.noise import TINY_EFFECT, noise_band
 from onnxperf.api._shared.racing import start_of
 from onnxperf.api._shared.requests import race_options, session_options
 from onnxperf.api._shared.subjects import Entry, chosen_calls, function_specs, model_specs, open_entries

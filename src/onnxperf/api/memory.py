@@ -11,7 +11,7 @@ from typing import Any, Unpack, cast
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.memory import memory_answer
-from onnxperf.analyze.growth import LEAST_POINTS, judge_growth
+from onnxperf.analyze.judges.growth import LEAST_POINTS, judge_growth
 from onnxperf.api._shared.cells import Against, Contest, groups
 from onnxperf.api._shared.memory_breakdown import ArenaAccount, breakdown_of, record_arena
 from onnxperf.api._shared.racing import start_of

@@ -11,7 +11,7 @@ import onnx
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.optimize import optimization_answer
-from onnxperf.analyze.attribution import attribute
+from onnxperf.analyze.graphs.attribution import attribute
 from onnxperf.api._shared import recordings
 from onnxperf.api._shared.requests import LoadKeywords, parse
 from onnxperf.api._shared.subjects import Source, chosen_calls, open_source

@@ -12,8 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
-from onnxperf.analyze import stack as analysis
 from onnxperf.analyze.answers.stack import stack_answer
+from onnxperf.analyze.trace import stack as analysis
 from onnxperf.api._shared.requests import InputKeywords, Settings, parse, require
 from onnxperf.api._shared.subjects import (
     Entry,

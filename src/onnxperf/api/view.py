@@ -158,7 +158,7 @@ def _measured(model: Source, feeds: Mapping[str, Any] | None, **keywords: Any) -
 
 def _metrics(profiled: ProfileResult, record: GraphView, by: Measure) -> Metrics:
     """What colours the nodes; their tooltips have both time and memory, where the trace has both."""
-    from onnxperf.analyze.view_metrics import memory_metrics, time_metrics, with_lines_of
+    from onnxperf.analyze.graphs.view_metrics import memory_metrics, time_metrics, with_lines_of
 
     time = time_metrics(profiled.record, record)
     try:

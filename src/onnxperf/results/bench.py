@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.race import notes_on_parts
-from onnxperf.analyze.crossover import (
+from onnxperf.analyze.judges.crossover import (
     cases_of,
     crossover_map,
     duel,

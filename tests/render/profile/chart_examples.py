@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from onnxperf.analyze.diff import align
-from onnxperf.analyze.iterations import mean_of, typical
+from onnxperf.analyze.trace.diff import align
+from onnxperf.analyze.trace.iterations import mean_of, typical
 from onnxperf.records import (
     Diff,
     GroupKind,

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.optimize import optimization_answer
-from onnxperf.analyze.iterations import mean_of, typical
+from onnxperf.analyze.trace.iterations import mean_of, typical
 from onnxperf.records import (
     Diff,
     DiffRow,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.race import answer
-from onnxperf.analyze.diff import Totals, totals
+from onnxperf.analyze.trace.diff import Totals, totals
 from onnxperf.records import Case, DiffRow, Subject
 from onnxperf.wording.numbers import count, factor, microseconds
 

@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Sequence
 
-from onnxperf.analyze.noise import COMMON_CLAIM, VERY_NOISY
+from onnxperf.analyze.judges.noise import COMMON_CLAIM, VERY_NOISY
 from onnxperf.records import MIN_ROUNDS, Machine, Measurement
 from onnxperf.wording.numbers import count, duration, percent_at_most, significant, whole_percent
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onnxperf.analyze.einsum import median_of
+from onnxperf.analyze.judges.einsum import median_of
 from onnxperf.records import Case, RewrittenSite, Subject
 from onnxperf.wording.numbers import count, duration, significant
 

@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 from msgspec.structs import replace
 
-from onnxperf.analyze.accuracy import compare
+from onnxperf.analyze.judges.accuracy import compare
 from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options
 from onnxperf.api._shared.subjects import pickled
 from onnxperf.contraction import store

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.race import about_parts, cast_text
-from onnxperf.analyze.comparison import baseline_of
+from onnxperf.analyze.judges.comparison import baseline_of
 from onnxperf.api._shared.agreement import compared
 from onnxperf.api._shared.origins import recall
 from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options, with_differences

@@ -12,8 +12,8 @@ import numpy as np
 import onnx
 from msgspec.structs import replace
 
-from onnxperf.analyze.live_set import LiveSet, live_sets
-from onnxperf.analyze.node_memory import tensor_sizes
+from onnxperf.analyze.graphs.live_set import LiveSet, live_sets
+from onnxperf.analyze.trace.node_memory import tensor_sizes
 from onnxperf.api._shared import recordings
 from onnxperf.api._shared.subjects import Entry
 from onnxperf.measure.machine import describe as machines

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from onnxperf.analyze.agreement import Outputs
+from onnxperf.analyze.judges.agreement import Outputs
 from onnxperf.errors import BadInput, SubjectError
 from onnxperf.measure.messages import Compute, Load, Prepare, WorkerSpec, outputs_in
 from onnxperf.measure.process import ProcessWorker, open_worker

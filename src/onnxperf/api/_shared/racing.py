@@ -8,7 +8,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.race import answer
-from onnxperf.analyze.comparison import baseline_of, compare, settled
+from onnxperf.analyze.judges.comparison import baseline_of, compare, settled
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.machine import noise
 from onnxperf.measure.messages import WorkerSpec

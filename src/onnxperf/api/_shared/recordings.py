@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import onnx
 from msgspec.structs import replace
 
-from onnxperf.analyze import profile as sums
 from onnxperf.analyze.answers.profile import profile_answer
-from onnxperf.analyze.attribution import attribute, source_times
-from onnxperf.analyze.events import lay_out
+from onnxperf.analyze.graphs.attribution import attribute, source_times
+from onnxperf.analyze.trace import profile as sums
+from onnxperf.analyze.trace.events import lay_out
 from onnxperf.api._shared.racing import start_of
 from onnxperf.api._shared.subjects import Entry, model_specs
 from onnxperf.errors import BadInput, SubjectError
