@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from onnxperf.records import Bench, Block, Case, Subject
+from onnxperf.records.race import Bench, Block, Case, Subject
 from tests.render.examples import NASTY_NAMES, machine
 
 INT64 = st.integers(-(2**63), 2**63 - 1)

@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from sqlalchemy import text
 
 from onnxperf.errors import BadOption, StoreError
-from onnxperf.records import FORMAT_VERSION, Bench, Check, Difference, Machine
+from onnxperf.records.base import FORMAT_VERSION, Machine
+from onnxperf.records.check import Check, Difference
+from onnxperf.records.race import Bench
 from onnxperf.store import Store, Trouble, open_store, rows
 from onnxperf.store.documents import to_document
 from onnxperf.store.owner import Owner, state_of, this_process
@@ -251,7 +253,7 @@ def test_what_a_lost_process_had_begun_is_an_attempt_that_crashed_in_its_own_run
     store.resume_run(lost)
     assert (store.cases_of(lost), store.cases_of(other)) == ({"a": "pending"}, {"a": "running"})
     attempts = sql(store, "SELECT status, reason, finished IS NULL FROM attempts ORDER BY id")
-    assert attempts == [("crashed", "its process ended unexpectedly", False), ("running", "", True)]
+    assert attempts == [("crashed", "its process ended without a message", False), ("running", "", True)]
 
 
 @pytest.mark.parametrize(

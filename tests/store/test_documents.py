@@ -9,8 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from onnxperf.errors import StoreError
-from onnxperf.records import Diff
-from onnxperf.records.profile import DIFF_VERSION
+from onnxperf.records.profile import DIFF_VERSION, Diff
 from onnxperf.store import Store
 from onnxperf.store.documents import from_document
 from tests.render.profile import examples

@@ -19,7 +19,8 @@ from onnxperf.api._shared.subjects import Source, chosen_calls, function_specs, 
 from onnxperf.errors import BadOption
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.model.load import Model
-from onnxperf.records import Check, NodeDifference, Tolerances
+from onnxperf.records.check import Check, NodeDifference
+from onnxperf.records.options import Tolerances
 from onnxperf.results.check import CheckResult
 
 

@@ -27,8 +27,9 @@ from onnxperf.model.generate import Array
 from onnxperf.model.graph import all_nodes
 from onnxperf.model.inputs import make_feeds
 from onnxperf.model.load import open_model
-from onnxperf.records import Check, Difference, InputOptions, SessionOptions
+from onnxperf.records.check import Check, Difference
 from onnxperf.records.convert import Conversion
+from onnxperf.records.options import InputOptions, SessionOptions
 from onnxperf.results.convert import ConvertResult
 from onnxperf.wording.names import dims_text
 

@@ -22,7 +22,10 @@ from onnxperf.errors import BadOption
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.profiling import Progress
-from onnxperf.records import LONG_TIMEOUT_S, Case, Diff, Machine, SessionOptions
+from onnxperf.records.base import Machine
+from onnxperf.records.options import LONG_TIMEOUT_S, SessionOptions
+from onnxperf.records.profile import Diff
+from onnxperf.records.race import Case
 from onnxperf.results.diff import DiffResult
 from onnxperf.results.profile import ProfileResult
 

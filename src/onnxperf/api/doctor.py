@@ -22,7 +22,8 @@ from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.plan import DEFAULT_TIME_S
 from onnxperf.measure.race import Progress, RaceEnd, Tools, race
 from onnxperf.model.inputs import Feeds
-from onnxperf.records import InputOptions, MachineReport, RaceOptions, SessionOptions, WorkerLimits
+from onnxperf.records.doctor import MachineReport
+from onnxperf.records.options import InputOptions, RaceOptions, SessionOptions, WorkerLimits
 from onnxperf.results.doctor import DoctorResult
 
 _NAMES = ("A", "A again")

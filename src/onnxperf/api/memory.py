@@ -37,7 +37,7 @@ from onnxperf.measure.packing import pack_feeds
 from onnxperf.measure.process import open_worker
 from onnxperf.measure.race import Progress
 from onnxperf.model.inputs import Feeds
-from onnxperf.records import Memory, MemoryCase, MemorySubject
+from onnxperf.records.memory import Memory, MemoryCase, MemorySubject
 from onnxperf.results.memory import MemoryResult
 from onnxperf.wording.numbers import count
 

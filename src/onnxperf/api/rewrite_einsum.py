@@ -26,7 +26,9 @@ from onnxperf.errors import BadOption
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.race import Progress
-from onnxperf.records import Case, RaceOptions, Rewrite, RewrittenSite, Subject, Tolerances, WorkerLimits
+from onnxperf.records.einsum import Rewrite, RewrittenSite
+from onnxperf.records.options import RaceOptions, Tolerances, WorkerLimits
+from onnxperf.records.race import Case, Subject
 from onnxperf.render.kit.files import check_folder
 from onnxperf.render.kit.model_files import write_model
 from onnxperf.results.rewrite import RewriteResult

@@ -33,7 +33,7 @@ from onnxperf.measure.messages import CallFor, Load, Prepare, SampleStack, Track
 from onnxperf.measure.process import ProcessWorker, open_worker
 from onnxperf.measure.profiling import Progress
 from onnxperf.model.inputs import Feeds
-from onnxperf.records import Scalar
+from onnxperf.records.base import Scalar
 from onnxperf.records.stack import Allocations, Stack, StackFrame
 from onnxperf.render.stack.allocations import flame_page
 from onnxperf.render.stack.tree import session_of

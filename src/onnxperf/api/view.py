@@ -15,7 +15,7 @@ from onnxperf.errors import BadOption
 from onnxperf.model.load import Model
 from onnxperf.model.shapes import Settled, settle
 from onnxperf.model.view import view_of
-from onnxperf.records import InputOptions, Signature
+from onnxperf.records.options import InputOptions, Signature
 from onnxperf.records.view import Dims, GraphView, Measure, Metrics
 from onnxperf.render.graph.text import WHOLE, Listing
 from onnxperf.results.view import Drawings, Form, ViewResult, drawings_of

@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from onnxperf.records.race import FORMAT_VERSION
+from onnxperf.records.base import Document
 
 Dims = tuple[int | str | None, ...]
 Element = bool | int | float | str
@@ -142,11 +142,9 @@ class ViewTotals(Struct, frozen=True, kw_only=True):
     """Nodes per operator type, the most frequent first; with the domain where it is not ONNX's own."""
 
 
-class GraphView(Struct, frozen=True, kw_only=True):
-    """A model to be shown: the document that `onnxperf view --as json` writes."""
+class GraphView(Document, frozen=True, kw_only=True):
+    """A model to be shown by `onnxperf view`."""
 
-    version: int = FORMAT_VERSION
-    """Version of this format."""
     model: str
     """Label of the model."""
     fingerprint: str = ""

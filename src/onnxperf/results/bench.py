@@ -22,7 +22,7 @@ from onnxperf.analyze.judges.crossover import (
     usual_baseline,
 )
 from onnxperf.errors import BadOption
-from onnxperf.records import SPLIT_COLUMNS, SUBJECT_COLUMNS, Bench, Block, Case, Subject
+from onnxperf.records.race import SPLIT_COLUMNS, SUBJECT_COLUMNS, Bench, Block, Case, Subject
 from onnxperf.records.sweep import cells_of, dims_of, subject_in, subjects_of, time_of, values_of
 from onnxperf.render.kit.frames import csv_bytes
 from onnxperf.render.kit.page import Page

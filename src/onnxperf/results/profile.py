@@ -16,7 +16,9 @@ from onnxperf.analyze.trace.frames import events_frame, ort_frame
 from onnxperf.analyze.trace.node_memory import node_memories
 from onnxperf.analyze.trace.profile import node_times
 from onnxperf.errors import BadOption
-from onnxperf.records import Graph, NodeTime, OperatorTime, Profile, SourceTime, Trace
+from onnxperf.records.graph import Graph
+from onnxperf.records.profile import NodeTime, OperatorTime, Profile, SourceTime
+from onnxperf.records.trace import Trace
 from onnxperf.render.kit.files import write
 from onnxperf.render.kit.page import Page
 from onnxperf.render.profile.page import TOP, profile_page

@@ -14,7 +14,8 @@ from msgspec import Struct
 from sqlalchemy import Connection, Engine, Row, delete, insert, select, update
 
 from onnxperf.errors import BadOption, StoreError
-from onnxperf.records import Bench, Case, Machine, Status
+from onnxperf.records.base import Machine, Status
+from onnxperf.records.race import Bench, Case
 from onnxperf.records.runs import KeptRun, RunStatus
 from onnxperf.store import migrations, rows, schema
 from onnxperf.store.connect import connect, explained, location, place_of

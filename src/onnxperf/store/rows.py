@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, Row, func, insert, select, update
 
 from onnxperf.errors import StoreError
-from onnxperf.records import Bench, Case, Machine, Subject
+from onnxperf.records.base import Machine
+from onnxperf.records.race import Bench, Case, Subject
 from onnxperf.records.runs import KeptRun
 from onnxperf.store import schema
 from onnxperf.store.blobs import pack_blocks, pack_times, unpack_blocks, unpack_times

@@ -10,7 +10,10 @@ from onnxperf.analyze.answers.check import check_answer, difference_text
 from onnxperf.analyze.answers.convert import conversion_answer
 from onnxperf.analyze.answers.einsum import estimate_answer, partial_answer, race_answer, rewrite_answer
 from onnxperf.analyze.judges.einsum import fastest, outcome_of, speedup_over
-from onnxperf.records import Case, Check, Conversion, Difference, NodeDifference, RewrittenSite, Subject
+from onnxperf.records.check import Check, Difference, NodeDifference
+from onnxperf.records.convert import Conversion
+from onnxperf.records.einsum import RewrittenSite
+from onnxperf.records.race import Case, Subject
 from tests.render import einsum_examples as einsums
 
 RIGHT, WRONG = Difference(name="Y", equal=True), Difference(name="Z", equal=False, elements=3, differing=2)

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.memory import memory_answer
-from onnxperf.records import MemorySubject
+from onnxperf.records.memory import MemorySubject
 from tests.render.memory import examples as made
 
 

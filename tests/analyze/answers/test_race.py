@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.race import about_parts, answer, cast_text
-from onnxperf.records import Split, Subject
+from onnxperf.records.race import Split, Subject
 from tests.analyze.examples import subject
 
 

@@ -19,7 +19,8 @@ from onnx.helper import make_node
 
 from onnxperf.analyze.graphs.attribution import attribute, source_times, split_estimate
 from onnxperf.model.outline import outline, with_names
-from onnxperf.records import Graph, GraphNode, NodeTime, SourceGroup
+from onnxperf.records.graph import Graph, GraphNode
+from onnxperf.records.profile import NodeTime, SourceGroup
 from tests.analyze.steps import lines_executed
 
 WEIGHTS = frozenset({"w", "b", "k", "s", "z"})

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxperf.analyze.graphs.live_set import LiveSets, live_sets
-from onnxperf.records import Graph, GraphNode
+from onnxperf.records.graph import Graph, GraphNode
 
 
 def node(text: str, subgraphs: tuple[tuple[str, Graph], ...] = ()) -> GraphNode:

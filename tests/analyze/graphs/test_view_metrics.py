@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from onnxperf.analyze.graphs.view_metrics import memory_metrics, time_metrics, with_lines_of
-from onnxperf.records import GroupKind, NodeTime, Profile, SourceGroup, SourceTime
 from onnxperf.records.node_memory import NodeMemory
+from onnxperf.records.profile import GroupKind, NodeTime, Profile, SourceGroup, SourceTime
 from onnxperf.records.view import GraphView, Metrics, NodeMetric, ViewGraph
 from tests.render.graph.examples import linear_view, node
 

@@ -9,7 +9,7 @@ import pytest
 
 from onnxperf.analyze.judges.agreement import Outputs, disagreement, matched
 from onnxperf.errors import BadOption
-from onnxperf.records import Tolerances
+from onnxperf.records.options import Tolerances
 
 ONE, TWO = np.ones(3), np.full(3, 2.0)
 MODEL: Outputs = (["pooled", "sequence"], [ONE, TWO])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from benchmarks.simulation import simulate
 from onnxperf.analyze.judges import comparison
 from onnxperf.analyze.judges.comparison import MIN_LAUNCHES, baseline_of, compare, settled, verdict_of
-from onnxperf.records import MIN_ROUNDS, Subject, Verdict
+from onnxperf.records.race import MIN_ROUNDS, Subject, Verdict
 from tests.analyze.examples import blocks_of, subject
 
 ENOUGH = 3

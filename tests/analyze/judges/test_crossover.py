@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from onnxperf.analyze.judges.crossover import duel, panels_of, sweep_models, usual_rival, winners
-from onnxperf.records import Case
+from onnxperf.records.race import Case
 from tests.render import examples, sweeps
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxperf.analyze.judges.growth import judge_growth
-from onnxperf.records import Growth
+from onnxperf.records.memory import Growth
 
 MB = 1 << 20
 

@@ -10,7 +10,8 @@ import pytest
 
 from onnxperf.analyze.answers.doctor import conclusion, doctor_answer, race_text, warnings, why_not_kept
 from onnxperf.analyze.judges.noise import noise_band
-from onnxperf.records import Block, Status, Subject
+from onnxperf.records.base import Status
+from onnxperf.records.race import Block, Subject
 from tests.render import examples
 
 

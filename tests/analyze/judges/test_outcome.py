@@ -6,7 +6,9 @@ import pytest
 from msgspec import Struct
 
 from onnxperf.analyze.judges.outcome import answers_of, status_of
-from onnxperf.records import Case, Check, Difference, Status
+from onnxperf.records.base import Status
+from onnxperf.records.check import Check, Difference
+from onnxperf.records.race import Case
 from onnxperf.records.runs import RunComparison
 from tests.render import examples
 

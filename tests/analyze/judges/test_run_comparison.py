@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from onnxperf.analyze.answers.run_comparison import NOT_SHARED
 from onnxperf.analyze.judges.comparison import compare
 from onnxperf.analyze.judges.run_comparison import compare_runs
-from onnxperf.records import Bench, Case, Subject
+from onnxperf.records.race import Bench, Case, Subject
 from onnxperf.records.runs import ComparedSubject, RunComparison
 from tests.analyze.examples import subject
 from tests.render.examples import machine

@@ -16,7 +16,9 @@ from scipy.stats import mannwhitneyu
 from onnxperf.analyze.answers.diff import diff_answer
 from onnxperf.analyze.trace.diff import align, common_order, differ, rank_sum_p, totals
 from onnxperf.analyze.trace.iterations import mean_of, typical
-from onnxperf.records import Case, DiffRow, NodeTime, Subject, TensorType, Verdict
+from onnxperf.records.profile import DiffRow, NodeTime
+from onnxperf.records.race import Case, Subject, Verdict
+from onnxperf.records.trace import TensorType
 from tests.analyze.steps import lines_executed
 
 SHAPES = ((TensorType("float", (1, 8)),), (TensorType("float", (2,)), TensorType("int64", ())))

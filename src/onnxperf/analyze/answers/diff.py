@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.answers.race import answer
 from onnxperf.analyze.trace.diff import Totals, totals
-from onnxperf.records import Case, DiffRow, Subject
+from onnxperf.records.profile import DiffRow
+from onnxperf.records.race import Case, Subject
 from onnxperf.wording.numbers import count, factor, microseconds
 
 

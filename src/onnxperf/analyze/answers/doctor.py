@@ -7,7 +7,8 @@ import statistics
 from collections.abc import Sequence
 
 from onnxperf.analyze.judges.noise import COMMON_CLAIM, VERY_NOISY
-from onnxperf.records import MIN_ROUNDS, Machine, Measurement
+from onnxperf.records.base import Machine
+from onnxperf.records.race import MIN_ROUNDS, Measurement
 from onnxperf.wording.numbers import count, duration, percent_at_most, significant, whole_percent
 
 BUSY_LOAD = 0.5

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from onnxperf.records import Profile
 from onnxperf.records.node_memory import NodeMemories, NodeMemory
+from onnxperf.records.profile import Profile
 from onnxperf.wording.numbers import count, decimal_size, share_percent
 
 WORTH_NAMING = 0.05

@@ -21,7 +21,8 @@ from onnxperf.analyze.graphs.correspondence import (
     labels_of,
     passes,
 )
-from onnxperf.records import Graph, GraphNode, GroupKind, NodeTime, SourceGroup, SourceTime
+from onnxperf.records.graph import Graph, GraphNode
+from onnxperf.records.profile import GroupKind, NodeTime, SourceGroup, SourceTime
 
 Path = tuple[str, ...]
 _Place = tuple[int, int]

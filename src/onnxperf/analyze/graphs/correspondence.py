@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from onnxperf.records import Graph, GraphNode
+from onnxperf.records.graph import Graph, GraphNode
 
 NAMELESS = "#"
 """Stands between operator and position of an executed node without a name; the trace uses `_` and another number."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from onnxperf.records import Graph, GraphNode, LiveTensor, TensorRole
+from onnxperf.records.graph import Graph, GraphNode
+from onnxperf.records.memory import LiveTensor, TensorRole
 
 Path = tuple[str, ...]
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from onnxperf.records import NodeTime, Profile, SourceTime
 from onnxperf.records.node_memory import NodeMemory
+from onnxperf.records.profile import NodeTime, Profile, SourceTime
 from onnxperf.records.view import GraphView, Metrics, NodeMetric, ViewGraph, ViewNode
 from onnxperf.wording.numbers import count, duration, percent
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from onnxperf.records import Difference
+from onnxperf.records.check import Difference
 
 RTOL = 1e-3
 ATOL = 1e-5

@@ -8,7 +8,8 @@ from typing import Any
 from onnxperf.analyze.answers.check import difference_text
 from onnxperf.analyze.judges.accuracy import compare_outputs
 from onnxperf.errors import BadOption
-from onnxperf.records import Difference, Tolerances
+from onnxperf.records.check import Difference
+from onnxperf.records.options import Tolerances
 
 Outputs = tuple[list[str], list[Any]]
 """Names (none where a callable gives none) and values."""

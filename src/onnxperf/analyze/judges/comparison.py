@@ -10,7 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from onnxperf.analyze.judges import statistics as st
-from onnxperf.records import MIN_ROUNDS, SMALL_CLAIM, Block, Measurement, Subject, Verdict
+from onnxperf.records.race import MIN_ROUNDS, SMALL_CLAIM, Block, Measurement, Subject, Verdict
 from onnxperf.wording.numbers import count, significant
 
 MIN_LAUNCHES = 3

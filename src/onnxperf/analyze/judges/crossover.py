@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from onnxperf.analyze.answers.sweep import crossover_lines, reason_lines
 from onnxperf.errors import BadOption
-from onnxperf.records import Bench, Case, Subject, Verdict
+from onnxperf.records.race import Bench, Case, Subject, Verdict
 from onnxperf.records.sweep import (
     Duel,
     SweepModel,

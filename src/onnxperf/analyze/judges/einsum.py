@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from onnxperf.records import Case, EinsumPlan, SiteOutcome, Subject
+from onnxperf.records.einsum import EinsumPlan, SiteOutcome
+from onnxperf.records.race import Case, Subject
 
 _REASONS: dict[str, tuple[SiteOutcome, str]] = {
     "faster": ("rewritten", "the whole model is faster"),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from statistics import median
 
-from onnxperf.records import Growth, GrowthKind
+from onnxperf.records.memory import Growth, GrowthKind
 
 _NOTICEABLE_BYTES = 1 << 20
 """Growth below this is not mentioned: pages come and go, and Python takes its memory in pieces of this size."""

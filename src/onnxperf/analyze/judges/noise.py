@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from onnxperf.analyze.judges.comparison import compare
-from onnxperf.records import MIN_ROUNDS, Measurement
+from onnxperf.records.race import MIN_ROUNDS, Measurement
 
 COMMON_CLAIM = 0.01
 """The minimum effect of a bench that asks for nothing else."""

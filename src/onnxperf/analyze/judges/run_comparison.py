@@ -11,7 +11,8 @@ import numpy as np
 from onnxperf.analyze.answers.run_comparison import NOT_SHARED, comparison_answer
 from onnxperf.analyze.judges import statistics as st
 from onnxperf.analyze.judges.comparison import alpha_of, paired, verdict_of
-from onnxperf.records import Bench, Case, Machine, Subject
+from onnxperf.records.base import Machine
+from onnxperf.records.race import Bench, Case, Subject
 from onnxperf.records.runs import ComparedSubject, RunComparison
 from onnxperf.wording.numbers import count, factor
 

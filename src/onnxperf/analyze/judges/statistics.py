@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from onnxperf.records import P90_CALLS, P99_CALLS
+from onnxperf.records.race import P90_CALLS, P99_CALLS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
-from onnxperf.records import SMALL_CLAIM, DiffRow, NodeTime, Side
-from onnxperf.records.labels import label, signature
-from onnxperf.records.profile import steady
+from onnxperf.records.profile import DiffRow, NodeTime, Side, steady
+from onnxperf.records.race import SMALL_CLAIM
+from onnxperf.wording.labels import label, signature
 
 ALPHA = 0.01
 """A node differs when chance alone would part its two samples so far less often than this."""

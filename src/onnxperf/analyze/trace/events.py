@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from onnxperf.records import MISSING, Coded, Trace
+from onnxperf.records.trace import MISSING, Coded, Trace
 
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 Flags = np.ndarray[Any, np.dtype[np.bool_]]

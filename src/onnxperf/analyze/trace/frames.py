@@ -11,7 +11,7 @@ import pandas as pd
 from msgspec import Struct, field
 
 from onnxperf.analyze.trace.events import Integers, TraceLayout
-from onnxperf.records import MISSING, Coded, TensorTypes, Trace
+from onnxperf.records.trace import MISSING, Coded, TensorTypes, Trace
 
 
 class _MainThread(Struct, frozen=True):

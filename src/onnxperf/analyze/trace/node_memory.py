@@ -11,8 +11,9 @@ from onnxperf.analyze.answers.profile import node_memory_answer
 from onnxperf.analyze.graphs.live_set import live_sets
 from onnxperf.analyze.trace.events import Integers, TraceLayout
 from onnxperf.errors import BadOption
-from onnxperf.records import MISSING, Coded, Graph, TensorType, Trace
+from onnxperf.records.graph import Graph
 from onnxperf.records.node_memory import NodeMemories, NodeMemory
+from onnxperf.records.trace import MISSING, Coded, TensorType, Trace
 
 Path = tuple[str, ...]
 Place = tuple[Path, str]

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.trace.events import Flags, Integers, TraceLayout, combine, number_distinct
 from onnxperf.analyze.trace.iterations import mean_of, typical
-from onnxperf.records import Coded, NodeTime, OperatorTime, Profile, Trace
+from onnxperf.records.profile import NodeTime, OperatorTime, Profile
+from onnxperf.records.trace import Coded, Trace
 
 V = TypeVar("V")
 D = TypeVar("D")

@@ -7,7 +7,7 @@ from typing import Any
 
 from onnxperf.analyze.judges.agreement import Outputs, disagreement
 from onnxperf.measure.race import RaceEnd
-from onnxperf.records import Tolerances
+from onnxperf.records.options import Tolerances
 
 
 def compared(

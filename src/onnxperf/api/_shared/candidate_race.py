@@ -38,7 +38,8 @@ from onnxperf.measure.messages import (
 from onnxperf.measure.packing import pack_feeds
 from onnxperf.measure.process import Worker, open_worker
 from onnxperf.measure.race import Progress
-from onnxperf.records import Case, RaceOptions, SessionOptions, WorkerLimits
+from onnxperf.records.options import RaceOptions, SessionOptions, WorkerLimits
+from onnxperf.records.race import Case
 from onnxperf.wording.numbers import count
 
 RUNTIMES = {"ort": "onnxruntime", "numpy": "numpy"}

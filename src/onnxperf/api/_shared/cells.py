@@ -37,7 +37,8 @@ from onnxperf.measure.race import Progress, RaceEnd
 from onnxperf.measure.worker_group import Launch
 from onnxperf.model.inputs import Feeds
 from onnxperf.model.load import open_model
-from onnxperf.records import Bench, Case, RaceOptions
+from onnxperf.records.options import RaceOptions
+from onnxperf.records.race import Bench, Case
 from onnxperf.wording.numbers import count, significant
 
 Against = Mapping[str, Any] | str | Sequence[str] | None

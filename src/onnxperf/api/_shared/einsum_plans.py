@@ -30,7 +30,7 @@ from onnxperf.contraction.orders import as_written
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.race import Progress
-from onnxperf.records import EinsumPlan, OrderTime
+from onnxperf.records.einsum import EinsumPlan, OrderTime
 from onnxperf.results.einsum import EinsumResult
 
 RACE_S = 5.0

@@ -25,7 +25,9 @@ from onnxperf.measure.profiling import take_turns
 from onnxperf.model.cost import infer_types
 from onnxperf.model.graph import all_nodes, all_tensors
 from onnxperf.model.outline import outline
-from onnxperf.records import MISSING, Breakdown, InputCopy, MemorySubject, SessionOptions
+from onnxperf.records.memory import Breakdown, InputCopy, MemorySubject
+from onnxperf.records.options import SessionOptions
+from onnxperf.records.trace import MISSING
 from onnxperf.results.profile import ProfileResult
 
 _CALLS = 3

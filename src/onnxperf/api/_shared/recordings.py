@@ -28,7 +28,9 @@ from onnxperf.model.cost import work_of_nodes
 from onnxperf.model.graph import all_nodes
 from onnxperf.model.load import Model
 from onnxperf.model.outline import outline, with_names
-from onnxperf.records import EVENT_CAP, Graph, Recording, SessionOptions, Trace, WorkerLimits
+from onnxperf.records.graph import Graph
+from onnxperf.records.options import Recording, SessionOptions, WorkerLimits
+from onnxperf.records.trace import EVENT_CAP, Trace
 from onnxperf.results.profile import ProfileResult
 
 FOLDER_OPTION = "session.model_external_initializers_file_folder_path"

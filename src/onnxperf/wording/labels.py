@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from onnxperf.records.profile import Side
-from onnxperf.records.trace import TensorType, TensorTypes
+Tensor = tuple[str, tuple[int, ...]]
+"""Element type and shape."""
+Tensors = tuple[Tensor, ...]
 
 _SHORT = {
     "float": "f",
@@ -36,23 +37,24 @@ _SHORT = {
 """Every element type that onnxruntime writes into a trace."""
 
 
-def type_text(tensor: TensorType) -> str:
+def type_text(tensor: Tensor) -> str:
     """A tensor as `f-1x3x112x112`; a scalar is its type alone, and an unknown type stays as it is."""
-    short = _SHORT.get(tensor.dtype) or _printable(tensor.dtype)
-    return f"{short}-{'x'.join(map(str, tensor.shape))}" if tensor.shape else short
+    dtype, shape = tensor
+    short = _SHORT.get(dtype) or _printable(dtype)
+    return f"{short}-{'x'.join(map(str, shape))}" if shape else short
 
 
-def types_text(tensors: TensorTypes) -> str:
+def types_text(tensors: Tensors) -> str:
     """Several tensors, with commas between them."""
     return ",".join(map(type_text, tensors))
 
 
-def signature(op_name: str, inputs: TensorTypes, outputs: TensorTypes) -> str:
+def signature(op_name: str, inputs: Tensors, outputs: Tensors) -> str:
     """What a node computes from what: `Conv(f-1x3x8x8,f-4x3x3x3)->f-1x4x8x8`."""
     return f"{_printable(op_name)}({types_text(inputs)})->{types_text(outputs)}"
 
 
-def label(side: Side, provider: str, call: str, idx: int | None = None) -> str:
+def label(side: str, provider: str, call: str, idx: int | None = None) -> str:
     """The label of a row, its `call` being what `signature` gives; without a number, that of all rows like it."""
     number = "" if idx is None else f"[{idx}]"
     return f"[{side}{_printable(provider[:3])}]{call}{number}"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxperf.records import TensorType
-from onnxperf.records.labels import label, signature, type_text, types_text
+from onnxperf.records.trace import TensorType
+from onnxperf.wording.labels import label, signature, type_text, types_text
 
 
 @pytest.mark.parametrize(
