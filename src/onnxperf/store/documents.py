@@ -48,10 +48,9 @@ def from_document(text: str, kind: type[T]) -> T:
         raise StoreError(f"damaged: not the record of a {getattr(kind, '__name__', kind)} ({error})") from error
 
 
-def newest_version(kind: type) -> int:
+def newest_version(kind: type[Document]) -> int:
     """The version of a kind of record that is written today."""
-    defaults: dict[str, Any] = {each.name: each.default for each in msgspec.structs.fields(kind)}
-    return int(defaults.get("version", 1))
+    return next(int(each.default) for each in msgspec.structs.fields(kind) if each.name == "version")
 
 
 def _upgraded(document: Any, kind: type) -> Any:

@@ -39,9 +39,9 @@ class _Head(Struct, frozen=True):
     command: str
 
 
-def time_of_day(moment: datetime | None = None) -> str:
-    """A moment, or now, as the tables have it."""
-    return (moment or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="microseconds")
+def time_of_day() -> str:
+    """Now, as the tables have it."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def head_of(bench: Bench) -> str:
