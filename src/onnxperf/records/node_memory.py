@@ -19,7 +19,7 @@ class NodeMemory(Struct, frozen=True, kw_only=True):
     in_use_bytes: int | None = None
     """Of the arena, in use when the node ended, before what is no longer needed is released."""
     requested_bytes: int | None = None
-    """What of that was asked for; the arena rounds up."""
+    """What of that was requested; the arena rounds up."""
     held_bytes: int | None = None
     """What the arena had taken from the system."""
     output_bytes: int | None = None

@@ -96,7 +96,7 @@ class Store:
             connection.execute(update(schema.runs).where(schema.runs.c.id == row.id).values(**values))
 
     def mark_running(self, run: str, key: str) -> None:
-        """Say that a case has begun."""
+        """Mark a case as begun."""
         with self.writing() as connection:
             rows.begin_attempt(connection, rows.plan_case(connection, self._row(connection, run).id, key))
 
@@ -266,7 +266,7 @@ def _keyed(cases: Iterable[Case]) -> dict[str, Case]:
 
 @contextlib.contextmanager
 def _named(run: str) -> Iterator[None]:
-    """Say which run is damaged."""
+    """Name the run in the message of what fails."""
     try:
         yield
     except StoreError as error:

@@ -23,7 +23,7 @@ class Owner(Struct, frozen=True, kw_only=True):
 
 
 def this_process() -> Owner:
-    """The process that asks."""
+    """This process."""
     return Owner(host=platform.node(), pid=os.getpid(), started=psutil.Process().create_time())
 
 

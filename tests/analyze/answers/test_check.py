@@ -1,4 +1,4 @@
-"""The sentences of checks, conversions and einsum searches."""
+"""The sentences of checks and conversions."""
 
 from __future__ import annotations
 
@@ -8,13 +8,8 @@ import pytest
 
 from onnxperf.analyze.answers.check import check_answer, difference_text
 from onnxperf.analyze.answers.convert import conversion_answer
-from onnxperf.analyze.answers.einsum import estimate_answer, partial_answer, race_answer, rewrite_answer
-from onnxperf.analyze.judges.einsum import fastest, outcome_of, speedup_over
 from onnxperf.records.check import Check, Difference, NodeDifference
 from onnxperf.records.convert import Conversion
-from onnxperf.records.einsum import RewrittenSite
-from onnxperf.records.race import Case, Subject
-from tests.render import einsum_examples as einsums
 
 RIGHT, WRONG = Difference(name="Y", equal=True), Difference(name="Z", equal=False, elements=3, differing=2)
 
@@ -36,10 +31,6 @@ def conversion(*checks: Check, output: str = "") -> Conversion:
         checks=checks,
         output=output,
     )
-
-
-def subject(name: str = "rewritten", **changes: Any) -> Subject:
-    return Subject(name=name, **{"status": "ok", **changes})
 
 
 NODE = NodeDifference(index=3, name="n", operator="Exp", inputs=(), difference=WRONG)
@@ -91,75 +82,3 @@ def test_a_difference_is_a_number_of_elements_or_a_reason(changes: dict[str, Any
 )
 def test_a_conversion_says_whether_it_agrees_and_where_it_is(record: Conversion, answer: str) -> None:
     assert conversion_answer(record) == answer
-
-
-# ---------------------------------------------------------------- einsum
-
-
-def test_an_estimate_and_an_interrupted_search_say_what_they_rest_on() -> None:
-    assert estimate_answer("MatMul", 1.5) == "MatMul is the cheapest by estimate: 1.50 µs per call."
-    assert (
-        partial_answer("MatMul", "ij,jk", 2e6)
-        == "MatMul was the fastest so far for ij,jk: 2.00 ms per call; nothing was raced."
-    )
-
-
-def test_a_race_says_who_won_by_how_much_and_how_far_the_limit_is() -> None:
-    case = einsums.race()
-    answer = race_answer(case, case.subjects[3], einsums.LIMIT, "ij,jk")
-    assert answer == (
-        f"{einsums.BEST_GRAPH} is the fastest for ij,jk: 3.76 times as fast as onnxruntime Einsum as written "
-        "(95 % interval 3.69 to 3.84), 1.39 times the time of the bare MatMul."
-    )
-    first = race_answer(case, case.subjects[0], "no limit", "ij,jk")
-    assert first == "onnxruntime Einsum as written is already the fastest graph for ij,jk."
-
-
-@pytest.mark.parametrize(
-    ("outcomes", "rival", "output", "answer"),
-    [
-        ([], None, "", "m has no Einsum node; nothing was written."),
-        (["kept", "skipped"], None, "", "0 of 2 Einsum nodes rewritten; nothing was written."),
-        (["rewritten", "skipped"], None, "", "1 of 2 Einsum nodes rewritten; nothing was written."),
-        (["rewritten"], subject(), "o.onnx", "1 of 1 Einsum node rewritten; m is not measured; written to o.onnx."),
-        (
-            ["rewritten"],
-            subject(speedup=2.0, speedup_low=1.9, speedup_high=2.1),
-            "o.onnx",
-            "1 of 1 Einsum node rewritten; m is 2 times as fast (95 % interval 1.9 to 2.1); written to o.onnx.",
-        ),
-    ],
-)
-def test_a_rewrite_says_what_was_replaced_gained_and_written(
-    outcomes: list[Any], rival: Subject | None, output: str, answer: str
-) -> None:
-    sites = [RewrittenSite(nodes=("n",), equation="ij->ji", outcome=outcome) for outcome in outcomes]
-    assert rewrite_answer("m", sites, rival, output) == answer
-
-
-@pytest.mark.parametrize(
-    ("rival", "outcome", "reason"),
-    [
-        (subject(verdict="faster"), "rewritten", "the whole model is faster"),
-        (subject(verdict="slower"), "kept", "the whole model is slower"),
-        (subject(verdict="equivalent"), "kept", "the whole model does not gain from it"),
-        (subject(verdict="undecided"), "kept", "whether the whole model gains is undecided"),
-        (subject(status="crashed"), "kept", "whether the whole model gains is crashed"),
-    ],
-)
-def test_only_a_faster_model_is_rewritten(rival: Subject, outcome: str, reason: str) -> None:
-    assert outcome_of(rival) == (outcome, reason)
-
-
-def test_the_fastest_is_found_among_those_that_were_measured() -> None:
-    subjects = [subject("a", median_ns=3.0), subject("b", median_ns=2.0), subject("c"), subject("other", median_ns=1.0)]
-    winner = fastest(subjects, {"a", "b", "c"})
-    assert winner is subjects[1]
-    assert fastest(subjects, {"c"}) is None
-
-
-def test_a_speedup_needs_both_times() -> None:
-    assert speedup_over(einsums.plan(), "decomposed as written") == pytest.approx(419 / 176)
-    assert speedup_over(einsums.plan(), "another") is None
-    assert speedup_over(einsums.plan(race=None), "numpy.einsum") is None
-    assert speedup_over(einsums.plan(race=Case(model="m")), "numpy.einsum") is None

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from onnxperf.analyze.answers.race import about_parts, answer, cast_text
-from onnxperf.records.race import Split, Subject
+from onnxperf.analyze.answers.race import about_parts, answer, cast_text, notes_on_parts
+from onnxperf.records.race import Case, Split, Subject
 from tests.analyze.examples import subject
 
 
@@ -46,7 +46,7 @@ def test_a_subject_alone_has_a_time(median_ns: float, time: str) -> None:
         ([subject("run", status="crashed"), subject("skl", status="oom")], None),
     ],
 )
-def test_when_nothing_was_measured_it_says_so(subjects: list[Subject], baseline: str | None) -> None:
+def test_when_nothing_was_measured_the_answer_is_that(subjects: list[Subject], baseline: str | None) -> None:
     assert answer(subjects, baseline, 0.01, 6) == "No subject could be measured."
 
 
@@ -177,3 +177,30 @@ def test_who_spends_much_beside_computing_is_told_with_the_cause(subjects: list[
 )
 def test_casts_are_told_by_their_types(types: dict[str, tuple[str, str]], text: str) -> None:
     assert cast_text(types) == text
+
+
+@pytest.mark.parametrize(
+    ("parts", "changes", "note"),
+    [
+        ((200, 700, 200), {}, ""),
+        ((200, 900, 200), {}, "run: its parts add up to 1.30 µs, and a call takes 1.00 µs: they are not shares of it"),
+        (
+            (200, 900, 200),
+            {"call": "ort-values"},
+            "run: its 1.00 µs are on tensors made once; a caller with arrays pays for preparing and fetching on top",
+        ),
+        (None, {"name": "\x1b"}, "\\x1b: a callable is only timed as a whole"),
+        (None, {"median_ns": None}, ""),
+    ],
+)
+def test_parts_that_are_not_the_time_of_a_call_have_a_note(
+    parts: tuple[float, float, float] | None, changes: dict[str, Any], note: str
+) -> None:
+    split = None if parts is None else Split(prepare_ns=parts[0], compute_ns=parts[1], fetch_ns=parts[2], calls=9)
+    divided = Subject(name="other", median_ns=3.0, split=Split(prepare_ns=1, compute_ns=1, fetch_ns=1, calls=9))
+    noted = Subject(**{"name": "run", "median_ns": 1000.0, "split": split, **changes})
+    assert notes_on_parts(Case(model="m", subjects=(noted, divided))) == ([note] if note else [])
+
+
+def test_without_divided_calls_there_is_no_note_on_parts() -> None:
+    assert notes_on_parts(Case(model="m", subjects=(Subject(name="run", median_ns=1.0),))) == []

@@ -53,8 +53,8 @@ def test_nodes_that_were_fused_share_the_time_of_their_group() -> None:
     )
     metrics = time_metrics(measured, linear_view())
     assert {key: metric.share for key, metric in metrics.nodes.items()} == {"0": 0.8, "1": 0.8, "2": 0.2}
-    assert metrics.nodes["0"].lines == ("8.00 µs per inference", "executed as Gemm together with add")
-    assert metrics.nodes["2"].lines == ("2.00 µs per inference",)
+    assert metrics.nodes["0"].lines == ("8 µs per inference", "executed as Gemm together with add")
+    assert metrics.nodes["2"].lines == ("2 µs per inference",)
 
 
 def test_a_node_that_became_another_one_names_it() -> None:

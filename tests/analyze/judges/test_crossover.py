@@ -6,7 +6,17 @@ from collections.abc import Sequence
 
 import pytest
 
-from onnxperf.analyze.judges.crossover import duel, panels_of, sweep_models, usual_rival, winners
+from onnxperf.analyze.judges.crossover import (
+    cases_of,
+    crossover_map,
+    duel,
+    panels_of,
+    sweep_models,
+    two_dims,
+    usual_rival,
+    winners,
+)
+from onnxperf.errors import BadOption
 from onnxperf.records.race import Case
 from tests.render import examples, sweeps
 
@@ -36,6 +46,20 @@ def test_those_that_share_the_first_place_all_win() -> None:
 def test_outputs_that_differ_never_win() -> None:
     wrong = sweeps.ms("torch", 1.0, "faster", 10.0, status="differs", reason="off by 0.02")
     assert winners(sweeps.case(sweeps.ms("ort", 10.0), wrong, dims={"batch": 1})) == set()
+
+
+def test_nothing_wins_where_nothing_has_a_time() -> None:
+    assert winners(sweeps.case(examples.failed("ort", "oom"), dims={})) == set()
+
+
+def test_a_case_without_subjects_has_a_reason_too() -> None:
+    cases = [
+        Case(model="m", dims={"batch": 1}, status="failed", answer="no memory"),
+        Case(model="m", dims={"batch": 2}, status="oom"),
+        Case(model="m", dims={"batch": 3}),
+    ]
+    (model,) = sweep_models(cases)
+    assert model.reasons == ["batch=1: failed: no memory", "batch=2: oom"]
 
 
 def test_equal_reasons_share_a_line() -> None:
@@ -112,6 +136,33 @@ def test_several_rivals_are_named() -> None:
     assert crossovers(several_rivals())[0] == "subject-0 against ort: ort is faster throughout."
 
 
+def test_several_sentences_about_one_of_several_rivals_stand_below_its_name() -> None:
+    cases = [
+        sweeps.case(
+            *sweeps.pair(2.0 if seq == 20 and batch == 2 else 0.5),
+            sweeps.ms("tf", 20.0, "slower", 0.5),
+            dims={"batch": batch, "seq": seq},
+        )
+        for batch in (1, 2)
+        for seq in (10, 20)
+    ]
+    assert crossovers(cases) == [
+        "torch against ort:",
+        "  seq=10: ort is faster throughout.",
+        "  seq=20: ort is faster at batch=1, torch is faster at batch=2.",
+        "tf against ort: ort is faster throughout.",
+    ]
+
+
+def test_rows_of_a_grid_that_are_all_alike_share_a_sentence() -> None:
+    cases = [
+        sweeps.case(*sweeps.pair(0.5 if batch == 1 else 2.0), dims={"batch": batch, "seq": seq})
+        for batch in (1, 2)
+        for seq in (10, 20)
+    ]
+    assert crossovers(cases) == ["ort is faster at batch=1, torch is faster at batch=2."]
+
+
 # ---------------------------------------------------------------- two subjects in one case
 
 
@@ -123,7 +174,7 @@ def test_a_duel_can_be_turned_round_or_go_through_a_third() -> None:
     assert duel(case, "tf", "torch")[:2] == (4.0, "faster")
     assert duel(case, "torch", "tf")[:2] == (0.25, "slower")
     assert duel(case, "ort", "ort")[:2] == (1.0, "baseline")
-    assert duel(case, "ort", "nobody").word == "not run"
+    assert duel(case, "ort", "absent").word == "not run"
 
 
 def test_an_indirect_duel_with_overlapping_intervals_is_undecided() -> None:
@@ -136,3 +187,71 @@ def test_the_usual_rival_has_another_runtime() -> None:
     assert usual_rival([sweeps.case(*subjects, dims={})], "ort") == "torch"
     assert usual_rival([sweeps.case(*subjects[:2], dims={})], "ort") == "run-c"
     assert usual_rival([sweeps.case(*subjects[:1], dims={})], "ort") is None
+
+
+# ---------------------------------------------------------------- models, dimensions and panels
+
+
+def test_the_model_must_be_named_where_there_are_several() -> None:
+    one, other = sweeps.line([0.5], "a.onnx").cases, sweeps.line([2.0], "b.onnx").cases
+    assert cases_of(examples.bench(*one), None) == list(one)
+    assert cases_of(examples.bench(*one, *other), "b.onnx") == list(other)
+    with pytest.raises(BadOption, match=r"unknown model of the sweep 'None'; choose from: a\.onnx, b\.onnx"):
+        cases_of(examples.bench(*one, *other), None)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "found"),
+    [
+        ([(1, 10, 5), (2, 20, 5)], ["a", "b"]),
+        ([(1, 10), (1, 20)], ["a", "b"]),
+        ([(1, 10, 5), (2, 10, 5)], r"1 \(a\)"),
+        ([(1, 10, 5), (2, 20, 6)], r"3 \(a, b, c\)"),
+        ([(1,)], "none"),
+    ],
+)
+def test_a_map_needs_two_dimensions(sizes: list[tuple[int, ...]], found: list[str] | str) -> None:
+    cases = [sweeps.case(*sweeps.pair(0.5), dims=dict(zip("abc", each, strict=False))) for each in sizes]
+    if isinstance(found, list):
+        assert two_dims(cases) == found
+    else:
+        with pytest.raises(BadOption, match=f"are needed, and here are {found}"):
+            two_dims(cases)
+
+
+@pytest.mark.parametrize(
+    ("baseline", "rival", "pair"),
+    [
+        (None, None, ("ort", "torch")),
+        ("torch", None, ("torch", "ort")),
+        (None, "ort", ("torch", "ort")),
+        (None, "torch", ("ort", "torch")),
+    ],
+)
+def test_a_map_compares_the_subjects_that_were_named(
+    baseline: str | None, rival: str | None, pair: tuple[str, str]
+) -> None:
+    panel = crossover_map(sweeps.square(), baseline, rival, None)
+    assert (panel.title, panel.dims, panel.pair) == ("bert.onnx", ["batch", "seq"], pair)
+    assert len(panel.duels) == 30
+    assert panel.duels[16, 500].word == "oom"
+
+
+@pytest.mark.parametrize(
+    ("baseline", "rival", "message"),
+    [
+        ("ort", "ort", "two different subjects are needed"),
+        ("ort", "absent", "unknown subject 'absent'; choose from: ort, torch"),
+    ],
+)
+def test_a_map_needs_two_subjects_that_exist(baseline: str, rival: str, message: str) -> None:
+    with pytest.raises(BadOption, match=message):
+        crossover_map(sweeps.square(), baseline, rival, None)
+
+
+def test_a_panel_of_one_subject_or_one_dimension_has_no_duels() -> None:
+    alone = [sweeps.case(sweeps.ms("ort", 1.0), dims={"batch": batch}) for batch in (1, 2)]
+    (panel,) = panels_of(examples.bench(*alone))
+    assert (panel.dims, panel.pair, panel.duels) == (["batch"], None, {})
+    (panel,) = panels_of(sweeps.line([0.5, 2.0]))
+    assert (panel.dims, panel.pair, panel.duels) == (["batch"], ("ort", "torch"), {})

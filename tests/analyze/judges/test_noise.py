@@ -7,6 +7,7 @@ import random
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from onnxperf.analyze.answers.doctor import conclusion, doctor_answer, race_text, warnings, why_not_kept
 from onnxperf.analyze.judges.noise import noise_band
@@ -21,6 +22,12 @@ def subject(name: str, times_ns: list[int], status: Status = "ok", launches: int
         for n, time in enumerate(times_ns)
     )
     return Subject(name=name, status=status, blocks=blocks, looks=1, looks_planned=1)
+
+
+def later(name: str, times_ns: list[int]) -> Subject:
+    """In rounds of its own."""
+    made = subject(name, times_ns)
+    return replace(made, blocks=tuple(replace(block, round=block.round + len(times_ns)) for block in made.blocks))
 
 
 @pytest.mark.parametrize(
@@ -49,8 +56,9 @@ def test_noise_widens_the_band(spread: float, narrower_than: float) -> None:
         ([subject("A", [9] * 30), subject("B", [9] * 30, "crashed")], False),
         ([subject("A", [9] * 19), subject("B", [9] * 19)], False),
         ([subject("A", []), subject("B", [], "failed")], False),
+        ([subject("A", [9] * 30), later("B", [9] * 30)], False),
     ],
-    ids=["interrupted", "crashed", "too few rounds", "never started"],
+    ids=["interrupted", "crashed", "too few rounds", "never started", "never in the same round"],
 )
 def test_an_incomplete_race_has_no_band(subjects: list[Subject], interrupted: bool) -> None:
     assert noise_band(subjects, interrupted) is None

@@ -8,6 +8,7 @@ from msgspec import Struct
 from onnxperf.analyze.judges.outcome import answers_of, status_of
 from onnxperf.records.base import Status
 from onnxperf.records.check import Check, Difference
+from onnxperf.records.einsum import Rewrite
 from onnxperf.records.race import Case
 from onnxperf.records.runs import RunComparison
 from tests.render import examples
@@ -33,6 +34,8 @@ def check(equal: bool) -> Check:
         (check(True), "ok"),
         (check(False), "differs"),
         (RunComparison(first="a", second="b"), "ok"),
+        (Rewrite(model="m", output="", sites=(), race=case_of("oom")), "oom"),
+        (Rewrite(model="m", output="", sites=()), "ok"),
     ],
 )
 def test_a_run_has_the_first_status_that_is_not_ok(record: Struct, status: str) -> None:

@@ -309,13 +309,26 @@ def test_there_are_draws_enough_to_reject_at_the_smallest_level(comparisons: int
     assert 2 / (count + 1) < alpha / comparisons
 
 
+def test_several_intervals_are_those_of_their_levels_from_as_many_draws_as_these_need() -> None:
+    alphas = [0.05, 0.005]
+    wanted: list[int] = []
+
+    def draw(number: int) -> list[stats.Floats]:
+        wanted.append(number)
+        return [np.linspace(-1, shift, 1001) for shift in (3.0, 1.0)]
+
+    draws = draw(stats.draws_needed(2, 0.005))
+    levels = stats.holm_levels([stats.two_sided_p(each) for each in draws], alphas)
+    assert stats.holm_intervals(alphas, draw) == [stats.interval(*each) for each in zip(draws, levels, strict=True)]
+    assert wanted[0] == wanted[1]
+    assert stats.holm_intervals([], lambda _: []) == []
+
+
 # ---------------------------------------------------------------- percentiles
 
 
 @pytest.mark.parametrize(("quantile", "needed"), [(0.90, 64), (0.99, 662)])
 def test_a_percentile_needs_its_calls(quantile: float, needed: int) -> None:
-    assert stats.calls_missing(needed - 10, quantile) == 10
-    assert stats.calls_missing(needed + 10, quantile) == 0
     assert stats.percentile(range(needed - 1), quantile) is None
     assert stats.percentile(range(needed), quantile) == pytest.approx(quantile * (needed - 1))
     assert stats.percentile([], quantile) is None

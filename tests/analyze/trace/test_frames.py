@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -86,3 +87,9 @@ def test_statistics_of_another_shape_are_left_out_of_the_columns(statistics: obj
     trace = trace_with(thread_scheduling_stats=statistics)
     assert pd.isna(row_of(events_frame(trace, lay_out(trace)), "n_kernel_time")["pool_core"])
     assert row_of(ort_frame(trace, lay_out(trace)), "n_kernel_time")["args_thread_scheduling_stats"] == statistics
+
+
+def test_statistics_that_cannot_be_read_are_left_out() -> None:
+    trace = trace_with(thread_scheduling_stats=POOL)
+    damaged = replace(trace, thread_statistics=tuple(text[:-1] for text in trace.thread_statistics))
+    assert row_of(ort_frame(damaged, lay_out(damaged)), "n_kernel_time")["args_thread_scheduling_stats"] is None

@@ -11,6 +11,7 @@ from onnxperf.analyze.graphs.attribution import source_times
 from onnxperf.analyze.trace.events import lay_out
 from onnxperf.analyze.trace.profile import node_times, operator_times, sum_up, summarise, with_tensors
 from onnxperf.measure.trace import trace_of_events
+from onnxperf.records.graph import Graph, GraphNode
 from onnxperf.records.profile import Profile, SourceGroup
 from tests.analyze.made_traces import Clock, Ran, events_of, graphs, loading, run_model, trace_of
 
@@ -91,8 +92,10 @@ def test_node_times_on_a_gpu_are_called_launch_cost_unless_the_device_tells_its_
 
 def test_nodes_get_the_names_of_their_tensors_by_path_and_name() -> None:
     nodes = profile_of([[Ran("a"), Ran("l", "Loop", bodies=[[Ran("a"), Ran("b")]])]]).nodes
-    outputs = {((), "a"): ("x", ""), (("l",), "a"): ("y",)}
-    named = with_tensors(nodes, outputs)
+    body = Graph(nodes=(GraphNode(name="a", op_type="Relu", outputs=("y",)),))
+    loop = GraphNode(name="l", op_type="Loop", subgraphs=(("body", body),))
+    executed = Graph(nodes=(GraphNode(name="a", op_type="Relu", outputs=("x", "")), loop))
+    named = with_tensors(nodes, executed)
     assert [(node.path, node.name, node.tensors) for node in named] == [
         ((), "a", ("x", "")),
         ((), "l", ()),

@@ -16,7 +16,7 @@ _PARTS_MAY_MISS = 0.2
 
 
 def answer(subjects: Sequence[Subject], baseline: str | None, min_effect: float, time_s: float) -> str:
-    """Answer the question that a race asks."""
+    """Which subject is faster, and by how much."""
     base = next((subject for subject in subjects if subject.name == baseline), None)
     if base is None or base.median_ns is None:
         return "No subject could be measured."

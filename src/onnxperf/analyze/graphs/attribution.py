@@ -21,10 +21,9 @@ from onnxperf.analyze.graphs.correspondence import (
     labels_of,
     passes,
 )
-from onnxperf.records.graph import Graph, GraphNode
+from onnxperf.records.graph import Graph, GraphNode, Path
 from onnxperf.records.profile import GroupKind, NodeTime, SourceGroup, SourceTime
 
-Path = tuple[str, ...]
 _Place = tuple[int, int]
 """A group, and the number of an executed node in it."""
 _BRANCH = re.compile(r"_if_(then_branch|else_branch)_(token_\d+_)?")

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from onnxperf.records.graph import Graph, GraphNode
+from onnxperf.records.graph import Graph, GraphNode, Path
 from onnxperf.records.memory import LiveTensor, TensorRole
-
-Path = tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

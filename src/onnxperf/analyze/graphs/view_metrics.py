@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from onnxperf.records.graph import Path, Place
 from onnxperf.records.node_memory import NodeMemory
 from onnxperf.records.profile import NodeTime, Profile, SourceTime
 from onnxperf.records.view import GraphView, Metrics, NodeMetric, ViewGraph, ViewNode
-from onnxperf.wording.numbers import count, duration, percent
+from onnxperf.wording.numbers import count, percent, time_text
 
 _WHY = {
     "folded": "computed once, when the model is loaded",
@@ -49,7 +50,7 @@ def _source_lines(each: SourceTime, name: str) -> Iterator[str]:
     if group.kind in _WHY:
         yield _WHY[group.kind]
         return
-    yield f"{duration(each.usual_us * 1000)} per inference"
+    yield f"{time_text(each.usual_us * 1000)} per inference"
     others = [other for other in group.sources if other != name]
     if others:
         more = f" and {len(others) - 4} more" if len(others) > 4 else ""
@@ -62,11 +63,11 @@ def _of_names(nodes: tuple[NodeTime, ...], places: _Places) -> Iterator[tuple[st
     for each in nodes:
         key = places.key_of(each.path, each.name)
         if key is not None:
-            yield key, each.usual_us, (f"{duration(each.usual_us * 1000)} per inference",)
+            yield key, each.usual_us, (f"{time_text(each.usual_us * 1000)} per inference",)
 
 
 def _title(profile: Profile, total_us: float) -> str:
-    whole = f"{duration(total_us * 1000)} per inference ({profile.model})"
+    whole = f"{time_text(total_us * 1000)} per inference ({profile.model})"
     return f"nodes, with their share of {whole}; fused nodes share one time"
 
 
@@ -131,7 +132,7 @@ def memory_metrics(memories: Sequence[NodeMemory], profile: Profile, view: Graph
 
 def _largest(memories: Sequence[NodeMemory]) -> list[NodeMemory]:
     """Of every executed node the execution with the largest results: a body may run thousands of times."""
-    found: dict[_Place, NodeMemory] = {}
+    found: dict[Place, NodeMemory] = {}
     for each in memories:
         before = found.setdefault((each.path, each.name), each)
         if _sizes(each) > _sizes(before):
@@ -153,19 +154,16 @@ def _memory_lines(each: NodeMemory) -> Iterator[str]:
 
 # ---------------------------------------------------------------- places
 
-_Place = tuple[tuple[str, ...], str]
-"""Names of the nodes around a node, the outermost first, and its own."""
-
 
 class _Places(NamedTuple):
     """Where the nodes of a view are; what is there twice is not in it, since it is not known which one is meant."""
 
-    keys: dict[_Place, str]
+    keys: dict[Place, str]
     """Keys of nodes by their places."""
     unique: dict[str, str]
     """Keys of nodes by their names alone: onnxruntime moves nodes out of bodies and renames the nodes around them."""
 
-    def key_of(self, path: tuple[str, ...], name: str) -> str | None:
+    def key_of(self, path: Path, name: str) -> str | None:
         """Key of the node that a profile means."""
         return self.keys.get((path, name)) or self.unique.get(name)
 
@@ -188,7 +186,7 @@ def _name(node: ViewNode) -> str:
     return node.name or node.label
 
 
-def _placed(graph: ViewGraph, path: tuple[str, ...], called: Callable[[ViewNode], str]) -> Iterator[tuple[_Place, str]]:
+def _placed(graph: ViewGraph, path: Path, called: Callable[[ViewNode], str]) -> Iterator[tuple[Place, str]]:
     for node in graph.nodes:
         yield (path, called(node)), node.key
         for body in node.subgraphs.values():

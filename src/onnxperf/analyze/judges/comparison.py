@@ -27,9 +27,9 @@ def baseline_of(subjects: Sequence[Measurement], wanted: str | None) -> str | No
 
 def settled(subjects: Sequence[Measurement], baseline: str | None, min_effect: float, seed: int = 0) -> bool:
     """Is there nothing left to find out about these subjects?"""
-    alive = [subject for subject in subjects if subject.status == "ok"]
-    if len(alive) == 1:
-        return _is_precise(alive[0], min_effect, seed)
+    measured = [subject for subject in subjects if subject.status == "ok"]
+    if len(measured) == 1:
+        return _is_precise(measured[0], min_effect, seed)
     judged = compare(subjects, baseline_of(subjects, baseline), min_effect, seed)
     return all(_is_settled(subject) for subject in judged if subject.status == "ok")
 
@@ -86,16 +86,13 @@ def _numbered(keys: Sequence[tuple[int, ...]]) -> st.Ints:
 
 
 def _judge(rivals: Sequence[Measurement], base: Measurement, min_effect: float, seed: int) -> dict[str, _Judgement]:
-    """Compare all rivals with the baseline at once, so that many of them raise no more false alarms than one."""
+    """Compare all rivals with the baseline at once."""
     alphas = [alpha_of(subject) for subject in rivals]
-    needed = st.draws_needed(len(rivals), min(alphas, default=st.ALPHA))
     pairs = [paired(subject, base) for subject in rivals]
-    draws = [pair.bootstrap(needed, seed) for pair in pairs]
-    levels = st.holm_levels([st.two_sided_p(each) for each in draws], alphas)
+    intervals = st.holm_intervals(alphas, lambda draws: [pair.bootstrap(draws, seed) for pair in pairs])
     judgements = {}
-    for subject, pair, draw, level in zip(rivals, pairs, draws, levels, strict=True):
-        estimate = float(np.median(pair.values))
-        low, high = st.interval(draw, level)
+    for subject, pair, bounds in zip(rivals, pairs, intervals, strict=True):
+        estimate, (low, high) = float(np.median(pair.values)), bounds
         if int(pair.runs.max()) == 0:
             # Drawing from a single run gives it back: only the rounds themselves show how sure this is.
             low, high = min(low, float(pair.values.min())), max(high, float(pair.values.max()))
@@ -107,7 +104,7 @@ def _judge(rivals: Sequence[Measurement], base: Measurement, min_effect: float, 
 def verdict_of(
     estimate: float, bounds: tuple[float, float], min_effect: float, rounds: int, launches: int
 ) -> tuple[Verdict, str]:
-    """Turn an interval of the log-speedup into a word, and say what is missing when the word is `undecided`."""
+    """Turn an interval of the log-speedup into a word, with what is missing when the word is `undecided`."""
     band, (low, high) = math.log1p(min_effect), bounds
     if rounds < MIN_ROUNDS:
         return "undecided", f"only {count(rounds, 'round')}; a verdict needs {MIN_ROUNDS}"

@@ -119,8 +119,8 @@ def usual_rival(cases: Sequence[Case], baseline: str | None) -> str | None:
     others = [name for name in subjects_of(cases) if name != baseline]
     subjects = [subject for case in cases for subject in case.subjects]
     runtimes = {subject.name: subject.runtime for subject in reversed(subjects)}
-    foreign = [name for name in others if runtimes[name] != runtimes.get(baseline or "")]
-    return next(iter([*foreign, *others]), None)
+    of_another_runtime = [name for name in others if runtimes[name] != runtimes.get(baseline or "")]
+    return next(iter([*of_another_runtime, *others]), None)
 
 
 def rate_dim(cases: Sequence[Case]) -> str | None:

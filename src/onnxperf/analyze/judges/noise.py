@@ -8,7 +8,7 @@ from onnxperf.analyze.judges.comparison import compare
 from onnxperf.records.race import MIN_ROUNDS, Measurement
 
 COMMON_CLAIM = 0.01
-"""The minimum effect of a bench that asks for nothing else."""
+"""The minimum effect of a bench unless another is requested."""
 VERY_NOISY = 0.03
 TINY_EFFECT = 1e-6
 """No claim is too small here: what the interval says is the result."""

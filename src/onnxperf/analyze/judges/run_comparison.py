@@ -59,9 +59,9 @@ def compare_runs(names: tuple[str, str], first: Bench, second: Bench) -> RunComp
         found, remarks = _compare_cases(_Side(ours, first.machine), _Side(theirs, second.machine))
         rows += found
         notes += remarks
-    lonely = len(first.cases) + len(second.cases) - 2 * len(couples)
-    if lonely:
-        notes.append(f"{count(lonely, 'case')} without a counterpart of the same dimensions left out")
+    left_out = len(first.cases) + len(second.cases) - 2 * len(couples)
+    if left_out:
+        notes.append(f"{count(left_out, 'case')} without a counterpart of the same dimensions left out")
     return RunComparison(
         first=names[0],
         second=names[1],
@@ -137,19 +137,17 @@ def _shared(pairs: Sequence[_Pair], ours: _Side, theirs: _Side) -> tuple[list[_P
 
 
 def _judged(pairs: Sequence[_Pair], measure: _Pair, case: Case, min_effect: float) -> list[ComparedSubject]:
-    """Every pair against the yardstick; many of them raise no more false alarms than one (Holm)."""
+    """Every pair against the yardstick."""
     rivals = [
         pair
         for pair in pairs
         if pair is not measure and all(paired(s, m).values.size for s, m in _sides(pair, measure))
     ]
     alphas = [min(alpha_of(subject) for subject in pair) for pair in rivals]
-    needed = st.draws_needed(max(len(rivals), 1), min(alphas, default=st.ALPHA))
-    draws = [_draws(pair, measure, needed) for pair in rivals]
-    levels = st.holm_levels([st.two_sided_p(each) for each in draws], alphas)
+    bounds = st.holm_intervals(alphas, lambda draws: [_draws(pair, measure, draws) for pair in rivals])
     known = {
-        pair.first.name: _judgement(pair, measure, st.interval(draw, level), min_effect, case)
-        for pair, draw, level in zip(rivals, draws, levels, strict=True)
+        pair.first.name: _judgement(pair, measure, ends, min_effect, case)
+        for pair, ends in zip(rivals, bounds, strict=True)
     }
     return [_row_of(pair, measure, known, case) for pair in pairs]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ _CALLS_NEEDED = {0.90: P90_CALLS, 0.99: P99_CALLS}
 def spend_alpha(looks: int) -> tuple[float, ...]:
     """The share of the 5 % that each planned look may use up: a tenth at early ones, which are for large differences.
 
-    The shares add up to ALPHA, so the promise holds whatever the dependence between looks (union bound).
+    The shares add up to ALPHA, so that ALPHA holds whatever the dependence between looks (union bound).
     """
     early = [ALPHA / 10] * (looks - 1)
     return (*early, ALPHA - sum(early))
@@ -93,7 +93,7 @@ def interval(draws: Floats, alpha: float) -> tuple[float, float]:
 
 
 def holm_levels(p_values: Sequence[float], alphas: Sequence[float]) -> list[float]:
-    """The level at which Holm's procedure tests each hypothesis, so that an interval of that level tells its verdict.
+    """The level at which Holm's procedure tests each hypothesis, so that an interval of that level shows its verdict.
 
     Each hypothesis may have a level of its own (races end at different looks): they are ordered by p / alpha. The
     first that is not rejected keeps all later ones at its own divisor.
@@ -109,6 +109,16 @@ def holm_levels(p_values: Sequence[float], alphas: Sequence[float]) -> list[floa
     return levels
 
 
+def holm_intervals(alphas: Sequence[float], draw: Callable[[int], Sequence[Floats]]) -> list[tuple[float, float]]:
+    """An interval for each of several comparisons, so that many of them raise no more false alarms than one.
+
+    `draw` makes that many draws of each.
+    """
+    draws = draw(draws_needed(max(len(alphas), 1), min(alphas, default=ALPHA)))
+    levels = holm_levels([two_sided_p(each) for each in draws], alphas)
+    return [interval(*each) for each in zip(draws, levels, strict=True)]
+
+
 def draws_needed(comparisons: int, alpha: float) -> int:
     """Enough draws that the smallest p-value lies well below the smallest level."""
     return max(4000, math.ceil(20 * comparisons / alpha))
@@ -116,9 +126,4 @@ def draws_needed(comparisons: int, alpha: float) -> int:
 
 def percentile(values: Sequence[int], quantile: float) -> float | None:
     """A percentile of single calls, or None when there are too few of them."""
-    return float(np.quantile(values, quantile)) if calls_missing(len(values), quantile) == 0 else None
-
-
-def calls_missing(calls: int, quantile: float) -> int:
-    """How many calls a percentile still needs."""
-    return max(0, _CALLS_NEEDED[quantile] - calls)
+    return float(np.quantile(values, quantile)) if len(values) >= _CALLS_NEEDED[quantile] else None

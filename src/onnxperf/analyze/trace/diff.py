@@ -215,7 +215,7 @@ def differ(before_us: Sequence[int], after_us: Sequence[int]) -> bool:
     apart = max(first) < min(second) or max(second) < min(first)
     if min(len(first), len(second)) < ENOUGH:
         return apart and high - low > FEW_CLAIM * low
-    # The chance of no overlap is 2 in n + m over n; the normal approximation is too timid for so few numbers.
+    # The chance of no overlap is 2 in n + m over n; the normal approximation is too cautious for so few numbers.
     return apart or rank_sum_p(first, second) < ALPHA
 
 

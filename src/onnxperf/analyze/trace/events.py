@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from onnxperf.records.graph import Place
 from onnxperf.records.trace import MISSING, Coded, Trace
 
 Integers = np.ndarray[Any, np.dtype[np.int64]]
@@ -61,6 +62,14 @@ class TraceLayout:
         """Executions of nodes in complete inferences; in the incomplete one, if there is no other."""
         inside: Flags = (self.iteration >= 0) & (self.iteration < max(self.iterations, 1))
         return self.is_kernel & inside
+
+    def places(self) -> list[Place]:
+        """Path and name of every node, by its number; the node around a body has a smaller one."""
+        places: list[Place] = []
+        for row, outer in zip(self.node_rows.tolist(), self.node_parents.tolist(), strict=True):
+            path = () if outer < 0 else (*places[outer][0], places[outer][1])
+            places.append((path, self.node_names.at(row, "")))
+        return places
 
 
 def lay_out(trace: Trace) -> TraceLayout:
@@ -129,7 +138,7 @@ def _ending_order(trace: Trace, kinds: Integers) -> Integers:
     """Rows thread by thread, in the order in which they ended.
 
     That is the order of the file, but some versions of onnxruntime sort it by start. Then the ends decide, and where
-    they are too close to tell, what may contain comes after what it may contain.
+    they are too close to decide, what may contain comes after what it may contain.
     """
     by_thread = np.argsort(trace.threads, kind="stable")
     ends = trace.start_us + trace.duration_us
@@ -157,9 +166,9 @@ def _iterations(trace: Trace, kinds: Integers, order: Integers) -> tuple[Integer
         closing = rows[kinds[rows] == _RUN]
         since = np.searchsorted(np.flatnonzero(kinds[rows] == _RUN), np.arange(len(rows)))
         iteration[rows] = np.append(number[closing], len(runs))[since]
-    strangers = ~np.isin(trace.threads, trace.threads[runs])  # threads that run nodes, or devices, but no inference
-    last_before = np.searchsorted(trace.start_us[runs], trace.start_us[strangers], side="right") - 1
-    iteration[strangers] = last_before if len(runs) else 0
+    others = ~np.isin(trace.threads, trace.threads[runs])  # threads that run nodes, or devices, but no inference
+    last_before = np.searchsorted(trace.start_us[runs], trace.start_us[others], side="right") - 1
+    iteration[others] = last_before if len(runs) else 0
     iteration[np.isin(kinds, _BEFORE_ANY_RUN)] = -1
     cut_off = (iteration == len(runs)) & (kinds == _KERNEL)
     iteration[(iteration == len(runs)) & ~np.isin(kinds, (_KERNEL, _EXECUTE, _DEVICE))] = -1

@@ -13,11 +13,7 @@ from onnxperf.analyze.trace.events import Integers, TraceLayout
 from onnxperf.errors import BadOption
 from onnxperf.records.graph import Graph
 from onnxperf.records.node_memory import NodeMemories, NodeMemory
-from onnxperf.records.trace import MISSING, Coded, TensorType, Trace
-
-Path = tuple[str, ...]
-Place = tuple[Path, str]
-"""A node by its path and name."""
+from onnxperf.records.trace import MISSING, TensorType, Trace
 
 _IN_USE, _DELTA = "mem_bytes_in_use", "mem_in_use_delta"
 _COLUMNS = (_IN_USE, "mem_bytes_requested_in_use", "mem_arena_held", "output_size")
@@ -69,11 +65,10 @@ def node_memories(
 
 def tensor_sizes(trace: Trace, layout: TraceLayout, executed: Graph, iteration: int) -> dict[str, int]:
     """Sizes of the tensors that nodes made in an iteration; the largest, where a node of a loop made several."""
-    rows, places, outputs = _rows(trace, layout, iteration), _places(layout), _outputs(executed)
+    rows, places, outputs = _rows(trace, layout, iteration), layout.places(), dict(executed.outputs_by_place())
     sizes: dict[str, int] = {}
     for row, node in zip(rows.tolist(), layout.node[rows].tolist(), strict=True):
-        names, code = outputs.get(places[node], ()), int(trace.outputs.codes[row])
-        types = trace.outputs.values[code] if code >= 0 else ()
+        names, types = tuple(filter(None, outputs.get(places[node], ()))), trace.outputs.at(row, ())
         if len(names) != len(types):
             continue  # which type belongs to which output is unknown
         for name, tensor in zip(names, types, strict=True):
@@ -106,13 +101,13 @@ def _before(trace: Trace, rows: Integers) -> int | None:
 
 
 def _nodes(trace: Trace, layout: TraceLayout, rows: Integers) -> list[NodeMemory]:
-    places = _places(layout)
+    places = layout.places()
     columns = (_values(trace, column, rows) for column in _COLUMNS)
     return [
         NodeMemory(
             name=places[node][1],
             path=places[node][0],
-            op_name=_text(trace.op_names, row),
+            op_name=trace.op_names.at(row, ""),
             in_use_bytes=in_use,
             requested_bytes=requested,
             held_bytes=held,
@@ -122,30 +117,6 @@ def _nodes(trace: Trace, layout: TraceLayout, rows: Integers) -> list[NodeMemory
             rows.tolist(), layout.node[rows].tolist(), *columns, strict=True
         )
     ]
-
-
-def _places(layout: TraceLayout) -> list[Place]:
-    """Path and name of every node, by its number; the node around a body has a smaller one."""
-    places: list[Place] = []
-    for row, outer in zip(layout.node_rows.tolist(), layout.node_parents.tolist(), strict=True):
-        path = () if outer < 0 else (*places[outer][0], places[outer][1])
-        places.append((path, _text(layout.node_names, row)))
-    return places
-
-
-def _text(column: Coded[str], row: int) -> str:
-    code = int(column.codes[row])
-    return column.values[code] if code >= 0 else ""
-
-
-def _outputs(graph: Graph, path: Path = ()) -> dict[Place, tuple[str, ...]]:
-    """Output tensors of every node, those of bodies included."""
-    found: dict[Place, tuple[str, ...]] = {}
-    for node in graph.nodes:
-        found[path, node.name] = tuple(filter(None, node.outputs))
-        for _, body in node.subgraphs:
-            found |= _outputs(body, (*path, node.name))
-    return found
 
 
 def _size_bytes(tensor: TensorType) -> int | None:

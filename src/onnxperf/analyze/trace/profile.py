@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 import numpy as np
 from msgspec.structs import replace
 
 from onnxperf.analyze.trace.events import Flags, Integers, TraceLayout, combine, number_distinct
 from onnxperf.analyze.trace.iterations import mean_of, typical
+from onnxperf.records.graph import Graph
 from onnxperf.records.profile import NodeTime, OperatorTime, Profile
-from onnxperf.records.trace import Coded, Trace
-
-V = TypeVar("V")
-D = TypeVar("D")
-
-Path = tuple[str, ...]
+from onnxperf.records.trace import Trace
 
 
 def summarise(trace: Trace, layout: TraceLayout, label: str) -> Profile:
@@ -48,32 +43,26 @@ def node_times(trace: Trace, layout: TraceLayout, chosen: Flags | None = None) -
     usual = typical(_table(layout, np.flatnonzero(layout.counted), layout.self_us, count, iterations).sum(0).tolist())
     shapes = _distinct_shapes(trace, layout, rows, count)
     on_device = _device_times(trace, layout, count)
-    paths: list[Path] = []
-    times = []
-    for node, row in enumerate(layout.node_rows.tolist()):
-        outer = int(layout.node_parents[node])
-        name = _value(layout.node_names, row, "")
-        paths.append(() if outer < 0 else (*paths[outer], _value(layout.node_names, int(layout.node_rows[outer]), "")))
-        if calls[node] == 0:
-            continue
-        times.append(
-            NodeTime(
-                name=name,
-                path=paths[node],
-                op_name=_value(trace.op_names, row, ""),
-                provider=_value(trace.providers, row, ""),
-                inputs=_value(trace.inputs, row, ()),
-                outputs=_value(trace.outputs, row, ()),
-                shapes=int(shapes[node]),
-                calls=int(calls[node]),
-                self_us=tuple(own[node].tolist()),
-                total_us=tuple(total[node].tolist()),
-                usual_us=mean_of(own[node].tolist(), usual),
-                usual_total_us=mean_of(total[node].tolist(), usual),
-                kernel_us=None if on_device is None else int(on_device[node]),
-            )
+    places = layout.places()
+    return tuple(
+        NodeTime(
+            name=places[node][1],
+            path=places[node][0],
+            op_name=trace.op_names.at(row, ""),
+            provider=trace.providers.at(row, ""),
+            inputs=trace.inputs.at(row, ()),
+            outputs=trace.outputs.at(row, ()),
+            shapes=int(shapes[node]),
+            calls=int(calls[node]),
+            self_us=tuple(own[node].tolist()),
+            total_us=tuple(total[node].tolist()),
+            usual_us=mean_of(own[node].tolist(), usual),
+            usual_total_us=mean_of(total[node].tolist(), usual),
+            kernel_us=None if on_device is None else int(on_device[node]),
         )
-    return tuple(times)
+        for node, row in enumerate(layout.node_rows.tolist())
+        if calls[node]
+    )
 
 
 def operator_times(nodes: Sequence[NodeTime]) -> tuple[OperatorTime, ...]:
@@ -140,11 +129,6 @@ def _per_run(trace: Trace, layout: TraceLayout, kind: str) -> tuple[int, ...]:
     return tuple(sums.astype(np.int64).tolist())
 
 
-def _value(column: Coded[V], row: int, default: D) -> V | D:
-    code = int(column.codes[row])
-    return default if code < 0 else column.values[code]
-
-
 # ---------------------------------------------------------------- notes
 
 
@@ -169,6 +153,7 @@ def _notes(trace: Trace, layout: TraceLayout) -> list[str]:
 _ASYNCHRONOUS = frozenset({"CUDA", "Tensorrt", "ROCM", "MIGraphX", "Dml", "WebGpu", "Js", "NvTensorRTRTX"})
 
 
-def with_tensors(nodes: Sequence[NodeTime], outputs: Mapping[tuple[Path, str], Path]) -> tuple[NodeTime, ...]:
-    """The nodes with the names of their output tensors, looked up by path and name."""
+def with_tensors(nodes: Sequence[NodeTime], executed: Graph) -> tuple[NodeTime, ...]:
+    """The nodes with the names of their output tensors in the graph that was executed."""
+    outputs = dict(executed.outputs_by_place())
     return tuple(replace(node, tensors=outputs.get((node.path, node.name), ())) for node in nodes)
