@@ -10,7 +10,6 @@ from pathlib import Path
 import psutil
 import pytest
 from hypothesis import given, settings
-from sqlalchemy import text
 
 from onnxperf.errors import BadOption, StoreError
 from onnxperf.records.base import FORMAT_VERSION, Machine
@@ -20,17 +19,11 @@ from onnxperf.store import Store, Trouble, open_store, rows
 from onnxperf.store.documents import to_document
 from onnxperf.store.owner import Owner, state_of, this_process
 from tests.render import examples
-from tests.store.examples import BENCHES
+from tests.store.examples import BENCHES, sql
 
 CHECK = Check(
     model="m\udcff.onnx", first="ort", second="numpy", rtol=1e-3, atol=1e-5, outputs=(Difference(name="Y", equal=True),)
 )
-
-
-def sql(store: Store, statement: str, **values: object) -> list[tuple[object, ...]]:
-    with store.writing() as connection:
-        result = connection.execute(text(statement), values)
-        return [tuple(row) for row in result] if result.returns_rows else []
 
 
 def sweep(store: Store, *keys: str) -> str:
