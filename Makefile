@@ -23,7 +23,7 @@ coverage: $(VENV)/dev.ok
 quick: $(VENV)/dev.ok
 	$(BIN)/python -m pytest $(PARALLEL) -m "not slow"
 
-# Some hours for everything; one module: make mutants MUTANTS='onnxperf.analyze.comparison*'. See docs/mutants.md.
+# Some hours for everything; one module: make mutants MUTANTS='onnxperf.analyze.judges.comparison*'. See docs/mutants.md.
 mutants: $(VENV)/dev.ok
 	$(PIP) install -c constraints.txt mutmut
 	$(BIN)/mutmut run $(MUTANTS)

@@ -29,7 +29,8 @@ from onnxperf.api._shared.einsum_plans import EINSUM, RACE_S
 from onnxperf.errors import OnnxperfError
 from onnxperf.measure.machine import noise
 from onnxperf.measure.machine.describe import cpu_model
-from onnxperf.records import MIN_ROUNDS, EinsumPlan, Subject
+from onnxperf.records.einsum import EinsumPlan
+from onnxperf.records.race import MIN_ROUNDS, Subject
 from onnxperf.wording.numbers import duration
 
 NUMPY, TORCH = "numpy.einsum", "torch.einsum"

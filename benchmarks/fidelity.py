@@ -29,7 +29,8 @@ from onnxperf.api._shared import racing
 from onnxperf.api._shared.subjects import model_specs, open_entries
 from onnxperf.measure.messages import FunctionSubject, WorkerSpec
 from onnxperf.measure.process import ProcessWorker
-from onnxperf.records import InputOptions, RaceOptions, SessionOptions, Subject, WorkerLimits
+from onnxperf.records.options import InputOptions, RaceOptions, SessionOptions, WorkerLimits
+from onnxperf.records.race import Subject
 
 ALARMS = ("faster", "slower")
 LINEAR = """<ir_version: 8, opset_import: ["" : 17]>

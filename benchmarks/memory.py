@@ -23,7 +23,7 @@ from onnx import numpy_helper
 
 from benchmarks.report import keep, share
 from onnxperf.api.memory import memory
-from onnxperf.records import MemorySubject
+from onnxperf.records.memory import MemorySubject
 
 MB = 1_000_000
 TOUCHED = (50 * MB, 200 * MB, 800 * MB)

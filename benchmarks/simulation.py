@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from onnxperf.analyze.comparison import compare, settled
+from onnxperf.analyze.judges.comparison import compare, settled
 from onnxperf.measure.messages import (
     FunctionSubject,
     Load,
@@ -28,7 +28,8 @@ from onnxperf.measure.messages import (
     WorkerSpec,
 )
 from onnxperf.measure.race import Tools, race
-from onnxperf.records import RaceOptions, Subject
+from onnxperf.records.options import RaceOptions
+from onnxperf.records.race import Subject
 
 CALL_NS = 10_000.0
 

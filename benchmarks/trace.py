@@ -37,8 +37,8 @@ Sums = dict[str, int]
 
 def ours() -> Callable[[Path], Sums]:
     """Read with onnxperf: iterations, nesting and self times, then the sums per node and operator."""
-    from onnxperf.analyze.events import lay_out
-    from onnxperf.analyze.profile import summarise
+    from onnxperf.analyze.trace.events import lay_out
+    from onnxperf.analyze.trace.profile import summarise
     from onnxperf.measure.trace import read_trace
 
     def run(path: Path) -> Sums:

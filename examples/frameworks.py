@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pandas import DataFrame, concat, isna
 
 import onnxperf
-from onnxperf.records import Subject
+from onnxperf.records.race import Subject
 from onnxperf.results.bench import BenchResult
 
 RESNET = "zoo:resnet50"

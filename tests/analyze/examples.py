@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from onnxperf.records import Block, Subject
+from onnxperf.records.race import Block, Subject
 
 
 def blocks_of(

@@ -20,7 +20,7 @@ from onnxperf.api._shared.subjects import open_entries, refuse_options_of_models
 from onnxperf.errors import BadFeed, BadInput, BadModel, BadOption
 from onnxperf.measure.machine import noise
 from onnxperf.measure.machine.describe import describe_machine
-from onnxperf.records import InputOptions, RaceOptions, SessionOptions, SourceOptions, Tolerances, WorkerLimits
+from onnxperf.records.options import InputOptions, RaceOptions, SessionOptions, SourceOptions, Tolerances, WorkerLimits
 from onnxperf.results.bench import BenchResult
 from onnxperf.runtimes.ort.calls import CALLS
 

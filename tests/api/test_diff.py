@@ -15,7 +15,7 @@ from onnx import helper, numpy_helper
 
 import onnxperf
 from onnxperf.errors import BadOption
-from onnxperf.records import Diff
+from onnxperf.records.profile import Diff
 
 
 def make_model(layers: int) -> onnx.ModelProto:

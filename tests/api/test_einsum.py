@@ -22,7 +22,7 @@ from onnxperf.contraction.equation import Shape
 from onnxperf.contraction.search import Entrant, Found
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.measure.race import Progress
-from onnxperf.records import Case, Subject
+from onnxperf.records.race import Case, Subject
 from tests.contraction.equations import CASES, DTYPES, NUMPYS, calls_of, opt_einsums
 from tests.contraction.running import arrays_for, run
 

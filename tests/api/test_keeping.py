@@ -19,7 +19,8 @@ from onnxperf.errors import BadInput, BadOption, StoreError
 from onnxperf.measure.machine.describe import describe_machine
 from onnxperf.measure.race import Progress
 from onnxperf.measure.worker_group import Launch
-from onnxperf.records import Bench, Case, Status, Subject
+from onnxperf.records.base import Status
+from onnxperf.records.race import Bench, Case, Subject
 from onnxperf.store import Store, open_store
 from tests.api.test_runs import check
 from tests.render import examples

@@ -19,7 +19,8 @@ from onnxperf.api._shared import memory_breakdown
 from onnxperf.api._shared.subjects import Entry
 from onnxperf.measure.profiling import TurnsEnd
 from onnxperf.model.inputs import Feeds
-from onnxperf.records import MISSING, MemorySubject, StepName
+from onnxperf.records.memory import MemorySubject, StepName
+from onnxperf.records.trace import MISSING
 
 memory_api = importlib.import_module("onnxperf.api.memory")  # the package has a function of that name
 

@@ -19,7 +19,7 @@ from onnx import helper, numpy_helper
 
 import onnxperf
 from onnxperf.errors import BadInput, BadOption
-from onnxperf.records import Profile
+from onnxperf.records.profile import Profile
 
 LOOP = """
 <ir_version: 9, opset_import: ["" : 18]>

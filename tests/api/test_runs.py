@@ -13,7 +13,8 @@ from onnxperf.api._shared import kept_runs as api
 from onnxperf.api.load_run import load_run
 from onnxperf.api.runs import runs
 from onnxperf.errors import BadOption
-from onnxperf.records import Check, Difference, EinsumPlan
+from onnxperf.records.check import Check, Difference
+from onnxperf.records.einsum import EinsumPlan
 from onnxperf.results.base import Result, result_classes
 from onnxperf.results.bench import BenchResult
 from tests.render import examples

@@ -20,7 +20,7 @@ from onnxperf.api._shared.samples import resized
 from onnxperf.api.convert import convert
 from onnxperf.api.to_onnx import to_onnx
 from onnxperf.errors import BadFeed, BadInput, BadOption
-from onnxperf.records import Signature
+from onnxperf.records.options import Signature
 
 X = np.random.default_rng(0).standard_normal((20, 4)).astype(np.float32)
 LABELS = (X[:, 0] > 0).astype(np.int64)

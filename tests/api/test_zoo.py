@@ -16,7 +16,7 @@ from onnxperf.frameworks.base import framework_of
 from onnxperf.frameworks.outputs import to_numpy
 from onnxperf.model.inputs import make_feeds
 from onnxperf.model.load import open_model
-from onnxperf.records import InputOptions
+from onnxperf.records.options import InputOptions
 from onnxperf.zoo import build as zoo_module
 from onnxperf.zoo import models as zoo_models
 from onnxperf.zoo.build import ZOO, ZooEntry, zoo_folder, zoo_model

@@ -20,7 +20,7 @@ import pytest
 from onnx import parser
 
 from onnxperf.cli.main import run
-from onnxperf.records import Bench
+from onnxperf.records.race import Bench
 from onnxperf.render.kit.documents import from_json
 
 TINY = ("--blocks", "2", "--calls", "2", "--warmup", "0")

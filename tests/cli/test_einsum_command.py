@@ -13,7 +13,7 @@ from onnx import parser
 from onnxperf.api import rewrite_einsum as rewriting
 from onnxperf.cli.main import run
 from onnxperf.contraction import store
-from onnxperf.records import Case, Subject
+from onnxperf.records.race import Case, Subject
 from tests.contraction.running import arrays_for
 from tests.contraction.running import run as run_model
 

@@ -15,7 +15,7 @@ from onnxperf.api._shared.kept_runs import keep, load_result
 from onnxperf.api.runs import runs
 from onnxperf.cli.main import run as command
 from onnxperf.cli.memory import memory
-from onnxperf.records import Memory
+from onnxperf.records.memory import Memory
 from onnxperf.results.memory import MemoryResult
 from tests.render.memory import examples as made
 

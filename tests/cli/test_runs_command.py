@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from onnxperf.api._shared.kept_runs import keep
 from onnxperf.cli.main import run
-from onnxperf.records import Bench
+from onnxperf.records.race import Bench
 from onnxperf.render.kit.documents import from_json, to_json
 from onnxperf.results.bench import BenchResult
 from tests.api.test_runs import PLAN, check, result_of

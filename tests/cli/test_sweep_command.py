@@ -19,7 +19,7 @@ import pytest
 
 from onnxperf.api._shared.kept_runs import keep
 from onnxperf.cli.main import run
-from onnxperf.records import Bench
+from onnxperf.records.race import Bench
 from onnxperf.results.bench import BenchResult
 from onnxperf.store import open_store
 from tests.measure.processes import left_behind

@@ -10,7 +10,7 @@ import pytest
 
 from onnxperf.contraction import store
 from onnxperf.contraction.store import Kept, Key, all_kept, keep, recall
-from onnxperf.records import EinsumPlan
+from onnxperf.records.einsum import EinsumPlan
 
 KEY = Key(
     canonical="ij,jk->ik",

@@ -10,7 +10,7 @@ from onnxperf.measure.machine.describe import processors
 from onnxperf.measure.messages import FunctionSubject, WorkerSpec
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.measure.race import Tools, race
-from onnxperf.records import RaceOptions
+from onnxperf.records.options import RaceOptions
 
 
 def main() -> None:

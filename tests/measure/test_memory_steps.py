@@ -18,7 +18,7 @@ from onnxperf.measure.messages import (
     ProbeStep,
     WorkerSpec,
 )
-from onnxperf.records import Resident, StepName
+from onnxperf.records.memory import Resident, StepName
 from tests.measure.fakes import Answers, FakeMachine, FakeWorker, Trouble, raising
 
 MB = 1 << 20

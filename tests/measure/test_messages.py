@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 from onnxperf.measure import messages as ms
 from onnxperf.measure import packing
-from onnxperf.records import SessionOptions
+from onnxperf.records.options import SessionOptions
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxperf.measure import plan as planning
-from onnxperf.records import MIN_ROUNDS, RaceOptions
+from onnxperf.records.options import RaceOptions
+from onnxperf.records.race import MIN_ROUNDS
 
 CALL_TIMES = st.floats(0, 1e12)
 SUBJECTS = st.lists(CALL_TIMES, min_size=1, max_size=12)

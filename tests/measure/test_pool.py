@@ -17,7 +17,7 @@ from onnxperf.measure.messages import Load, ModelSubject, Prepare, TimeBlock, Wo
 from onnxperf.measure.packing import pack_feeds
 from onnxperf.measure.pool import PROCESSES, Pool
 from onnxperf.measure.process import CAN_FREEZE, ProcessWorker
-from onnxperf.records import SessionOptions
+from onnxperf.records.options import SessionOptions
 from tests.measure.processes import gone, state_of
 
 START = partial(ProcessWorker, timeout_s=60.0)

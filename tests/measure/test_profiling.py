@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from onnxperf.errors import WorkerLost
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.profiling import most_iterations, shares, take_turns
-from onnxperf.records import EVENT_CAP, Recording
+from onnxperf.records.options import Recording
+from onnxperf.records.trace import EVENT_CAP
 from tests.measure.fakes import FakeMachine, lost, raising, spec_of
 
 PLAIN = spec_of("plain", "plain")

@@ -14,7 +14,8 @@ from onnxperf.measure import plan as planning
 from onnxperf.measure.messages import Load, Loaded, WorkerSpec
 from onnxperf.measure.race import RaceEnd, Tools, into_batches, race
 from onnxperf.measure.worker_group import SubjectRun
-from onnxperf.records import Measurement, RaceOptions, Split
+from onnxperf.records.options import RaceOptions
+from onnxperf.records.race import Measurement, Split
 from tests.measure.fakes import FakeMachine, FakeWorker, lost, raising, solo, spec_of
 
 MILLISECOND = 1_000_000

@@ -20,7 +20,7 @@ from onnxperf.measure import messages as ms
 from onnxperf.measure import packing
 from onnxperf.measure.host import Host
 from onnxperf.measure.worker import die_with
-from onnxperf.records import SessionOptions
+from onnxperf.records.options import SessionOptions
 
 
 def raiser(error: BaseException) -> Any:

@@ -17,7 +17,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnxperf.errors import BadFeed, BadInput, BadOption
 from onnxperf.model.inputs import Feeds, make_feeds, require_contiguous
 from onnxperf.model.load import Model, open_model
-from onnxperf.records import InputOptions
+from onnxperf.records.options import InputOptions
 
 Dims = tuple[int | str | None, ...] | None
 LIGHT = sorted((Path(onnx.__file__).parent / "backend" / "test" / "data" / "light").glob("*.onnx"))

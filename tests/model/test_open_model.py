@@ -20,7 +20,7 @@ from onnxperf.errors import BadModel
 from onnxperf.model import load
 from onnxperf.model.graph import index_limits
 from onnxperf.model.load import open_model
-from onnxperf.records import Signature
+from onnxperf.records.options import Signature
 
 LINEAR = """
 <ir_version: 8, opset_import: ["" : 17]>

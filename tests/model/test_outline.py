@@ -9,7 +9,7 @@ from onnx import helper, numpy_helper
 from onnx.helper import make_node
 
 from onnxperf.model.outline import outline, with_names
-from onnxperf.records import Graph
+from onnxperf.records.graph import Graph
 
 FLOAT = onnx.TensorProto.FLOAT
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import permutations
 from typing import Any
 
-from onnxperf.records import Case, EinsumPlan, OrderTime, Rewrite, RewrittenSite, Subject, Verdict
+from onnxperf.records.einsum import EinsumPlan, OrderTime, Rewrite, RewrittenSite
+from onnxperf.records.race import Case, Subject, Verdict
 from tests.render import examples
 
 EQUATION = "bsnh,btnh->bnts"

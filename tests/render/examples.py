@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from onnxperf.records import Bench, Block, Case, Machine, Subject, Verdict
+from onnxperf.records.base import Machine
+from onnxperf.records.race import Bench, Block, Case, Subject, Verdict
 
 NASTY_NAMES = (
     "",

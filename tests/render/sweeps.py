@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from onnxperf.records import Bench, Case, Subject, Verdict
+from onnxperf.records.race import Bench, Case, Subject, Verdict
 from tests.render import examples
 
 BATCHES = (1, 2, 4, 8, 16)

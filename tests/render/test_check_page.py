@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from onnxperf.records import Check, Conversion, Difference, NodeDifference, Signature
+from onnxperf.records.check import Check, Difference, NodeDifference
+from onnxperf.records.convert import Conversion
+from onnxperf.records.options import Signature
 from onnxperf.render.race.check import check_page
 from onnxperf.render.race.convert import conversion_page, shape_text
 from onnxperf.wording.names import name_of

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from onnxperf.records import Bench, Case
+from onnxperf.records.race import Bench, Case
 from onnxperf.render.kit.console import drawn, print_page
 from onnxperf.render.kit.progress import Progress
 from onnxperf.render.race.console import doctor_report

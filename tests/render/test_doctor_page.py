@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from onnxperf.records import MachineReport
+from onnxperf.records.doctor import MachineReport
 from onnxperf.render.race.doctor import doctor_page
 from tests.render import examples
 from tests.render.drawn_pages import TAGS, Markup, printed

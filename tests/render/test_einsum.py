@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from onnxperf.records import EinsumPlan, Rewrite
+from onnxperf.records.einsum import EinsumPlan, Rewrite
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race.einsum import limit_ratio, plan_page, search_text, shapes_words, winner_of
 from onnxperf.render.race.rewrite import nodes_text, rewrite_page, whole_race_text

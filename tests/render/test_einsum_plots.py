@@ -10,7 +10,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from onnxperf.errors import BadOption
-from onnxperf.records import OrderTime
+from onnxperf.records.einsum import OrderTime
 from onnxperf.render.kit import chart as fg
 from onnxperf.render.race.einsum_chart import MAX_ORDERS, orders_plot, race_plot
 from onnxperf.wording.names import name_of, visible

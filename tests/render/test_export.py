@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxperf.errors import BadInput
-from onnxperf.records import SUBJECT_COLUMNS, Bench
+from onnxperf.records.race import SUBJECT_COLUMNS, Bench
 from onnxperf.render.kit.documents import from_json, to_json
 from onnxperf.results.bench import BenchResult
 from tests.render import examples

@@ -13,7 +13,7 @@ from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 
 from onnxperf.errors import BadInput, BadOption
-from onnxperf.records import Case
+from onnxperf.records.race import Case
 from onnxperf.render.race.bench_chart import bench_plot
 from onnxperf.results.bench import BenchResult
 from onnxperf.wording.names import name_of

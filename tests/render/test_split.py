@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from onnxperf.analyze.answers.race import notes_on_parts
-from onnxperf.records import SPLIT_COLUMNS, SUBJECT_COLUMNS, Bench, Split, Subject
+from onnxperf.records.race import SPLIT_COLUMNS, SUBJECT_COLUMNS, Bench, Split, Subject
 from onnxperf.render.kit.console import print_page
 from onnxperf.render.kit.documents import from_json, to_json
 from onnxperf.render.race.split import HEADING, split_table

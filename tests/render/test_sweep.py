@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from onnxperf.analyze.crossover import sweep_models
-from onnxperf.records import Bench, Case
+from onnxperf.analyze.judges.crossover import sweep_models
+from onnxperf.records.race import Bench, Case
 from onnxperf.render.kit.console import page_group, print_page
 from onnxperf.render.race.sweep_page import MAX_LINES, plan_page, sweep_page
 from onnxperf.results.bench import BenchResult, live_page

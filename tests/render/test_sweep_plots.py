@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from onnxperf.errors import BadOption
-from onnxperf.records import Bench, Case
+from onnxperf.records.race import Bench, Case
 from onnxperf.render.kit.chart import figure_of
 from onnxperf.render.race.sweep_chart import MAX_PANELS, MAX_WRITTEN
 from onnxperf.results.bench import BenchResult

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from onnxperf.errors import BadOption, FileNotWritten
-from onnxperf.records import MemoryLines, Stack
+from onnxperf.records.lines import MemoryLines
+from onnxperf.records.stack import Stack
 from onnxperf.render.kit.page import Page
 from onnxperf.results.base import Result, result_classes
 from onnxperf.results.formats import FORMATS, Format

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from onnxperf.errors import BadInput, BadOption
-from onnxperf.records import SUBJECT_COLUMNS, Bench
+from onnxperf.records.race import SUBJECT_COLUMNS, Bench
 from onnxperf.render.kit.documents import from_json
 from onnxperf.results.bench import BenchResult
 from tests.render import examples

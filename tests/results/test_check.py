@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from onnxperf.errors import BadInput
-from onnxperf.records import Check, Conversion, Difference
+from onnxperf.records.check import Check, Difference
+from onnxperf.records.convert import Conversion
 from onnxperf.results.check import CheckResult
 from onnxperf.results.convert import ConvertResult
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from onnxperf.records import MachineReport
+from onnxperf.records.doctor import MachineReport
 from onnxperf.results.doctor import DoctorResult
 from tests.render import examples
 

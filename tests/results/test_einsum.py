@@ -12,7 +12,7 @@ import onnx
 import pytest
 
 from onnxperf.errors import BadInput, BadOption
-from onnxperf.records import EinsumPlan, OrderTime
+from onnxperf.records.einsum import EinsumPlan, OrderTime
 from onnxperf.results.base import result_classes
 from onnxperf.results.einsum import EinsumResult
 from tests.render import einsum_examples as einsums

@@ -9,7 +9,7 @@ import onnx
 import pytest
 
 from onnxperf.errors import BadInput
-from onnxperf.records import Rewrite
+from onnxperf.records.einsum import Rewrite
 from onnxperf.results.rewrite import RewriteResult
 from tests.render import einsum_examples as einsums
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from onnxperf.errors import BadOption
-from onnxperf.records import SUBJECT_COLUMNS, Case
+from onnxperf.records.race import SUBJECT_COLUMNS, Case
 from onnxperf.results.bench import BenchResult
 from tests.render import examples, sweeps
 

@@ -13,7 +13,7 @@ import pytest
 
 import onnxperf
 from onnxperf.errors import BadOption, MissingExtra
-from onnxperf.records import SessionOptions
+from onnxperf.records.options import SessionOptions
 from onnxperf.runtimes.base import RuntimeDescription
 from onnxperf.runtimes.find import distributions, find_runtime, runtimes
 

@@ -14,7 +14,7 @@ from onnx import TensorProto, helper
 
 from onnxperf.errors import BadFeed, BadModel, BadOption, SubjectError
 from onnxperf.model.load import open_model
-from onnxperf.records import OptLevel, SessionOptions
+from onnxperf.records.options import OptLevel, SessionOptions
 from onnxperf.runtimes.base import Runner, Session
 from onnxperf.runtimes.ort import session as ort
 from onnxperf.runtimes.ort.calls import CALLS

@@ -8,7 +8,7 @@ import pytest
 
 from onnxperf.errors import BadFeed, BadModel, BadOption
 from onnxperf.model.load import open_model
-from onnxperf.records import SessionOptions
+from onnxperf.records.options import SessionOptions
 from onnxperf.runtimes.base import Runner, cast_feeds
 from onnxperf.runtimes.find import find_runtime, runtimes
 

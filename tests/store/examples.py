@@ -1,10 +1,12 @@
-"""Benches of every shape that hypothesis can think of."""
+"""Benches of every shape that hypothesis can make, and a look into a store."""
 
 from __future__ import annotations
 
 from hypothesis import strategies as st
+from sqlalchemy import text
 
-from onnxperf.records import Bench, Block, Case, Subject
+from onnxperf.records.race import Bench, Block, Case, Subject
+from onnxperf.store import Store
 from tests.render.examples import NASTY_NAMES, machine
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
@@ -57,3 +59,10 @@ CASES = st.builds(
     subjects=st.lists(SUBJECTS, max_size=2).map(tuple),
 )
 BENCHES = st.builds(Bench, machine=st.just(machine()), command=TEXTS, cases=st.lists(CASES, max_size=3).map(tuple))
+
+
+def sql(store: Store, statement: str, **values: object) -> list[tuple[object, ...]]:
+    """The rows that a statement finds in a store."""
+    with store.writing() as connection:
+        result = connection.execute(text(statement), values)
+        return [tuple(row) for row in result] if result.returns_rows else []

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxperf.errors import StoreError
-from onnxperf.records import Block
+from onnxperf.records.race import Block
 from onnxperf.store.blobs import pack_blocks, pack_times, unpack_blocks, unpack_times
 from tests.render.examples import blocks
 from tests.store.examples import BLOCKS, TIMES

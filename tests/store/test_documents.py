@@ -9,12 +9,11 @@ import pytest
 from msgspec.structs import replace
 
 from onnxperf.errors import StoreError
-from onnxperf.records import Diff
-from onnxperf.records.profile import DIFF_VERSION
+from onnxperf.records.profile import DIFF_VERSION, Diff
 from onnxperf.store import Store
 from onnxperf.store.documents import from_document
 from tests.render.profile import examples
-from tests.store.test_database import sql
+from tests.store.examples import sql
 
 SIDE = {"version": 1, "model": "disable", "events": 9, "iterations": 1, "run_us": [7]}
 OLD_DIFF: dict[str, Any] = {

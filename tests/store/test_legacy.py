@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from onnxperf.records import Bench
+from onnxperf.records.race import Bench
 from onnxperf.render.kit.documents import from_json
 from onnxperf.store import Store, open_store
 

@@ -102,25 +102,33 @@ def test_a_damaged_database_is_one_line(home: Path) -> None:
 
 
 @contextmanager
-def full_disk() -> Iterator[None]:
-    """SQLite gets no more pages through connections that are made here."""
+def limited(pragma: str) -> Iterator[None]:
+    """SQLite is limited in this way in all connections that are made here."""
 
-    def allow_no_pages(raw: DBAPIConnection, _record: object) -> None:
-        raw.cursor().execute("PRAGMA max_page_count = 1")
+    def limit(raw: DBAPIConnection, _record: object) -> None:
+        raw.cursor().execute(f"PRAGMA {pragma}")
 
-    event.listen(Pool, "connect", allow_no_pages)
-    yield
-    event.remove(Pool, "connect", allow_no_pages)
+    event.listen(Pool, "connect", limit)
+    try:
+        yield
+    finally:
+        event.remove(Pool, "connect", limit)
 
 
 def test_a_full_disk_is_one_line_and_leaves_the_store_readable() -> None:
-    with open_store("runs.sqlite") as store, full_disk():
+    with open_store("runs.sqlite") as store, limited("max_page_count = 1"):
         run = store.keep(examples.bench(), "bench")
         store.close()
         large = examples.bench(examples.case(examples.subject(call_ns=tuple(range(10**5)))))
         with pytest.raises(StoreError, match="the disk is full"):
             store.keep(large, "bench")
         assert store.load(run) == examples.bench()
+
+
+def test_a_store_whose_journal_cannot_be_made_is_one_line(home: Path) -> None:
+    (home / "runs.sqlite-journal").mkdir()
+    with pytest.raises(StoreError, match="cannot be opened"):
+        open_store("runs.sqlite")
 
 
 def test_a_busy_store_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

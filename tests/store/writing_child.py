@@ -18,7 +18,7 @@ def main(where: str, count: int | None) -> None:
             store.mark_running(run, str(number))
             store.keep_case(run, str(number), case, examples.machine())
             print(number, flush=True)
-        store.finish_run(run, "ok")
+        store.finish_run(run, "ok", examples.machine())
 
 
 if __name__ == "__main__":

@@ -25,11 +25,6 @@ EXEMPT = {
 
 STILL_TO_CONVERT = {
     # TEMPORARY: files that other hands convert in these days; a file leaves the list when it is done.
-    "analyze/answers/race.py",
-    "analyze/comparison.py",
-    "analyze/diff.py",
-    "analyze/profile.py",
-    "analyze/run_comparison.py",
     "api/_shared/agreement.py",
     "api/_shared/cells.py",
     "api/doctor.py",

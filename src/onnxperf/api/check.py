@@ -10,8 +10,8 @@ import numpy as np
 from msgspec.structs import replace
 from onnx import NodeProto
 
-from onnxperf.analyze.accuracy import compare
-from onnxperf.analyze.agreement import differences
+from onnxperf.analyze.judges.accuracy import compare
+from onnxperf.analyze.judges.agreement import differences
 from onnxperf.api._shared.outputs import outputs_of, tensors_of
 from onnxperf.api._shared.requests import CheckKeywords, names_in, parse
 from onnxperf.api._shared.sources import as_callable
@@ -19,7 +19,8 @@ from onnxperf.api._shared.subjects import Source, chosen_calls, function_specs, 
 from onnxperf.errors import BadOption
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.model.load import Model
-from onnxperf.records import Check, NodeDifference, Tolerances
+from onnxperf.records.check import Check, NodeDifference
+from onnxperf.records.options import Tolerances
 from onnxperf.results.check import CheckResult
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from onnxperf.analyze.accuracy import ATOL, RTOL, compare_outputs
+from onnxperf.analyze.judges.accuracy import ATOL, RTOL, compare_outputs
 from onnxperf.api._shared.outputs import outputs_of
 from onnxperf.api._shared.requests import input_options, require
 from onnxperf.api._shared.samples import caller_of, matched, resized
@@ -27,8 +27,9 @@ from onnxperf.model.generate import Array
 from onnxperf.model.graph import all_nodes
 from onnxperf.model.inputs import make_feeds
 from onnxperf.model.load import open_model
-from onnxperf.records import Check, Difference, InputOptions, SessionOptions
+from onnxperf.records.check import Check, Difference
 from onnxperf.records.convert import Conversion
+from onnxperf.records.options import InputOptions, SessionOptions
 from onnxperf.results.convert import ConvertResult
 from onnxperf.wording.names import dims_text
 

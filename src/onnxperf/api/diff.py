@@ -11,7 +11,7 @@ from typing import Any, Unpack, cast
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.diff import diff_answer
-from onnxperf.analyze.diff import align
+from onnxperf.analyze.trace.diff import align
 from onnxperf.api._shared import recordings
 from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options
 from onnxperf.api._shared.recordings import Events, is_events, is_trace
@@ -22,7 +22,10 @@ from onnxperf.errors import BadOption
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.profiling import Progress
-from onnxperf.records import LONG_TIMEOUT_S, Case, Diff, Machine, SessionOptions
+from onnxperf.records.base import Machine
+from onnxperf.records.options import LONG_TIMEOUT_S, SessionOptions
+from onnxperf.records.profile import Diff
+from onnxperf.records.race import Case
 from onnxperf.results.diff import DiffResult
 from onnxperf.results.profile import ProfileResult
 

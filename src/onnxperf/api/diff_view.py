@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, Unpack, cast, get_args
 
-from onnxperf.analyze.attribution import attribute
+from onnxperf.analyze.graphs.attribution import attribute
 from onnxperf.api._shared.recordings import is_trace
 from onnxperf.api._shared.requests import RuntimeKeywords, check_keywords, names_in
 from onnxperf.api._shared.subjects import Source, located, open_source
@@ -16,7 +16,7 @@ from onnxperf.errors import BadOption
 from onnxperf.model.load import Model, open_model
 from onnxperf.model.outline import outline, with_names
 from onnxperf.model.view import view_of
-from onnxperf.records import OptLevel
+from onnxperf.records.options import OptLevel
 from onnxperf.render.graph.diff_svg import diff_svg
 from onnxperf.render.graph.png import graph_png
 from onnxperf.results.view import ViewResult

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 
 from onnxperf.analyze.answers.doctor import doctor_answer, race_text, why_not_kept
-from onnxperf.analyze.noise import TINY_EFFECT, noise_band
+from onnxperf.analyze.judges.noise import TINY_EFFECT, noise_band
 from onnxperf.api._shared.racing import start_of
 from onnxperf.api._shared.requests import race_options, session_options
 from onnxperf.api._shared.subjects import Entry, chosen_calls, function_specs, model_specs, open_entries
@@ -22,7 +22,8 @@ from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.plan import DEFAULT_TIME_S
 from onnxperf.measure.race import Progress, RaceEnd, Tools, race
 from onnxperf.model.inputs import Feeds
-from onnxperf.records import InputOptions, MachineReport, RaceOptions, SessionOptions, WorkerLimits
+from onnxperf.records.doctor import MachineReport
+from onnxperf.records.options import InputOptions, RaceOptions, SessionOptions, WorkerLimits
 from onnxperf.results.doctor import DoctorResult
 
 _NAMES = ("A", "A again")

@@ -13,7 +13,7 @@ from onnxperf.api._shared.einsum_plans import plan_for, request_for, written_mod
 from onnxperf.contraction.equation import parse
 from onnxperf.errors import BadOption
 from onnxperf.measure.race import Progress
-from onnxperf.records import SessionOptions
+from onnxperf.records.options import SessionOptions
 from onnxperf.runtimes.base import Session
 from onnxperf.runtimes.find import find_runtime
 

@@ -13,7 +13,7 @@ from onnxperf.api._shared.requests import LoadKeywords, check_keywords, session_
 from onnxperf.api._shared.subjects import Source, open_source
 from onnxperf.errors import BadOption
 from onnxperf.model.load import Model, OwnFolder
-from onnxperf.records import Recording, SessionOptions
+from onnxperf.records.options import Recording, SessionOptions
 from onnxperf.results.profile import ProfileResult
 from onnxperf.runtimes.base import Runner, RuntimeDescription
 from onnxperf.runtimes.find import find_runtime

@@ -11,7 +11,7 @@ from typing import Any, Unpack, cast
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.memory import memory_answer
-from onnxperf.analyze.growth import LEAST_POINTS, judge_growth
+from onnxperf.analyze.judges.growth import LEAST_POINTS, judge_growth
 from onnxperf.api._shared.cells import Against, Contest, groups
 from onnxperf.api._shared.memory_breakdown import ArenaAccount, breakdown_of, record_arena
 from onnxperf.api._shared.racing import start_of
@@ -37,7 +37,7 @@ from onnxperf.measure.packing import pack_feeds
 from onnxperf.measure.process import open_worker
 from onnxperf.measure.race import Progress
 from onnxperf.model.inputs import Feeds
-from onnxperf.records import Memory, MemoryCase, MemorySubject
+from onnxperf.records.memory import Memory, MemoryCase, MemorySubject
 from onnxperf.results.memory import MemoryResult
 from onnxperf.wording.numbers import count
 

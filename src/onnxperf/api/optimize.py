@@ -11,7 +11,7 @@ import onnx
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.optimize import optimization_answer
-from onnxperf.analyze.attribution import attribute
+from onnxperf.analyze.graphs.attribution import attribute
 from onnxperf.api._shared import recordings
 from onnxperf.api._shared.requests import LoadKeywords, parse
 from onnxperf.api._shared.subjects import Source, chosen_calls, open_source
@@ -22,7 +22,9 @@ from onnxperf.measure.process import open_worker
 from onnxperf.model.graph import all_nodes
 from onnxperf.model.load import LARGEST_PROTO_BYTES, Model
 from onnxperf.model.outline import outline
-from onnxperf.records import LONG_TIMEOUT_S, Optimization, Recording, Scalar, SessionOptions, WorkerLimits
+from onnxperf.records.base import Scalar
+from onnxperf.records.options import LONG_TIMEOUT_S, Recording, SessionOptions, WorkerLimits
+from onnxperf.records.profile import Optimization
 from onnxperf.render.kit.files import check_folder
 from onnxperf.results.optimize import OptimizeResult
 from onnxperf.wording.numbers import size

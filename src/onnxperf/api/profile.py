@@ -18,7 +18,8 @@ from onnxperf.api._shared.subjects import Entry, Source, chosen_calls, model_spe
 from onnxperf.errors import BadInput
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.profiling import Progress, TurnsEnd
-from onnxperf.records import EVENT_CAP, LONG_TIMEOUT_S
+from onnxperf.records.options import LONG_TIMEOUT_S
+from onnxperf.records.trace import EVENT_CAP
 from onnxperf.render.kit.files import check_folder
 from onnxperf.results.profile import ProfileResult
 from onnxperf.wording.numbers import grouped

@@ -11,9 +11,9 @@ from typing import Any, Unpack
 import onnx
 from msgspec.structs import replace
 
-from onnxperf.analyze.agreement import disagreement
 from onnxperf.analyze.answers.einsum import rewrite_answer
-from onnxperf.analyze.einsum import outcome_of, speedup_over
+from onnxperf.analyze.judges.agreement import disagreement
+from onnxperf.analyze.judges.einsum import outcome_of, speedup_over
 from onnxperf.api._shared.einsum_plans import EINSUM, plan_for, request_for
 from onnxperf.api._shared.outputs import outputs_of
 from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options
@@ -26,7 +26,9 @@ from onnxperf.errors import BadOption
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.race import Progress
-from onnxperf.records import Case, RaceOptions, Rewrite, RewrittenSite, Subject, Tolerances, WorkerLimits
+from onnxperf.records.einsum import Rewrite, RewrittenSite
+from onnxperf.records.options import RaceOptions, Tolerances, WorkerLimits
+from onnxperf.records.race import Case, Subject
 from onnxperf.render.kit.files import check_folder
 from onnxperf.render.kit.model_files import write_model
 from onnxperf.results.rewrite import RewriteResult

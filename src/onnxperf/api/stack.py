@@ -12,8 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
-from onnxperf.analyze import stack as analysis
 from onnxperf.analyze.answers.stack import stack_answer
+from onnxperf.analyze.trace import stack as analysis
 from onnxperf.api._shared.requests import InputKeywords, Settings, parse, require
 from onnxperf.api._shared.subjects import (
     Entry,
@@ -33,7 +33,7 @@ from onnxperf.measure.messages import CallFor, Load, Prepare, SampleStack, Track
 from onnxperf.measure.process import ProcessWorker, open_worker
 from onnxperf.measure.profiling import Progress
 from onnxperf.model.inputs import Feeds
-from onnxperf.records import Scalar
+from onnxperf.records.base import Scalar
 from onnxperf.records.stack import Allocations, Stack, StackFrame
 from onnxperf.render.stack.allocations import flame_page
 from onnxperf.render.stack.tree import session_of

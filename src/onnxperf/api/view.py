@@ -15,7 +15,7 @@ from onnxperf.errors import BadOption
 from onnxperf.model.load import Model
 from onnxperf.model.shapes import Settled, settle
 from onnxperf.model.view import view_of
-from onnxperf.records import InputOptions, Signature
+from onnxperf.records.options import InputOptions, Signature
 from onnxperf.records.view import Dims, GraphView, Measure, Metrics
 from onnxperf.render.graph.text import WHOLE, Listing
 from onnxperf.results.view import Drawings, Form, ViewResult, drawings_of
@@ -158,7 +158,7 @@ def _measured(model: Source, feeds: Mapping[str, Any] | None, **keywords: Any) -
 
 def _metrics(profiled: ProfileResult, record: GraphView, by: Measure) -> Metrics:
     """What colours the nodes; their tooltips have both time and memory, where the trace has both."""
-    from onnxperf.analyze.view_metrics import memory_metrics, time_metrics, with_lines_of
+    from onnxperf.analyze.graphs.view_metrics import memory_metrics, time_metrics, with_lines_of
 
     time = time_metrics(profiled.record, record)
     try:

@@ -12,7 +12,7 @@ from onnxperf.cli.exit_codes import DONE
 from onnxperf.cli.options import InputFlags, RuntimeFlags, Switch, part, refuse_others
 from onnxperf.cli.present import KeptOutputFlags, present
 from onnxperf.errors import BadOption
-from onnxperf.records import LONG_TIMEOUT_S
+from onnxperf.records.options import LONG_TIMEOUT_S
 
 _WITH_DRAWINGS = frozenset({"opt_level", "output", "quiet", "debug", "store", "no_store"})
 """Options that mean something for a drawing, which runs nothing, or do no harm."""

@@ -9,7 +9,7 @@ from cyclopts import Group, Parameter
 from onnxperf.cli.options import SessionFlags, Switch
 from onnxperf.cli.present import KeptOutputFlags, present
 from onnxperf.errors import BadOption
-from onnxperf.records import LONG_TIMEOUT_S
+from onnxperf.records.options import LONG_TIMEOUT_S
 
 
 @Parameter(name="*", group=Group("Optimisation", sort_key=0))

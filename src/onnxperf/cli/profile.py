@@ -9,7 +9,7 @@ from cyclopts import Group, Parameter
 
 from onnxperf.cli.options import OUTPUT, InputFlags, SessionFlags
 from onnxperf.cli.present import KeptOutputFlags, present
-from onnxperf.records import LONG_TIMEOUT_S
+from onnxperf.records.options import LONG_TIMEOUT_S
 
 if TYPE_CHECKING:
     from onnxperf.results.base import Result

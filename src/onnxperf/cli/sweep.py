@@ -13,7 +13,7 @@ from onnxperf.cli.options import Switch
 from onnxperf.cli.present import KeptOutputFlags, command_line, make_console, present
 
 if TYPE_CHECKING:
-    from onnxperf.records import Case
+    from onnxperf.records.race import Case
     from onnxperf.render.kit.progress import Progress
 
 SWEEP = Group("Sweep", sort_key=0)

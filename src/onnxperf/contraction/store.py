@@ -13,7 +13,7 @@ import msgspec
 import platformdirs
 from msgspec import Struct
 
-from onnxperf.records import EinsumPlan
+from onnxperf.records.einsum import EinsumPlan
 
 
 class Key(Struct, frozen=True, kw_only=True):

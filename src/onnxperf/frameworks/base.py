@@ -19,7 +19,7 @@ import numpy as np
 
 from onnxperf.errors import BadFeed, BadOption, MissingExtra
 from onnxperf.frameworks.outputs import Outputs, to_numpy
-from onnxperf.records import Scalar
+from onnxperf.records.base import Scalar
 from onnxperf.runtimes.base import Array, Parts
 
 if TYPE_CHECKING:  # a worker has no use for onnx

@@ -10,7 +10,7 @@ import numpy as np
 from onnxperf.errors import BadFeed
 from onnxperf.frameworks.base import AnyFramework, Shape
 from onnxperf.model.generate import generate
-from onnxperf.records import InputOptions
+from onnxperf.records.options import InputOptions
 from onnxperf.runtimes.base import Array
 
 

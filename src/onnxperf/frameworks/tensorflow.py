@@ -32,7 +32,7 @@ from onnxperf.frameworks.base import (
     required,
     threads_allowed,
 )
-from onnxperf.records import Scalar
+from onnxperf.records.base import Scalar
 from onnxperf.runtimes.base import Array
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from onnxperf.frameworks.base import (
     threads_allowed,
 )
 from onnxperf.frameworks.outputs import Outputs
-from onnxperf.records import Scalar
+from onnxperf.records.base import Scalar
 from onnxperf.runtimes.base import Array
 
 if TYPE_CHECKING:

@@ -35,7 +35,8 @@ from onnxperf.measure.messages import (
     Request,
     WorkerSpec,
 )
-from onnxperf.records import Recording, Scalar
+from onnxperf.records.base import Scalar
+from onnxperf.records.options import Recording
 from onnxperf.runtimes.base import Parts, Session
 from onnxperf.runtimes.find import find_runtime
 

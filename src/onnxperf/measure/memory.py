@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 
-from onnxperf.records import Resident
+from onnxperf.records.memory import Resident
 
 PROC = Path("/proc")
 """Where the kernel describes processes; elsewhere psutil does."""

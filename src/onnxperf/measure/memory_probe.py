@@ -9,7 +9,7 @@ from onnxperf.frameworks.base import FrameworkModel
 from onnxperf.measure.memory import peak_bytes, read_resident, reset_peak, trim
 from onnxperf.measure.messages import CalledMany, CallMany, Mark, ProbedStep, ProbeStep
 from onnxperf.measure.timing import monotonic_ns
-from onnxperf.records import Scalar
+from onnxperf.records.base import Scalar
 
 if TYPE_CHECKING:
     from onnxperf.measure.host import Host

@@ -17,7 +17,8 @@ from onnxperf.measure.messages import CallMany, Hold, Mark, ModelSubject, Probed
 from onnxperf.measure.process import Worker
 from onnxperf.measure.profiling import shares
 from onnxperf.measure.timing import Clock, monotonic_ns
-from onnxperf.records import MemoryStep, MemorySubject, Scalar, Status, StepName
+from onnxperf.records.base import Scalar, Status
+from onnxperf.records.memory import MemoryStep, MemorySubject, StepName
 
 STEADY_CALLS = 5
 _POINTS = range(6, 26)

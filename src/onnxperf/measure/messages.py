@@ -13,8 +13,10 @@ from msgspec import Struct
 
 from onnxperf.errors import Ending
 from onnxperf.measure.packing import Packed, PackedTensor, unpack_value
-from onnxperf.records import Recording, Resident, Scalar, SessionOptions, StepName
+from onnxperf.records.base import Scalar
 from onnxperf.records.lines import LineMemory
+from onnxperf.records.memory import Resident, StepName
+from onnxperf.records.options import Recording, SessionOptions
 
 
 class ModelSubject(Struct, frozen=True, kw_only=True, tag="model"):

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from onnxperf.records import MIN_ROUNDS, RaceOptions
+from onnxperf.records.options import RaceOptions
+from onnxperf.records.race import MIN_ROUNDS
 
 LOOKS = 3
 BLOCK_NS = 10_000_000

@@ -11,7 +11,8 @@ from msgspec import Struct
 from onnxperf.measure.messages import EndRecording, Load, Prepare, TimeEach, WarmUp, WorkerSpec
 from onnxperf.measure.plan import WARM_NS, processors_of
 from onnxperf.measure.process import Worker, move_to
-from onnxperf.records import EVENT_CAP, Scalar
+from onnxperf.records.base import Scalar
+from onnxperf.records.trace import EVENT_CAP
 
 ROUNDS = 10
 """Turns that each session gets at most."""

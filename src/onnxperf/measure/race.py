@@ -13,7 +13,8 @@ from onnxperf.measure.messages import SplitEach, TimeBlock, TimeEach, WorkerSpec
 from onnxperf.measure.process import Worker
 from onnxperf.measure.timing import Clock, monotonic_ns
 from onnxperf.measure.worker_group import Launch, SubjectRun, WorkerGroup
-from onnxperf.records import Block, Measurement, RaceOptions
+from onnxperf.records.options import RaceOptions
+from onnxperf.records.race import Block, Measurement
 
 Settled = Callable[[Sequence[Measurement]], bool]
 """Is every question about these subjects answered?"""

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from onnxperf.errors import BadInput, SubjectError, WorkerLost
 from onnxperf.measure.messages import Compute, Load, ModelSubject, Prepare, WarmUp, WorkerSpec, outputs_in
 from onnxperf.measure.process import Worker, move_to
-from onnxperf.records import Block, Measurement, Scalar, Split, Status
+from onnxperf.records.base import Scalar, Status
+from onnxperf.records.race import Block, Measurement, Split
 
 Launch = Callable[[WorkerSpec], Worker]
 

@@ -24,7 +24,7 @@ from onnxperf.model.generate import (
 from onnxperf.model.graph import index_limits
 from onnxperf.model.load import Model
 from onnxperf.model.shapes import Settled, settle
-from onnxperf.records import InputOptions, Signature
+from onnxperf.records.options import InputOptions, Signature
 
 __all__ = ["Feeds", "check_feeds", "make_feeds", "read_inputs", "require_contiguous"]
 

@@ -19,7 +19,7 @@ from google.protobuf.message import DecodeError, EncodeError  # type: ignore[imp
 from onnxperf.errors import BadModel
 from onnxperf.model.external import external_files
 from onnxperf.model.graph import all_nodes, all_tensors
-from onnxperf.records import Signature
+from onnxperf.records.options import Signature
 
 Kind = Literal["tensor", "sequence", "map", "optional", "sparse"]
 

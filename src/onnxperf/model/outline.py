@@ -9,7 +9,7 @@ from functools import lru_cache
 import onnx
 from msgspec.structs import replace
 
-from onnxperf.records import Graph, GraphNode
+from onnxperf.records.graph import Graph, GraphNode
 
 ONNX_DOMAIN = "ai.onnx"
 """ONNX's own domain, which most files write as nothing."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from onnxperf.errors import BadFeed, BadInput, BadOption
-from onnxperf.records import InputOptions, Signature
+from onnxperf.records.options import InputOptions, Signature
 
 Shape = tuple[int, ...]
 Pattern = tuple[int | str | None, ...]

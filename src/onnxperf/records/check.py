@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from onnxperf.records.race import FORMAT_VERSION
+from onnxperf.records.base import Document
 
 
 class Difference(Struct, frozen=True, kw_only=True):
@@ -49,11 +49,9 @@ class NodeDifference(Struct, frozen=True, kw_only=True):
     """File with its inputs and outputs, if they were saved."""
 
 
-class Check(Struct, frozen=True, kw_only=True):
+class Check(Document, frozen=True, kw_only=True):
     """What `onnxperf check` found."""
 
-    version: int = FORMAT_VERSION
-    """Version of this format."""
     model: str
     """Label of the model."""
     first: str

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
-
+from onnxperf.records.base import Document
 from onnxperf.records.check import Check
 from onnxperf.records.options import Signature
-from onnxperf.records.race import FORMAT_VERSION
 
 
-class Conversion(Struct, frozen=True, kw_only=True):
+class Conversion(Document, frozen=True, kw_only=True):
     """What `onnxperf convert` made."""
 
-    version: int = FORMAT_VERSION
-    """Version of this format."""
     model: str
     """Label of the model."""
     framework: str

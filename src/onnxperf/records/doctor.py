@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from msgspec import Struct, field
+from msgspec import field
 
-from onnxperf.records.race import FORMAT_VERSION, Machine
+from onnxperf.records.base import Document, Machine
 
 
-class MachineReport(Struct, frozen=True, kw_only=True):
+class MachineReport(Document, frozen=True, kw_only=True):
     """What `onnxperf doctor` found."""
 
-    version: int = FORMAT_VERSION
-    """Version of this format."""
     machine: Machine
     """The machine, before and after the race."""
     rows: dict[str, str]

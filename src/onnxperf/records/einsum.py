@@ -6,7 +6,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from onnxperf.records.race import FORMAT_VERSION, Case, Machine
+from onnxperf.records.base import Experiment
+from onnxperf.records.race import Case
 
 SiteOutcome = Literal["rewritten", "kept", "skipped"]
 
@@ -24,11 +25,9 @@ class OrderTime(Struct, frozen=True, kw_only=True):
     """Time of a call of that graph in the search; null if it was not timed."""
 
 
-class EinsumPlan(Struct, frozen=True, kw_only=True):
+class EinsumPlan(Experiment, frozen=True, kw_only=True):
     """What `onnxperf einsum` found."""
 
-    version: int = FORMAT_VERSION
-    """Version of this format."""
     equation: str
     """As it was given."""
     canonical: str
@@ -65,14 +64,6 @@ class EinsumPlan(Struct, frozen=True, kw_only=True):
     """Name of the subject in that race which multiplies matrices of the same size without moving anything."""
     interrupted: bool = False
     """The user stopped it: this is what was found until then."""
-    machine: Machine | None = None
-    """Where it was measured."""
-    command: str = ""
-    """The command line, or the call in Python."""
-    notes: tuple[str, ...] = ()
-    """What a reader must know."""
-    answer: str = ""
-    """The result in one plain sentence."""
 
 
 class RewrittenSite(Struct, frozen=True, kw_only=True):
@@ -102,11 +93,9 @@ class RewrittenSite(Struct, frozen=True, kw_only=True):
     """Why this outcome."""
 
 
-class Rewrite(Struct, frozen=True, kw_only=True):
-    """What `onnxperf einsum --rewrite` did."""
+class Rewrite(Experiment, frozen=True, kw_only=True):
+    """What `onnxperf einsum` did to a model with `rewrite`."""
 
-    version: int = FORMAT_VERSION
-    """Version of this format."""
     model: str
     """Label of the model."""
     output: str
@@ -117,11 +106,3 @@ class Rewrite(Struct, frozen=True, kw_only=True):
     """The original model against the rewritten one."""
     interrupted: bool = False
     """The user stopped it: this is what was found until then."""
-    machine: Machine | None = None
-    """Where it was measured."""
-    command: str = ""
-    """The command line, or the call in Python."""
-    notes: tuple[str, ...] = ()
-    """What a reader must know."""
-    answer: str = ""
-    """The result in one plain sentence."""

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec import Struct
+
+Path = tuple[str, ...]
+"""Names of the nodes in whose bodies a node is, the outermost first."""
+Place = tuple[Path, str]
+"""A node by its path and its own name."""
 
 
 class GraphNode(Struct, frozen=True, kw_only=True):
@@ -34,3 +41,10 @@ class Graph(Struct, frozen=True, kw_only=True):
     """Initialisers that cannot be overridden."""
     nodes: tuple[GraphNode, ...] = ()
     """In the order of the file."""
+
+    def outputs_by_place(self, path: Path = ()) -> Iterator[tuple[Place, tuple[str, ...]]]:
+        """Output tensors of every node, those of bodies included."""
+        for node in self.nodes:
+            yield (path, node.name), node.outputs
+            for _, body in node.subgraphs:
+                yield from body.outputs_by_place((*path, node.name))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from onnxperf.records.race import FORMAT_VERSION, Machine, Status
+from onnxperf.records.base import Experiment, Machine, Status
 
 
 class LineMemory(Struct, frozen=True, kw_only=True):
@@ -24,15 +24,11 @@ class LineMemory(Struct, frozen=True, kw_only=True):
     """The most that was resident while it ran, above what was resident when it began: of its worst occurrence."""
 
 
-class MemoryLines(Struct, frozen=True, kw_only=True):
-    """What `onnxperf memory FILE.py:function --lines` found: the document that --json writes."""
+class MemoryLines(Experiment, frozen=True, kw_only=True):
+    """What `onnxperf memory` found about the lines of a function."""
 
-    version: int = FORMAT_VERSION
-    """Version of this format."""
     machine: Machine
     """Where it was measured."""
-    command: str = ""
-    """The command line, or the call in Python."""
     function: str
     """Name of the function."""
     file: str = ""
@@ -51,7 +47,3 @@ class MemoryLines(Struct, frozen=True, kw_only=True):
     """Whether the peaks are from the kernel; where it cannot, they are unknown."""
     lines: tuple[LineMemory, ...] = ()
     """Every line of the function, in the order of the file."""
-    notes: tuple[str, ...] = ()
-    """What a reader must know."""
-    answer: str = ""
-    """The result in one plain sentence."""

@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from onnxperf.records.race import FORMAT_VERSION, Machine, Scalar, Status
+from onnxperf.records.base import AnyCase, AnySubject, Document, Machine
 
 StepName = Literal["load", "first call", "steady call"]
 GrowthKind = Literal["none", "leak", "arena", "settling"]
@@ -121,25 +121,9 @@ class Breakdown(Struct, frozen=True, kw_only=True):
     """Tensors that are alive there, the largest first."""
 
 
-class MemorySubject(Struct, frozen=True, kw_only=True):
+class MemorySubject(AnySubject, frozen=True, kw_only=True):
     """One row: a subject, and what it needed."""
 
-    name: str
-    """Unique within its case."""
-    model: str | None = None
-    """Label of its model; None for a plain callable."""
-    runtime: str = "callable"
-    """ort, numpy, reference… or callable."""
-    call: str | None = None
-    """Call style, where the runtime has several."""
-    status: Status = "pending"
-    """How it ended."""
-    reason: str = ""
-    """Why the status is not ok."""
-    signal: int | None = None
-    """Number of the signal that ended its process."""
-    stderr: str = ""
-    """The last that a process said which was lost."""
     sizes: int = 1
     """How many sizes of inputs its calls met in turn."""
     steps: tuple[MemoryStep, ...] = ()
@@ -156,8 +140,6 @@ class MemorySubject(Struct, frozen=True, kw_only=True):
     """When each of `steps` began, on the clock of the samples."""
     breakdown: Breakdown | None = None
     """Where the bytes of a model go."""
-    conditions: dict[str, Scalar] = {}
-    """What was really used: providers, threads, versions…"""
 
     def step(self, name: StepName) -> MemoryStep | None:
         """A step by its name; of the steady calls the one in the middle, or with several sizes the largest."""
@@ -181,34 +163,20 @@ class MemorySubject(Struct, frozen=True, kw_only=True):
         return max((step.peak_bytes for step in self.steps), default=None)
 
 
-class MemoryCase(Struct, frozen=True, kw_only=True):
+class MemoryCase(AnyCase, frozen=True, kw_only=True):
     """Subjects on the same inputs, each alone in a process of its own."""
 
-    model: str
-    """Label of the model, or of the callables joined by a comma."""
     fingerprint: str = ""
     """Hash of the model's file and its external data, if there is a model."""
     dims: dict[str, tuple[int, ...]] = {}
     """Sizes of every dimension that was free in the model; several where one session met several."""
-    shapes: dict[str, tuple[int, ...]] = {}
-    """Shape of every input; of the first size where there are several."""
-    status: Status = "ok"
-    """The first status of its subjects that is neither ok nor skipped."""
-    interrupted: bool = False
-    """Stopped by the user before its end."""
-    notes: tuple[str, ...] = ()
-    """What a reader must know."""
-    answer: str = ""
-    """The result in one plain sentence."""
     subjects: tuple[MemorySubject, ...] = ()
     """In the order in which they were measured."""
 
 
-class Memory(Struct, frozen=True, kw_only=True):
-    """What `onnxperf memory` found: the document that --json writes."""
+class Memory(Document, frozen=True, kw_only=True):
+    """What `onnxperf memory` found."""
 
-    version: int = FORMAT_VERSION
-    """Version of this format."""
     machine: Machine
     """Where it was measured."""
     command: str = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from onnxperf.records.race import FORMAT_VERSION
+from onnxperf.records.base import Findings
 
 
 class NodeMemory(Struct, frozen=True, kw_only=True):
@@ -19,7 +19,7 @@ class NodeMemory(Struct, frozen=True, kw_only=True):
     in_use_bytes: int | None = None
     """Of the arena, in use when the node ended, before what is no longer needed is released."""
     requested_bytes: int | None = None
-    """What of that was asked for; the arena rounds up."""
+    """What of that was requested; the arena rounds up."""
     held_bytes: int | None = None
     """What the arena had taken from the system."""
     output_bytes: int | None = None
@@ -31,11 +31,9 @@ class NodeMemory(Struct, frozen=True, kw_only=True):
     """The first node at which the most was in use."""
 
 
-class NodeMemories(Struct, frozen=True, kw_only=True):
-    """What `p.memory()` returns: one iteration of a profile."""
+class NodeMemories(Findings, frozen=True, kw_only=True):
+    """What the `memory()` of a profile returns: one iteration."""
 
-    version: int = FORMAT_VERSION
-    """Version of this format."""
     model: str
     """Label of the model or trace."""
     iteration: int
@@ -50,7 +48,3 @@ class NodeMemories(Struct, frozen=True, kw_only=True):
     """The most that was in use since the session began, within kernels too."""
     nodes: tuple[NodeMemory, ...] = ()
     """In the order in which they ended; nodes of bodies come before the node that has the body."""
-    notes: tuple[str, ...] = ()
-    """What a reader must know."""
-    answer: str = ""
-    """The peak and the planned minimum in one sentence."""

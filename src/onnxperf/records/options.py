@@ -1,4 +1,4 @@
-"""What was asked for: how sessions are set up, inputs made and subjects raced."""
+"""What was requested: how sessions are set up, inputs made and subjects raced."""
 
 from __future__ import annotations
 

@@ -8,8 +8,9 @@ from typing import Literal
 
 from msgspec import Struct
 
+from onnxperf.records.base import Experiment, Findings, Scalar
 from onnxperf.records.options import SessionOptions
-from onnxperf.records.race import FORMAT_VERSION, Case, Machine, Scalar
+from onnxperf.records.race import Case
 from onnxperf.records.trace import TensorTypes
 
 GroupKind = Literal["kept", "fused", "inserted", "folded", "duplicate", "removed", "unattributed"]
@@ -24,19 +25,13 @@ def steady(values: Sequence[int]) -> Sequence[int]:
     return values[1:] if len(values) >= 3 else values
 
 
-class OperatorTime(Struct, frozen=True, kw_only=True):
-    """All nodes of one operator type."""
+class Times(Struct, frozen=True, kw_only=True):
+    """The time of nodes in the iterations of a profile."""
 
-    op_name: str
-    """Operator type."""
-    nodes: int
-    """Distinct nodes, bodies of control flow included."""
     calls: int
     """Executions over all iterations."""
     self_us: tuple[int, ...]
     """Time in each iteration, without what ran inside (bodies of If, Loop and Scan)."""
-    total_us: tuple[int, ...]
-    """Time in each iteration, bodies included; an operator inside another of its type counts twice here."""
     usual_us: float
     """Self time in the usual iteration: the mean over the middle half of the iterations, the first left out."""
 
@@ -46,7 +41,18 @@ class OperatorTime(Struct, frozen=True, kw_only=True):
         return steady(self.self_us)
 
 
-class NodeTime(Struct, frozen=True, kw_only=True):
+class OperatorTime(Times, frozen=True, kw_only=True):
+    """All nodes of one operator type."""
+
+    op_name: str
+    """Operator type."""
+    nodes: int
+    """Distinct nodes, bodies of control flow included."""
+    total_us: tuple[int, ...]
+    """Time in each iteration, bodies included; an operator inside another of its type counts twice here."""
+
+
+class NodeTime(Times, frozen=True, kw_only=True):
     """One node of the graph that onnxruntime executed."""
 
     name: str
@@ -65,23 +71,12 @@ class NodeTime(Struct, frozen=True, kw_only=True):
     """Different combinations of shapes that it met."""
     tensors: tuple[str, ...] = ()
     """Names of its outputs, where the executed graph is known."""
-    calls: int
-    """Executions over all iterations."""
-    self_us: tuple[int, ...]
-    """Time in each iteration, without what ran inside."""
     total_us: tuple[int, ...]
     """Time in each iteration, bodies included."""
-    usual_us: float
-    """Self time in the usual iteration: the mean over the middle half of the iterations, the first left out."""
     usual_total_us: float
-    """The same with its bodies."""
+    """Time in the usual iteration, bodies included."""
     kernel_us: int | None = None
     """Time of the kernels that it launched on another device, over all iterations, where the trace has it."""
-
-    @property
-    def steady_us(self) -> Sequence[int]:
-        """Self time in the iterations that count: all but the first, where two or more remain."""
-        return steady(self.self_us)
 
 
 class SourceGroup(Struct, frozen=True, kw_only=True):
@@ -105,39 +100,22 @@ class SourceGroup(Struct, frozen=True, kw_only=True):
     """Of a duplicate: the node that was kept."""
 
 
-class SourceTime(Struct, frozen=True, kw_only=True):
+class SourceTime(Times, frozen=True, kw_only=True):
     """The time that a group of original nodes costs."""
 
     group: SourceGroup
     """The nodes."""
-    calls: int
-    """Executions of its executed nodes over all iterations."""
-    self_us: tuple[int, ...]
-    """Time in each iteration."""
-    usual_us: float
-    """Self time in the usual iteration: the mean over the middle half of the iterations, the first left out."""
-
-    @property
-    def steady_us(self) -> Sequence[int]:
-        """Self time in the iterations that count: all but the first, where two or more remain."""
-        return steady(self.self_us)
 
 
-class Profile(Struct, frozen=True, kw_only=True):
-    """What `onnxperf profile` found: the document that --json writes."""
+class Profile(Experiment, frozen=True, kw_only=True):
+    """What `onnxperf profile` found."""
 
-    version: int = FORMAT_VERSION
-    """Version of this format."""
     model: str
     """Label of the model or of the trace."""
     fingerprint: str = ""
     """Hash of the model's file and its external data, if there was a model."""
-    machine: Machine | None = None
-    """Where it was measured; null for a trace that was made elsewhere."""
     session: SessionOptions | None = None
     """How the session was set up, if we did that."""
-    command: str = ""
-    """The command line, or the call in Python."""
     events: int
     """Events in the trace."""
     iterations: int
@@ -162,10 +140,6 @@ class Profile(Struct, frozen=True, kw_only=True):
     """Time per group of nodes of the original model, where that is known, the most costly first."""
     interrupted: bool = False
     """Stopped by the user before its end."""
-    notes: tuple[str, ...] = ()
-    """What a reader must know."""
-    answer: str = ""
-    """The result in one plain sentence."""
 
     @property
     def overhead(self) -> float | None:
@@ -221,8 +195,8 @@ class DiffRow(Struct, frozen=True, kw_only=True):
     """In both, and their times do not differ by more than the iterations among themselves."""
 
 
-class Diff(Struct, frozen=True, kw_only=True):
-    """What `onnxperf diff` found: the document that --json writes."""
+class Diff(Findings, frozen=True, kw_only=True):
+    """What `onnxperf diff` found."""
 
     version: int = DIFF_VERSION
     """Version of this format."""
@@ -236,17 +210,11 @@ class Diff(Struct, frozen=True, kw_only=True):
     """Both sides raced without the profiler, where both can be run: the verdict comes from here."""
     command: str = ""
     """The command line, or the call in Python."""
-    notes: tuple[str, ...] = ()
-    """What a reader must know."""
-    answer: str = ""
-    """The result in one plain sentence."""
 
 
-class Optimization(Struct, frozen=True, kw_only=True):
-    """What `onnxperf optimize` found: the document that --json writes."""
+class Optimization(Experiment, frozen=True, kw_only=True):
+    """What `onnxperf optimize` found."""
 
-    version: int = FORMAT_VERSION
-    """Version of this format."""
     model: str
     """Label of the model."""
     output: str
@@ -261,11 +229,3 @@ class Optimization(Struct, frozen=True, kw_only=True):
     """The same of the optimised model."""
     groups: tuple[SourceGroup, ...]
     """Which nodes became which."""
-    machine: Machine | None = None
-    """Where it was optimised."""
-    command: str = ""
-    """The command line, or the call in Python."""
-    notes: tuple[str, ...] = ()
-    """What a reader must know."""
-    answer: str = ""
-    """The result in one plain sentence."""

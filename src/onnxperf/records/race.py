@@ -1,4 +1,4 @@
-"""What a race measured, what is concluded from it, and the machine."""
+"""What a race measured, and what is concluded from it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-FORMAT_VERSION = 1
+from onnxperf.records.base import AnyCase, AnySubject, Document, Machine
 
 MIN_ROUNDS = 20
 """Rounds below which no verdict is given."""
@@ -16,9 +16,6 @@ SMALL_CLAIM = 0.05
 P90_CALLS = 64
 P99_CALLS = 662
 """Single calls that a percentile needs at least (the arithmetic of MLPerf's LoadGen)."""
-
-_PARTS_MAY_MISS = 0.2
-"""Part of a call's time."""
 
 SUBJECT_COLUMNS = (
     "name",
@@ -45,9 +42,7 @@ SUBJECT_COLUMNS = (
 SPLIT_COLUMNS = ("prepare_ns", "compute_ns", "fetch_ns")
 """Columns behind these where calls were divided."""
 
-Status = Literal["pending", "running", "ok", "differs", "failed", "timeout", "oom", "crashed", "skipped"]
 Verdict = Literal["baseline", "faster", "slower", "equivalent", "undecided"]
-Scalar = str | int | float | bool | None
 
 
 class Block(Struct, frozen=True, kw_only=True):
@@ -87,25 +82,8 @@ class Split(Struct, frozen=True, kw_only=True):
         return self.prepare_ns + self.compute_ns + self.fetch_ns
 
 
-class Measurement(Struct, frozen=True, kw_only=True):
+class Measurement(AnySubject, frozen=True, kw_only=True):
     """One subject of a race as it was measured, before anything is concluded from it."""
-
-    name: str
-    """Unique within its case."""
-    model: str | None = None
-    """Label of its model; None for a plain callable."""
-    runtime: str = "callable"
-    """ort, reference… or callable."""
-    call: str | None = None
-    """Call style, where the runtime has several."""
-    status: Status = "pending"
-    """How it ended."""
-    reason: str = ""
-    """Why the status is not ok, or what weakens the verdict."""
-    signal: int | None = None
-    """Number of the signal that ended its process."""
-    stderr: str = ""
-    """The last lines that a lost process wrote."""
 
     load_ns: int | None = None
     """Loading the model and building the session (median over launches)."""
@@ -123,8 +101,6 @@ class Measurement(Struct, frozen=True, kw_only=True):
     """Times of single calls, from blocks of their own."""
     split: Split | None = None
     """What a call is made of; None where that was not requested, or a plain callable cannot be divided."""
-    conditions: dict[str, Scalar] = {}
-    """What was really used: providers, threads, spinning, versions…"""
 
 
 class Subject(Measurement, frozen=True, kw_only=True):
@@ -153,83 +129,25 @@ class Subject(Measurement, frozen=True, kw_only=True):
     verdict: Verdict | None = None
     """What the interval says."""
 
-    @property
-    def parts_add_up(self) -> bool:
-        """Whether the parts of a call add up to its time, as far as can be expected of different calls."""
-        if self.split is None or self.median_ns is None:
-            return False
-        return abs(self.split.total_ns - self.median_ns) <= _PARTS_MAY_MISS * self.median_ns
 
-
-class Case(Struct, frozen=True, kw_only=True):
+class Case(AnyCase, frozen=True, kw_only=True):
     """One race: a model (or several), its dimensions, and its subjects."""
 
-    model: str
-    """Label of the model, or of all of them joined by a comma."""
     fingerprint: dict[str, str] = {}
     """Label of each model -> hash of its file and its external data."""
     dims: dict[str, int] = {}
     """Every dimension that was free in the model, with the size it got."""
-    shapes: dict[str, tuple[int, ...]] = {}
-    """Shape of every input."""
-    status: Status = "ok"
-    """The first status of its subjects that is neither ok nor skipped."""
     baseline: str | None = None
     """Name of the subject that the others are compared with."""
     min_effect: float = 0.01
     """The minimum effect that was used: what was requested, or the noise of this machine if that is larger."""
-    interrupted: bool = False
-    """Stopped by the user before its end."""
-    notes: tuple[str, ...] = ()
-    """What a reader must know: dimensions that defaulted to 1, casts, settings that differ from the defaults."""
-    answer: str = ""
-    """The result in one plain sentence."""
     subjects: tuple[Subject, ...] = ()
     """What was raced."""
 
 
-class Machine(Struct, frozen=True, kw_only=True):
-    """Where a race took place."""
+class Bench(Document, frozen=True, kw_only=True):
+    """What `onnxperf bench` or `onnxperf sweep` found."""
 
-    cpu: str
-    """Model of the processor."""
-    vector_extensions: tuple[str, ...]
-    """Instruction sets that matter for arithmetic."""
-    cores: int
-    """Physical cores that this process may use."""
-    logical_cpus: int
-    """Logical processors that this process may use."""
-    memory_bytes: int
-    """Memory of the machine."""
-    available_bytes: int
-    """Memory that was free before the race."""
-    system: str
-    """Operating system, its release and the architecture."""
-    python: str
-    """Version of Python."""
-    versions: dict[str, str]
-    """Versions of the libraries that matter, where installed."""
-    governor: str | None = None
-    """Frequency governor, where readable."""
-    turbo: bool | None = None
-    """Whether the processor may exceed its base frequency, where readable."""
-    load_before: float | None = None
-    """Load average of the last minute before the race."""
-    load_after: float | None = None
-    """The same after the race."""
-    throttled_before: int | None = None
-    """Thermal throttling events counted by the kernel before the race, where readable."""
-    throttled_after: int | None = None
-    """The same after the race."""
-    frozen: bool = True
-    """Idle workers were stopped while another one was measured (not possible on Windows)."""
-
-
-class Bench(Struct, frozen=True, kw_only=True):
-    """What `onnxperf bench` found: the document that --json writes."""
-
-    version: int = FORMAT_VERSION
-    """Version of this format."""
     machine: Machine
     """Where it was measured."""
     command: str

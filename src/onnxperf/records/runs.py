@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from onnxperf.records.race import FORMAT_VERSION, Verdict
+from onnxperf.records.base import Document, Findings
+from onnxperf.records.race import Verdict
 
 RunStatus = Literal["running", "ok", "differs", "failed", "timeout", "oom", "crashed", "interrupted"]
 
@@ -38,11 +39,9 @@ class KeptRun(Struct, frozen=True, kw_only=True):
     """What was requested."""
 
 
-class KeptRuns(Struct, frozen=True, kw_only=True):
+class KeptRuns(Document, frozen=True, kw_only=True):
     """What `onnxperf runs` lists."""
 
-    version: int = FORMAT_VERSION
-    """Version of this format."""
     runs: tuple[KeptRun, ...] = ()
     """The newest first."""
 
@@ -74,18 +73,12 @@ class ComparedSubject(Struct, frozen=True, kw_only=True):
     """Why there is no verdict, or what weakens it."""
 
 
-class RunComparison(Struct, frozen=True, kw_only=True):
-    """What `onnxperf runs compare` found: the document that --json writes."""
+class RunComparison(Findings, frozen=True, kw_only=True):
+    """What `onnxperf runs compare` found."""
 
-    version: int = FORMAT_VERSION
-    """Version of this format."""
     first: str
     """Id of the first run."""
     second: str
     """Id of the second run."""
     rows: tuple[ComparedSubject, ...] = ()
     """One per subject that both runs have."""
-    notes: tuple[str, ...] = ()
-    """What a reader must know."""
-    answer: str = ""
-    """The result in one plain sentence."""

@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from onnxperf.records.race import FORMAT_VERSION, Machine, Scalar
+from onnxperf.records.base import Experiment, Machine, Scalar
 
 
 class StackFrame(Struct, frozen=True, kw_only=True):
@@ -96,15 +96,11 @@ class Allocations(Struct, frozen=True, kw_only=True):
     """Lines that took memory, by bytes."""
 
 
-class Stack(Struct, frozen=True, kw_only=True):
-    """What `onnxperf stack` found: the document that --json writes."""
+class Stack(Experiment, frozen=True, kw_only=True):
+    """What `onnxperf stack` found."""
 
-    version: int = FORMAT_VERSION
-    """Version of this format."""
     machine: Machine
     """Where it was measured."""
-    command: str = ""
-    """The command line, or the call in Python."""
     name: str
     """Label of the model, or name of the callable."""
     runtime: str
@@ -131,7 +127,3 @@ class Stack(Struct, frozen=True, kw_only=True):
     """Memory taken by the calls, where it was requested."""
     conditions: dict[str, Scalar] = {}
     """What was really used: threads, versions…"""
-    notes: tuple[str, ...] = ()
-    """What a reader must know."""
-    answer: str = ""
-    """The result in one plain sentence."""

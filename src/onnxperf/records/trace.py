@@ -42,6 +42,11 @@ class Coded(Generic[V]):
         known: tuple[V | None, ...] = (*self.values, None)  # -1 finds the None at the end
         return [known[code] for code in self.codes.tolist()]
 
+    def at(self, row: int, default: V) -> V:
+        """The value of a row, or the default where it has none."""
+        code = int(self.codes[row])
+        return default if code < 0 else self.values[code]
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Trace:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from onnxperf.records.race import FORMAT_VERSION
+from onnxperf.records.base import Document
 
 Dims = tuple[int | str | None, ...]
 Element = bool | int | float | str
@@ -79,7 +79,7 @@ class ViewNode(Struct, frozen=True, kw_only=True):
     macs: int | None = None
     """Multiply-adds, for operators that consist of them, where shapes are known."""
     doc: str = ""
-    """What its maker says about it."""
+    """Its documentation in the model."""
 
 
 class ViewGraph(Struct, frozen=True, kw_only=True):
@@ -142,25 +142,23 @@ class ViewTotals(Struct, frozen=True, kw_only=True):
     """Nodes per operator type, the most frequent first; with the domain where it is not ONNX's own."""
 
 
-class GraphView(Struct, frozen=True, kw_only=True):
-    """A model to be shown: the document that `onnxperf view --as json` writes."""
+class GraphView(Document, frozen=True, kw_only=True):
+    """A model to be shown by `onnxperf view`."""
 
-    version: int = FORMAT_VERSION
-    """Version of this format."""
     model: str
     """Label of the model."""
     fingerprint: str = ""
     """Hash of the model's file and its external data."""
     producer: str = ""
-    """Who wrote it, with its version."""
+    """The program that wrote it, with its version."""
     ir_version: int = 0
     """Version of ONNX's file format."""
     opsets: dict[str, int] = {}
     """Domains and versions of the operators; ONNX's own domain is ai.onnx."""
     metadata: dict[str, str] = {}
-    """What the maker wrote into the model."""
+    """What the producer wrote into the model."""
     doc: str = ""
-    """What the maker says about it."""
+    """Its documentation in the model."""
     graph: ViewGraph
     """The graph itself."""
     functions: tuple[ViewFunction, ...] = ()

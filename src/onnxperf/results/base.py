@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args
 
 from msgspec import Struct
 
-from onnxperf.analyze.outcome import answers_of, status_of
+from onnxperf.analyze.judges.outcome import answers_of, status_of
 from onnxperf.errors import BadOption
 from onnxperf.records.runs import RunStatus
 from onnxperf.render.kit.documents import to_json

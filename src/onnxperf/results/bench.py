@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.race import notes_on_parts
-from onnxperf.analyze.crossover import (
+from onnxperf.analyze.judges.crossover import (
     cases_of,
     crossover_map,
     duel,
@@ -22,7 +22,7 @@ from onnxperf.analyze.crossover import (
     usual_baseline,
 )
 from onnxperf.errors import BadOption
-from onnxperf.records import SPLIT_COLUMNS, SUBJECT_COLUMNS, Bench, Block, Case, Subject
+from onnxperf.records.race import SPLIT_COLUMNS, SUBJECT_COLUMNS, Bench, Block, Case, Subject
 from onnxperf.records.sweep import cells_of, dims_of, subject_in, subjects_of, time_of, values_of
 from onnxperf.render.kit.frames import csv_bytes
 from onnxperf.render.kit.page import Page

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxperf.analyze.answers.check import check_answer
-from onnxperf.records import Check, Difference
+from onnxperf.records.check import Check, Difference
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race.check import check_page
 from onnxperf.results.base import Result, struct_frame

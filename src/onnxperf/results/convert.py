@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.answers.convert import conversion_answer
 from onnxperf.errors import BadInput
-from onnxperf.records import Conversion, Difference
+from onnxperf.records.check import Difference
+from onnxperf.records.convert import Conversion
 from onnxperf.render.kit.files import check_folder, suffix_of
 from onnxperf.render.kit.model_files import write_model
 from onnxperf.render.kit.page import Page

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxperf.records import Machine, MachineReport
+from onnxperf.records.base import Machine
+from onnxperf.records.doctor import MachineReport
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race.doctor import doctor_page, report_facts
 from onnxperf.results.base import Result

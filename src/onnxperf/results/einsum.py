@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from onnxperf.errors import BadInput
-from onnxperf.records import EinsumPlan
+from onnxperf.records.einsum import EinsumPlan
 from onnxperf.render.kit import frames
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race.einsum import limit_ratio, plan_page

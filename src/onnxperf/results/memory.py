@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from onnxperf.errors import BadOption
-from onnxperf.records import Breakdown, Memory, MemoryCase, MemorySubject, StepName
+from onnxperf.records.memory import Breakdown, Memory, MemoryCase, MemorySubject, StepName
 from onnxperf.render.kit.page import Page
 from onnxperf.render.memory.chart import memory_plot
 from onnxperf.render.memory.page import memory_page

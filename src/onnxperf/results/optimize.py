@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxperf.errors import BadInput
-from onnxperf.records import Optimization, SourceGroup
+from onnxperf.records.profile import Optimization, SourceGroup
 from onnxperf.render.kit.page import Page
 from onnxperf.render.profile.optimization import optimization_page
 from onnxperf.results.base import Result, struct_frame

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from msgspec.structs import replace
 
-from onnxperf.analyze.attribution import split_estimate
-from onnxperf.analyze.events import TraceLayout
-from onnxperf.analyze.frames import events_frame, ort_frame
-from onnxperf.analyze.node_memory import node_memories
-from onnxperf.analyze.profile import node_times
+from onnxperf.analyze.graphs.attribution import split_estimate
+from onnxperf.analyze.trace.events import TraceLayout
+from onnxperf.analyze.trace.frames import events_frame, ort_frame
+from onnxperf.analyze.trace.node_memory import node_memories
+from onnxperf.analyze.trace.profile import node_times
 from onnxperf.errors import BadOption
-from onnxperf.records import Graph, NodeTime, OperatorTime, Profile, SourceTime, Trace
+from onnxperf.records.graph import Graph
+from onnxperf.records.profile import NodeTime, OperatorTime, Profile, SourceTime
+from onnxperf.records.trace import Trace
 from onnxperf.render.kit.files import write
 from onnxperf.render.kit.page import Page
 from onnxperf.render.profile.page import TOP, profile_page

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxperf.errors import BadInput
-from onnxperf.records import Rewrite, RewrittenSite
+from onnxperf.records.einsum import Rewrite, RewrittenSite
 from onnxperf.render.kit.files import suffix_of
 from onnxperf.render.kit.model_files import write_model
 from onnxperf.render.kit.page import Page

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from onnxperf.analyze.stack import Sample, kind_of
+from onnxperf.analyze.trace.stack import Sample, kind_of
 from onnxperf.errors import BadOption
 from onnxperf.records.stack import Stack
 from onnxperf.render.kit.page import Page

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from onnxperf.errors import BadOption, MissingExtra, SubjectError
-from onnxperf.records import Recording, Scalar, SessionOptions
+from onnxperf.records.base import Scalar
+from onnxperf.records.options import Recording, SessionOptions
 
 if TYPE_CHECKING:  # a worker has no use for onnx, which takes longer to import than a session to open
     from pandas import DataFrame

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onnxperf.errors import BadModel
-from onnxperf.records import Recording, SessionOptions
+from onnxperf.records.options import Recording, SessionOptions
 from onnxperf.runtimes.base import (
     Arrays,
     Call,

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Sequence
 
 from onnxperf.errors import StoreError
-from onnxperf.records import Block
+from onnxperf.records.race import Block
 
 BLOCK_COLUMNS = ("round", "position", "launch", "set_up", "calls", "start_ns", "duration_ns")
 """The order of the columns in version 1; new ones come with a new version."""

@@ -27,7 +27,7 @@ _DRIVERS = {
 }
 BUSY_S = 30
 """How long SQLite waits for another writer; a transaction of ours takes milliseconds."""
-_ELSEWHERE = "choose another store with --store or ONNXPERF_STORE"
+_ELSEWHERE = "choose another one with `store` or ONNXPERF_STORE"
 _MEANINGS = {
     "readonly": f"is read-only; {_ELSEWHERE}",
     "read-only": f"is read-only; {_ELSEWHERE}",

@@ -5,24 +5,22 @@ from __future__ import annotations
 import contextlib
 import secrets
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from msgspec import Struct
 from sqlalchemy import Connection, Engine, Row, delete, insert, select, update
 
 from onnxperf.errors import BadOption, StoreError
-from onnxperf.records import Bench, Case, Machine, Status
+from onnxperf.records.base import Document, Machine, Status
+from onnxperf.records.race import Bench, Case
 from onnxperf.records.runs import KeptRun, RunStatus
 from onnxperf.store import migrations, rows, schema
 from onnxperf.store.connect import connect, explained, location, place_of
 from onnxperf.store.documents import from_document, kinds, newest_version, plain, to_document
 from onnxperf.store.owner import state_of, this_process
 from onnxperf.store.rows import Trouble
-
-R = TypeVar("R", bound=Struct)
 
 NEWEST = "last"
 _CONSONANTS = "bdfghjklmnprstvz"
@@ -76,37 +74,29 @@ class Store:
 
     # ---------------------------------------------------------------- writing
 
-    def start_run(
-        self,
-        command: str,
-        kind: str,
-        machine: Machine,
-        *,
-        options: Mapping[str, Any] | None = None,
-        keys: Iterable[str] = (),
-    ) -> str:
+    def start_run(self, command: str, kind: str, machine: Machine, keys: Iterable[str] = ()) -> str:
         """Begin a run of cases, which belongs to this process; `keys` plans its cases, in their order."""
         bench = Bench(machine=machine, command=command, cases=())
         with self.writing() as connection:
-            number, run = _add_run(connection, bench, kind, command, options)
+            number, run = _add_run(connection, bench, kind)
             for key in keys:
                 rows.plan_case(connection, number, key)
         return run
 
-    def resume_run(self, run: str, *, take_over: bool = False) -> None:
-        """Make this process the owner; refused while another one is, or may be (`take_over` says that it is not)."""
+    def resume_run(self, run: str) -> None:
+        """Make this process the owner; refused while another one is, or may be."""
         with self.writing() as connection:
             row = self._row(connection, run)
             owner = rows.owner_in(row)
             state = "dead" if owner == this_process() else state_of(owner)
-            if owner is not None and (state == "alive" or (state == "elsewhere" and not take_over)):
+            if owner is not None and state != "dead":
                 raise StoreError(f"run {run} belongs to process {owner.pid} on {owner.host}, which is {state}")
             rows.give_up_running(connection, row.id)
             values = {"owner": to_document(this_process()), "status": "running", "finished": None}
             connection.execute(update(schema.runs).where(schema.runs.c.id == row.id).values(**values))
 
     def mark_running(self, run: str, key: str) -> None:
-        """Say that a case has begun."""
+        """Mark a case as begun."""
         with self.writing() as connection:
             rows.begin_attempt(connection, rows.plan_case(connection, self._row(connection, run).id, key))
 
@@ -117,36 +107,20 @@ class Store:
         with self.writing() as connection:
             rows.write_case(connection, self._row(connection, run).id, key, case, machine, trouble)
 
-    def finish_run(self, run: str, status: RunStatus, *, machine: Machine | None = None, answer: str = "") -> None:
+    def finish_run(self, run: str, status: RunStatus, machine: Machine) -> None:
         """End a run; `machine` is the one after the last case."""
         with self.writing() as connection:
-            _end_run(connection, self._row(connection, run).id, status, answer)
-            if machine is not None:
-                values = {"machine": to_document(machine), "versions": rows.versions_of(machine)}
-                connection.execute(update(schema.runs).where(schema.runs.c.name == run).values(**values))
+            values = {"machine": to_document(machine), "versions": rows.versions_of(machine)}
+            _end_run(connection, self._row(connection, run).id, status, **values)
 
-    def keep(
-        self,
-        record: Struct,
-        kind: str,
-        status: RunStatus = "ok",
-        *,
-        answer: str = "",
-        options: Mapping[str, Any] | None = None,
-        started: datetime | None = None,
-        command: str = "",
-    ) -> str:
-        """Keep a whole run that has ended, in one transaction: a Bench with its cases, or another record.
-
-        `command` is for the list, where the record lacks it.
-        """
+    def keep(self, record: Struct, kind: str, status: RunStatus = "ok", answer: str = "") -> str:
+        """Keep a whole run that has ended, in one transaction: a Bench with its cases, or another record."""
         with self.writing() as connection:
-            command = command or str(getattr(record, "command", ""))
-            number, run = _add_run(connection, record, kind, command, options, started)
+            number, run = _add_run(connection, record, kind)
             if isinstance(record, Bench):
                 for key, case in _keyed(record.cases).items():
                     rows.write_case(connection, number, key, case, record.machine, _NO_TROUBLE)
-            _end_run(connection, number, status, answer)
+            _end_run(connection, number, status, answer=plain(answer))
         return run
 
     def delete(self, run: str) -> None:
@@ -186,24 +160,29 @@ class Store:
 
     def load(self, run: str) -> Bench:
         """The record of a run of cases with all its raw blocks, exactly as it was."""
-        with self.reading() as connection, _named(run):
-            row = self._row(connection, run)
-            if row.record_type != Bench.__name__:
-                raise BadOption(
-                    f"run {run} is not a race (it holds: {row.record_type}); `onnxperf runs show {run}` prints it"
-                )
-            bench = rows.read_bench(connection, row)
-        return _readable(bench, run)
+        record = self.load_record(run)
+        if not isinstance(record, Bench):
+            kind = type(record).__name__
+            raise BadOption(f"run {run} is not a race (it holds: {kind}); `onnxperf runs show {run}` prints it")
+        return record
 
-    def load_record(self, run: str) -> Struct:
+    def load_record(self, run: str) -> Document:
         """The record of a run, whatever it is."""
         with self.reading() as connection, _named(run):
             row = self._row(connection, run)
             if row.record_type == Bench.__name__:
-                return _readable(rows.read_bench(connection, row), run)
-            if row.record_type not in kinds():
+                record: Document = rows.read_bench(connection, row)
+            elif row.record_type in kinds():
+                record = from_document(row.record, kinds()[row.record_type])
+            else:
                 raise StoreError(f"a {row.record_type}, which this onnxperf cannot read; use a newer one")
-            return _readable(from_document(row.record, kinds()[row.record_type]), run)
+        newest = newest_version(type(record))
+        if record.version > newest:
+            raise StoreError(
+                f"run {run} has format version {record.version}, and this onnxperf reads up to {newest}; "
+                "use a newer one"
+            )
+        return record
 
     def cases_of(self, run: str) -> dict[str, Status]:
         """Every case by its key, in the order of the plan; `running` with a dead owner is `pending` again."""
@@ -236,14 +215,7 @@ class Store:
         return row
 
 
-def _add_run(
-    connection: Connection,
-    record: Struct,
-    kind: str,
-    command: str,
-    options: Mapping[str, Any] | None,
-    started: datetime | None = None,
-) -> tuple[int, str]:
+def _add_run(connection: Connection, record: Struct, kind: str) -> tuple[int, str]:
     if not isinstance(record, Bench) and type(record).__name__ not in kinds():
         raise StoreError(f"a {type(record).__name__} cannot be kept; only: Bench, {', '.join(sorted(kinds()))}")
     machine: Machine | None = getattr(record, "machine", None)
@@ -251,14 +223,14 @@ def _add_run(
     values = {
         "name": name,
         "kind": kind,
-        "command": plain(command),
-        "started": rows.time_of_day(started),
+        "command": plain(str(getattr(record, "command", ""))),
+        "started": rows.time_of_day(),
         "status": "running",
         "answer": "",
         "owner": to_document(this_process()),
         "machine": None if machine is None else to_document(machine),
         "versions": rows.versions_of(machine),
-        "options": to_document(dict(options or {})),
+        "options": "{}",
         "record_type": type(record).__name__,
         "record": rows.head_of(record) if isinstance(record, Bench) else to_document(record),
     }
@@ -266,8 +238,8 @@ def _add_run(
     return int(number), name
 
 
-def _end_run(connection: Connection, number: int, status: RunStatus, answer: str) -> None:
-    values = {"status": status, "answer": plain(answer), "finished": rows.time_of_day(), "owner": None}
+def _end_run(connection: Connection, number: int, status: RunStatus, **more: str) -> None:
+    values = {"status": status, "finished": rows.time_of_day(), "owner": None, **more}
     connection.execute(update(schema.runs).where(schema.runs.c.id == number).values(**values))
 
 
@@ -292,19 +264,9 @@ def _keyed(cases: Iterable[Case]) -> dict[str, Case]:
     return keyed
 
 
-def _readable(record: R, run: str) -> R:
-    newest = newest_version(type(record))
-    version = getattr(record, "version", newest)
-    if version > newest:
-        raise StoreError(
-            f"run {run} has format version {version}, and this onnxperf reads up to {newest}; use a newer one"
-        )
-    return record
-
-
 @contextlib.contextmanager
 def _named(run: str) -> Iterator[None]:
-    """Say which run is damaged."""
+    """Name the run in the message of what fails."""
     try:
         yield
     except StoreError as error:

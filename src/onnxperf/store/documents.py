@@ -10,26 +10,24 @@ from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
-from msgspec import Struct
 
 from onnxperf import records
 from onnxperf.errors import StoreError
-from onnxperf.records import Bench, Diff
+from onnxperf.records.base import Document
+from onnxperf.records.profile import Diff
+from onnxperf.records.race import Bench
 
 T = TypeVar("T")
 
 
 @cache
-def kinds() -> dict[str, type[Struct]]:
-    """Records that are kept whole, as one document, by their names: all with a version, wherever in records they are.
-
-    A Bench is not among them, as its cases have tables.
-    """
+def kinds() -> dict[str, type[Document]]:
+    """Documents by their names, wherever in records they are; a Bench is not among them, as its cases have tables."""
     modules = [
         importlib.import_module(f"{records.__name__}.{each.name}") for each in pkgutil.iter_modules(records.__path__)
     ]
     found = [each for module in modules for each in vars(module).values() if isinstance(each, type)]
-    documents = [each for each in found if issubclass(each, Struct) and "version" in each.__struct_fields__]
+    documents = [each for each in found if issubclass(each, Document) and each.__module__ != Document.__module__]
     return {each.__name__: each for each in documents if each is not Bench}
 
 
@@ -50,10 +48,9 @@ def from_document(text: str, kind: type[T]) -> T:
         raise StoreError(f"damaged: not the record of a {getattr(kind, '__name__', kind)} ({error})") from error
 
 
-def newest_version(kind: type) -> int:
+def newest_version(kind: type[Document]) -> int:
     """The version of a kind of record that is written today."""
-    defaults: dict[str, Any] = {each.name: each.default for each in msgspec.structs.fields(kind)}
-    return int(defaults.get("version", 1))
+    return next(int(each.default) for each in msgspec.structs.fields(kind) if each.name == "version")
 
 
 def _upgraded(document: Any, kind: type) -> Any:

@@ -23,7 +23,7 @@ class Owner(Struct, frozen=True, kw_only=True):
 
 
 def this_process() -> Owner:
-    """The process that asks."""
+    """This process."""
     return Owner(host=platform.node(), pid=os.getpid(), started=psutil.Process().create_time())
 
 
@@ -37,7 +37,7 @@ def state_of(owner: Owner | None) -> Literal["alive", "dead", "elsewhere"]:
         process = psutil.Process(owner.pid)
         same = abs(process.create_time() - owner.started) < _CLOCK_STEP_S
         return "alive" if same and process.status() != psutil.STATUS_ZOMBIE else "dead"
-    except psutil.AccessDenied:  # it exists, and belongs to someone else
+    except psutil.AccessDenied:  # it exists, and belongs to another user
         return "alive"
     except psutil.Error:
         return "dead"

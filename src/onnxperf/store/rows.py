@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, Row, func, insert, select, update
 
 from onnxperf.errors import StoreError
-from onnxperf.records import Bench, Case, Machine, Subject
+from onnxperf.records.base import Machine
+from onnxperf.records.race import Bench, Case, Subject
 from onnxperf.records.runs import KeptRun
 from onnxperf.store import schema
 from onnxperf.store.blobs import pack_blocks, pack_times, unpack_blocks, unpack_times
@@ -38,9 +39,9 @@ class _Head(Struct, frozen=True):
     command: str
 
 
-def time_of_day(moment: datetime | None = None) -> str:
-    """A moment, or now, as the tables have it."""
-    return (moment or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="microseconds")
+def time_of_day() -> str:
+    """Now, as the tables have it."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def head_of(bench: Bench) -> str:

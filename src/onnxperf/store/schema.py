@@ -85,7 +85,7 @@ subjects = Table(
     Column("reason", Text, nullable=False),
     Column("verdict", Text),
     *(Column(name, Double) for name in SUBJECT_NUMBERS),
-    Column("record", Text, nullable=False),  # the Subject without its raw times: the truth behind the columns
+    Column("record", Text, nullable=False),  # the Subject without its raw times: what counts where a column differs
     Column("blocks", LargeBinary, nullable=False),
     Column("call_times", LargeBinary, nullable=False),
 )

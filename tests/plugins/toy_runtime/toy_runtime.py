@@ -12,7 +12,7 @@ import onnx
 from onnx import numpy_helper
 
 from onnxperf.errors import BadModel
-from onnxperf.records import Recording, SessionOptions
+from onnxperf.records.options import Recording, SessionOptions
 from onnxperf.runtimes.base import Arrays, Call, CallStyle, Parts, RuntimeDescription, Session, as_it_is, cast_feeds
 
 

@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from onnxperf.records import SourceGroup
+from onnxperf.records.profile import SourceGroup
 from onnxperf.records.view import GraphView, ViewFunction, ViewGraph
 from onnxperf.render.graph.diff_svg import diff_svg
 from tests.render.graph.views import HOSTILE_NAMES, chain_view, float_value, named_view, node

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from onnxperf.errors import BadInput, MissingExtra
-from onnxperf.records import TensorType
+from onnxperf.records.trace import TensorType
 from onnxperf.render.kit import frames as tables
 from onnxperf.render.kit.frames import csv_bytes, parquet_bytes, workbook_bytes
 from onnxperf.results.formats import FORMATS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from onnxperf.records import (
+from onnxperf.records.memory import (
     Breakdown,
     Growth,
     GrowthKind,

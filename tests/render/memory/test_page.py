@@ -10,7 +10,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from onnxperf.records import Memory
+from onnxperf.records.memory import Memory
 from onnxperf.render.kit.console import print_page
 from onnxperf.render.kit.html import page_html
 from onnxperf.render.kit.markdown import page_markdown

@@ -7,18 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from onnxperf.analyze.diff import align
-from onnxperf.analyze.iterations import mean_of, typical
-from onnxperf.records import (
-    Diff,
-    GroupKind,
-    NodeTime,
-    OperatorTime,
-    Profile,
-    SourceGroup,
-    SourceTime,
-    TensorType,
-)
+from onnxperf.analyze.trace.diff import align
+from onnxperf.analyze.trace.iterations import mean_of, typical
+from onnxperf.records.profile import Diff, GroupKind, NodeTime, OperatorTime, Profile, SourceGroup, SourceTime
+from onnxperf.records.trace import TensorType
 
 CPU = "CPUExecutionProvider"
 BIG, HALF, ONE, TWO = (1, 64, 112, 112), (1, 64, 56, 56), (1, 1, 112, 112), (1, 2, 112, 112)

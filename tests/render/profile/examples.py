@@ -7,21 +7,21 @@ from typing import Any
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.optimize import optimization_answer
-from onnxperf.analyze.iterations import mean_of, typical
-from onnxperf.records import (
+from onnxperf.analyze.trace.iterations import mean_of, typical
+from onnxperf.records.options import SessionOptions
+from onnxperf.records.profile import (
     Diff,
     DiffRow,
     NodeTime,
     OperatorTime,
     Optimization,
     Profile,
-    SessionOptions,
     Side,
     SourceGroup,
     SourceTime,
-    TensorType,
 )
-from onnxperf.records.labels import label, signature
+from onnxperf.records.trace import TensorType
+from onnxperf.wording.labels import label, signature
 from tests.render import examples
 
 IMAGE = TensorType("float", (1, 64, 112, 112))

@@ -17,7 +17,9 @@ from matplotlib.transforms import Bbox
 from msgspec.structs import replace
 
 from onnxperf.errors import BadInput, BadOption
-from onnxperf.records import Diff, Profile, SessionOptions, TensorType
+from onnxperf.records.options import SessionOptions
+from onnxperf.records.profile import Diff, Profile
+from onnxperf.records.trace import TensorType
 from onnxperf.render.kit import chart as fg
 from onnxperf.render.kit.chart import figure_of, save_figure
 from onnxperf.render.profile.diff_chart import diff_plot, operators_plot

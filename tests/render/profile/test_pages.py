@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from onnxperf.records import Diff, Optimization, Profile
+from onnxperf.records.profile import Diff, Optimization, Profile
 from onnxperf.render.kit.console import print_page
 from onnxperf.render.profile.diff import diff_page
 from onnxperf.render.profile.optimization import optimization_page

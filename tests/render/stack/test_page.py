@@ -10,7 +10,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from onnxperf.analyze.stack import kind_of
+from onnxperf.analyze.trace.stack import kind_of
 from onnxperf.records.stack import Stack
 from onnxperf.render.kit.console import print_page
 from onnxperf.render.kit.page import Verbatim

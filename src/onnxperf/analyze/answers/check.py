@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxperf.records import Check, Difference
+from onnxperf.records.check import Check, Difference
 from onnxperf.wording.names import listed
 from onnxperf.wording.numbers import count, grouped, significant
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxperf.records import Conversion
+from onnxperf.records.convert import Conversion
 from onnxperf.wording.names import listed
 from onnxperf.wording.numbers import count, significant
 

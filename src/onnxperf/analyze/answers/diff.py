@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.race import answer
-from onnxperf.analyze.diff import Totals, totals
-from onnxperf.records import Case, DiffRow, Subject
+from onnxperf.analyze.trace.diff import Totals, totals
+from onnxperf.records.profile import DiffRow
+from onnxperf.records.race import Case, Subject
 from onnxperf.wording.numbers import count, factor, microseconds
 
 

@@ -6,8 +6,9 @@ import math
 import statistics
 from collections.abc import Sequence
 
-from onnxperf.analyze.noise import COMMON_CLAIM, VERY_NOISY
-from onnxperf.records import MIN_ROUNDS, Machine, Measurement
+from onnxperf.analyze.judges.noise import COMMON_CLAIM, VERY_NOISY
+from onnxperf.records.base import Machine
+from onnxperf.records.race import MIN_ROUNDS, Measurement
 from onnxperf.wording.numbers import count, duration, percent_at_most, significant, whole_percent
 
 BUSY_LOAD = 0.5
@@ -56,7 +57,7 @@ def why_not_kept(band: float, time: float, usual_time: float, threads: int) -> s
     """Why later benches must not rely on a band; empty when they should.
 
     They call equivalent whatever differs by less than it, so a band that is too wide would hide real differences,
-    whereas without a band their own intervals still keep them honest: what is noisy stays undecided.
+    whereas without a band their own intervals still decide: what is noisy stays undecided.
     """
     if time < usual_time:
         return f"a bench takes {significant(usual_time)} s and sees more than a shorter race"

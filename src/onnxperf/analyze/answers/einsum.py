@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onnxperf.analyze.einsum import median_of
-from onnxperf.records import Case, RewrittenSite, Subject
+from onnxperf.analyze.judges.einsum import median_of
+from onnxperf.records.einsum import RewrittenSite
+from onnxperf.records.race import Case, Subject
 from onnxperf.wording.numbers import count, duration, significant
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onnxperf.records import Growth, InputCopy, MemoryCase, MemorySubject
+from onnxperf.records.memory import Growth, InputCopy, MemoryCase, MemorySubject
 from onnxperf.wording.names import listed
 from onnxperf.wording.numbers import count, spoken_size
 

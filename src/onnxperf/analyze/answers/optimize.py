@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxperf.records import Optimization
+from onnxperf.records.profile import Optimization
 from onnxperf.wording.numbers import count
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from onnxperf.records import Profile
 from onnxperf.records.node_memory import NodeMemories, NodeMemory
+from onnxperf.records.profile import Profile
 from onnxperf.wording.numbers import count, decimal_size, share_percent
 
 WORTH_NAMING = 0.05
@@ -28,9 +28,7 @@ def profile_answer(profile: Profile) -> str:
 
 def node_memory_answer(record: NodeMemories) -> str:
     """The peak and the planned minimum."""
-    peak = next((node for node in record.nodes if node.is_peak), None)
-    if peak is None:
-        return ""
+    peak = next(node for node in record.nodes if node.is_peak)
     most_in_use = f"The most is in use at {_name(peak)} ({peak.op_name}): {decimal_size(peak.in_use_bytes)}"
     live = [node for node in record.nodes if node.live_bytes is not None]
     if not live:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from onnxperf.records import Case, Subject
+from onnxperf.records.race import Case, Subject
 from onnxperf.wording.names import listed, name_of
 from onnxperf.wording.numbers import count, duration, factor, significant, time_text
 
 _LARGE_PART = 0.25
 """Share of a call from which on a part beside computing is worth a word."""
+_PARTS_MAY_MISS = 0.2
+"""Share of a call by which its parts, which are timed in other calls, may miss its time."""
 
 
 def answer(subjects: Sequence[Subject], baseline: str | None, min_effect: float, time_s: float) -> str:
-    """Answer the question that a race asks."""
+    """Which subject is faster, and by how much."""
     base = next((subject for subject in subjects if subject.name == baseline), None)
     if base is None or base.median_ns is None:
         return "No subject could be measured."
@@ -33,7 +35,7 @@ def about_parts(subjects: Sequence[Subject], casts: Mapping[str, str]) -> str:
     """
     found: dict[str, list[tuple[str, float]]] = {}
     for subject in subjects:
-        if subject.split is None or not subject.parts_add_up:
+        if subject.split is None or not _parts_add_up(subject):
             continue
         work, time_ns = max(
             (("preparing inputs", subject.split.prepare_ns), ("fetching outputs", subject.split.fetch_ns)),
@@ -60,7 +62,7 @@ def notes_on_parts(case: Case) -> list[str]:
 def _note_on_parts(subject: Subject) -> str:
     if subject.split is None:
         return "a callable is only timed as a whole"
-    if subject.parts_add_up:
+    if _parts_add_up(subject):
         return ""
     takes = duration(subject.median_ns)
     made_once = subject.call == "ort-values" or "framework" in subject.conditions
@@ -68,6 +70,12 @@ def _note_on_parts(subject: Subject) -> str:
         return f"its {takes} are on tensors made once; a caller with arrays pays for preparing and fetching on top"
     total = duration(subject.split.total_ns)
     return f"its parts add up to {total}, and a call takes {takes}: they are not shares of it"
+
+
+def _parts_add_up(subject: Subject) -> bool:
+    if subject.split is None or subject.median_ns is None:
+        return False
+    return abs(subject.split.total_ns - subject.median_ns) <= _PARTS_MAY_MISS * subject.median_ns
 
 
 def _shares(of_subjects: Sequence[tuple[str, float]]) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from onnxperf.records import Case
+from onnxperf.records.race import Case
 from onnxperf.records.sweep import Duel, values_of, varying
 from onnxperf.wording.names import name_of, visible
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from onnxperf.analyze.agreement import Outputs, disagreement
+from onnxperf.analyze.judges.agreement import Outputs, disagreement
 from onnxperf.measure.race import RaceEnd
-from onnxperf.records import Tolerances
+from onnxperf.records.options import Tolerances
 
 
 def compared(

@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 from msgspec.structs import replace
 
-from onnxperf.analyze.accuracy import compare
+from onnxperf.analyze.judges.accuracy import compare
 from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options
 from onnxperf.api._shared.subjects import pickled
 from onnxperf.contraction import store
@@ -38,7 +38,8 @@ from onnxperf.measure.messages import (
 from onnxperf.measure.packing import pack_feeds
 from onnxperf.measure.process import Worker, open_worker
 from onnxperf.measure.race import Progress
-from onnxperf.records import Case, RaceOptions, SessionOptions, WorkerLimits
+from onnxperf.records.options import RaceOptions, SessionOptions, WorkerLimits
+from onnxperf.records.race import Case
 from onnxperf.wording.numbers import count
 
 RUNTIMES = {"ort": "onnxruntime", "numpy": "numpy"}

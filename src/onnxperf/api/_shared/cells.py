@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.race import about_parts, cast_text
-from onnxperf.analyze.comparison import baseline_of
+from onnxperf.analyze.judges.comparison import baseline_of
 from onnxperf.api._shared.agreement import compared
 from onnxperf.api._shared.origins import recall
 from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options, with_differences
@@ -37,7 +37,8 @@ from onnxperf.measure.race import Progress, RaceEnd
 from onnxperf.measure.worker_group import Launch
 from onnxperf.model.inputs import Feeds
 from onnxperf.model.load import open_model
-from onnxperf.records import Bench, Case, RaceOptions
+from onnxperf.records.options import RaceOptions
+from onnxperf.records.race import Bench, Case
 from onnxperf.wording.numbers import count, significant
 
 Against = Mapping[str, Any] | str | Sequence[str] | None

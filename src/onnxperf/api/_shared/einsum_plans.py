@@ -12,7 +12,7 @@ import onnx
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.einsum import estimate_answer, partial_answer, race_answer
-from onnxperf.analyze.einsum import fastest, median_of
+from onnxperf.analyze.judges.einsum import fastest, median_of
 from onnxperf.api._shared.candidate_race import LIMIT, RUNTIMES, CandidateRace, EinsumRequest, SearchEnd
 from onnxperf.api._shared.requests import require
 from onnxperf.contraction import store
@@ -30,7 +30,7 @@ from onnxperf.contraction.orders import as_written
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.race import Progress
-from onnxperf.records import EinsumPlan, OrderTime
+from onnxperf.records.einsum import EinsumPlan, OrderTime
 from onnxperf.results.einsum import EinsumResult
 
 RACE_S = 5.0

@@ -9,10 +9,10 @@ from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
-from onnxperf.analyze.outcome import answers_of, status_of
-from onnxperf.analyze.run_comparison import compare_runs
+from onnxperf.analyze.judges.outcome import answers_of, status_of
+from onnxperf.analyze.judges.run_comparison import compare_runs
 from onnxperf.errors import BadOption, OnnxperfError
-from onnxperf.records import Bench
+from onnxperf.records.race import Bench
 from onnxperf.records.runs import RunStatus
 from onnxperf.results.base import Result, result_classes
 from onnxperf.results.runs import ComparisonResult

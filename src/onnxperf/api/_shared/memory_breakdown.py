@@ -12,8 +12,8 @@ import numpy as np
 import onnx
 from msgspec.structs import replace
 
-from onnxperf.analyze.live_set import LiveSet, live_sets
-from onnxperf.analyze.node_memory import tensor_sizes
+from onnxperf.analyze.graphs.live_set import LiveSet, live_sets
+from onnxperf.analyze.trace.node_memory import tensor_sizes
 from onnxperf.api._shared import recordings
 from onnxperf.api._shared.subjects import Entry
 from onnxperf.measure.machine import describe as machines
@@ -25,7 +25,9 @@ from onnxperf.measure.profiling import take_turns
 from onnxperf.model.cost import infer_types
 from onnxperf.model.graph import all_nodes, all_tensors
 from onnxperf.model.outline import outline
-from onnxperf.records import MISSING, Breakdown, InputCopy, MemorySubject, SessionOptions
+from onnxperf.records.memory import Breakdown, InputCopy, MemorySubject
+from onnxperf.records.options import SessionOptions
+from onnxperf.records.trace import MISSING
 from onnxperf.results.profile import ProfileResult
 
 _CALLS = 3

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from onnxperf.analyze.agreement import Outputs
+from onnxperf.analyze.judges.agreement import Outputs
 from onnxperf.errors import BadInput, SubjectError
 from onnxperf.measure.messages import Compute, Load, Prepare, WorkerSpec, outputs_in
 from onnxperf.measure.process import ProcessWorker, open_worker
-from onnxperf.records import LONG_TIMEOUT_S
+from onnxperf.records.options import LONG_TIMEOUT_S
 
 
 def outputs_of(spec: WorkerSpec) -> Outputs:

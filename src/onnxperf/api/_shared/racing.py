@@ -8,7 +8,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.race import answer
-from onnxperf.analyze.comparison import baseline_of, compare, settled
+from onnxperf.analyze.judges.comparison import baseline_of, compare, settled
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.machine import noise
 from onnxperf.measure.messages import WorkerSpec
@@ -16,7 +16,9 @@ from onnxperf.measure.plan import DEFAULT_TIME_S
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.measure.race import Progress, RaceEnd, Tools, race
 from onnxperf.measure.worker_group import Launch
-from onnxperf.records import Case, RaceOptions, SessionOptions, Status, Subject, WorkerLimits
+from onnxperf.records.base import Status
+from onnxperf.records.options import RaceOptions, SessionOptions, WorkerLimits
+from onnxperf.records.race import Case, Subject
 
 _MEMORY_SHARE = 0.8
 """Part of the free memory that workers may fill together."""

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import onnx
 from msgspec.structs import replace
 
-from onnxperf.analyze import profile as sums
 from onnxperf.analyze.answers.profile import profile_answer
-from onnxperf.analyze.attribution import attribute, source_times
-from onnxperf.analyze.events import lay_out
+from onnxperf.analyze.graphs.attribution import attribute, source_times
+from onnxperf.analyze.trace import profile as sums
+from onnxperf.analyze.trace.events import lay_out
 from onnxperf.api._shared.racing import start_of
 from onnxperf.api._shared.subjects import Entry, model_specs
 from onnxperf.errors import BadInput, SubjectError
@@ -28,7 +28,8 @@ from onnxperf.model.cost import work_of_nodes
 from onnxperf.model.graph import all_nodes
 from onnxperf.model.load import Model
 from onnxperf.model.outline import outline, with_names
-from onnxperf.records import EVENT_CAP, Graph, Recording, SessionOptions, Trace, WorkerLimits
+from onnxperf.records.options import Recording, SessionOptions, WorkerLimits
+from onnxperf.records.trace import EVENT_CAP, Trace
 from onnxperf.results.profile import ProfileResult
 
 FOLDER_OPTION = "session.model_external_initializers_file_folder_path"
@@ -161,7 +162,7 @@ def result_of_recording(recorded: RecordedModel, trace: Path | None) -> ProfileR
         raise BadInput("onnxruntime wrote no trace")
     result = _summed_up(read_trace(trace), recorded.model.label)
     executed = outline(onnx.load(recorded.executed_path, load_external_data=False))
-    nodes = sums.with_tensors(result.record.nodes, dict(_outputs(executed)))
+    nodes = sums.with_tensors(result.record.nodes, executed)
     record = replace(
         result.record,
         fingerprint=recorded.model.fingerprint,
@@ -176,11 +177,3 @@ def _summed_up(trace: Trace, label: str) -> ProfileResult:
     layout = lay_out(trace)
     record = sums.summarise(trace, layout, label)
     return ProfileResult(replace(record, answer=profile_answer(record)), trace, layout)
-
-
-def _outputs(graph: Graph, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[tuple[str, ...], str], tuple[str, ...]]]:
-    """Output tensors of every executed node, by its path and name."""
-    for node in graph.nodes:
-        yield (path, node.name), node.outputs
-        for _, body in node.subgraphs:
-            yield from _outputs(body, (*path, node.name))

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from onnxperf.errors import BadOption
 from onnxperf.measure.machine.describe import usable_cores
-from onnxperf.records import (
+from onnxperf.records.options import (
     STEP_TIMEOUT_S,
     InputOptions,
     OptLevel,

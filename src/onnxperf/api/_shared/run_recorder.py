@@ -8,9 +8,10 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from onnxperf.analyze.outcome import status_of
+from onnxperf.analyze.judges.outcome import status_of
 from onnxperf.errors import BadOption, StoreError
-from onnxperf.records import Bench, Case, Machine, Status
+from onnxperf.records.base import Machine, Status
+from onnxperf.records.race import Bench, Case
 from onnxperf.store import Store, Trouble
 
 UNFINISHED: frozenset[Status] = frozenset({"pending", "running"})

@@ -17,7 +17,7 @@ from onnxperf.measure.messages import FunctionSubject, ModelSubject, WorkerSpec
 from onnxperf.measure.packing import pack_feeds
 from onnxperf.model.inputs import Feeds, make_feeds, read_inputs, require_contiguous
 from onnxperf.model.load import Model, open_model
-from onnxperf.records import InputOptions, SessionOptions, SourceOptions
+from onnxperf.records.options import InputOptions, SessionOptions, SourceOptions
 from onnxperf.runtimes.find import find_runtime
 from onnxperf.zoo import PREFIX
 

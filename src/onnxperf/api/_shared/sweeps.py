@@ -20,7 +20,8 @@ from onnxperf.api._shared.subjects import ZOO_PREFIX
 from onnxperf.errors import BadInput, BadOption, StoreError
 from onnxperf.measure.plan import DEFAULT_TIME_S
 from onnxperf.measure.race import Progress
-from onnxperf.records import Case, Status
+from onnxperf.records.base import Status
+from onnxperf.records.race import Case
 from onnxperf.results.bench import BenchResult
 from onnxperf.store import open_store
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from onnxperf.frameworks import base as frameworks
 from onnxperf.measure.machine.kernel import cpu_quota, memory_limit, read_text
 from onnxperf.measure.process import CAN_FREEZE
-from onnxperf.records import Machine
+from onnxperf.records.base import Machine
 from onnxperf.runtimes import find as runtimes
 
 _VECTORS = re.compile(r"sse4_2|avx\w*|amx\w*|fma|f16c|neon|asimd\w*|sve\w*|i8mm|bf16")

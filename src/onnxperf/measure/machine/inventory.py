@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 
 from onnxperf.measure.machine.kernel import cpu_quota, memory_limit, read_text
-from onnxperf.records import Machine
+from onnxperf.records.base import Machine
 from onnxperf.wording.numbers import significant, size
 
 Rows = list[tuple[str, str]]

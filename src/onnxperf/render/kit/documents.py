@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from onnxperf.errors import BadInput
-from onnxperf.records import FORMAT_VERSION
+from onnxperf.records.base import FORMAT_VERSION
 
 R = TypeVar("R", bound=Struct)
 

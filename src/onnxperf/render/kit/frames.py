@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onnxperf.errors import BadInput, BadOption, FileNotWritten, MissingExtra
-from onnxperf.records import TensorType
-from onnxperf.records.labels import type_text, types_text
+from onnxperf.records.trace import TensorType
 from onnxperf.render.kit.files import write
+from onnxperf.wording.labels import type_text, types_text
 from onnxperf.wording.names import csv_cell, visible
 from onnxperf.wording.numbers import count, grouped
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from onnxperf.records import Machine
+from onnxperf.records.base import Machine
 from onnxperf.wording.numbers import hundredths, percent, size
 
 _DECORATION = re.compile(r"\((R|TM)\)| CPU(?= @|$)| @ .*$", re.IGNORECASE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from onnxperf.records import Growth, Memory, MemoryCase, MemoryStep, MemorySubject
+from onnxperf.records.memory import Growth, Memory, MemoryCase, MemoryStep, MemorySubject
 from onnxperf.render.kit import chart as fg
 from onnxperf.wording.names import name_of, sizes_text
 from onnxperf.wording.numbers import count, decimal_size, grouped

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from onnxperf.records import Breakdown, Growth, InputCopy, Memory, MemoryCase, MemoryStep, MemorySubject, Resident
+from onnxperf.records.memory import (
+    Breakdown,
+    Growth,
+    InputCopy,
+    Memory,
+    MemoryCase,
+    MemoryStep,
+    MemorySubject,
+    Resident,
+)
 from onnxperf.render.kit.machine import machine_texts
 from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
 from onnxperf.render.kit.table import Column, Row, Table, without_empty

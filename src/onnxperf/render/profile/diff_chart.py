@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from onnxperf.records import Diff, DiffRow, Profile
-from onnxperf.records.labels import label, signature
+from onnxperf.records.profile import Diff, DiffRow, Profile
 from onnxperf.render.kit import chart as fg
 from onnxperf.render.profile.diff import MIN_SHARE
 from onnxperf.render.profile.operator_bars import draw_operators, operator_bars
+from onnxperf.wording.labels import label, signature
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import count, mean_count, microseconds
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from onnxperf.records import DiffRow, SourceGroup
+from onnxperf.records.profile import DiffRow, SourceGroup
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import count, grouped
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnxperf.records import OperatorTime, Profile
+from onnxperf.records.profile import OperatorTime, Profile
 from onnxperf.render.kit import chart as fg
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import mean_count

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from onnxperf.records import Profile, SessionOptions
+from onnxperf.records.options import SessionOptions
+from onnxperf.records.profile import Profile
 from onnxperf.render.kit.machine import cpu_text, runtime_texts
 from onnxperf.render.kit.page import GAP, Flow, Heading, Line, Part, closing
 from onnxperf.render.kit.table import Table

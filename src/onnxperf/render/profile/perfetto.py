@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from onnxperf.records import MISSING, Trace
-from onnxperf.records.labels import types_text
+from onnxperf.records.trace import MISSING, Trace
+from onnxperf.wording.labels import types_text
 
 if TYPE_CHECKING:
-    from onnxperf.records import Coded, TensorTypes
+    from onnxperf.records.trace import Coded, TensorTypes
 
 TOLERANCE_US = 1
 """Onnxruntime cuts start and duration to whole microseconds apart, so the end of a body may pass that of its node."""

@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnxperf.records import GroupKind, NodeTime, Profile, SourceTime
-from onnxperf.records.labels import signature
+from onnxperf.records.profile import GroupKind, NodeTime, Profile, SourceTime
 from onnxperf.render.kit import chart as fg
 from onnxperf.render.profile.operator_bars import draw_operators, operator_bars
+from onnxperf.wording.labels import signature
 from onnxperf.wording.names import name_of, visible
 
 if TYPE_CHECKING:

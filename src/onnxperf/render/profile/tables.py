@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from onnxperf.records import DiffRow, NodeTime, OperatorTime, Profile, SourceTime
-from onnxperf.records.labels import types_text
+from onnxperf.records.profile import DiffRow, NodeTime, OperatorTime, Profile, SourceTime
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.render.profile.groups import TIMELESS, inside, members
+from onnxperf.wording.labels import types_text
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import count, grouped, mean_count, microseconds, percent
 

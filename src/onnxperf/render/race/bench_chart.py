@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from onnxperf.records import Case, Subject
+from onnxperf.records.race import Case, Subject
 from onnxperf.render.kit.chart import new_figure
 from onnxperf.wording.names import dims_text, name_of, visible
 from onnxperf.wording.numbers import duration, duration_unit, ratio

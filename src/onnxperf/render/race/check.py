@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxperf.records import Check, Difference
+from onnxperf.records.check import Check, Difference
 from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
 from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.wording.names import name_of

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from onnxperf.records import Machine
+from onnxperf.records.base import Machine
 from onnxperf.render.kit.machine import machine_facts
 from onnxperf.wording.names import visible
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from onnxperf.records import Conversion, Signature
+from onnxperf.records.convert import Conversion
+from onnxperf.records.options import Signature
 from onnxperf.render.kit.page import GAP, Heading, Part, closing
 from onnxperf.render.kit.table import Table, plain_table
 from onnxperf.render.race.check import differences_parts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxperf.records import MachineReport
+from onnxperf.records.doctor import MachineReport
 from onnxperf.render.kit.machine import machine_facts, noise_text
 from onnxperf.render.kit.page import Part, closing
 from onnxperf.render.kit.table import Column, Row, Table

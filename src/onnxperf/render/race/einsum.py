@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onnxperf.records import EinsumPlan, Subject
+from onnxperf.records.einsum import EinsumPlan
+from onnxperf.records.race import Subject
 from onnxperf.render.kit.machine import machine_texts
 from onnxperf.render.kit.page import Flow, Heading, Part, closing
 from onnxperf.render.kit.table import Column, Row, Table, without_empty

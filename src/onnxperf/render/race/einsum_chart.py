@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxperf.errors import BadOption
-from onnxperf.records import EinsumPlan, OrderTime
+from onnxperf.records.einsum import EinsumPlan, OrderTime
 from onnxperf.render.kit import chart as fg
 from onnxperf.render.race.bench_chart import bench_plot
 from onnxperf.wording.names import name_of, visible

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from onnxperf.records import P90_CALLS, P99_CALLS, Bench, Case, Machine, Subject
+from onnxperf.records.base import Machine
+from onnxperf.records.race import P90_CALLS, P99_CALLS, Bench, Case, Subject
 from onnxperf.render.kit.machine import cpu_text
 from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
 from onnxperf.render.kit.table import Column, Row, Stacking, Table

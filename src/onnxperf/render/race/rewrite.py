@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from onnxperf.records import Case, Rewrite, RewrittenSite
+from onnxperf.records.einsum import Rewrite, RewrittenSite
+from onnxperf.records.race import Case
 from onnxperf.render.kit.machine import machine_texts
 from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
 from onnxperf.render.kit.table import Column, Row, Table, without_empty

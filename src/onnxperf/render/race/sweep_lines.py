@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from onnxperf.records import Case
+from onnxperf.records.race import Case
 from onnxperf.records.sweep import subject_in, subjects_of, time_of, values_of, word_of
 from onnxperf.render.kit import chart as fg
 from onnxperf.wording.names import name_of, visible

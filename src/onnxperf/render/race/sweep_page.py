@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from onnxperf.records import Bench, Case
+from onnxperf.records.race import Bench, Case
 from onnxperf.records.sweep import (
     NOT_RUN,
     SweepModel,

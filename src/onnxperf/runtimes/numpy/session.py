@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import onnx
 
-from onnxperf.records import Recording, Scalar, SessionOptions
+from onnxperf.records.base import Scalar
+from onnxperf.records.options import Recording, SessionOptions
 from onnxperf.runtimes.base import Arrays, Call, Parts, Session, as_it_is, cast_feeds
 from onnxperf.runtimes.numpy.compile import Compiler, Program
 from onnxperf.runtimes.numpy.lower import Lowered

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxperf.records import SessionOptions
+from onnxperf.records.options import SessionOptions
 from onnxperf.runtimes.base import OpenSession, RuntimeDescription
 from onnxperf.runtimes.ort.calls import CALLS
 

@@ -12,7 +12,7 @@ from typing import Any
 import onnxruntime
 
 from onnxperf.errors import BadModel, BadOption, SubjectError
-from onnxperf.records import OptLevel, Recording, SessionOptions
+from onnxperf.records.options import OptLevel, Recording, SessionOptions
 from onnxperf.runtimes.base import Arrays, Call, Parts, Session, cast_feeds
 from onnxperf.runtimes.ort.calls import CALLS, require_buffers, require_tensors
 

@@ -1,0 +1,1 @@
+"""What is decided: verdicts, winners, agreement, growth and how a run ended."""

@@ -1,0 +1,196 @@
+"""Which subject is faster where in a bench of many cases: duels, winners, and the best rival of a baseline."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from onnxperf.analyze.answers.sweep import crossover_lines, reason_lines
+from onnxperf.errors import BadOption
+from onnxperf.records.race import Bench, Case, Subject, Verdict
+from onnxperf.records.sweep import (
+    Duel,
+    SweepModel,
+    SweepPanel,
+    SweepRow,
+    by_model,
+    cells_of,
+    dims_of,
+    subject_in,
+    subjects_of,
+    time_of,
+    varying,
+    word_of,
+)
+from onnxperf.wording.names import name_of, visible
+
+_OPPOSITES: dict[Verdict, Verdict] = {"faster": "slower", "slower": "faster"}
+_BATCH = "batch"
+
+
+def sweep_models(cases: Sequence[Case]) -> list[SweepModel]:
+    """The cases of each model with their winners, best rivals, reasons and crossovers."""
+    return [_model(model, members) for model, members in by_model(cases).items()]
+
+
+def _model(model: str, cases: Sequence[Case]) -> SweepModel:
+    baseline, dim = usual_baseline(cases), rate_dim(cases)
+    rivals = [name for name in subjects_of(cases) if name != baseline]
+    duels = {} if baseline is None else {name: [duel(case, baseline, name) for case in cases] for name in rivals}
+    rows = []
+    for place, case in enumerate(cases):
+        met = {name: of_rival[place] for name, of_rival in duels.items()}
+        timed = [(each.speedup, name) for name, each in met.items() if each.speedup is not None]
+        best = max(timed, key=lambda pair: pair[0])[1] if timed else None
+        of_best = met[best] if best is not None else Duel(None, None)
+        rows.append(SweepRow(case, winners(case), best, of_best, rate(case, fastest(case), dim)))
+    crossovers = [] if baseline is None else crossover_lines(cases, baseline, duels)
+    return SweepModel(model, baseline, rivals, dim, rows, reason_lines(cases), crossovers)
+
+
+# ---------------------------------------------------------------- one case
+
+
+def fastest(case: Case) -> Subject | None:
+    """The subject with the shortest time."""
+    timed = [(ns, place) for place, subject in enumerate(case.subjects) if (ns := time_of(subject)) is not None]
+    return case.subjects[min(timed)[1]] if timed else None
+
+
+def winners(case: Case) -> frozenset[str]:
+    """The fastest and all that are not proven slower; none, where that would be all."""
+    best = fastest(case)
+    if best is None:
+        return frozenset()
+    timed = [subject.name for subject in case.subjects if time_of(subject) is not None]
+    first = frozenset(name for name in timed if name == best.name or not duel(case, best.name, name).decided)
+    return first if len(first) < len(timed) else frozenset()
+
+
+def duel(case: Case, baseline: str, rival: str) -> Duel:
+    """How two subjects of a case compare, whichever of them the case compared the others with."""
+    one, two = subject_in(case, baseline), subject_in(case, rival)
+    base_ns, rival_ns = time_of(one), time_of(two)
+    if one is None or two is None or base_ns is None or rival_ns is None:
+        return Duel(None, None, word_of(case, two) or word_of(case, one) or "failed")
+    if one is two:
+        return Duel(1.0, "baseline")
+    if case.baseline == baseline and _sound(two.speedup):
+        return Duel(two.speedup, two.verdict or "undecided", low=two.speedup_low, high=two.speedup_high)
+    if case.baseline == rival and one.speedup is not None and _sound(one.speedup):
+        verdict = one.verdict or "undecided"
+        return Duel(1 / one.speedup, _OPPOSITES.get(verdict, verdict))
+    return Duel(base_ns / rival_ns, _indirect(one, two))
+
+
+def rate(case: Case, subject: Subject | None, dim: str | None) -> float | None:
+    """Rows per second."""
+    ns = time_of(subject)
+    rows = case.dims.get(dim) if dim is not None else None
+    return None if ns is None or rows is None else rows * 1e9 / ns
+
+
+def _indirect(baseline: Subject, rival: Subject) -> Verdict:
+    """A verdict through a third subject: only intervals that lie apart decide."""
+    lows, highs = (baseline.speedup_low, rival.speedup_low), (baseline.speedup_high, rival.speedup_high)
+    if lows[1] is not None and highs[0] is not None and lows[1] > highs[0]:
+        return "faster"
+    if highs[1] is not None and lows[0] is not None and highs[1] < lows[0]:
+        return "slower"
+    return "undecided"
+
+
+def _sound(value: float | None) -> bool:
+    return value is not None and math.isfinite(value) and value > 0
+
+
+# ---------------------------------------------------------------- several cases
+
+
+def usual_baseline(cases: Sequence[Case]) -> str | None:
+    """The baseline of most cases: where it could not be measured, a case has another one."""
+    counted = Counter(case.baseline for case in cases if case.baseline is not None)
+    return counted.most_common(1)[0][0] if counted else next(iter(subjects_of(cases)), None)
+
+
+def usual_rival(cases: Sequence[Case], baseline: str | None) -> str | None:
+    """The first subject of another runtime than the baseline's, else the first other one."""
+    others = [name for name in subjects_of(cases) if name != baseline]
+    subjects = [subject for case in cases for subject in case.subjects]
+    runtimes = {subject.name: subject.runtime for subject in reversed(subjects)}
+    of_another_runtime = [name for name in others if runtimes[name] != runtimes.get(baseline or "")]
+    return next(iter([*of_another_runtime, *others]), None)
+
+
+def rate_dim(cases: Sequence[Case]) -> str | None:
+    """The dimension that counts the rows of a call: batch, else the first."""
+    dims = dims_of(cases)
+    return next((dim for dim in dims if dim.lower() == _BATCH), next(iter(dims), None))
+
+
+def cases_of(bench: Bench, model: str | None) -> list[Case]:
+    """The cases of one model, which must be named where there are several."""
+    groups = by_model(bench.cases)
+    if model is None and len(groups) == 1:
+        return next(iter(groups.values()))
+    if model not in groups:
+        raise BadOption.unknown("model of the sweep", model, map(name_of, groups))
+    return groups[model]
+
+
+def two_dims(cases: Sequence[Case]) -> list[str]:
+    """The two dimensions of a map or a matrix."""
+    dims, known = varying(cases), dims_of(cases)
+    if len(dims) < 2 == len(known):
+        return known
+    if len(dims) != 2:
+        found = f"{len(dims)} ({', '.join(map(visible, dims))})" if dims else "none"
+        raise BadOption(f"two dimensions with several sizes are needed, and here are {found}")
+    return dims
+
+
+# ---------------------------------------------------------------- panels of a chart
+
+
+def crossover_map(bench: Bench, baseline: str | None, rival: str | None, model: str | None) -> SweepPanel:
+    """Two subjects over two dimensions of a model."""
+    cases = cases_of(bench, model)
+    return _panel(name_of(cases[0].model), cases, two_dims(cases), _pair(cases, baseline, rival))
+
+
+def panels_of(bench: Bench) -> list[SweepPanel]:
+    """A panel per model and per combination of the sizes of every dimension beyond the first two that vary."""
+    panels = []
+    for model, cases in by_model(bench.cases).items():
+        dims = varying(cases)
+        others: dict[tuple[int | None, ...], list[Case]] = {}
+        for case in cases:
+            others.setdefault(tuple(case.dims.get(dim) for dim in dims[2:]), []).append(case)
+        for sizes, members in others.items():
+            fixed = [f"{visible(dim)}={size}" for dim, size in zip(dims[2:], sizes, strict=True) if size is not None]
+            several = usual_rival(members, usual_baseline(members)) is not None
+            pair = _pair(members, None, None) if several else None
+            panels.append(_panel(", ".join([name_of(model), *fixed]), members, varying(members), pair))
+    return panels
+
+
+def _panel(title: str, cases: Sequence[Case], dims: Sequence[str], pair: tuple[str, str] | None) -> SweepPanel:
+    if pair is None or len(dims) != 2:
+        return SweepPanel(title, cases, dims, pair)
+    return SweepPanel(title, cases, dims, pair, {at: duel(each, *pair) for at, each in cells_of(cases, *dims).items()})
+
+
+def _pair(cases: Sequence[Case], baseline: str | None, rival: str | None) -> tuple[str, str]:
+    """Two subjects to compare: those that were named, else the baseline and its first rival of another runtime."""
+    names = subjects_of(cases)
+    for name in (baseline, rival):
+        if name is not None and name not in names:
+            raise BadOption.unknown("subject", visible(name), map(name_of, names))
+    first = usual_baseline(cases) if baseline is None else baseline
+    if baseline is None and rival is not None and rival == first:
+        first = usual_rival(cases, rival)
+    second = usual_rival(cases, first) if rival is None else rival
+    if first is None or second is None or first == second:
+        raise BadOption("two different subjects are needed to compare, and this sweep has no two")
+    return first, second

@@ -1,0 +1,201 @@
+"""Two runs compared through a subject that both of them share: ratios of ratios, as nothing was measured in turn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onnxperf.analyze.answers.run_comparison import NOT_SHARED, comparison_answer
+from onnxperf.analyze.judges import statistics as st
+from onnxperf.analyze.judges.comparison import alpha_of, paired, verdict_of
+from onnxperf.records.base import Machine
+from onnxperf.records.race import Bench, Case, Subject
+from onnxperf.records.runs import ComparedSubject, RunComparison
+from onnxperf.wording.numbers import count, factor
+
+_LARGE_DRIFT = 1.1
+"""A yardstick that moved further than this is mentioned: dividing by it assumes that all subjects moved with it."""
+_SEEDS = (0, 1)
+"""The runs are drawn independently of each other."""
+
+
+class _Side(NamedTuple):
+    """A case of one run, and where it was measured."""
+
+    case: Case
+    machine: Machine
+
+    def identity(self, subject: Subject) -> dict[str, object]:
+        """Everything that must be the same for a subject to be the same in two runs."""
+        fingerprint = self.case.fingerprint.get(subject.model or "")
+        return {
+            "runtime": subject.runtime,
+            "call": subject.call,
+            # Nothing equals a new object: whether a callable is still the same cannot be known.
+            "model" if fingerprint else "code, which has no fingerprint": fingerprint or object(),
+            "size of its inputs": subject.input_bytes,
+            "processor": (self.machine.cpu, self.machine.cores, self.machine.logical_cpus),
+            "Python": self.machine.python,
+            **{f"{name} (condition)": value for name, value in subject.conditions.items()},
+        }
+
+
+class _Pair(NamedTuple):
+    """A subject of the first run and what became of it in the second."""
+
+    first: Subject
+    second: Subject
+
+
+def compare_runs(names: tuple[str, str], first: Bench, second: Bench) -> RunComparison:
+    """Compare what the runs have in common; without a shared subject, times stand side by side, unjudged."""
+    rows: list[ComparedSubject] = []
+    notes: list[str] = ["the runs were not measured in turn: other runs of the same may differ more than the intervals"]
+    couples = _couples(first, second)
+    for ours, theirs in couples:
+        found, remarks = _compare_cases(_Side(ours, first.machine), _Side(theirs, second.machine))
+        rows += found
+        notes += remarks
+    left_out = len(first.cases) + len(second.cases) - 2 * len(couples)
+    if left_out:
+        notes.append(f"{count(left_out, 'case')} without a counterpart of the same dimensions left out")
+    return RunComparison(
+        first=names[0],
+        second=names[1],
+        rows=tuple(rows),
+        notes=tuple(dict.fromkeys(notes)),
+        answer=comparison_answer(names, rows),
+    )
+
+
+def _couples(first: Bench, second: Bench) -> list[tuple[Case, Case]]:
+    """Cases of the same dimensions; the only cases of two runs belong together whatever theirs are."""
+    if len(first.cases) == len(second.cases) == 1:
+        return [(first.cases[0], second.cases[0])]
+    left = list(second.cases)
+    couples = []
+    for case in first.cases:
+        match = next((other for other in left if other.dims == case.dims), None)
+        if match is not None:
+            left.remove(match)
+            couples.append((case, match))
+    return couples
+
+
+def _compare_cases(ours: _Side, theirs: _Side) -> tuple[list[ComparedSubject], list[str]]:
+    pairs = _pairs(ours.case, theirs.case)
+    shared, notes = _shared(pairs, ours, theirs)
+    if not shared:
+        return [_row(ours.case, pair, reason=NOT_SHARED) for pair in pairs], notes
+    measure = next((pair for pair in shared if pair.first.name == ours.case.baseline), shared[0])
+    drift = (measure.second.median_ns or 1.0) / (measure.first.median_ns or 1.0)
+    notes.append(
+        f"yardstick: {measure.first.name}, the same in both runs; "
+        f"it took {factor(drift)} times as long in the second, and all times were divided by its own"
+    )
+    if abs(math.log(drift)) > math.log(_LARGE_DRIFT):
+        notes.append(
+            "the machine was in another state then, which need not slow all subjects alike: race both in one bench"
+        )
+    return _judged(pairs, measure, ours.case, max(ours.case.min_effect, theirs.case.min_effect)), notes
+
+
+def _pairs(first: Case, second: Case) -> list[_Pair]:
+    """Subjects of the same name, then those left over that alone have their runtime and call style."""
+    named = {subject.name: subject for subject in second.subjects}
+    pairs = [_Pair(subject, named[subject.name]) for subject in first.subjects if subject.name in named]
+    taken = {pair.first.name for pair in pairs}
+    left, right = ([subject for subject in case.subjects if subject.name not in taken] for case in (first, second))
+    for subject in left:
+        same = [[s for s in side if (s.runtime, s.call) == (subject.runtime, subject.call)] for side in (left, right)]
+        if [len(found) for found in same] == [1, 1]:
+            pairs.append(_Pair(subject, same[1][0]))
+    return pairs
+
+
+def _shared(pairs: Sequence[_Pair], ours: _Side, theirs: _Side) -> tuple[list[_Pair], list[str]]:
+    """Subjects that are the same in both runs, and why others of the same name are not."""
+    common = ours.case.shapes.keys() & theirs.case.shapes.keys()
+    same_shapes = all(ours.case.shapes[name] == theirs.case.shapes[name] for name in common)
+    shared = []
+    apart: dict[str, list[str]] = {}
+    for pair in pairs:
+        if pair.first.name != pair.second.name or not all(s.blocks and s.status == "ok" for s in pair):
+            continue
+        left, right = ours.identity(pair.first), theirs.identity(pair.second)
+        differing = [name for name in {**left, **right} if left.get(name) != right.get(name)]
+        differing += [] if same_shapes else ["shapes of its inputs"]
+        if differing:
+            what = ", ".join(name.removesuffix(" (condition)") for name in differing)
+            apart.setdefault(what, []).append(pair.first.name)
+        else:
+            shared.append(pair)
+    return shared, [f"not the same in both runs ({what}): {', '.join(names)}" for what, names in apart.items()]
+
+
+def _judged(pairs: Sequence[_Pair], measure: _Pair, case: Case, min_effect: float) -> list[ComparedSubject]:
+    """Every pair against the yardstick."""
+    rivals = [
+        pair
+        for pair in pairs
+        if pair is not measure and all(paired(s, m).values.size for s, m in _sides(pair, measure))
+    ]
+    alphas = [min(alpha_of(subject) for subject in pair) for pair in rivals]
+    bounds = st.holm_intervals(alphas, lambda draws: [_draws(pair, measure, draws) for pair in rivals])
+    known = {
+        pair.first.name: _judgement(pair, measure, ends, min_effect, case)
+        for pair, ends in zip(rivals, bounds, strict=True)
+    }
+    return [_row_of(pair, measure, known, case) for pair in pairs]
+
+
+def _row_of(pair: _Pair, measure: _Pair, known: dict[str, ComparedSubject], case: Case) -> ComparedSubject:
+    if pair is measure:
+        return _row(case, pair, yardstick=measure.first.name, speedup=1.0, verdict="baseline")
+    unmeasured = _row(case, pair, yardstick=measure.first.name, reason="never measured beside the yardstick")
+    return known.get(pair.first.name, unmeasured)
+
+
+def _sides(pair: _Pair, measure: _Pair) -> tuple[tuple[Subject, Subject], tuple[Subject, Subject]]:
+    return (pair.first, measure.first), (pair.second, measure.second)
+
+
+def _draws(pair: _Pair, measure: _Pair, needed: int) -> st.Floats:
+    first, second = (
+        paired(*side).bootstrap(needed, seed) for side, seed in zip(_sides(pair, measure), _SEEDS, strict=True)
+    )
+    return second - first
+
+
+def _judgement(
+    pair: _Pair, measure: _Pair, bounds: tuple[float, float], min_effect: float, case: Case
+) -> ComparedSubject:
+    first, second = (paired(*side) for side in _sides(pair, measure))
+    estimate = float(np.median(second.values) - np.median(first.values))
+    rounds = min(len(first.values), len(second.values))
+    launches = min(int(side.launches.max()) + 1 for side in (first, second))
+    verdict, reason = verdict_of(estimate, bounds, min_effect, rounds, launches)
+    return _row(
+        case,
+        pair,
+        yardstick=measure.first.name,
+        speedup=math.exp(estimate),
+        speedup_low=math.exp(bounds[0]),
+        speedup_high=math.exp(bounds[1]),
+        verdict=verdict,
+        reason=reason,
+    )
+
+
+def _row(case: Case, pair: _Pair, **fields: Any) -> ComparedSubject:
+    return ComparedSubject(
+        first=pair.first.name,
+        second=pair.second.name,
+        dims=case.dims,
+        first_ns=pair.first.median_ns,
+        second_ns=pair.second.median_ns,
+        **fields,
+    )

@@ -1,0 +1,1 @@
+"""What a trace of onnxruntime, or samples of stacks, show: events, nodes, times and memory."""

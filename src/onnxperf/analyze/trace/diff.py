@@ -1,0 +1,283 @@
+"""Which nodes of two profiles are the same, and how their times differ."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Callable, Container, Hashable, Iterator, Sequence
+from statistics import median
+from typing import NamedTuple
+
+import numpy as np
+from msgspec.structs import replace
+
+from onnxperf.records.profile import DiffRow, NodeTime, Side, steady
+from onnxperf.records.race import SMALL_CLAIM
+from onnxperf.wording.labels import label, signature
+
+ALPHA = 0.01
+"""A node differs when chance alone would part its two samples so far less often than this."""
+ENOUGH = 5
+"""Iterations of a side that the test needs: of 4 and 4, not even samples that do not overlap are rarer than ALPHA."""
+FEW_CLAIM = 0.2
+"""With fewer iterations, times must not overlap and differ by more than this."""
+CLOCK_US = 1
+"""Onnxruntime cuts times to whole microseconds, so that two equal times may differ by one."""
+LARGEST_TABLE = 10**9
+"""Bits that the alignment by order may take (31,000 x 31,000 nodes); beyond that, equal nodes are paired in order."""
+
+
+# ---------------------------------------------------------------- alignment
+
+
+def align(before: Sequence[NodeTime], after: Sequence[NodeTime]) -> tuple[DiffRow, ...]:
+    """Every node of both sides in exactly one row, in the order of execution."""
+    numbers: dict[Hashable, int] = {}
+    before_keys = [numbers.setdefault(_key(node), len(numbers)) for node in before]
+    after_keys = [numbers.setdefault(_key(node), len(numbers)) for node in after]
+    pairs = _pairs(before, after, before_keys, after_keys)
+    seen: defaultdict[tuple[str, str], int] = defaultdict(int)
+    rows = []
+    for one, other in _in_order(pairs, len(before), len(after)):
+        row = _row(None if one is None else before[one], None if other is None else after[other])
+        call = signature(row.op_name, row.inputs, row.outputs)
+        # Counted by what a reader sees: long providers and nodes in bodies may look alike, and labels must not.
+        alike = (row.provider[:3], call)
+        rows.append(replace(row, idx=seen[alike], label=label(row.side, row.provider, call, seen[alike])))
+        seen[alike] += 1
+    return tuple(rows)
+
+
+def _key(node: NodeTime) -> Hashable:
+    """What nodes must have in common to be taken for the same; names of bodies change, how deep they are does not."""
+    return len(node.path), node.op_name, node.provider, node.inputs, node.outputs
+
+
+def _tensors(node: NodeTime) -> tuple[str, ...] | None:
+    return tuple(filter(None, node.tensors)) or None
+
+
+def _name(node: NodeTime) -> str | None:
+    """The name that its author gave it: onnxruntime's own numbers shift with every node that comes or goes."""
+    if not node.name or re.fullmatch(rf"{re.escape(node.op_name)}_\d+", node.name):
+        return None
+    return node.name.removesuffix("_nchwc")  # the blocked layout renames a node, which stays the same one
+
+
+_IDENTITIES: tuple[tuple[Callable[[NodeTime], Hashable | None], bool], ...] = (
+    (_tensors, True),
+    (_tensors, False),
+    (_name, True),
+    (_name, False),
+)
+"""What sets a node apart from all others, the most reliable first, and whether only within the same body."""
+
+
+def _pairs(
+    before: Sequence[NodeTime], after: Sequence[NodeTime], before_keys: Sequence[int], after_keys: Sequence[int]
+) -> dict[int, int]:
+    """Positions in the first profile -> positions in the second."""
+    pairs: dict[int, int] = {}
+    for identity, same_body in _IDENTITIES:
+        ours = _positions(before, before_keys, pairs.keys(), identity, same_body)
+        theirs = _positions(after, after_keys, set(pairs.values()), identity, same_body)
+        for what, found in ours.items():
+            if len(found) == 1 == len(theirs.get(what, ())):
+                pairs[found[0]] = theirs[what][0]
+    # Pairs that are known become symbols of their own, so that what is between them stays between them.
+    partner = {other: one for one, other in pairs.items()}
+    first = [-1 - i if i in pairs else key for i, key in enumerate(before_keys)]
+    second = [-1 - partner[j] if j in partner else key for j, key in enumerate(after_keys)]
+    pairs.update(common_order(first, second))
+    left = defaultdict(list)
+    for j in sorted(set(range(len(after))) - set(pairs.values()), reverse=True):
+        left[after_keys[j]].append(j)
+    for i, key in enumerate(before_keys):
+        if i not in pairs and left.get(key):
+            pairs[i] = left[key].pop()
+    return pairs
+
+
+def _positions(
+    nodes: Sequence[NodeTime],
+    keys: Sequence[int],
+    paired: Container[int],
+    identity: Callable[[NodeTime], Hashable | None],
+    same_body: bool,
+) -> dict[Hashable, list[int]]:
+    found: dict[Hashable, list[int]] = defaultdict(list)
+    for position, (node, key) in enumerate(zip(nodes, keys, strict=True)):
+        what = None if position in paired else identity(node)
+        if what is not None:
+            found[what, key, node.path if same_body else None].append(position)
+    return found
+
+
+def common_order(first: Sequence[int], second: Sequence[int]) -> list[tuple[int, int]]:
+    """Positions of a longest common subsequence, found with one long integer per row (Hyyrö's bit vectors).
+
+    Unlike difflib, it stays fast and exact when most symbols are equal, as the nodes of a transformer are.
+    """
+    start = 0
+    while start < min(len(first), len(second)) and first[start] == second[start]:
+        start += 1
+    pairs = [(i, i) for i in range(start)]
+    first, second = first[start:], second[start:]
+    if not first or not second or len(first) * len(second) > LARGEST_TABLE:
+        return pairs
+    places: defaultdict[int, int] = defaultdict(int)
+    for i, symbol in enumerate(first):
+        places[symbol] |= 1 << i
+    full = (1 << len(first)) - 1
+    table = [full]  # a 0 at bit i: the subsequence of this row grows with symbol i of the first sequence
+    for symbol in second:
+        row = table[-1]
+        hits = row & places.get(symbol, 0)
+        table.append((row + hits | row - hits) & full)
+    i, j = len(first), len(second)
+    found = []
+    while i and j:
+        bit = i - 1
+        if table[j] >> bit & 1:
+            i -= 1
+        elif not table[j - 1] >> bit & 1:
+            j -= 1
+        else:
+            i, j = i - 1, j - 1
+            found.append((start + i, start + j))
+    return pairs + found[::-1]
+
+
+def _in_order(pairs: dict[int, int], first: int, second: int) -> Iterator[tuple[int | None, int | None]]:
+    """Nodes in the order of the first profile; new ones follow their predecessor, and what they replace."""
+    partner = {other: one for one, other in pairs.items()}
+    added = defaultdict(list)
+    before = -1
+    for j in range(second):
+        before = partner.get(j, before)
+        if j not in partner:
+            added[before].append(j)
+    waiting = added[-1]
+    for i in range(first):
+        if i in pairs:
+            yield from ((None, j) for j in waiting)
+            waiting = added[i]
+        yield i, pairs.get(i)
+    yield from ((None, j) for j in waiting)
+
+
+def _row(before: NodeTime | None, after: NodeTime | None) -> DiffRow:
+    node = before or after
+    if node is None:
+        raise AssertionError("a row without a node")
+    side: Side = "+" if before is None else "-" if after is None else "="
+    return DiffRow(
+        side=side,
+        label="",
+        op_name=node.op_name,
+        provider=node.provider,
+        inputs=node.inputs,
+        outputs=node.outputs,
+        idx=0,
+        path=node.path,
+        before_name=before.name if before else "",
+        after_name=after.name if after else "",
+        before_us=before.self_us if before else (),
+        after_us=after.self_us if after else (),
+        before_usual_us=before.usual_us if before else 0.0,
+        after_usual_us=after.usual_us if after else 0.0,
+        noise=before is not None and after is not None and _is_noise(before, after),
+    )
+
+
+# ---------------------------------------------------------------- noise
+
+
+def _is_noise(before: NodeTime, after: NodeTime) -> bool:
+    """No difference, or one whose direction is not that of the times that are shown."""
+    shown = before.usual_us < after.usual_us
+    medians = median(steady(before.self_us) or [0]) < median(steady(after.self_us) or [0])
+    return shown != medians or not differ(before.self_us, after.self_us)
+
+
+def differ(before_us: Sequence[int], after_us: Sequence[int]) -> bool:
+    """Do these times of a node, one per iteration, differ by more than the iterations among themselves?
+
+    Below SMALL_CLAIM nothing is said: each side is one process, and where its memory lies moves it as much.
+    """
+    first, second = steady(before_us), steady(after_us)
+    if min(len(first), len(second)) < 2:
+        return False
+    low, high = sorted((median(first), median(second)))
+    if high - low <= max(CLOCK_US, SMALL_CLAIM * low):
+        return False
+    apart = max(first) < min(second) or max(second) < min(first)
+    if min(len(first), len(second)) < ENOUGH:
+        return apart and high - low > FEW_CLAIM * low
+    # The chance of no overlap is 2 in n + m over n; the normal approximation is too cautious for so few numbers.
+    return apart or rank_sum_p(first, second) < ALPHA
+
+
+def rank_sum_p(first: Sequence[float], second: Sequence[float]) -> float:
+    """Two-sided p-value of Mann and Whitney's test: normal approximation, corrected for ties and continuity."""
+    n, m = len(first), len(second)
+    values = np.concatenate([np.asarray(first, np.float64), np.asarray(second, np.float64)])
+    _, where, ties = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(ties) - (ties - 1) / 2)[where]
+    excess = abs(float(ranks[:n].sum()) - n * (n + m + 1) / 2)
+    tied = float((ties.astype(np.float64) ** 3 - ties).sum()) / ((n + m) * (n + m - 1))
+    variance = n * m / 12 * (n + m + 1 - tied)
+    return min(1.0, math.erfc((excess - 0.5) / math.sqrt(2 * variance))) if variance > 0 else 1.0
+
+
+# ---------------------------------------------------------------- what rows add up to
+
+
+class Totals(NamedTuple):
+    """Sums over the rows of a diff; times are those of a usual iteration."""
+
+    before_us: float
+    """All nodes of the first side."""
+    after_us: float
+    """All nodes of the second side."""
+    kept_before_us: float
+    """Nodes in both, in the first."""
+    kept_after_us: float
+    """Nodes in both, in the second."""
+    removed_us: float
+    """Nodes only in the first."""
+    added_us: float
+    """Nodes only in the second."""
+    kept: int
+    """How many nodes are in both."""
+    removed: int
+    """How many are only in the first."""
+    added: int
+    """How many are only in the second."""
+    noise: int
+    """How many in both do not differ beyond the noise."""
+
+
+def totals(rows: Sequence[DiffRow]) -> Totals:
+    """Times and numbers of nodes per side, and of those in both, gone and new."""
+    times: dict[tuple[Side, str], float] = defaultdict(float)
+    counts: dict[Side, int] = defaultdict(int)
+    for row in rows:
+        counts[row.side] += 1
+        times[row.side, "before"] += row.before_usual_us
+        times[row.side, "after"] += row.after_usual_us
+    kept_before, kept_after = times["=", "before"], times["=", "after"]
+    removed, added = times["-", "before"], times["+", "after"]
+    return Totals(
+        before_us=kept_before + removed,
+        after_us=kept_after + added,
+        kept_before_us=kept_before,
+        kept_after_us=kept_after,
+        removed_us=removed,
+        added_us=added,
+        kept=counts["="],
+        removed=counts["-"],
+        added=counts["+"],
+        noise=sum(row.noise for row in rows),
+    )

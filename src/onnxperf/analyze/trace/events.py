@@ -1,0 +1,286 @@
+"""When and inside what each event of a trace happened: iterations, nesting, self times and nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from onnxperf.records.graph import Place
+from onnxperf.records.trace import MISSING, Coded, Trace
+
+Integers = np.ndarray[Any, np.dtype[np.int64]]
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
+
+TOLERANCE_US = 1
+"""Start and duration are cut to whole microseconds apart, so an end may lie this far from where it belongs."""
+
+_NODE_SUFFIXES = {"_kernel_time": "kernel", "_fence_before": "fence_before", "_fence_after": "fence_after"}
+_SESSION_KINDS = {"session_initialization": "initialization", "model_run": "run"}
+KINDS = ("kernel", "fence_before", "fence_after", "loading", "initialization", "execute", "run", "device", "other")
+_KERNEL, _EXECUTE, _RUN, _DEVICE = (KINDS.index(kind) for kind in ("kernel", "execute", "run", "device"))
+_FEW = 1 << 20
+_BEFORE_ANY_RUN = [KINDS.index(kind) for kind in ("loading", "initialization")]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TraceLayout:
+    """What follows from the times, the order and the names of the events; one row per event of the trace."""
+
+    kinds: Coded[str]
+    """kernel (the execution of a node), run (an inference), execute, loading, initialization, device…"""
+    node_names: Coded[str]
+    """Names of events without their suffix, of nodes only."""
+    iteration: Integers
+    """Which inference, from 0; -1 outside of all; the last one may be incomplete."""
+    parent: Integers
+    """Row of the node in whose body a node ran, or that launched a kernel on a device; -1 where there is none."""
+    depth: Integers
+    """Bodies around a node."""
+    self_us: Integers
+    """Duration without the nodes inside."""
+    node: Integers
+    """Number of the node, in the order of execution; -1 for events that execute none."""
+    node_rows: Integers
+    """Row of the first execution of each node."""
+    node_parents: Integers
+    """Number of the node in whose body each node is; -1 at the top."""
+    iterations: int
+    """Complete inferences."""
+    incomplete: bool
+    """Events follow that belong to an inference whose end is not in the trace."""
+
+    @property
+    def is_kernel(self) -> Flags:
+        """The executions of nodes."""
+        flags: Flags = self.kinds.codes == _KERNEL
+        return flags
+
+    @property
+    def counted(self) -> Flags:
+        """Executions of nodes in complete inferences; in the incomplete one, if there is no other."""
+        inside: Flags = (self.iteration >= 0) & (self.iteration < max(self.iterations, 1))
+        return self.is_kernel & inside
+
+    def places(self) -> list[Place]:
+        """Path and name of every node, by its number; the node around a body has a smaller one."""
+        places: list[Place] = []
+        for row, outer in zip(self.node_rows.tolist(), self.node_parents.tolist(), strict=True):
+            path = () if outer < 0 else (*places[outer][0], places[outer][1])
+            places.append((path, self.node_names.at(row, "")))
+        return places
+
+
+def lay_out(trace: Trace) -> TraceLayout:
+    """Find out what happened when; an event is compared only with events of its thread."""
+    kinds, node_names = _kinds_and_names(trace)
+    order = _ending_order(trace, kinds.codes)
+    iteration, iterations, incomplete = _iterations(trace, kinds.codes, order)
+    parent = _nest(trace, kinds.codes, order)
+    kernels = kinds.codes == _KERNEL
+    self_us = trace.duration_us.copy()
+    inside = np.flatnonzero(kernels & (parent >= 0))
+    np.subtract.at(self_us, parent[inside], trace.duration_us[inside])
+    depth = _depths(parent)
+    node, node_rows, node_parents = _number_nodes(trace, node_names, kernels, parent, depth)
+    devices = np.flatnonzero(kinds.codes == _DEVICE)
+    parent[devices] = _launchers(trace, kernels, devices)
+    return TraceLayout(
+        kinds=kinds,
+        node_names=node_names,
+        iteration=iteration,
+        parent=parent,
+        depth=depth,
+        self_us=self_us,
+        node=node,
+        node_rows=node_rows,
+        node_parents=node_parents,
+        iterations=iterations,
+        incomplete=incomplete,
+    )
+
+
+def _kinds_and_names(trace: Trace) -> tuple[Coded[str], Coded[str]]:
+    """Look at every distinct pair of category and name once, and spread the result over the rows."""
+    place, first = number_distinct(combine(trace.categories.codes, trace.names.codes))
+    kinds, names = [], []
+    places: dict[str, int] = {}
+    for row in first.tolist():
+        category, name = int(trace.categories.codes[row]), int(trace.names.codes[row])
+        kind, node_name = _kind(trace.categories.values[category], trace.names.values[name])
+        kinds.append(KINDS.index(kind))
+        names.append(-1 if node_name is None else places.setdefault(node_name, len(places)))
+    return (
+        Coded(KINDS, np.array(kinds, dtype=np.int64)[place]),
+        Coded(tuple(places), np.array(names, dtype=np.int64)[place]),
+    )
+
+
+def _kind(category: str, name: str) -> tuple[str, str | None]:
+    if category == "Node":
+        for suffix, kind in _NODE_SUFFIXES.items():
+            if name.endswith(suffix):
+                return kind, name.removesuffix(suffix)
+        return "kernel", name
+    if category == "Kernel":
+        return "device", None
+    if category == "Session":
+        if name.startswith("model_loading"):
+            return "loading", None
+        if name.endswith("Executor::Execute"):
+            return "execute", None
+        return _SESSION_KINDS.get(name, "other"), None
+    return "other", None
+
+
+def _ending_order(trace: Trace, kinds: Integers) -> Integers:
+    """Rows thread by thread, in the order in which they ended.
+
+    That is the order of the file, but some versions of onnxruntime sort it by start. Then the ends decide, and where
+    they are too close to decide, what may contain comes after what it may contain.
+    """
+    by_thread = np.argsort(trace.threads, kind="stable")
+    ends = trace.start_us + trace.duration_us
+    same_thread = np.diff(trace.threads[by_thread]) == 0
+    structural = np.isin(kinds[by_thread], (_KERNEL, _EXECUTE, _RUN))
+    backwards = np.diff(ends[by_thread]) < -TOLERANCE_US
+    if not np.any(backwards & same_thread & structural[1:] & structural[:-1]):
+        return by_thread
+    rank = np.zeros(len(trace), dtype=np.int64)
+    rank[kinds == _EXECUTE] = TOLERANCE_US
+    rank[kinds == _RUN] = 2 * TOLERANCE_US
+    return np.lexsort((-trace.start_us, ends + rank, trace.threads))
+
+
+def _iterations(trace: Trace, kinds: Integers, order: Integers) -> tuple[Integers, int, bool]:
+    """The inference of every event: a run is written when it ends, so its events are those since the last one."""
+    runs = np.flatnonzero(kinds == _RUN)
+    runs = runs[np.argsort(trace.start_us[runs], kind="stable")]
+    iteration = np.full(len(trace), -1, dtype=np.int64)
+    number = np.full(len(trace), -1, dtype=np.int64)
+    number[runs] = np.arange(len(runs))
+    threads = trace.threads[order]
+    for thread in np.unique(trace.threads[runs]).tolist():
+        rows = order[threads == thread]
+        closing = rows[kinds[rows] == _RUN]
+        since = np.searchsorted(np.flatnonzero(kinds[rows] == _RUN), np.arange(len(rows)))
+        iteration[rows] = np.append(number[closing], len(runs))[since]
+    others = ~np.isin(trace.threads, trace.threads[runs])  # threads that run nodes, or devices, but no inference
+    last_before = np.searchsorted(trace.start_us[runs], trace.start_us[others], side="right") - 1
+    iteration[others] = last_before if len(runs) else 0
+    iteration[np.isin(kinds, _BEFORE_ANY_RUN)] = -1
+    cut_off = (iteration == len(runs)) & (kinds == _KERNEL)
+    iteration[(iteration == len(runs)) & ~np.isin(kinds, (_KERNEL, _EXECUTE, _DEVICE))] = -1
+    return iteration, len(runs), bool(cut_off.any())
+
+
+def _nest(trace: Trace, kinds: Integers, order: Integers) -> Integers:
+    """The node around each node.
+
+    Between a node and the nodes of its body there is always the event of the body's executor. So an executor claims
+    the nodes that ended since it started, and a node claims the executors right before it that lie within it.
+    """
+    if np.count_nonzero(kinds == _EXECUTE) <= np.count_nonzero(kinds == _RUN):
+        return np.full(len(trace), -1, dtype=np.int64)  # no body ran
+    starts, ends = trace.start_us.tolist(), (trace.start_us + trace.duration_us).tolist()
+    threads, kind_of = trace.threads.tolist(), kinds.tolist()
+    around = [-1] * len(starts)
+    pending: list[int] = []
+    thread = None
+    for row in order.tolist():
+        kind = kind_of[row]
+        if threads[row] != thread:
+            thread, pending = threads[row], []
+        if kind == _KERNEL:
+            start, end = starts[row], ends[row] + TOLERANCE_US
+            while pending and kind_of[last := pending[-1]] == _EXECUTE and starts[last] >= start and ends[last] <= end:
+                around[pending.pop()] = row
+        elif kind == _EXECUTE:
+            start = starts[row]
+            while pending and (starts[last := pending[-1]] >= start or ends[last] > start + TOLERANCE_US):
+                around[pending.pop()] = row
+        elif kind == _RUN:
+            pending = []
+            continue
+        else:
+            continue
+        pending.append(row)
+    return _skip_executors(np.array(around, dtype=np.int64), kinds)
+
+
+def _skip_executors(around: Integers, kinds: Integers) -> Integers:
+    """From a node to the node around its executor."""
+    parent = around.copy()
+    in_executor = np.flatnonzero((kinds == _KERNEL) & (around >= 0))
+    parent[in_executor] = around[around[in_executor]]
+    return parent
+
+
+def _depths(parent: Integers) -> Integers:
+    depth = np.zeros(len(parent), dtype=np.int64)
+    ancestor = parent
+    while np.any(ancestor >= 0):
+        depth += ancestor >= 0
+        ancestor = np.where(ancestor >= 0, parent[ancestor], -1)
+    return depth
+
+
+def _number_nodes(
+    trace: Trace, names: Coded[str], kernels: Flags, parent: Integers, depth: Integers
+) -> tuple[Integers, Integers, Integers]:
+    """Number the nodes: equal name, index and operator within the same node are the same node."""
+    index = trace.numbers.get("node_index", np.full(len(trace), MISSING))
+    known = np.where(index == MISSING, -1, index)
+    own = combine(combine(names.codes, known), trace.op_names.codes)
+    provisional = np.full(len(trace), -1, dtype=np.int64)
+    first_rows: list[int] = []
+    outer: list[int] = []
+    for level in range(int(depth[kernels].max(initial=-1)) + 1):
+        rows = np.flatnonzero(kernels & (depth == level))
+        parents = np.where(parent[rows] >= 0, provisional[parent[rows]], -1)
+        place, first = number_distinct(combine(own[rows], parents))
+        provisional[rows] = place + len(first_rows)
+        first_rows.extend(rows[first].tolist())
+        outer.extend(parents[first].tolist())
+    node_rows, node_parents = np.array(first_rows, dtype=np.int64), np.array(outer, dtype=np.int64)
+    execution = np.lexsort((depth[node_rows], trace.start_us[node_rows]))
+    renumbered = np.empty(len(execution) + 1, dtype=np.int64)
+    renumbered[execution] = np.arange(len(execution))
+    renumbered[-1] = -1
+    return renumbered[provisional], node_rows[execution], renumbered[node_parents[execution]]
+
+
+def combine(first: Integers, second: Integers) -> Integers:
+    """One number for every pair of numbers, small where these are few."""
+    left, right = number_distinct(first)[0], number_distinct(second)[0]
+    return left * (int(right.max(initial=0)) + 1) + right
+
+
+def number_distinct(values: Integers) -> tuple[Integers, Integers]:
+    """Number the distinct values; returns the number of each row, and a row for each number."""
+    low = int(values.min(initial=0))
+    reach = int(values.max(initial=0)) - low + 1
+    if reach > max(_FEW, 4 * len(values)):
+        _, rows, numbers = np.unique(values, return_index=True, return_inverse=True)
+        return numbers, rows
+    # A table of what occurs needs no sorting, which would take most of the time of a large trace.
+    occurs = np.zeros(reach, dtype=bool)
+    occurs[values - low] = True
+    numbers = (np.cumsum(occurs) - 1)[values - low]
+    rows = np.empty(int(occurs.sum()), dtype=np.int64)
+    rows[numbers[::-1]] = np.arange(len(values) - 1, -1, -1)  # the first row of a number is written last
+    return numbers, rows
+
+
+def _launchers(trace: Trace, kernels: Flags, devices: Integers) -> Integers:
+    """The last execution, before a kernel on a device, of the node that it names."""
+    found = np.full(len(devices), -1, dtype=np.int64)
+    named = {name: code for code, name in enumerate(trace.names.values)}
+    wanted = trace.parent_names.codes[devices]
+    for code in np.unique(wanted[wanted >= 0]).tolist():
+        rows = np.flatnonzero(kernels & (trace.names.codes == named.get(trace.parent_names.values[code], -2)))
+        mine = np.flatnonzero(wanted == code)
+        place = np.searchsorted(rows, devices[mine]) - 1
+        found[mine[place >= 0]] = rows[place[place >= 0]]
+    return found

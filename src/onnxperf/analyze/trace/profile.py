@@ -1,0 +1,159 @@
+"""Sums over a trace: time per operator, per node and per iteration."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec.structs import replace
+
+from onnxperf.analyze.trace.events import Flags, Integers, TraceLayout, combine, number_distinct
+from onnxperf.analyze.trace.iterations import mean_of, typical
+from onnxperf.records.graph import Graph
+from onnxperf.records.profile import NodeTime, OperatorTime, Profile
+from onnxperf.records.trace import Trace
+
+
+def summarise(trace: Trace, layout: TraceLayout, label: str) -> Profile:
+    """Everything that a trace alone says."""
+    nodes = node_times(trace, layout)
+    return Profile(
+        model=label,
+        events=len(trace),
+        iterations=layout.iterations,
+        loading_us=_session_time(trace, layout, "loading"),
+        initialization_us=_session_time(trace, layout, "initialization"),
+        run_us=_per_run(trace, layout, "run"),
+        executor_us=_per_run(trace, layout, "execute"),
+        operators=operator_times(nodes),
+        nodes=nodes,
+        notes=(*trace.notes, *_notes(trace, layout)),
+    )
+
+
+def node_times(trace: Trace, layout: TraceLayout, chosen: Flags | None = None) -> tuple[NodeTime, ...]:
+    """Time per node, in the order of execution; of the `chosen` executions only, if given."""
+    counted = layout.counted if chosen is None else layout.counted & chosen
+    rows = np.flatnonzero(counted)
+    count, iterations = len(layout.node_rows), max(layout.iterations, 1)
+    calls = np.bincount(layout.node[rows], minlength=count)
+    own = _table(layout, rows, layout.self_us, count, iterations)
+    total = _table(layout, rows, trace.duration_us, count, iterations)
+    usual = typical(_table(layout, np.flatnonzero(layout.counted), layout.self_us, count, iterations).sum(0).tolist())
+    shapes = _distinct_shapes(trace, layout, rows, count)
+    on_device = _device_times(trace, layout, count)
+    places = layout.places()
+    return tuple(
+        NodeTime(
+            name=places[node][1],
+            path=places[node][0],
+            op_name=trace.op_names.at(row, ""),
+            provider=trace.providers.at(row, ""),
+            inputs=trace.inputs.at(row, ()),
+            outputs=trace.outputs.at(row, ()),
+            shapes=int(shapes[node]),
+            calls=int(calls[node]),
+            self_us=tuple(own[node].tolist()),
+            total_us=tuple(total[node].tolist()),
+            usual_us=mean_of(own[node].tolist(), usual),
+            usual_total_us=mean_of(total[node].tolist(), usual),
+            kernel_us=None if on_device is None else int(on_device[node]),
+        )
+        for node, row in enumerate(layout.node_rows.tolist())
+        if calls[node]
+    )
+
+
+def operator_times(nodes: Sequence[NodeTime]) -> tuple[OperatorTime, ...]:
+    """Time per operator type, the most costly first."""
+    groups: dict[str, list[NodeTime]] = {}
+    for node in nodes:
+        groups.setdefault(node.op_name, []).append(node)
+    operators = [
+        OperatorTime(
+            op_name=op_name,
+            nodes=len(members),
+            calls=sum(member.calls for member in members),
+            self_us=sum_up([member.self_us for member in members]),
+            total_us=sum_up([member.total_us for member in members]),
+            usual_us=math.fsum(member.usual_us for member in members),
+        )
+        for op_name, members in groups.items()
+    ]
+    return tuple(sorted(operators, key=lambda operator: (-sum(operator.self_us), operator.op_name)))
+
+
+def sum_up(rows: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """Add times iteration by iteration."""
+    return tuple(map(sum, zip(*rows, strict=True)))
+
+
+# ---------------------------------------------------------------- sums
+
+
+def _table(layout: TraceLayout, rows: Integers, values: Integers, nodes: int, iterations: int) -> Integers:
+    """Sums per node and iteration; sums of whole microseconds are exact in a double."""
+    cells = layout.node[rows] * iterations + layout.iteration[rows]
+    sums = np.bincount(cells, weights=values[rows], minlength=nodes * iterations)
+    return sums.astype(np.int64).reshape(nodes, iterations)
+
+
+def _distinct_shapes(trace: Trace, layout: TraceLayout, rows: Integers, count: int) -> Integers:
+    both = combine(trace.inputs.codes[rows], trace.outputs.codes[rows])
+    _, first = number_distinct(combine(layout.node[rows], both))
+    return np.bincount(layout.node[rows][first], minlength=count)
+
+
+def _device_times(trace: Trace, layout: TraceLayout, count: int) -> Integers | None:
+    rows = np.flatnonzero((layout.kinds.codes == layout.kinds.values.index("device")) & (layout.parent >= 0))
+    if not len(rows):
+        return None
+    rows = rows[layout.counted[layout.parent[rows]]]
+    sums = np.bincount(layout.node[layout.parent[rows]], weights=trace.duration_us[rows], minlength=count)
+    return sums.astype(np.int64)
+
+
+def _session_time(trace: Trace, layout: TraceLayout, kind: str) -> int | None:
+    rows = np.flatnonzero(layout.kinds.codes == layout.kinds.values.index(kind))
+    return int(trace.duration_us[rows].sum()) if len(rows) else None
+
+
+def _per_run(trace: Trace, layout: TraceLayout, kind: str) -> tuple[int, ...]:
+    """Duration in each complete iteration; executors of bodies are inside nodes, and not counted."""
+    wanted = (layout.kinds.codes == layout.kinds.values.index(kind)) & (layout.iteration < layout.iterations)
+    rows = np.flatnonzero(wanted & (layout.iteration >= 0) & (layout.parent < 0))
+    if not len(rows):
+        return ()
+    sums = np.bincount(layout.iteration[rows], weights=trace.duration_us[rows], minlength=layout.iterations)
+    return tuple(sums.astype(np.int64).tolist())
+
+
+# ---------------------------------------------------------------- notes
+
+
+def _notes(trace: Trace, layout: TraceLayout) -> list[str]:
+    notes = []
+    if layout.iterations == 0:
+        notes.append("no inference was recorded to its end; the times are those of the part that is there")
+    elif layout.incomplete:
+        notes.append("the last inference was not recorded to its end, and is left out of the sums")
+    if layout.iterations and not layout.counted.any():
+        notes.append("the inferences hold no events of nodes")
+    providers = {provider.removesuffix("ExecutionProvider") for provider in trace.providers.values}
+    device = "device" in {layout.kinds.values[code] for code in np.unique(layout.kinds.codes).tolist()}
+    if providers & _ASYNCHRONOUS and not device:
+        names = ", ".join(sorted(providers & _ASYNCHRONOUS))
+        notes.append(f"node times on {names} are mostly the cost of launching: the trace has no events of the device")
+    if len(np.unique(trace.threads[layout.is_kernel])) > 1:
+        notes.append("nodes ran on several threads; their times may overlap")
+    return notes
+
+
+_ASYNCHRONOUS = frozenset({"CUDA", "Tensorrt", "ROCM", "MIGraphX", "Dml", "WebGpu", "Js", "NvTensorRTRTX"})
+
+
+def with_tensors(nodes: Sequence[NodeTime], executed: Graph) -> tuple[NodeTime, ...]:
+    """The nodes with the names of their output tensors in the graph that was executed."""
+    outputs = dict(executed.outputs_by_place())
+    return tuple(replace(node, tensors=outputs.get((node.path, node.name), ())) for node in nodes)

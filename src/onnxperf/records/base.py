@@ -1,0 +1,114 @@
+"""What several records have in common; every field says its unit."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+FORMAT_VERSION = 1
+
+Status = Literal["pending", "running", "ok", "differs", "failed", "timeout", "oom", "crashed", "skipped"]
+Scalar = str | int | float | bool | None
+
+
+class Machine(Struct, frozen=True, kw_only=True):
+    """Where a race took place."""
+
+    cpu: str
+    """Model of the processor."""
+    vector_extensions: tuple[str, ...]
+    """Instruction sets that matter for arithmetic."""
+    cores: int
+    """Physical cores that this process may use."""
+    logical_cpus: int
+    """Logical processors that this process may use."""
+    memory_bytes: int
+    """Memory of the machine."""
+    available_bytes: int
+    """Memory that was free before the race."""
+    system: str
+    """Operating system, its release and the architecture."""
+    python: str
+    """Version of Python."""
+    versions: dict[str, str]
+    """Versions of the libraries that matter, where installed."""
+    governor: str | None = None
+    """Frequency governor, where readable."""
+    turbo: bool | None = None
+    """Whether the processor may exceed its base frequency, where readable."""
+    load_before: float | None = None
+    """Load average of the last minute before the race."""
+    load_after: float | None = None
+    """The same after the race."""
+    throttled_before: int | None = None
+    """Thermal throttling events counted by the kernel before the race, where readable."""
+    throttled_after: int | None = None
+    """The same after the race."""
+    frozen: bool = True
+    """Idle workers were stopped while another one was measured (not possible on Windows)."""
+
+
+class Document(Struct, frozen=True, kw_only=True):
+    """A record that is written as JSON and kept in the store."""
+
+    version: int = FORMAT_VERSION
+    """Version of this format."""
+
+
+class Findings(Document, frozen=True, kw_only=True):
+    """A document with a conclusion."""
+
+    answer: str = ""
+    """The result in one plain sentence."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know."""
+
+
+class Experiment(Findings, frozen=True, kw_only=True):
+    """Findings from something that was run on a machine."""
+
+    command: str = ""
+    """The command line, or the call in Python."""
+    machine: Machine | None = None
+    """Where it was measured; null for what was made elsewhere."""
+
+
+class AnyCase(Struct, frozen=True, kw_only=True):
+    """Subjects that were measured on the same inputs, whatever was measured."""
+
+    model: str
+    """Label of the model; of several models or callables, all labels joined by a comma."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    """Shape of every input; of the first size where there are several."""
+    status: Status = "ok"
+    """The first status of its subjects that is neither ok nor skipped."""
+    interrupted: bool = False
+    """Stopped by the user before its end."""
+    answer: str = ""
+    """The result in one plain sentence."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know: dimensions that defaulted to 1, casts, settings that differ from the defaults."""
+
+
+class AnySubject(Struct, frozen=True, kw_only=True):
+    """What was called in a process, and how that ended, whatever was measured."""
+
+    name: str
+    """Unique within its case."""
+    model: str | None = None
+    """Label of its model; null for a plain callable."""
+    runtime: str = "callable"
+    """ort, numpy, reference… or callable."""
+    call: str | None = None
+    """Call style, where the runtime has several."""
+    status: Status = "pending"
+    """How it ended."""
+    reason: str = ""
+    """Why the status is not ok; in a race also what weakens the verdict."""
+    signal: int | None = None
+    """Number of the signal that ended its process."""
+    stderr: str = ""
+    """The last lines that a lost process wrote."""
+    conditions: dict[str, Scalar] = {}
+    """What was really used: providers, threads, spinning, versions…"""

@@ -1,0 +1,93 @@
+"""What was found about memory, in plain words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from onnxperf.analyze.answers.memory import memory_answer
+from onnxperf.records.memory import MemorySubject
+from tests.render.memory import examples as made
+
+
+def lean(name: str, needs_mb: float, **changes: Any) -> MemorySubject:
+    return made.function(name, steps=made.steps(needs_mb, 0, load=False), **changes)
+
+
+def fed(*copies: Any, keeps_mb: float = 60) -> MemorySubject:
+    return made.subject("ort", steps=made.steps(300, keeps_mb), breakdown=made.breakdown(copies=copies))
+
+
+@pytest.mark.parametrize(
+    ("subjects", "sentence"),
+    [
+        ((made.failed(),), "No subject could be measured; numpy: needed more than 2 GB."),
+        ((lean("skl", 54),), "skl needs 54 MB above its data in a steady call."),
+        (
+            (made.subject("ort"), lean("skl", 54), made.failed()),
+            "ort needs 300 MB above model and inputs in a steady call, 240 MB of it for casting X from float64 to "
+            "float32 and 60 MB of it kept between calls; skl needs the least, 54 MB.",
+        ),
+        (
+            (lean("a", 54), lean("b", 300)),
+            "a needs the least in a steady call, 54 MB above its data; b needs 300 MB.",
+        ),
+        (
+            (lean("a", 54), lean("b", 300), lean("c", 60)),
+            "a needs the least in a steady call, 54 MB above its data; b needs the most, 300 MB.",
+        ),
+        (
+            (lean("a", 300), lean("b", 301)),
+            "a and b need about the same in a steady call, 301 MB above their data.",
+        ),
+        (
+            (made.subject("a"), made.subject("b"), made.subject("c")),
+            "All 3 subjects need about the same in a steady call, 300 MB above model and inputs.",
+        ),
+    ],
+)
+def test_the_need_is_told_with_its_causes_and_the_least(subjects: tuple[MemorySubject, ...], sentence: str) -> None:
+    assert memory_answer(made.case(*subjects)) == sentence
+
+
+@pytest.mark.parametrize(
+    ("subject", "causes"),
+    [
+        (fed(), ", 60 MB of it kept between calls."),
+        (fed(made.cast("A", 100), made.cast("B", 20)), ", 120 MB of it for copies of 2 inputs and 60 MB of it kept"),
+        (fed(made.cast("X", 5)), ", 60 MB of it kept between calls."),
+        (
+            fed(replace(made.cast("X", 100), reason="layout")),
+            ", 100 MB of it for a contiguous copy of X and 60 MB of it",
+        ),
+        (fed(made.cast("X", 240), keeps_mb=200), ", 200 MB of it kept between calls."),
+        (fed(made.cast("X", 240), keeps_mb=300), ", all of it kept between calls."),
+    ],
+    ids=["no copy", "two copies", "a small copy", "another layout", "a copy in what is kept", "nothing is added"],
+)
+def test_the_causes_of_a_need_do_not_overlap(subject: MemorySubject, causes: str) -> None:
+    assert f"in a steady call{causes}" in memory_answer(made.case(subject))
+
+
+def test_loading_is_told_where_it_takes_more_than_a_call() -> None:
+    steps = (made.step("load", 50, 594, 513), *made.steps(2, 0)[1:])
+    assert memory_answer(made.case(made.subject(steps=steps, breakdown=None))) == (
+        "ort needs 2 MB above model and inputs in a steady call. Loading takes 544 MB; 463 MB of it stay."
+    )
+
+
+def test_a_leak_is_named_with_its_bytes_per_call_and_has_no_part_in_the_comparison() -> None:
+    leaking = lean("leak", 5, growth=made.growth("leak", 1.5))
+    assert memory_answer(made.case(lean("skl", 54), leaking)) == (
+        "skl needs 54 MB above its data in a steady call. leak leaks 1.5 MB per call over 64 calls."
+    )
+    assert memory_answer(made.case(leaking)).startswith("leak needs 5 MB")
+
+
+def test_a_growing_arena_is_named() -> None:
+    growing = made.subject("ort", growth=made.growth("arena", 0.2))
+    assert memory_answer(made.case(growing)).endswith(
+        "The arena of ort grew by 12.8 MB over 64 calls, 200 kB per call."
+    )

@@ -1,0 +1,335 @@
+"""Two profiles, aligned."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from scipy.stats import mannwhitneyu
+
+from onnxperf.analyze.answers.diff import diff_answer
+from onnxperf.analyze.trace.diff import align, common_order, differ, rank_sum_p, totals
+from onnxperf.analyze.trace.iterations import mean_of, typical
+from onnxperf.records.profile import DiffRow, NodeTime
+from onnxperf.records.race import Case, Subject, Verdict
+from onnxperf.records.trace import TensorType
+from tests.analyze.steps import lines_executed
+
+SHAPES = ((TensorType("float", (1, 8)),), (TensorType("float", (2,)), TensorType("int64", ())))
+
+
+def node(op: str = "Add", name: str = "", us: tuple[int, ...] = (10, 10), **fields: Any) -> NodeTime:
+    types = {"inputs": SHAPES[0], "outputs": SHAPES[0], "provider": "CPUExecutionProvider"}
+    fields = {"op_name": op, "name": name, "self_us": us, "total_us": us, "calls": len(us), **types, **fields}
+    usual = mean_of(fields["self_us"], typical(fields["self_us"]))
+    return NodeTime(usual_us=usual, usual_total_us=usual, **fields)
+
+
+def chain(text: str, known: bool = False) -> list[NodeTime]:
+    """A node per letter, unnamed; with `known`, a number after each letter is its tensor."""
+    if known:
+        return [node(text[i], tensors=(text[i + 1],)) for i in range(0, len(text), 2)]
+    return [node(letter) for letter in text]
+
+
+def drawing(rows: tuple[DiffRow, ...]) -> str:
+    return " ".join(row.side + row.op_name for row in rows)
+
+
+nodes = st.lists(
+    st.builds(
+        node,
+        st.sampled_from(["Add", "Conv", "MatMul"]),
+        st.sampled_from(["", "a", "b", "Add_1", "Conv_2", "a_nchwc"]),
+        st.tuples(st.integers(0, 50), st.integers(0, 50)),
+        inputs=st.sampled_from(SHAPES),
+        tensors=st.sampled_from([(), ("x",), ("y", ""), ("z",)]),
+        path=st.sampled_from([(), ("loop",), ("if",)]),
+        provider=st.sampled_from(["CPUExecutionProvider", "CPUOther", ""]),
+    ),
+    max_size=12,
+)
+
+
+# ---------------------------------------------------------------- alignment
+
+
+@given(nodes, nodes)
+def test_every_node_is_in_exactly_one_row_and_no_time_is_lost(before: list[NodeTime], after: list[NodeTime]) -> None:
+    rows = align(before, after)
+    assert [row.before_name for row in rows if row.side != "+"] == [n.name for n in before]  # in their order
+    assert [row.before_us for row in rows if row.side != "+"] == [n.self_us for n in before]
+    assert Counter((r.after_name, r.after_us) for r in rows if r.side != "-") == Counter(
+        (n.name, n.self_us) for n in after
+    )
+    assert sum(sum(row.before_us) for row in rows) == sum(sum(n.self_us) for n in before)
+    assert sum(sum(row.after_us) for row in rows) == sum(sum(n.self_us) for n in after)
+    assert len({row.label for row in rows}) == len(rows)
+    assert all(not row.before_us for row in rows if row.side == "+")
+    assert all(not row.after_us for row in rows if row.side == "-")
+
+
+@given(nodes, nodes)
+def test_no_two_equal_nodes_are_left_on_different_sides(before: list[NodeTime], after: list[NodeTime]) -> None:
+    def key(row: DiffRow) -> tuple[object, ...]:
+        return len(row.path), row.op_name, row.provider, row.inputs, row.outputs
+
+    rows = align(before, after)
+    gone = {key(row) for row in rows if row.side == "-"}
+    assert not any(key(row) in gone for row in rows if row.side == "+")
+
+
+@given(nodes)
+def test_a_profile_aligned_with_itself_is_all_equal(before: list[NodeTime]) -> None:
+    numbered = [replace(n, calls=number) for number, n in enumerate(before)]
+    rows = align(numbered, numbered)
+    assert {row.side for row in rows} <= {"="}
+    assert all(row.noise for row in rows)
+    assert [row.after_us for row in rows] == [n.self_us for n in before]
+
+
+@given(st.integers(0, 20), st.data())
+def test_one_inserted_node_shifts_nothing_when_tensors_are_known(length: int, data: st.DataObject) -> None:
+    before = [node(us=(number, number), tensors=(f"t{number}",)) for number in range(length)]
+    place = data.draw(st.integers(0, length))
+    after = [*before[:place], node(us=(99, 99), tensors=("new",)), *before[place:]]
+    rows = align(before, after)
+    assert [row.side for row in rows] == ["="] * place + ["+"] + ["="] * (length - place)
+    assert all(row.before_us == row.after_us for row in rows if row.side == "=")
+
+
+@given(nodes, st.data())
+def test_one_inserted_node_of_a_new_kind_shifts_nothing_without_tensors(
+    before: list[NodeTime], data: st.DataObject
+) -> None:
+    before = [replace(n, name="", tensors=(), self_us=(number,)) for number, n in enumerate(before)]
+    place = data.draw(st.integers(0, len(before)))
+    rows = align(before, [*before[:place], node("New"), *before[place:]])
+    assert [row.side for row in rows].count("+") == 1
+    assert rows[place].op_name == "New"
+    assert all(row.before_us == row.after_us for row in rows if row.side == "=")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("", "", ""),
+        ("AB", "", "-A -B"),
+        ("", "AB", "+A +B"),
+        ("ABC", "AXC", "=A -B +X =C"),
+        ("ABCD", "AXD", "=A -B -C +X =D"),  # what is replaced comes before what replaces it
+        ("BA", "XYA", "-B +X +Y =A"),
+        ("AAAA", "AAA", "=A =A =A -A"),
+        ("ABABAB", "ABXABAB", "=A =B +X =A =B =A =B"),
+        ("AB", "BA", "=A =B"),  # another order, the same nodes
+    ],
+)
+def test_rows_are_in_the_order_of_execution(before: str, after: str, expected: str) -> None:
+    assert drawing(align(chain(before), chain(after))) == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("A1A2A3", "A1A3", "=A -A =A"),
+        ("A1A2A3", "A3A2A1", "=A =A =A"),
+        ("A1B2", "B1A2", "=A =B"),  # a tensor of that name, from another operator, is not the same node
+        ("A1A2A3", "A1A9A3", "=A =A =A"),  # a renamed tensor between known ones
+    ],
+)
+def test_tensors_decide_before_the_order(before: str, after: str, expected: str) -> None:
+    rows = align(chain(before, known=True), chain(after, known=True))
+    assert drawing(rows) == expected
+
+
+def test_a_name_of_its_own_decides_where_tensors_do_not() -> None:
+    before = [node(name="first", us=(1,)), node(name="second", us=(2,))]
+    after = [node(name="second_nchwc", us=(2,)), node(name="first", us=(1,))]
+    assert [(row.before_us, row.after_us) for row in align(before, after)] == [((1,), (1,)), ((2,), (2,))]
+
+
+def test_a_number_that_onnxruntime_gave_is_no_name() -> None:
+    before = [node("Conv", "Conv_0"), node("Relu", "Relu_1"), node("Conv", "Conv_2")]
+    after = [node("Cast", "Cast_0"), node("Conv", "Conv_1"), node("Relu", "Relu_2"), node("Conv", "Conv_0")]
+    rows = align(before, after)
+    assert drawing(rows) == "+Cast =Conv =Relu =Conv"
+    assert [row.after_name for row in rows] == ["Cast_0", "Conv_1", "Relu_2", "Conv_0"]
+
+
+def test_equal_names_in_two_branches_do_not_cross() -> None:
+    branches = [node(path=(body,), name="n", tensors=("t",), us=(us,)) for body, us in [("then", 1), ("else", 2)]]
+    rows = align(branches, branches[::-1])
+    assert [(row.before_us, row.after_us) for row in rows] == [((1,), (1,)), ((2,), (2,))]
+
+
+def test_numbers_count_equal_nodes_of_both_sides() -> None:
+    rows = align(chain("A1A2A3", known=True), [*chain("A1A3A4", known=True)[:2], node("A", path=("loop",))])
+    assert [row.label for row in rows] == [
+        "[=CPU]A(f-1x8)->f-1x8[0]",
+        "[-CPU]A(f-1x8)->f-1x8[1]",
+        "[=CPU]A(f-1x8)->f-1x8[2]",
+        "[+CPU]A(f-1x8)->f-1x8[3]",
+    ]
+    assert [row.idx for row in rows] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("kinds", [1, 2, 10])
+def test_the_work_grows_with_the_nodes_and_not_with_their_square(kinds: int) -> None:
+    rng = np.random.default_rng(kinds)
+
+    def work(length: int) -> int:
+        before, after = ([node(f"Op{k}") for k in rng.integers(0, kinds, length)] for _ in "ab")
+        return lines_executed(lambda: align(before, after))
+
+    assert work(2000) < 5 * work(500)
+
+
+symbols = st.lists(st.integers(0, 3), max_size=12)
+
+
+@given(symbols, symbols)
+def test_the_common_order_is_as_long_as_can_be(first: list[int], second: list[int]) -> None:
+    pairs = common_order(first, second)
+    assert all(first[i] == second[j] for i, j in pairs)
+    assert all(a < c and b < d for (a, b), (c, d) in itertools.pairwise(pairs))
+    lengths = np.zeros((len(first) + 1, len(second) + 1), dtype=int)
+    for i, a in enumerate(first):
+        for j, b in enumerate(second):
+            lengths[i + 1, j + 1] = lengths[i, j] + 1 if a == b else max(lengths[i, j + 1], lengths[i + 1, j])
+    assert len(pairs) == lengths[-1, -1]
+
+
+def test_a_table_that_would_be_too_large_leaves_equal_nodes_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onnxperf.analyze.trace.diff.LARGEST_TABLE", 0)
+    assert drawing(align(chain("ABC"), chain("AXBC"))) == "=A +X =B =C"
+
+
+# ---------------------------------------------------------------- noise
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ((), (), False),
+        ((10,), (90,), False),  # no spread is known
+        ((10, 11), (90, 91), True),
+        ((10, 11), (12, 13), False),  # apart, but less than 20 %
+        ((10, 90), (80, 95), False),
+        ((500, 10, 11), (500, 90, 91), True),  # the first iteration is left out
+        ((90, 10, 10, 10), (10, 10, 10, 10), False),
+        ((9, 100, 101, 102, 103, 104), (9, 110, 111, 112, 113, 114), True),
+        ((9, 100, 101, 102, 103, 104), (9, 103, 104, 105, 106, 107), False),
+        ((1,) * 40, (2,) * 40, False),  # the clock's last digit
+        ((1,) * 40, (3,) * 40, True),
+        ((1000,) * 40, (1040,) * 40, False),  # below 5 %, where the memory lies decides
+        ((1000,) * 40, (1060,) * 40, True),
+        ((0,) * 40, (0,) * 40, False),
+        ((50,) * 40, (40,) * 39 + (4000,), True),  # one interrupted iteration changes nothing
+        ((0,) * 39 + (4000,), (5,) * 40, True),
+    ],
+)
+def test_a_node_differs_only_beyond_its_iterations(
+    before: tuple[int, ...], after: tuple[int, ...], expected: bool
+) -> None:
+    assert differ(before, after) is expected
+    assert differ(after, before) is expected
+    (row,) = align([node(us=before)], [node(us=after)])
+    assert row.noise is not expected
+
+
+samples = st.lists(st.integers(0, 12), min_size=1, max_size=20)
+
+
+@given(samples, samples)
+def test_the_test_is_that_of_mann_and_whitney(first: list[int], second: list[int]) -> None:
+    expected = mannwhitneyu(first, second, method="asymptotic").pvalue if len({*first, *second}) > 1 else 1.0
+    assert rank_sum_p(first, second) == pytest.approx(expected)
+
+
+def test_equal_nodes_are_rarely_called_different() -> None:
+    rng = np.random.default_rng(0)
+    draws = [[tuple(map(int, 100 * np.exp(rng.normal(0, 0.2, 11)))) for _ in "ab"] for _ in range(1000)]
+    assert sum(differ(a, b) for a, b in draws) <= 20
+
+
+# ---------------------------------------------------------------- sums and sentences
+
+ROWS = align(
+    [node("Conv", "conv1", (900, 310, 310)), node("Relu", "relu1", (9, 40, 40)), node("Add", "add", (2, 2, 2))],
+    [node("Conv", "conv1", (700, 120, 120)), node("FusedAdd", "fused", (1, 20, 20)), node("Add", "add", (2, 2, 2))],
+)
+
+
+def test_totals_leave_the_first_iteration_out() -> None:
+    sums = totals(ROWS)
+    assert (sums.before_us, sums.after_us) == (352, 142)
+    assert (sums.kept_before_us, sums.kept_after_us, sums.removed_us, sums.added_us) == (312, 122, 40, 20)
+    assert (sums.kept, sums.removed, sums.added, sums.noise) == (2, 1, 1, 1)
+
+
+def race(verdict: Verdict | None, speedup: float | None = 1.43) -> Case:
+    before = Subject(name="run", status="ok", median_ns=1e6, verdict="baseline", speedup=1.0)
+    low, high = (speedup - 0.03, speedup + 0.03) if speedup else (None, None)
+    rival = Subject(name="r", status="ok", verdict=verdict, speedup=speedup, speedup_low=low, speedup_high=high)
+    return Case(model="m", baseline="run", subjects=(before, rival))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "speedup", "expected"),
+    [
+        (
+            "faster",
+            1.43,
+            "B is 1.43 times as fast as A (95 % interval 1.4 to 1.46); 1 node was replaced by 1; of the nodes that "
+            "both have, Conv conv1 changed most, from 310 µs to 120 µs per iteration.",
+        ),
+        (
+            "slower",
+            0.5,
+            "B is slower: it takes 2 times as long as A (95 % interval 1.89 to 2.13); 1 node was replaced by 1; of the "
+            "nodes that both have, Conv conv1 changed most, from 310 µs to 120 µs per iteration.",
+        ),
+        ("equivalent", 1.0, "B and A are equally fast: they differ by less than 1 %; 1 node was replaced by 1."),
+        (
+            "undecided",
+            1.02,
+            "Undecided: the speedup of B over A lies between 0.990 and 1.050; 1 node was replaced by 1.",
+        ),
+        (None, None, None),
+    ],
+)
+def test_the_verdict_comes_from_the_race(verdict: Verdict | None, speedup: float | None, expected: str | None) -> None:
+    assert diff_answer(ROWS, race(verdict, speedup), "A", "B") == (expected or diff_answer(ROWS, None, "A", "B"))
+
+
+def test_an_undecided_race_without_an_interval_names_both_sides() -> None:
+    case = race("undecided", 1.02)
+    blurred = replace(case, subjects=(case.subjects[0], replace(case.subjects[1], speedup_low=None)))
+    assert diff_answer(ROWS, blurred, "A", "B").startswith("Undecided whether B is faster than A; ")
+
+
+def test_without_a_race_there_is_no_verdict() -> None:
+    assert diff_answer(ROWS, None, "A", "B") == (
+        "With the profiler on, the nodes of A take 352 µs and those of B 142 µs per iteration, no verdict; 1 node was "
+        "replaced by 1; of the nodes that both have, Conv conv1 changed most, from 310 µs to 120 µs per iteration."
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ("AB", "A", "1 node was removed"),
+        ("A", "ABC", "2 nodes were added"),
+        ("ABCD", "XY", "4 nodes were replaced by 2"),
+        ("AB", "AB", "the nodes are the same; no node that both have changed by more than the noise."),
+        ("", "", "the nodes are the same"),
+    ],
+)
+def test_the_sentence_counts_what_was_exchanged(before: str, after: str, words: str) -> None:
+    assert words in diff_answer(align(chain(before), chain(after)), None, "A", "B")

@@ -1,0 +1,147 @@
+"""Sums over traces whose truth is known."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onnxperf.analyze.answers.profile import profile_answer
+from onnxperf.analyze.graphs.attribution import source_times
+from onnxperf.analyze.trace.events import lay_out
+from onnxperf.analyze.trace.profile import node_times, operator_times, sum_up, summarise, with_tensors
+from onnxperf.measure.trace import trace_of_events
+from onnxperf.records.graph import Graph, GraphNode
+from onnxperf.records.profile import Profile, SourceGroup
+from tests.analyze.made_traces import Clock, Ran, events_of, graphs, loading, run_model, trace_of
+
+
+def profile_of(iterations: list[list[Ran]], gap_ns: int = 1_500) -> Profile:
+    trace = trace_of(iterations, gap_ns)
+    return summarise(trace, lay_out(trace), "made")
+
+
+def test_the_parts_of_a_session_are_told_apart() -> None:
+    profile = profile_of([[Ran("a", own_ns=7_000)], [Ran("a", own_ns=3_000)]])
+    assert profile.loading_us == 690
+    assert profile.initialization_us == 3200
+    assert profile.iterations == 2
+    assert len(profile.run_us) == len(profile.executor_us) == 2
+    assert [node.self_us for node in profile.nodes] == [(7, 3)]
+
+
+def test_executions_in_bodies_are_counted_and_nothing_is_counted_twice() -> None:
+    loop = Ran("loop", "Loop", own_ns=10_000, bodies=[[Ran("add", own_ns=5_000)]] * 3)
+    profile = profile_of([[loop]] * 2)
+    by_name = {node.name: node for node in profile.nodes}
+    assert by_name["add"].calls == 6
+    assert by_name["add"].path == ("loop",)
+    assert by_name["add"].self_us == (15, 15)
+    assert sum_up([node.self_us for node in profile.nodes]) == by_name["loop"].total_us
+
+
+def test_nodes_of_the_same_name_in_different_bodies_are_different_nodes() -> None:
+    bodies = [Ran("if1", "If", bodies=[[Ran("x")]]), Ran("if2", "If", bodies=[[Ran("x")]])]
+    profile = profile_of([bodies])
+    assert [node.path for node in profile.nodes if node.name == "x"] == [("if1",), ("if2",)]
+
+
+def test_only_chosen_executions_count_where_a_choice_is_made() -> None:
+    trace = trace_of([[Ran("a", own_ns=20_000), Ran("b", own_ns=4_000)], [Ran("a", own_ns=5_000)]])
+    nodes = node_times(trace, lay_out(trace), trace.duration_us >= 10)
+    assert [(node.name, node.self_us, node.calls) for node in nodes] == [("a", (20, 0), 1)]
+
+
+def test_different_shapes_of_a_node_are_counted() -> None:
+    events = events_of([[Ran("a")]] * 3)
+    kernels = [each for each in events if each["cat"] == "Node"]
+    for kernel, size in zip(kernels, (1, 2, 1), strict=True):
+        kernel["args"]["input_type_shape"] = [{"float": [size, 3]}]
+    trace = trace_of_events(events)
+    [node] = summarise(trace, lay_out(trace), "made").nodes
+    assert node.shapes == 2
+    assert node.inputs == (("float", (1, 3)),)
+
+
+@pytest.mark.parametrize(
+    ("events", "note"),
+    [
+        (events_of([[Ran("a")]] * 2)[:-1], "not recorded to its end"),
+        (loading(), "no inference was recorded"),
+        ([*loading(), *run_model(Clock(), [])], "no events of nodes"),
+        ([*loading(), *run_model(Clock(), [Ran("a")]), *run_model(Clock(), [Ran("a")], tid=2)], "several threads"),
+    ],
+)
+def test_what_is_missing_is_said(events: list[dict[str, object]], note: str) -> None:
+    trace = trace_of_events(events)
+    assert any(note in each for each in summarise(trace, lay_out(trace), "made").notes)
+
+
+def test_node_times_on_a_gpu_are_called_launch_cost_unless_the_device_tells_its_own() -> None:
+    events = events_of([[Ran("a")]])
+    kernel = next(each for each in events if each["cat"] == "Node")
+    kernel["args"]["provider"] = "CUDAExecutionProvider"
+    trace = trace_of_events(events)
+    assert any("launching" in note for note in summarise(trace, lay_out(trace), "made").notes)
+    gemm = dict(kernel, cat="Kernel", name="gemm", dur=90, args={"parent_name": kernel["name"]})
+    complete = trace_of_events([*events, gemm])
+    profile = summarise(complete, lay_out(complete), "made")
+    assert not any("launching" in note for note in profile.notes)
+    assert [node.kernel_us for node in profile.nodes] == [90]
+
+
+def test_nodes_get_the_names_of_their_tensors_by_path_and_name() -> None:
+    nodes = profile_of([[Ran("a"), Ran("l", "Loop", bodies=[[Ran("a"), Ran("b")]])]]).nodes
+    body = Graph(nodes=(GraphNode(name="a", op_type="Relu", outputs=("y",)),))
+    loop = GraphNode(name="l", op_type="Loop", subgraphs=(("body", body),))
+    executed = Graph(nodes=(GraphNode(name="a", op_type="Relu", outputs=("x", "")), loop))
+    named = with_tensors(nodes, executed)
+    assert [(node.path, node.name, node.tensors) for node in named] == [
+        ((), "a", ("x", "")),
+        ((), "l", ()),
+        (("l",), "a", ("y",)),
+        (("l",), "b", ()),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("own_ns", "sentence"),
+    [
+        ([("Add", 0)], "No node took any time that the trace could show."),
+        ([("Add", 5_000)], "Add takes 100 % of the time in 1 node."),
+        (
+            [(f"Op{number}", 10_000) for number in range(30)],
+            "The largest share, Op0's, is under 5 % of the time in 30 nodes.",
+        ),
+        ([("Conv", 997_000), ("Add", 3_000)], "Conv takes 99.7 % of the time in 2 nodes."),
+        ([("Conv", 99_999_000), ("Add", 1_000)], "Conv takes 99.9 % of the time in 2 nodes."),
+    ],
+)
+def test_the_answer_for_the_smallest_and_the_largest_shares(own_ns: list[tuple[str, int]], sentence: str) -> None:
+    nodes = [Ran(f"n{number}", op_name, own) for number, (op_name, own) in enumerate(own_ns)]
+    assert profile_answer(profile_of([nodes])) == sentence
+
+
+def test_the_answer_names_the_most_costly_operators() -> None:
+    profile = profile_of([[Ran("a", "Conv", 70_000), Ran("b", "Relu", 29_000), Ran("c", "Add", 1_000)]])
+    assert profile_answer(profile) == "Conv takes 70 %, Relu takes 29 % of the time in 3 nodes."
+
+
+@given(graphs(st.integers(0, 30_000)), st.integers(1, 4), st.sampled_from([0, 700, 1_500]))
+def test_operators_nodes_and_sources_agree_to_the_microsecond(graph: list[Ran], iterations: int, gap_ns: int) -> None:
+    profile = profile_of([graph] * iterations, gap_ns)
+    by_node = sum_up([node.self_us for node in profile.nodes])
+    assert sum_up([operator.self_us for operator in operator_times(profile.nodes)]) == by_node
+    some = [
+        SourceGroup(
+            kind="kept",
+            path=node.path,
+            sources=("s",),
+            source_ops=("S",),
+            executed=(node.name,),
+            executed_ops=(node.op_name,),
+        )
+        for node in profile.nodes[::2]
+    ]
+    assert sum_up([source.self_us for source in source_times(some, profile.nodes)]) == by_node
+    assert sum(node.calls for node in profile.nodes) == sum(op.calls for op in profile.operators)
