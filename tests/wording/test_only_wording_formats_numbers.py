@@ -38,7 +38,7 @@ STILL_TO_CONVERT = {
     "api/profile.py",
     "api/rewrite_einsum.py",
     "frameworks/convert.py",
-    "measure/columns.py",
+    "measure/trace/columns.py",
     "measure/machine/inventory.py",
     "measure/native_stack.py",
     "measure/process.py",
