@@ -9,6 +9,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import onnx
 
+DType = np.dtype[Any]
+Array = np.ndarray[Any, DType]
+"""What kernels take and return; a result without axes may be one of numpy's scalars, which can do the same."""
 Shape = tuple[int | str | None, ...]
 """Sizes that are known, symbols that are equal where they bear the same name, and None for what is unknown."""
 
@@ -18,7 +21,7 @@ class Value:
     """A tensor of the graph, as much of it as is known at compile time."""
 
     name: str
-    dtype: np.dtype[Any] | None = None
+    dtype: DType | None = None
     shape: Shape | None = None
     constant: Any = None
     """Its value where that never changes; None elsewhere."""
@@ -82,7 +85,7 @@ class Node:
         value = self.inputs[index] if index < len(self.inputs) else None
         return "" if value is None else value.kind
 
-    def dtype(self, index: int = 0) -> np.dtype[Any] | None:
+    def dtype(self, index: int = 0) -> DType | None:
         """Type of an input, where known."""
         value = self.inputs[index] if index < len(self.inputs) else None
         return None if value is None else value.dtype
