@@ -15,7 +15,8 @@ from onnxperf.api._shared.requests import names_in
 from onnxperf.errors import BadOption
 from onnxperf.measure.messages import FunctionSubject, ModelSubject, WorkerSpec
 from onnxperf.measure.packing import pack_feeds
-from onnxperf.model.inputs import Feeds, make_feeds, read_inputs, require_contiguous
+from onnxperf.model.files import read_inputs
+from onnxperf.model.inputs import Feeds, make_feeds, require_contiguous
 from onnxperf.model.load import Model, open_model
 from onnxperf.records import InputOptions, SessionOptions, SourceOptions
 from onnxperf.runtimes.find import find_runtime
