@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
 from onnxperf.errors import BadFeed, BadInput, BadOption
-from onnxperf.model.inputs import Feeds, make_feeds, require_contiguous
+from onnxperf.model.inputs import Feeds, make_feeds
 from onnxperf.model.load import Model, open_model
 from onnxperf.records import InputOptions
 
@@ -229,13 +229,6 @@ def test_overridden_initialisers_come_last() -> None:
     assert list(make_feeds(model, InputOptions(), {"W": ones(3)}).arrays) == ["X", "W"]
     with pytest.raises(BadFeed, match="'W'"):
         make_feeds(model, InputOptions(), {"W": ones(4)})
-
-
-def test_io_binding_wants_contiguous_arrays() -> None:
-    feeds = Feeds(arrays={"X": ones(4, 10).T}, dims={})
-    with pytest.raises(BadFeed, match=r"io-binding .*'X'.*np\.ascontiguousarray"):
-        require_contiguous(feeds, "io-binding")
-    require_contiguous(Feeds(arrays={"X": ones(4, 10), "s": ones()}, dims={}), "io-binding")
 
 
 def test_the_size_of_all_arrays_is_known() -> None:

@@ -82,15 +82,6 @@ def check_feeds(model: Model, given: Mapping[str, object]) -> dict[str, Any]:
     return {**given, **arrays}
 
 
-def require_contiguous(feeds: Feeds, call: str) -> None:
-    """Refuses arrays that a call style cannot hand over without copying them."""
-    for name, array in feeds.arrays.items():
-        if not array.flags.c_contiguous:
-            raise BadFeed(
-                f"{call} needs contiguous arrays and {name!r} is not; pass np.ascontiguousarray({name}) instead"
-            )
-
-
 # ---------------------------------------------------------------- checks
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from onnxperf.runtimes.numpy.base import Array, Kernel, Node, Shape, kernel
+from onnxperf.records.view import Dims
+from onnxperf.runtimes.numpy.base import Array, Kernel, Node, kernel
 from onnxperf.runtimes.numpy.kernels.elementwise import make_div, make_erf, make_pow
 
 Activation = Callable[[Array], Array]
@@ -232,7 +233,7 @@ def make_prelu(node: Node) -> Kernel | None:
     return Kernel(prelu, "fresh")
 
 
-def _may_broadcast(small: Shape, large: Shape) -> bool:
+def _may_broadcast(small: Dims, large: Dims) -> bool:
     """Whether a shape broadcasts to another, as far as is known."""
     known = [(a, b) for a, b in zip(reversed(small), reversed(large), strict=False) if isinstance(a, int)]
     return len(small) <= len(large) and all(a in (1, b) or not isinstance(b, int) for a, b in known)

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from onnxperf.runtimes.numpy.base import Array, DType, Kernel, Node, Shape, kernel
+from onnxperf.records.view import Dims
+from onnxperf.runtimes.numpy.base import Array, DType, Kernel, Node, kernel
 
 ML = "ai.onnx.ml"
 # Sets, because numpy's float64 equals None.
@@ -34,14 +35,14 @@ def class_labels(node: Node, integers: str) -> Any:
     return np.array(node.get("classlabels_strings"), object) if node.get("classlabels_strings") else None
 
 
-def declare(node: Node, index: int, dtype: Any, shape: Shape | None) -> None:
+def declare(node: Node, index: int, dtype: Any, shape: Dims | None) -> None:
     """Tell the nodes that follow what onnx's inference, which skips most of ai.onnx.ml, did not find out."""
     value = node.outputs[index] if index < len(node.outputs) else None
     if value is not None and value.dtype is None:
         value.dtype, value.shape = np.dtype(dtype), value.shape or shape
 
 
-def shape_of(node: Node) -> Shape | None:
+def shape_of(node: Node) -> Dims | None:
     """Shape of the first input, where known."""
     return None if node.inputs[0] is None else node.inputs[0].shape
 
@@ -50,7 +51,7 @@ def _is_matrix(node: Node) -> bool:
     return node.rank() in (2, None)
 
 
-def rows_of(node: Node, columns: int) -> Shape:
+def rows_of(node: Node, columns: int) -> Dims:
     """Shape of a result with as many rows as the input."""
     shape = shape_of(node)
     return (shape[0] if shape else None, columns)
