@@ -39,7 +39,7 @@ def ours() -> Callable[[Path], Sums]:
     """Read with onnxperf: iterations, nesting and self times, then the sums per node and operator."""
     from onnxperf.analyze.trace.events import lay_out
     from onnxperf.analyze.trace.profile import summarise
-    from onnxperf.measure.trace import read_trace
+    from onnxperf.measure.trace.read import read_trace
 
     def run(path: Path) -> Sums:
         trace = read_trace(path)

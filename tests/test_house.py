@@ -22,7 +22,7 @@ ROOMS: dict[str, set[str]] = {
     "frameworks": {"runtimes", "model", "records", "wording", "errors"},
     "measure": {"frameworks", "runtimes", "model", "records", "wording", "errors"},
     "zoo": {"frameworks", "model", "records", "wording", "errors"},
-    "contraction": {"model", "records", "errors"},
+    "contraction": {"model", "records", "wording", "errors"},
     "store": {"records", "errors"},
     "analyze": {"records", "wording", "errors"},
     "render": {"records", "wording", "errors"},

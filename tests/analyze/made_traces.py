@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from onnxperf.measure.trace import trace_of_events
+from onnxperf.measure.trace.read import trace_of_events
 from onnxperf.records.trace import Trace
 
 

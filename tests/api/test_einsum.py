@@ -191,7 +191,7 @@ def test_what_equals_true_optimises_as_true_does(true: Any, length: int, monkeyp
         ("ij,jk", [A, B], {"runtime": "torch"}, "unknown runtime 'torch'; choose from: ort, numpy"),
         ("ij,jk", [A, B], {"runtime": "numpy", "decompose": False}, "runtime 'numpy' has none"),
         ("ij,jk", [A, B], {"threads": 0}, "`threads=0`: expected at least 1"),
-        ("ij,jk", [A], {}, "2 terms for 1 operands"),
+        ("ij,jk", [A], {}, "2 terms for 1 operand"),
         ("ij,jk", [A, A], {}, "letter 'j' is 4 in operand 1 and 3 in operand 2"),
         ("ij,j*", [A, B], {}, "position 5"),
         ("ijk,jk", [A, B], {}, "operand 1 has 2 dimensions"),

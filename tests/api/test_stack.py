@@ -12,7 +12,8 @@ import pytest
 from onnxperf.api import stack as module
 from onnxperf.api.stack import stack
 from onnxperf.errors import BadModel, BadOption, MissingExtra, SubjectError, WorkerLost
-from onnxperf.measure import allocations, native_stack
+from onnxperf.measure import native_stack
+from onnxperf.measure.worker import allocations
 from onnxperf.render.stack.tree import tree_text
 
 pytest.importorskip("pyinstrument")
@@ -177,7 +178,7 @@ def test_values_that_make_no_sense_are_refused(keyword: str, value: float) -> No
     [
         ("/home/me/lib/python3.11/site-packages/onnx/reference/op.py", "onnx/reference/op.py"),
         ("/home/me/work/predict.py", "work/predict.py"),
-        ("onnxperf/measure/worker.py", "onnxperf/measure/worker.py"),
+        ("onnxperf/measure/worker/host.py", "onnxperf/measure/worker/host.py"),
         ("<onnxperf numpy runtime>", "<onnxperf numpy runtime>"),
         ("", ""),
     ],

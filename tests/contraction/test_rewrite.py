@@ -225,7 +225,7 @@ def test_broadcasting_is_seen_through_the_body_of_an_if() -> None:
         (einsum("ij->ji", ["a"], "y"), 999, "its element type is type 999"),
         (einsum("ij->ji", ["a"], "y"), TensorProto.UNDEFINED, "its element type is unknown"),
         (einsum("ij,ij->ij", ["a", "w"], "y"), TensorProto.DOUBLE, "its inputs have different element types"),
-        (einsum("ij,j", ["a"], "y"), TensorProto.FLOAT, "2 terms for 1 operands"),
+        (einsum("ij,j", ["a"], "y"), TensorProto.FLOAT, "2 terms for 1 operand"),
         (einsum("i\x1b->i", ["a"], "y"), TensorProto.FLOAT, "is neither a letter"),
         (einsum("ij->ji", [""], "y"), TensorProto.FLOAT, "it is damaged"),
         (einsum("ij->ji", ["a"], ""), TensorProto.FLOAT, "it is damaged"),

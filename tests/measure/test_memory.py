@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onnxperf.measure import memory, memory_probe
-from onnxperf.measure.host import Host
+from onnxperf.measure import memory
 from onnxperf.measure.memory import peak_bytes, read_resident, reset_peak, resident_bytes, trim
 from onnxperf.measure.messages import CallMany
+from onnxperf.measure.worker import memory_probe
+from onnxperf.measure.worker.host import Host
 
 MB = 1 << 20
 pytestmark = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the kernel of Linux")

@@ -8,7 +8,8 @@ import onnx.parser
 import pytest
 from onnx import numpy_helper
 
-from onnxperf.model.graph import all_nodes, index_limits
+from onnxperf.model.graph import all_nodes
+from onnxperf.model.index_limits import index_limits
 
 HEAD = '<ir_version: 10, opset_import: ["" : 21, "ai.onnx.ml" : 3, "com.microsoft" : 1, "own" : 1]>'
 

@@ -12,6 +12,7 @@ from onnx.reference import ReferenceEvaluator
 
 from onnxperf.errors import BadOption
 from onnxperf.model import interface
+from onnxperf.model.graph import opset_of
 
 BRANCHES = """<ir_version: 8, opset_import: ["" : 17]>
 g (bool c, float[n, 2] X) => (float[n, 2] Y)
@@ -70,7 +71,7 @@ def test_an_output_that_is_an_input_too_gets_a_name_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("names", "said"),
     [
-        (["a"], "1 names for 2 of the model: c, X"),
+        (["a"], "1 name for 2 of the model: c, X"),
         (["a", "a"], "a is there twice"),
         (["a", ""], "is not a name"),
         (["a", "b\x1b[2J"], "is not a name"),
@@ -122,5 +123,5 @@ def test_folders_of_the_machine_and_opsets_named_twice_are_taken_out() -> None:
     assert b"/home/me" not in proto.SerializeToString()
     assert [each.key for each in proto.graph.node[0].metadata_props] == ["namespace"]
     assert [(each.domain, each.version) for each in proto.opset_import] == [("", 22)]
-    assert interface.opset_of(proto) == 22
+    assert opset_of(proto) == 22
     assert [each.value for each in proto.metadata_props] == ["keras"]

@@ -18,7 +18,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from onnxperf.errors import BadModel
 from onnxperf.model import load
-from onnxperf.model.graph import index_limits
+from onnxperf.model.index_limits import index_limits
 from onnxperf.model.load import open_model
 from onnxperf.records.options import Signature
 

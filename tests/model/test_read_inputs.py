@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
 from onnxperf.errors import BadFeed
-from onnxperf.model.inputs import read_inputs
+from onnxperf.model.files import read_inputs
 
 ARRAY = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -91,7 +91,7 @@ def write_not_at_all(_: Path) -> None:
 
 
 REFUSALS: list[tuple[str, Callable[[Path], None], str]] = [
-    ("a.npy", write_not_at_all, "no file that exists"),
+    ("a.npy", write_not_at_all, "does not exist"),
     ("a.npy", write_folder, "folder"),
     ("a.csv", write_text, r"\.npy, \.npz, \.pb"),
     ("a.npy", write_text, "not a .npy file"),

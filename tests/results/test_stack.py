@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from onnxperf.errors import BadOption
-from onnxperf.measure import python_stack
+from onnxperf.measure.worker import python_stack
 from onnxperf.records.stack import Stack
 from onnxperf.results.stack import StackResult
 from tests.render.stack import examples as made

@@ -30,7 +30,7 @@ from onnxperf.frameworks.tensorflow import KerasModel, SavedModel, is_saved_mode
 from onnxperf.frameworks.torch import TorchModel
 from onnxperf.measure import messages as ms
 from onnxperf.measure import packing
-from onnxperf.measure.host import Host
+from onnxperf.measure.worker.host import Host
 
 FIRST = np.arange(6, dtype=np.float32).reshape(2, 3)
 SECOND = np.full((2, 3), 10, dtype=np.float32)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxperf.wording.names import dims_text, name_of, sizes_text, visible
+from onnxperf.wording.names import dims_text, name_of, one_line, sizes_text, visible
 
 ANY_TEXT = st.text(st.characters())  # surrogates too: file names may hold them
 
@@ -37,6 +37,10 @@ def test_visible_text_is_one_line_and_can_always_be_written(text: str, encoding:
 
 def test_an_empty_name_says_so() -> None:
     assert name_of("") == "(no name)"
+
+
+def test_an_error_of_several_lines_becomes_one() -> None:
+    assert one_line(ValueError("shapes differ:\n  a:  2\n  b: 3")) == "shapes differ: a: 2 b: 3"
 
 
 def test_dimensions_read_as_assignments() -> None:

@@ -19,7 +19,6 @@ EXEMPT = {
     "render/graph/svg.py": "coordinates",
     "render/stack/flame.py": "coordinates",
     "render/kit/chart.py": "ticks of matplotlib",
-    "model/generate.py": "numbers in generated source code",
 }
 """Files in which numbers are not for readers."""
 
@@ -33,11 +32,6 @@ STILL_TO_CONVERT = {
     "api/profile.py",
     "api/rewrite_einsum.py",
     "frameworks/convert.py",
-    "measure/columns.py",
-    "measure/machine/inventory.py",
-    "measure/native_stack.py",
-    "measure/process.py",
-    "model/load.py",
     "render/profile/changes.py",
     "render/profile/operator_bars.py",
     "render/profile/profile.py",

@@ -24,7 +24,7 @@ from onnxperf.frameworks.samples import named_sample
 from onnxperf.measure.machine.describe import usable_cores
 from onnxperf.model import interface
 from onnxperf.model.generate import Array
-from onnxperf.model.graph import all_nodes
+from onnxperf.model.graph import all_nodes, opset_of
 from onnxperf.model.inputs import make_feeds
 from onnxperf.model.load import open_model
 from onnxperf.records.check import Check, Difference
@@ -235,7 +235,7 @@ def _large_enough(arrays: dict[str, Array] | None, axes: Axes) -> dict[str, Arra
 
 
 def _opset_notes(proto: onnx.ModelProto, asked: int | None) -> list[str]:
-    got = interface.opset_of(proto)
+    got = opset_of(proto)
     if asked is None or got in (0, asked):
         return []
     if got > asked:
@@ -382,7 +382,7 @@ def _result(
         model=job.label,
         framework=framework,
         versions=dict(versions),
-        opset=interface.opset_of(job.proto),
+        opset=opset_of(job.proto),
         inputs=model.inputs,
         outputs=model.outputs,
         nodes=sum(1 for _ in all_nodes(job.proto)),

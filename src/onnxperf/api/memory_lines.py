@@ -13,11 +13,11 @@ from onnxperf.analyze.answers.lines import lines_answer, lost_answer
 from onnxperf.api._shared.requests import amount, require
 from onnxperf.api._shared.subjects import pickled
 from onnxperf.errors import SubjectError
-from onnxperf.measure.lines import NamedFunction
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import FunctionSubject, Load, TracedLines, TraceLines, WorkerSpec
 from onnxperf.measure.process import open_worker
 from onnxperf.measure.profiling import Progress
+from onnxperf.measure.worker.lines import NamedFunction
 from onnxperf.records.lines import LineMemory, MemoryLines
 from onnxperf.results.lines import LinesResult
 

@@ -25,13 +25,13 @@ from onnxperf.api._shared.subjects import (
     refuse_options_of_models,
 )
 from onnxperf.errors import BadInput, SubjectError, WorkerLost
-from onnxperf.measure import allocations as tracking
 from onnxperf.measure import native_stack
-from onnxperf.measure.lines import NamedFunction
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import CallFor, Load, Prepare, SampleStack, TrackAllocations, WarmUp, WorkerSpec
 from onnxperf.measure.process import ProcessWorker, open_worker
 from onnxperf.measure.profiling import Progress
+from onnxperf.measure.worker import allocations as tracking
+from onnxperf.measure.worker.lines import NamedFunction
 from onnxperf.model.inputs import Feeds
 from onnxperf.records.base import Scalar
 from onnxperf.records.stack import Allocations, Stack, StackFrame

@@ -66,9 +66,9 @@ def decompositions(
     """Every letter order, the equation as written first, with the graph it leads to; many orders share one."""
     check_target(dtype, opset)
     setting = setting_of(equation, dtype, portable)
-    rows = [decompose(equation, order, setting) for order in letter_orders(equation)]
+    orders = list(letter_orders(equation))
+    rows = [decompose(equation, order, setting) for order in orders]
     by_draft = {each.draft: each for each in _named(_distinct(rows), dtype, opset)}
-    orders = letter_orders(equation)
     return [(order, by_draft[row.draft]) for order, row in zip(orders, rows, strict=True)]
 
 

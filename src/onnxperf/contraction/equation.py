@@ -10,6 +10,7 @@ from math import prod
 from typing import NoReturn
 
 from onnxperf.errors import BadOption
+from onnxperf.wording.numbers import count
 
 Letters = tuple[str, ...]
 Shape = tuple[int, ...]
@@ -91,7 +92,8 @@ class _Reader:
     def read(self, shapes: list[Shape]) -> Equation:
         inputs, output = self._terms()
         if len(inputs) != len(shapes):
-            self.fail(f"{len(inputs)} terms for {len(shapes)} operands; separate one term per operand by commas")
+            terms, given = count(len(inputs), "term"), count(len(shapes), "operand")
+            self.fail(f"{terms} for {given}; separate one term per operand by commas")
         pairs = enumerate(zip(inputs, shapes, strict=True), 1)
         hidden = [self._hidden(number, term, shape) for number, (term, shape) in pairs]
         depth = max(hidden)
@@ -135,15 +137,17 @@ class _Reader:
         hidden = len(shape) - len(term.letters)
         if hidden < 0 or (hidden and term.ellipsis is None):
             name = "".join(letter for letter, _ in term.letters)
-            self.fail(f"operand {number} has {len(shape)} dimensions, and its term {name!r} has {len(term.letters)}")
+            dimensions = count(len(shape), "dimension")
+            self.fail(f"operand {number} has {dimensions}, and its term {name!r} has {len(term.letters)}")
         return hidden
 
-    def _fresh_letters(self, inputs: list[_Term], count: int) -> Letters:
+    def _fresh_letters(self, inputs: list[_Term], depth: int) -> Letters:
         used = {letter for term in inputs for letter, _ in term.letters}
         free = [letter for letter in reversed(_ALPHABET) if letter not in used]
-        if count > len(free):
-            self.fail(f"{len(used)} letters and {count} dimensions under ... are more than {len(_ALPHABET)} in all")
-        return tuple(reversed(free[:count]))
+        if depth > len(free):
+            letters, dimensions = count(len(used), "letter"), count(depth, "dimension")
+            self.fail(f"{letters} and {dimensions} under ... are more than {len(_ALPHABET)} in all")
+        return tuple(reversed(free[:depth]))
 
     def _sizes(self, operands: Sequence[Letters], shapes: Sequence[Shape], extra: set[str]) -> dict[str, int]:
         sizes: dict[str, int] = {}
@@ -171,14 +175,14 @@ class _Reader:
                 self.fail(f"output letter {letter!r} (position {position}) is there twice")
             seen.add(letter)
         if extra and output.ellipsis is None:
-            self.fail(f"the output leaves out the {len(extra)} dimensions under ...; add ... to it")
+            self.fail(f"the output leaves out the {count(len(extra), 'dimension')} under ...; add ... to it")
         return _expand(output, extra)
 
     @staticmethod
     def _implicit(inputs: list[_Term], extra: Letters) -> Letters:
         """Dimensions under an ellipsis first, then the letters that occur once, sorted as numpy sorts them."""
         counts = Counter(letter for term in inputs for letter, _ in term.letters)
-        return (*extra, *sorted(letter for letter, count in counts.items() if count == 1))
+        return (*extra, *sorted(letter for letter, times in counts.items() if times == 1))
 
 
 def _expand(term: _Term, extra: Letters) -> Letters:

@@ -56,6 +56,11 @@ class Setting:
         return prod(self.shape(letters))
 
 
+def in_order(letters: Letters, order: Letters) -> Letters:
+    """The letters as they follow each other in an order of all."""
+    return tuple(letter for letter in order if letter in letters)
+
+
 def reshape(draft: Draft, value: int, shape: Shape) -> tuple[Draft, int]:
     """The value in another shape."""
     return draft.reshape(value, shape, cost.RESHAPE)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from math import prod
 
-import numpy as np
 import onnx
-from onnx import helper, numpy_helper
 
 from onnxperf.contraction.equation import Equation
+from onnxperf.contraction.graph import Draft, DraftNode, to_model
 from onnxperf.contraction.pair import roles
-
-_IR_VERSION = 9
 
 
 def bare_product(equation: Equation, dtype: str, opset: int) -> onnx.ModelProto | None:
@@ -30,18 +27,10 @@ def bare_product(equation: Equation, dtype: str, opset: int) -> onnx.ModelProto 
     batch, rows, columns, inner = (
         prod(sizes[letter] for letter in group) for group in (groups.batch, groups.left, groups.right, groups.inner)
     )
-    element = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-    shapes = {"left": (batch, rows, inner), "right": (batch, inner, columns)}
-    nodes = [
-        helper.make_node("Reshape", ["X0", "left"], ["A"]),
-        helper.make_node("Reshape", ["X1", "right"], ["B"]),
-        helper.make_node("MatMul", ["A", "B"], ["Y"]),
-    ]
-    graph = helper.make_graph(
-        nodes,
-        "bare product",
-        [helper.make_tensor_value_info(f"X{i}", element, shape) for i, shape in enumerate(equation.shapes)],
-        [helper.make_tensor_value_info("Y", element, (batch, rows, columns))],
-        [numpy_helper.from_array(np.array(shape, np.int64), name) for name, shape in shapes.items()],
+    left, right = (batch, rows, inner), (batch, inner, columns)
+    nodes = (
+        DraftNode("Reshape", (0,), left, (("shape", left),)),
+        DraftNode("Reshape", (1,), right, (("shape", right),)),
+        DraftNode("MatMul", (2, 3), (batch, rows, columns)),
     )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=_IR_VERSION)
+    return to_model(Draft(equation.shapes, nodes), dtype, opset)

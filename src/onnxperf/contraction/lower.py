@@ -73,9 +73,7 @@ def start(equation: Equation, setting: Setting) -> tuple[Draft, tuple[Term, ...]
     for number, (letters, shape) in enumerate(zip(equation.operands, equation.shapes, strict=True)):
         value = number
         if setting.dtype != setting.computes_in:
-            target = (("to", int(ELEMENT_TYPES[setting.computes_in])),)
-            spent = cost.copy(setting.size(letters), setting.item)
-            draft, value = draft.add(DraftNode("Cast", (value,), shape, target), spent)
+            draft, value = _cast(draft, value, setting.computes_in, cost.copy(setting.size(letters), setting.item))
         # what has size 1 here takes part as if it were not there, whether it broadcasts or not
         kept = tuple(letter for letter, size in zip(letters, shape, strict=True) if size != 1)
         draft, value = reshape(draft, value, setting.shape(kept))
@@ -90,9 +88,7 @@ def finished(draft: Draft, term: Term, equation: Equation, setting: Setting) -> 
     for after, moved in arrange(draft, term, wanted, setting):
         done, value = reshape(after, moved.value, equation.output_shape)
         if setting.dtype != setting.computes_in:
-            target = (("to", int(ELEMENT_TYPES[setting.dtype])),)
-            spent = cost.copy(setting.size(wanted), setting.item)
-            done, value = done.add(DraftNode("Cast", (value,), equation.output_shape, target), spent)
+            done, value = _cast(done, value, setting.dtype, cost.copy(setting.size(wanted), setting.item))
         yield Lowering(done.finished(value), _completed(term.letters, equation))
 
 
@@ -106,9 +102,13 @@ def zeros(equation: Equation, setting: Setting) -> Lowering:
         DraftNode("Filled", (), equation.output_shape, (("value", 0),)), cost.NODE
     )
     if setting.dtype != working_type(setting.dtype):
-        target = (("to", int(ELEMENT_TYPES[setting.dtype])),)
-        draft, value = draft.add(DraftNode("Cast", (value,), equation.output_shape, target), cost.NODE)
+        draft, value = _cast(draft, value, setting.dtype, cost.NODE)
     return Lowering(draft.finished(value), equation.letters)
+
+
+def _cast(draft: Draft, value: int, dtype: str, spent: float) -> tuple[Draft, int]:
+    target = (("to", int(ELEMENT_TYPES[dtype])),)
+    return draft.add(DraftNode("Cast", (value,), draft.shape(value), target), spent)
 
 
 def lonely(terms: Sequence[Term], output: Letters) -> list[tuple[str, ...]]:

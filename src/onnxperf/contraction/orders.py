@@ -10,7 +10,7 @@ from math import factorial
 from onnxperf.contraction import cost
 from onnxperf.contraction.equation import Equation, Letters
 from onnxperf.contraction.graph import Draft, DraftNode, working_type
-from onnxperf.contraction.layout import Setting, Term, arrange_plainly, reshape
+from onnxperf.contraction.layout import Setting, Term, arrange_plainly, in_order, reshape
 from onnxperf.contraction.lower import Lowering, contraction_paths, finished, lonely, start, zeros
 from onnxperf.contraction.pair import (
     FORMS,
@@ -76,10 +76,10 @@ def _contract(draft: Draft, pair: tuple[Term, Term], keep: set[str], order: Lett
     left, right = pair if rank(*pair) <= rank(*pair[::-1]) else pair[::-1]
     groups = roles(left.letters, right.letters, keep)
     if not groups.inner:
-        return elementwise_in_order(draft, (left, right), _sorted(left.letters + right.letters, order), (), setting)
-    groups = Groups(*(_sorted(group, order) for group in (groups.batch, groups.left, groups.right, groups.inner)))
-    left_form = _form_of(_sorted(left.letters, order), (groups.batch, groups.left, groups.inner), setting)
-    right_form = _form_of(_sorted(right.letters, order), (groups.batch, groups.inner, groups.right), setting)
+        return elementwise_in_order(draft, (left, right), in_order(left.letters + right.letters, order), (), setting)
+    groups = Groups(*(in_order(group, order) for group in (groups.batch, groups.left, groups.right, groups.inner)))
+    left_form = _form_of(in_order(left.letters, order), (groups.batch, groups.left, groups.inner), setting)
+    right_form = _form_of(in_order(right.letters, order), (groups.batch, groups.inner, groups.right), setting)
     draft, left = arrange_plainly(draft, left, left_form.letters(groups.batch, groups.left, groups.inner), setting)
     draft, right = arrange_plainly(draft, right, right_form.letters(groups.batch, groups.inner, groups.right), setting)
     return matrix_product(draft, (left, right), groups, (left_form, right_form), setting)
@@ -91,10 +91,6 @@ def _form_of(letters: Letters, groups: tuple[Letters, Letters, Letters], setting
     return next((form for form in forms if form.letters(*groups) == letters), PLAIN)
 
 
-def _sorted(letters: Letters, order: Letters) -> Letters:
-    return tuple(letter for letter in order if letter in letters)
-
-
 def plain_einsum(equation: Equation, setting: Setting) -> Lowering:
     """onnxruntime's own Einsum, and nothing else."""
     return Lowering(own_einsum(equation, equation.output, setting).draft, as_written(equation))
@@ -103,7 +99,7 @@ def plain_einsum(equation: Equation, setting: Setting) -> Lowering:
 def own_einsum(equation: Equation, order: Letters, setting: Setting) -> Lowering:
     """onnxruntime's own Einsum, whose result has its axes in a letter order before it gets those of the output."""
     draft = Draft(equation.shapes)
-    result = _sorted(equation.output, order)
+    result = in_order(equation.output, order)
     terms = ",".join(map("".join, equation.operands))
     values = tuple(range(len(equation.shapes)))
     node = DraftNode("Einsum", values, setting.shape(result), (("equation", f"{terms}->{''.join(result)}"),))

@@ -9,7 +9,7 @@ from itertools import permutations, product
 from onnxperf.contraction import cost
 from onnxperf.contraction.equation import Letters, Shape
 from onnxperf.contraction.graph import Draft, DraftNode
-from onnxperf.contraction.layout import Setting, Term, arrange, arrange_plainly, reshape, shielded, transpose
+from onnxperf.contraction.layout import Setting, Term, arrange, arrange_plainly, in_order, reshape, shielded, transpose
 
 Way = tuple[Draft, Term]
 """A draft that got further, and the term that is the result."""
@@ -123,17 +123,28 @@ def matrix_product(
     draft: Draft, pair: tuple[Term, Term], groups: Groups, forms: tuple[Form, Form], setting: Setting
 ) -> Way:
     """The product of two operands that already lie as it needs them."""
-    sides = (groups.left, groups.inner, groups.right)
-    rows, inner, columns = map(setting.size, sides)
     # axes of the batch stay apart where that saves the reshapes around the product
-    is_direct = all(len(side) == 1 for side in sides)
+    is_direct = all(len(side) == 1 for side in (groups.left, groups.inner, groups.right))
     batch = setting.shape(groups.batch) if is_direct or not groups.batch else (setting.size(groups.batch),)
-    shapes = (_form_shape(forms[0], batch, rows, inner), _form_shape(forms[1], batch, inner, columns))
-    draft, left = reshape(draft, pair[0].value, shapes[0])
-    draft, right = reshape(draft, pair[1].value, shapes[1])
+    return _reshaped_product(draft, pair, groups, forms, setting, (batch, batch))
+
+
+def _reshaped_product(
+    draft: Draft,
+    pair: tuple[Term, Term],
+    groups: Groups,
+    forms: tuple[Form, Form],
+    setting: Setting,
+    batches: tuple[Shape, Shape],
+) -> Way:
+    """The product of operands as matrices; `batches` are the axes of the batch that each of them has."""
+    rows, inner, columns = map(setting.size, (groups.left, groups.inner, groups.right))
+    draft, left = reshape(draft, pair[0].value, _form_shape(forms[0], batches[0], rows, inner))
+    draft, right = reshape(draft, pair[1].value, _form_shape(forms[1], batches[1], inner, columns))
     flags = (forms[0].transposed, forms[1].transposed)
     spent = cost.product(setting.size(groups.batch), rows, inner, columns, setting.computes_in, flags)
-    draft, value = _multiply_matrices(draft, (left, right), forms, (*batch, rows, columns), spent, setting)
+    shape = (*max(batches, key=len), rows, columns)
+    draft, value = _multiply_matrices(draft, (left, right), forms, shape, spent, setting)
     letters = groups.batch + groups.left + groups.right
     draft, value = reshape(draft, value, setting.shape(letters))
     return draft, Term(value, letters)
@@ -213,35 +224,17 @@ def _spread(
     form: Form,
     setting: Setting,
 ) -> Iterator[Way]:
-    inner = parts[1]
+    batch, inner, rest = parts
     free = tuple(letter for letter in pair[1 - side].letters if letter not in inner)
+    left, right = (free, rest) if side else (rest, free)
+    outer = (setting.size(batch),)
     for other_form in (PLAIN, Form(transposed=True)) if setting.fuses else (PLAIN,):
         wanted = other_form.letters((), *((free, inner) if side else (inner, free)))
         for after, other in arrange(draft, pair[1 - side], wanted, setting):
             forms = (other_form, form) if side else (form, other_form)
             terms = (other, pair[1]) if side else (pair[0], other)
-            yield _spread_product(after, terms, side, (*parts, free), forms, setting)
-
-
-def _spread_product(
-    draft: Draft,
-    pair: tuple[Term, Term],
-    side: int,
-    parts: tuple[Letters, Letters, Letters, Letters],
-    forms: tuple[Form, Form],
-    setting: Setting,
-) -> Way:
-    batch, inner, rest, free = parts
-    left, right = (free, rest) if side else (rest, free)
-    count, rows, depth, columns = map(setting.size, (batch, left, inner, right))
-    outer = [(), (count,)] if side else [(count,), ()]
-    draft, a = reshape(draft, pair[0].value, _form_shape(forms[0], outer[0], rows, depth))
-    draft, b = reshape(draft, pair[1].value, _form_shape(forms[1], outer[1], depth, columns))
-    flags = (forms[0].transposed, forms[1].transposed)
-    spent = cost.product(count, rows, depth, columns, setting.computes_in, flags)
-    draft, value = _multiply_matrices(draft, (a, b), forms, (count, rows, columns), spent, setting)
-    draft, value = reshape(draft, value, setting.shape(batch + left + right))
-    return draft, Term(value, batch + left + right)
+            batches = ((), outer) if side else (outer, ())
+            yield _reshaped_product(after, terms, Groups(batch, left, right, inner), forms, setting, batches)
 
 
 def _elementwise(
@@ -256,8 +249,8 @@ def _elementwise(
     first = tuple(letter for letter in target if letter in everything)
     for guide in dict.fromkeys((left + right, right + left, first + left + right, first + right + left)):
         order = tuple(dict.fromkeys(guide))
-        for after_left, a in arrange(draft, pair[0], _sorted(left, order), setting):
-            for after_both, b in arrange(after_left, pair[1], _sorted(right, order), setting):
+        for after_left, a in arrange(draft, pair[0], in_order(left, order), setting):
+            for after_both, b in arrange(after_left, pair[1], in_order(right, order), setting):
                 yield _multiply(after_both, (a, b), order, groups.inner, setting)
 
 
@@ -265,13 +258,9 @@ def elementwise_in_order(
     draft: Draft, pair: tuple[Term, Term], order: Letters, inner: Letters, setting: Setting
 ) -> Way:
     """Multiply with broadcasting in a given order of axes, then sum."""
-    draft, left = arrange_plainly(draft, pair[0], _sorted(pair[0].letters, order), setting)
-    draft, right = arrange_plainly(draft, pair[1], _sorted(pair[1].letters, order), setting)
+    draft, left = arrange_plainly(draft, pair[0], in_order(pair[0].letters, order), setting)
+    draft, right = arrange_plainly(draft, pair[1], in_order(pair[1].letters, order), setting)
     return _multiply(draft, (left, right), order, inner, setting)
-
-
-def _sorted(letters: Letters, order: Letters) -> Letters:
-    return tuple(letter for letter in order if letter in letters)
 
 
 def _multiply(draft: Draft, pair: tuple[Term, Term], order: Letters, inner: Letters, setting: Setting) -> Way:

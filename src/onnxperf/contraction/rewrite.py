@@ -12,10 +12,10 @@ from onnxperf.contraction.equation import Shape, parse
 from onnxperf.contraction.graph import ELEMENT_TYPES, check_target
 from onnxperf.errors import BadModel, BadOption
 from onnxperf.model.cost import KnownType, infer_types, without_weights
+from onnxperf.model.graph import all_names, bodies, set_shape, short_domain
+from onnxperf.model.graph import opset_of as declared_opset
 from onnxperf.model.outline import with_names
 
-_STANDARD = ("", "ai.onnx")
-"""Both are names of ONNX's own domain."""
 _DTYPES: dict[int, str] = {number: name for name, number in ELEMENT_TYPES.items()}
 _FREE_CONSTANTS = 4
 """From this IR version on an initialiser need not be an input as well."""
@@ -48,10 +48,10 @@ class Site:
 
 def opset_of(proto: onnx.ModelProto) -> int:
     """The version of ONNX's own operators that a model is written in."""
-    found = [each.version for each in proto.opset_import if each.domain in _STANDARD]
+    found = declared_opset(proto)
     if not found:
-        raise BadModel("the model does not say which version of ONNX's operators it uses; export it again")
-    return int(found[0])
+        raise BadModel("the model does not declare which version of ONNX's operators it uses; export it again")
+    return found
 
 
 def sites(proto: onnx.ModelProto, shapes: Mapping[str, Shape]) -> list[Site]:
@@ -79,12 +79,12 @@ def sites(proto: onnx.ModelProto, shapes: Mapping[str, Shape]) -> list[Site]:
 
 
 def _is_einsum(node: onnx.NodeProto) -> bool:
-    return node.op_type == "Einsum" and node.domain in _STANDARD
+    return node.op_type == "Einsum" and not short_domain(node.domain)
 
 
 def _inner(node: onnx.NodeProto) -> Iterator[tuple[str, onnx.NodeProto]]:
     """Einsum nodes in the bodies of a node, each with the node that it is directly inside."""
-    for body in _bodies(node):
+    for _, body in bodies(node):
         for each in body.node:
             if _is_einsum(each):
                 yield f"inside the body of {node.op_type} {node.name!r}", each
@@ -96,13 +96,6 @@ def _nested(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
         if _is_einsum(node):
             yield node
         yield from (inner for _, inner in _inner(node))
-
-
-def _bodies(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
-    for attribute in node.attribute:
-        if attribute.HasField("g"):
-            yield attribute.g
-        yield from attribute.graphs
 
 
 def _equation(node: onnx.NodeProto) -> str:
@@ -206,7 +199,7 @@ def _cut(graph: onnx.GraphProto, results: Mapping[str, KnownType]) -> None:
 def _used(node: onnx.NodeProto) -> Iterator[str]:
     """Names that a node reads, those that its bodies take from outside included."""
     yield from node.input
-    for body in _bodies(node):
+    for _, body in bodies(node):
         for each in body.node:
             yield from _used(each)
 
@@ -222,7 +215,7 @@ def replaced(proto: onnx.ModelProto, replacements: Mapping[int, onnx.ModelProto]
         return copy
     _join_opsets(copy, replacements.values())
     labels = [node.name for node in with_names(without_weights(proto))[0].graph.node]
-    insertion = _Insertion(set(_names_in(proto.graph)))
+    insertion = _Insertion(all_names(proto.graph))
     nodes: list[onnx.NodeProto] = []
     for index, node in enumerate(proto.graph.node):
         if index in replacements:
@@ -241,24 +234,12 @@ def _join_opsets(proto: onnx.ModelProto, candidates: Iterable[onnx.ModelProto]) 
     for candidate in candidates:
         if opset_of(candidate) != opset:
             raise BadModel(f"a graph of opset {opset_of(candidate)} cannot be put into a model of opset {opset}")
-        present = {each.domain for each in proto.opset_import}.union(_STANDARD)
-        proto.opset_import.extend(each for each in candidate.opset_import if each.domain not in present)
+        present = {short_domain(each.domain) for each in proto.opset_import}
+        proto.opset_import.extend(each for each in candidate.opset_import if short_domain(each.domain) not in present)
 
 
 def _is_handy(label: str) -> bool:
     return label.isprintable() and len(label) <= _LONGEST_PREFIX
-
-
-def _names_in(graph: onnx.GraphProto) -> Iterator[str]:
-    """Everything that has a name in a graph and the bodies in it."""
-    yield graph.name
-    for value in (*graph.input, *graph.output, *graph.value_info, *graph.initializer):
-        yield value.name
-    yield from (sparse.values.name for sparse in graph.sparse_initializer)
-    for node in graph.node:
-        yield from (node.name, *node.input, *node.output)
-        for body in _bodies(node):
-            yield from _names_in(body)
 
 
 class _Insertion:
@@ -275,7 +256,7 @@ class _Insertion:
         inputs = (value.name for value in graph.input)
         outside = dict(zip(inputs, place.input, strict=True)) | {graph.output[0].name: result}
         outside |= {tensor.name: self._constant(tensor) for tensor in graph.initializer}
-        inside = set(_names_in(graph)).difference(outside, {""})
+        inside = all_names(graph).difference(outside, {""})
         names = outside | self._fresh(inside, label)
         self.results[result] = _renamed_value(graph.output[0], names)
         return [_renamed(node, names) for node in graph.node]
@@ -305,7 +286,7 @@ def _renamed(node: onnx.NodeProto, names: Mapping[str, str]) -> onnx.NodeProto:
     copy.name = names.get(node.name, "")
     copy.input[:] = [names.get(name, "") for name in node.input]
     copy.output[:] = [names.get(name, "") for name in node.output]
-    for body in _bodies(copy):
+    for _, body in bodies(copy):
         _rename_body(body, names)
     return copy
 
@@ -337,7 +318,7 @@ def _add_constants(proto: onnx.ModelProto, constants: Sequence[onnx.TensorProto]
 
 
 def _declare(graph: onnx.GraphProto, results: Mapping[str, onnx.ValueInfoProto]) -> None:
-    """Writes down the types of results: onnx infers nothing through operators of other domains."""
+    """Declares the types of results: onnx infers nothing through operators of other domains."""
     outputs = {value.name for value in graph.output}
     others = [value for value in graph.value_info if value.name not in results]
     _keep(graph.value_info, [*others, *(value for name, value in results.items() if name not in outputs)])
@@ -361,11 +342,11 @@ def fixed(proto: onnx.ModelProto, shapes: Mapping[str, Shape]) -> onnx.ModelProt
     for value in copy.graph.input:
         if value.name in shapes and value.type.HasField("tensor_type"):
             symbols.update(dim.dim_param for dim in value.type.tensor_type.shape.dim if dim.dim_param)
-            _set_shape(value, shapes[value.name])
+            set_shape(value, shapes[value.name])
     for value in (*copy.graph.output, *copy.graph.value_info):
         known = types[value.name].shape if value.name in types else None
         if known is not None:
-            _set_shape(value, known)
+            set_shape(value, known)
         for dim in value.type.tensor_type.shape.dim if value.type.HasField("tensor_type") else ():
             if dim.dim_param in symbols:  # it has a size now, even if an unknown one
                 dim.ClearField("dim_param")
@@ -380,8 +361,3 @@ def _corrections(proto: onnx.ModelProto, types: Types) -> Iterator[onnx.ValueInf
     for name, true in types.items():
         if name not in declared and true.shape is not None and plain.get(name, true) != true:
             yield onnx.helper.make_tensor_value_info(name, true.element, true.shape)
-
-
-def _set_shape(value: onnx.ValueInfoProto, shape: Shape) -> None:
-    dims = (onnx.TensorShapeProto.Dimension(dim_value=size) for size in shape)
-    value.type.tensor_type.shape.CopyFrom(onnx.TensorShapeProto(dim=dims))

@@ -16,7 +16,7 @@ from onnxperf.measure.memory import resident_bytes
 from onnxperf.measure.messages import CallMany, Hold, Mark, ModelSubject, ProbedStep, ProbeStep, WorkerSpec
 from onnxperf.measure.process import Worker
 from onnxperf.measure.profiling import shares
-from onnxperf.measure.timing import Clock, monotonic_ns
+from onnxperf.measure.worker.timing import Clock, monotonic_ns
 from onnxperf.records.base import Scalar, Status
 from onnxperf.records.memory import MemoryStep, MemorySubject, StepName
 

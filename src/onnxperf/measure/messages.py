@@ -99,7 +99,7 @@ class Loaded(Reply, frozen=True):
 class Load(Request[Loaded], frozen=True):
     """Open the session that the subjects share; what was loaded before is dropped first."""
 
-    answered_by = "onnxperf.measure.host:load"
+    answered_by = "onnxperf.measure.worker.host:load"
     spec: WorkerSpec
 
 
@@ -110,7 +110,7 @@ class Held(Reply, frozen=True):
 class Hold(Request[Held], frozen=True):
     """Take over a spec and its inputs, and load nothing yet."""
 
-    answered_by = "onnxperf.measure.host:hold"
+    answered_by = "onnxperf.measure.worker.host:hold"
     spec: WorkerSpec
 
 
@@ -124,7 +124,7 @@ class Prepared(Reply, frozen=True):
 class Prepare(Request[Prepared], frozen=True):
     """Bind a subject to its inputs and call it for the first time."""
 
-    answered_by = "onnxperf.measure.host:prepare"
+    answered_by = "onnxperf.measure.worker.host:prepare"
     subject: int
 
 
@@ -135,7 +135,7 @@ class Moved(Reply, frozen=True):
 class MoveTo(Request[Moved], frozen=True):
     """Use these processors from now on, and no others."""
 
-    answered_by = "onnxperf.measure.host:move"
+    answered_by = "onnxperf.measure.worker.host:move"
     cpus: tuple[int, ...]
 
 
@@ -150,7 +150,7 @@ class Computed(Reply, frozen=True):
 class Compute(Request[Computed], frozen=True):
     """Call a subject and send what it returns."""
 
-    answered_by = "onnxperf.measure.host:compute"
+    answered_by = "onnxperf.measure.worker.host:compute"
     subject: int
     everything: bool = False
     """Also what lies between inputs and outputs."""
@@ -170,7 +170,7 @@ class EndedRecording(Reply, frozen=True):
 class EndRecording(Request[EndedRecording], frozen=True):
     """Write the trace."""
 
-    answered_by = "onnxperf.measure.host:end_recording"
+    answered_by = "onnxperf.measure.worker.host:end_recording"
 
 
 # ---------------------------------------------------------------- time
@@ -185,7 +185,7 @@ class WarmedUp(Reply, frozen=True):
 class WarmUp(Request[WarmedUp], frozen=True):
     """Call a subject untimed."""
 
-    answered_by = "onnxperf.measure.timing:answer_warm_up"
+    answered_by = "onnxperf.measure.worker.timing:answer_warm_up"
     subject: int
     duration_ns: int
 
@@ -200,7 +200,7 @@ class TimedBlock(Reply, frozen=True):
 class TimeBlock(Request[TimedBlock], frozen=True):
     """Time calls together."""
 
-    answered_by = "onnxperf.measure.timing:answer_time_block"
+    answered_by = "onnxperf.measure.worker.timing:answer_time_block"
     subject: int
     calls: int
     warm_ns: int
@@ -215,7 +215,7 @@ class TimedEach(Reply, frozen=True):
 class TimeEach(Request[TimedEach], frozen=True):
     """Time calls one by one."""
 
-    answered_by = "onnxperf.measure.timing:answer_time_each"
+    answered_by = "onnxperf.measure.worker.timing:answer_time_each"
     subject: int
     calls: int
     warm_ns: int | None
@@ -233,7 +233,7 @@ class TimedSplit(Reply, frozen=True):
 class SplitEach(Request[TimedSplit], frozen=True):
     """Time the parts of single calls: preparing, computing, fetching."""
 
-    answered_by = "onnxperf.measure.timing:answer_split_each"
+    answered_by = "onnxperf.measure.worker.timing:answer_split_each"
     subject: int
     calls: int
     warm_ns: int
@@ -265,7 +265,7 @@ class ProbedStep(Reply, frozen=True):
 class ProbeStep(Request[ProbedStep], frozen=True):
     """Take a step of the first subject, and measure what memory it needs."""
 
-    answered_by = "onnxperf.measure.memory_probe:probe_step"
+    answered_by = "onnxperf.measure.worker.memory_probe:probe_step"
     step: StepName
 
 
@@ -278,7 +278,7 @@ class CalledMany(Reply, frozen=True):
 class CallMany(Request[CalledMany], frozen=True):
     """Call the first subject often, and measure what memory is left in use."""
 
-    answered_by = "onnxperf.measure.memory_probe:call_many"
+    answered_by = "onnxperf.measure.worker.memory_probe:call_many"
     calls: int
 
 
@@ -303,7 +303,7 @@ class TracedLines(Reply, frozen=True, kw_only=True):
 class TraceLines(Request[TracedLines], frozen=True):
     """Call a function of the user once, and measure what memory each of its lines needs."""
 
-    answered_by = "onnxperf.measure.lines:answer_trace_lines"
+    answered_by = "onnxperf.measure.worker.lines:answer_trace_lines"
     subject: int
 
 
@@ -316,7 +316,7 @@ class TrackedAllocations(Reply, frozen=True):
 class TrackAllocations(Request[TrackedAllocations], frozen=True):
     """Call a subject while memray records the memory that is taken."""
 
-    answered_by = "onnxperf.measure.allocations:track_allocations"
+    answered_by = "onnxperf.measure.worker.allocations:track_allocations"
     subject: int
     calls: int
     path: str
@@ -336,7 +336,7 @@ class SampledStack(Reply, frozen=True):
 class SampleStack(Request[SampledStack], frozen=True):
     """Call a subject while its Python stack is sampled."""
 
-    answered_by = "onnxperf.measure.python_stack:sample_stack"
+    answered_by = "onnxperf.measure.worker.python_stack:sample_stack"
     subject: int
     calls: int
     interval_s: float
@@ -351,7 +351,7 @@ class CalledFor(Reply, frozen=True):
 class CallFor(Request[CalledFor], frozen=True):
     """Call a subject for some time, while another program watches."""
 
-    answered_by = "onnxperf.measure.python_stack:answer_call_for"
+    answered_by = "onnxperf.measure.worker.python_stack:answer_call_for"
     subject: int
     duration_ns: int
 

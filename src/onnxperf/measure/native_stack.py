@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from onnxperf.errors import MissingExtra, SubjectError
+from onnxperf.wording.numbers import plain
 
 GRACE_S = 60.0
 """Beyond the time of sampling: py-spy first reads the symbols of all libraries."""
@@ -37,7 +38,7 @@ def record(pid: int, keep_busy: Callable[[], object], output: Path, duration_s: 
             end = time.monotonic() + duration_s + GRACE_S
             while spy.poll() is None:
                 if time.monotonic() > end:
-                    raise SubjectError("timeout", f"py-spy did not end within {duration_s + GRACE_S:g} s")
+                    raise SubjectError("timeout", f"py-spy did not end within {plain(duration_s + GRACE_S)} s")
                 keep_busy()
         finally:
             with contextlib.suppress(ProcessLookupError):

@@ -17,6 +17,7 @@ from typing import Any, Protocol, cast
 from onnxperf.errors import BadModel, SubjectError, WorkerLost
 from onnxperf.measure import memory
 from onnxperf.measure.messages import Failed, MoveTo, R, Reply, Request, WorkerSpec, decode_reply, encode
+from onnxperf.wording.numbers import plain, size
 
 CAN_FREEZE = hasattr(signal, "SIGSTOP") and hasattr(os, "waitid")
 
@@ -171,7 +172,7 @@ class ProcessWorker:
             try:
                 if not self._wait():
                     self.close()
-                    raise WorkerLost("timeout", f"no answer within {self.timeout_s:g} s (increase `timeout`)")
+                    raise WorkerLost("timeout", f"no answer within {plain(self.timeout_s)} s (increase `timeout`)")
                 self._answered, reply = decode_reply(self._pipe.recv_bytes())
             except (EOFError, ConnectionResetError, BrokenPipeError) as error:
                 raise self._death() from error
@@ -202,8 +203,8 @@ class ProcessWorker:
         peak = memory.peak_bytes(pid) or memory.resident_bytes(pid)
         if peak > self.memory_limit_bytes:
             self.close()
-            limit, used = (f"{size / 2**20:.0f} MiB" for size in (self.memory_limit_bytes, peak))
-            raise WorkerLost("oom", f"needed {used} of memory, more than the {limit} of `memory_limit`")
+            limit = size(self.memory_limit_bytes)
+            raise WorkerLost("oom", f"needed {size(peak)} of memory, more than the {limit} of `memory_limit`")
 
     def _death(self) -> WorkerLost:
         """How the process died; the children that it leaves behind are ended."""

@@ -11,7 +11,7 @@ from msgspec import Struct
 from onnxperf.measure import plan as planning
 from onnxperf.measure.messages import SplitEach, TimeBlock, TimeEach, WorkerSpec
 from onnxperf.measure.process import Worker
-from onnxperf.measure.timing import Clock, monotonic_ns
+from onnxperf.measure.worker.timing import Clock, monotonic_ns
 from onnxperf.measure.worker_group import Launch, SubjectRun, WorkerGroup
 from onnxperf.records.options import RaceOptions
 from onnxperf.records.race import Block, Measurement

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
 import onnx
+
+from onnxperf.model.graph import dims_of, is_external, set_shape
+from onnxperf.records.view import Dims
 
 Shape = tuple[int, ...]
 
@@ -38,15 +41,13 @@ class KnownType:
 def work_of_nodes(proto: onnx.ModelProto, shapes: Mapping[str, Shape]) -> dict[str, float]:
     """Work of every node of the main graph by its name, where shapes are known; in moves of one number."""
     known = infer_shapes(proto, shapes)
-    return dict(_probe(proto.graph.node, known))
-
-
-def _probe(nodes: Iterable[onnx.NodeProto], known: Mapping[str, Shape]) -> Iterator[tuple[str, float]]:
-    for node in nodes:
+    work = {}
+    for node in proto.graph.node:
         names = [name for name in (*node.input, *node.output) if name]
         if node.name and all(name in known for name in names):
             moves = sum(math.prod(known[name]) for name in names)
-            yield node.name, moves + multiplications(node, known) / _MULTIPLICATIONS_PER_MOVE
+            work[node.name] = moves + multiplications(node, known) / _MULTIPLICATIONS_PER_MOVE
+    return work
 
 
 def multiplications(node: onnx.NodeProto, known: Mapping[str, Shape]) -> float:
@@ -73,27 +74,23 @@ def infer_types(proto: onnx.ModelProto, fed: Mapping[str, Shape]) -> dict[str, K
     bare = without_weights(proto)
     for value in bare.graph.input:
         if value.name in fed:
-            shape = value.type.tensor_type.shape
-            del shape.dim[:]
-            shape.dim.extend(onnx.TensorShapeProto.Dimension(dim_value=size) for size in fed[value.name])
+            set_shape(value, fed[value.name])
     with suppress(*INFERENCE_ERRORS):  # a part is better than nothing
         bare = onnx.shape_inference.infer_shapes(bare, data_prop=True)
     known = {each.name: KnownType(each.data_type, tuple(each.dims)) for each in bare.graph.initializer}
-    known |= {each.values.name: _sparse(each) for each in bare.graph.sparse_initializer}
+    for sparse in bare.graph.sparse_initializer:
+        known[sparse.values.name] = KnownType(sparse.values.data_type, tuple(sparse.dims))
     for value in (*bare.graph.input, *bare.graph.value_info, *bare.graph.output):
         if value.type.HasField("tensor_type"):
-            known.setdefault(value.name, _declared(value.type.tensor_type))
+            tensor = value.type.tensor_type
+            known.setdefault(value.name, KnownType(tensor.elem_type, whole(dims_of(tensor))))
     return known
 
 
-def _sparse(tensor: onnx.SparseTensorProto) -> KnownType:
-    return KnownType(tensor.values.data_type, tuple(tensor.dims))
-
-
-def _declared(tensor: onnx.TypeProto.Tensor) -> KnownType:
-    dims = tensor.shape.dim
-    complete = tensor.HasField("shape") and all(dim.HasField("dim_value") for dim in dims)
-    return KnownType(tensor.elem_type, tuple(dim.dim_value for dim in dims) if complete else None)
+def whole(dims: Dims | None) -> Shape | None:
+    """A shape whose sizes are all known; None for any other."""
+    sizes = tuple(size for size in dims or () if isinstance(size, int))
+    return sizes if dims is not None and len(sizes) == len(dims) else None
 
 
 def without_weights(proto: onnx.ModelProto) -> onnx.ModelProto:
@@ -108,7 +105,7 @@ def without_weights(proto: onnx.ModelProto) -> onnx.ModelProto:
     graph.sparse_initializer.extend(source.sparse_initializer)
     inputs = {value.name for value in source.input}
     for tensor in source.initializer:
-        if tensor.data_location != onnx.TensorProto.EXTERNAL and math.prod(tensor.dims) <= _MOST_NUMBERS_OF_A_SHAPE:
+        if not is_external(tensor) and math.prod(tensor.dims) <= _MOST_NUMBERS_OF_A_SHAPE:
             graph.initializer.append(tensor)
         elif tensor.name not in inputs:
             graph.input.append(onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))

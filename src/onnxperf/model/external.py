@@ -7,14 +7,14 @@ from pathlib import Path, PureWindowsPath
 import onnx
 
 from onnxperf.errors import BadModel
-from onnxperf.model.graph import all_tensors
+from onnxperf.model.graph import all_tensors, is_external
 
 
 def external_files(proto: onnx.ModelProto, model_path: Path, what: str) -> tuple[Path, ...]:
     """The files that a model's tensors are stored in, each once, sorted by name."""
     sizes: dict[str, int] = {}
     for tensor in all_tensors(proto):
-        if tensor.data_location != onnx.TensorProto.EXTERNAL:
+        if not is_external(tensor):
             continue
         entries = {e.key: e.value for e in tensor.external_data}
         location = entries.get("location", "")

@@ -12,6 +12,8 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from onnxperf.errors import BadFeed
 from onnxperf.model.generate import Array
+from onnxperf.model.graph import is_external
+from onnxperf.wording.names import one_line
 
 _NPY_MAGIC = b"\x93NUMPY"
 _UNREADABLE = (ValueError, TypeError, KeyError, EOFError, OSError, MemoryError, zipfile.BadZipFile, DecodeError)
@@ -28,11 +30,11 @@ def _read(name: str, file: Path) -> Array:
     if reader is None:
         raise BadFeed(f"{what} is of a kind that cannot be read; use {', '.join(_READERS)}")
     if not file.is_file():
-        raise BadFeed(f"{what} is {'a folder' if file.is_dir() else 'no file that exists'}")
+        raise BadFeed(f"{what} {'is a folder' if file.is_dir() else 'does not exist'}")
     try:
         return reader(file, what)
     except _UNREADABLE as error:
-        raise BadFeed(f"{what} is truncated or damaged: {' '.join(str(error).split())}") from error
+        raise BadFeed(f"{what} is truncated or damaged: {one_line(error)}") from error
 
 
 def _read_npy(file: Path, what: str) -> Array:
@@ -56,7 +58,7 @@ def _read_npz(file: Path, what: str) -> Array:
 def _read_pb(file: Path, what: str) -> Array:
     tensor = onnx.TensorProto()
     tensor.ParseFromString(file.read_bytes())
-    if tensor.data_location == onnx.TensorProto.EXTERNAL:
+    if is_external(tensor):
         raise BadFeed(f"{what} keeps its values in another file; save them inside, or as .npy")
     if not tensor.data_type:
         raise BadFeed(f"{what} is not a tensor; write it with onnx.numpy_helper.from_array")

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import psutil
 
 from onnxperf.errors import BadFeed, BadOption
+from onnxperf.wording.numbers import plain, size
 
 Array = npt.NDArray[Any]
 DType = np.dtype[Any]
@@ -57,20 +58,24 @@ def limits(dtype: DType) -> Range:
 
 def check_range(name: str, dtype: DType, bounds: Range) -> None:
     """Refuses a range that makes no sense for a type."""
+    problem = _problem_of_range(name, dtype, bounds)
+    if problem:
+        raise BadOption(problem, option="ranges", value=f"{name}={':'.join(map(plain, bounds))}")
+
+
+def _problem_of_range(name: str, dtype: DType, bounds: Range) -> str:
     low, high = bounds
-    option = f"--range {name}={low:g}:{high:g}"
     kind = family(dtype)
     if kind not in ("integer", "float"):
-        raise BadOption(f"{option}: input {name!r} holds {kind} values, and only numbers can be bounded")
+        return f"input {name!r} holds {kind} values, and only numbers can be bounded"
     if not (math.isfinite(low) and math.isfinite(high)):
-        raise BadOption(f"{option}: both ends must be finite numbers")
+        return "both ends must be finite numbers"
     if low > high:
-        raise BadOption(f"{option}: the low end comes first; did you mean {name}={high:g}:{low:g}?")
+        return f"the low end comes first; did you mean {name}={plain(high)}:{plain(low)}?"
     if kind == "integer" and not (float(low).is_integer() and float(high).is_integer()):
-        raise BadOption(f"{option}: input {name!r} holds {dtype.name}; give whole numbers")
+        return f"input {name!r} holds {dtype.name}; give whole numbers"
     least, most = limits(dtype)
-    if low < least or high > most:
-        raise BadOption(f"{option} leaves what {dtype.name} can hold, {least:g} to {most:g}")
+    return "" if least <= low and high <= most else f"{dtype.name} can hold {plain(least)} to {plain(most)}"
 
 
 def integer_bounds(name: str, dtype: DType, limit: int | None) -> tuple[int, int]:
@@ -104,8 +109,8 @@ def _check_memory(name: str, dtype: DType, shape: Shape) -> None:
     free = psutil.virtual_memory().available
     if needed > free or max(shape, default=0) > np.iinfo(np.intp).max:
         raise BadFeed(
-            f"input {name!r} of shape {'x'.join(map(str, shape))} needs {needed / 2**30:.1f} GB, "
-            f"{free / 2**30:.1f} GB are free; set smaller sizes with --dim or --shape"
+            f"input {name!r} of shape {'x'.join(map(str, shape))} needs {size(needed)}, "
+            f"{size(free)} are free; set smaller sizes with `dims` or `shapes`"
         )
 
 
@@ -140,7 +145,7 @@ def _bools(rng: np.random.Generator, _: DType, shape: Shape) -> Array:
 
 def _strings(rng: np.random.Generator, _: DType, shape: Shape) -> Array:
     letters = np.array(list(string.ascii_lowercase))
-    words = np.array(["".join(rng.choice(letters, size)) for size in rng.integers(3, 9, _WORDS)], dtype=object)
+    words = np.array(["".join(rng.choice(letters, length)) for length in rng.integers(3, 9, _WORDS)], dtype=object)
     return np.asarray(words[rng.integers(0, _WORDS, shape)], dtype=object)
 
 

@@ -1,43 +1,86 @@
-"""What can be read off a graph without running it: its nodes, its tensors, and how far its indices may go."""
+"""What every reader of a graph needs: its nodes, tensors, names, sizes and types, wherever they stand."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 
+import numpy as np
 import onnx
 
-Dims = tuple[int | None, ...]
+from onnxperf.records.view import Dims
 
-INTEGER_TYPES = frozenset(
-    {
-        onnx.TensorProto.INT8,
-        onnx.TensorProto.INT16,
-        onnx.TensorProto.INT32,
-        onnx.TensorProto.INT64,
-        onnx.TensorProto.UINT8,
-        onnx.TensorProto.UINT16,
-        onnx.TensorProto.UINT32,
-        onnx.TensorProto.UINT64,
-    }
-)
+ONNX_DOMAIN = "ai.onnx"
+"""ONNX's own domain, which most files write as nothing."""
 
-# ---------------------------------------------------------------- everything of a kind
+
+def short_domain(domain: str) -> str:
+    """A domain, ONNX's own as nothing."""
+    return "" if domain == ONNX_DOMAIN else domain
+
+
+def opset_of(proto: onnx.ModelProto) -> int:
+    """Version of ONNX's own operators that a model uses; 0 where it uses none."""
+    return next((each.version for each in proto.opset_import if not short_domain(each.domain)), 0)
+
+
+# ---------------------------------------------------------------- nodes and names
 
 
 def all_nodes(proto: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
     """Every node of a model, those of subgraphs and functions included."""
-    yield from _nested_nodes(proto.graph.node)
+    return (node for _, node in numbered_nodes(proto))
+
+
+def numbered_nodes(proto: onnx.ModelProto) -> Iterator[tuple[int, onnx.NodeProto]]:
+    """Every node of a model with its position in its own graph."""
+    yield from _nested(proto.graph.node)
     for function in proto.functions:
-        yield from _nested_nodes(function.node)
+        yield from _nested(function.node)
 
 
-def _nested_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
-    for node in nodes:
-        yield node
-        for attribute in node.attribute:
-            for graph in _graphs(attribute):
-                yield from _nested_nodes(graph.node)
+def _nested(nodes: Iterable[onnx.NodeProto]) -> Iterator[tuple[int, onnx.NodeProto]]:
+    for position, node in enumerate(nodes):
+        yield position, node
+        for _, body in bodies(node):
+            yield from _nested(body.node)
+
+
+def bodies(node: onnx.NodeProto) -> Iterator[tuple[str, onnx.GraphProto]]:
+    """Bodies of a node by the name of their attribute; those of a list are numbered."""
+    for attribute in node.attribute:
+        yield from _bodies_in(attribute)
+
+
+def _bodies_in(attribute: onnx.AttributeProto) -> Iterator[tuple[str, onnx.GraphProto]]:
+    if attribute.HasField("g"):
+        yield attribute.name, attribute.g
+    yield from ((f"{attribute.name}[{number}]", body) for number, body in enumerate(attribute.graphs))
+
+
+def with_bodies(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
+    """A graph and all bodies in it."""
+    yield graph
+    for node in graph.node:
+        for _, body in bodies(node):
+            yield from with_bodies(body)
+
+
+def initialisers(graph: onnx.GraphProto) -> set[str]:
+    """Names of all initialisers of a graph."""
+    return {each.name for each in graph.initializer}.union(each.values.name for each in graph.sparse_initializer)
+
+
+def all_names(graph: onnx.GraphProto) -> set[str]:
+    """Everything that has a name in a graph and the bodies in it."""
+    names: set[str] = set()
+    for each in with_bodies(graph):
+        names.update((each.name, *initialisers(each)))
+        names.update(value.name for value in (*each.input, *each.output, *each.value_info))
+        names.update(name for node in each.node for name in (node.name, *node.input, *node.output))
+    return names
+
+
+# ---------------------------------------------------------------- tensors
 
 
 def all_tensors(proto: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
@@ -73,158 +116,44 @@ def _attribute_tensors(attribute: onnx.AttributeProto) -> Iterator[onnx.TensorPr
         yield from (attribute.sparse_tensor.values, attribute.sparse_tensor.indices)
     for sparse in attribute.sparse_tensors:
         yield from (sparse.values, sparse.indices)
-    for graph in _graphs(attribute):
-        yield from _graph_tensors(graph)
+    for _, body in _bodies_in(attribute):
+        yield from _graph_tensors(body)
 
 
-def _graphs(attribute: onnx.AttributeProto) -> Iterator[onnx.GraphProto]:
-    if attribute.HasField("g"):
-        yield attribute.g
-    yield from attribute.graphs
+def is_external(tensor: onnx.TensorProto) -> bool:
+    """Whether the values of a tensor are in a file of their own."""
+    return bool(tensor.data_location == onnx.TensorProto.EXTERNAL)
 
 
-# ---------------------------------------------------------------- indices
+# ---------------------------------------------------------------- types and sizes
 
 
-@dataclass(frozen=True)
-class _Value:
-    """What the walk has found of a value: whose numbers it carries, and its size."""
-
-    inputs: frozenset[str] = frozenset()
-    dims: Dims | None = None
-
-
-@dataclass(frozen=True)
-class _Lookup:
-    """Which input of an operator is the table, which one indexes it, and along which axis."""
-
-    table: int
-    indices: int
-    axis: int = 0
-    axis_attribute: str = ""
+def element_dtype(elem_type: int) -> np.dtype[np.generic] | None:
+    """Numpy's type for an element type; None where there is none."""
+    try:
+        return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(elem_type))
+    except KeyError:
+        return None
 
 
-_Scope = dict[str, _Value]
-_Functions = dict[tuple[str, str, str], onnx.FunctionProto]
-_NOTHING = _Value()
-
-_LOOKUPS: dict[str, tuple[_Lookup, ...]] = {
-    "Gather": (_Lookup(0, 1, axis_attribute="axis"),),
-    "GatherElements": (_Lookup(0, 1, axis_attribute="axis"),),
-    "ArrayFeatureExtractor": (_Lookup(0, 1, axis=-1),),
-    # onnxruntime's optimiser folds the three lookups of BERT into this one
-    "EmbedLayerNormalization": (_Lookup(2, 0), _Lookup(4, 1)),
-}
-
-_EVERY_INPUT = slice(None)
-_FIRST_INPUT = slice(0, 1)
-# operators that move numbers around without changing them, and the inputs they take them from
-_CARRIERS: dict[str, slice] = {
-    "Cast": _FIRST_INPUT,
-    "CastLike": _FIRST_INPUT,
-    "Compress": _FIRST_INPUT,
-    "Concat": _EVERY_INPUT,
-    "Expand": _FIRST_INPUT,
-    "Flatten": _FIRST_INPUT,
-    "Gather": _FIRST_INPUT,
-    "GatherElements": _FIRST_INPUT,
-    "GatherND": _FIRST_INPUT,
-    "Identity": _FIRST_INPUT,
-    "Reshape": _FIRST_INPUT,
-    "Slice": _FIRST_INPUT,
-    "Split": _FIRST_INPUT,
-    "Squeeze": _FIRST_INPUT,
-    "Tile": _FIRST_INPUT,
-    "Transpose": _FIRST_INPUT,
-    "Trilu": _FIRST_INPUT,
-    "Unsqueeze": _FIRST_INPUT,
-    "Where": slice(1, 3),
-}
-_SAME_SHAPE = frozenset({"Cast", "CastLike", "DequantizeLinear", "Identity"})
+def dims_of(tensor: onnx.TypeProto.Tensor | onnx.TypeProto.SparseTensor) -> Dims | None:
+    """The declared shape of a tensor; None where even the rank is unknown."""
+    return tuple(map(_size, tensor.shape.dim)) if tensor.HasField("shape") else None
 
 
-def index_limits(proto: onnx.ModelProto) -> dict[str, int]:
-    """Exclusive upper bound of every integer input that indexes a table of known size."""
-    scope: _Scope = {i.name: _input_value(i) for i in proto.graph.input}
-    functions: _Functions = {(f.domain, f.name, f.overload): f for f in proto.functions}
-    limits: dict[str, int] = {}
-    for name, limit in _walk_graph(proto.graph, scope, functions):
-        limits[name] = min(limit, limits.get(name, limit))
-    return limits
+def _size(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
+    # some exporters write -1 for a free dimension, and onnxruntime reads it so
+    if dim.HasField("dim_value"):
+        return dim.dim_value if dim.dim_value >= 0 else None
+    return dim.dim_param or None
 
 
-def _input_value(value_info: onnx.ValueInfoProto) -> _Value:
-    tensor = value_info.type.tensor_type
-    fixed = tuple(d.dim_value if d.HasField("dim_value") else None for d in tensor.shape.dim)
-    carried = frozenset({value_info.name} if tensor.elem_type in INTEGER_TYPES else ())
-    return _Value(carried, fixed if tensor.HasField("shape") else None)
-
-
-def _walk_graph(graph: onnx.GraphProto, scope: _Scope, functions: _Functions) -> Iterator[tuple[str, int]]:
-    """The bounds found in a graph; `scope` is what it sees from outside, and is not changed."""
-    inner = dict(scope)
-    for tensor in graph.initializer:
-        # an initialiser that is also an input may be fed, so it still carries its own numbers
-        inner[tensor.name] = _Value(inner.get(tensor.name, _NOTHING).inputs, tuple(tensor.dims))
-    yield from _walk_nodes(graph.node, inner, functions)
-
-
-def _walk_nodes(
-    nodes: Iterable[onnx.NodeProto], scope: _Scope, functions: _Functions, call: onnx.NodeProto | None = None
-) -> Iterator[tuple[str, int]]:
-    for node in nodes:
-        attributes = _attributes(node, call)
-        yield from _bounds(node, attributes, scope)
-        for attribute in node.attribute:
-            for graph in _graphs(attribute):
-                yield from _walk_graph(graph, scope | _body_inputs(graph, node, scope), functions)
-        key = (node.domain, node.op_type, node.overload)
-        if key in functions:
-            # a function cannot call itself: without it, a damaged model cannot send the walk round in circles
-            others = {k: f for k, f in functions.items() if k != key}
-            arguments = dict(zip(functions[key].input, (scope.get(i, _NOTHING) for i in node.input), strict=False))
-            yield from _walk_nodes(functions[key].node, arguments, others, node)
-        scope.update(dict.fromkeys(node.output, _result(node, attributes, scope)))
-
-
-def _attributes(node: onnx.NodeProto, call: onnx.NodeProto | None) -> dict[str, onnx.AttributeProto]:
-    """Attributes by name; inside a function, those it takes from its caller are looked up there."""
-    outer = {a.name: a for a in call.attribute} if call is not None else {}
-    return {a.name: outer.get(a.ref_attr_name, a) if a.ref_attr_name else a for a in node.attribute}
-
-
-def _bounds(
-    node: onnx.NodeProto, attributes: Mapping[str, onnx.AttributeProto], scope: _Scope
-) -> Iterator[tuple[str, int]]:
-    for lookup in _LOOKUPS.get(node.op_type, ()):
-        if max(lookup.table, lookup.indices) >= len(node.input):
-            continue
-        dims = scope.get(node.input[lookup.table], _NOTHING).dims
-        axis = attributes[lookup.axis_attribute].i if lookup.axis_attribute in attributes else lookup.axis
-        size = dims[axis] if dims and -len(dims) <= axis < len(dims) else None
-        if size:
-            yield from ((name, size) for name in scope.get(node.input[lookup.indices], _NOTHING).inputs)
-
-
-def _body_inputs(graph: onnx.GraphProto, node: onnx.NodeProto, scope: _Scope) -> _Scope:
-    """Loop and Scan hand their inputs to their body in order; a slice of an input still holds its numbers."""
-    outer = (scope.get(name, _NOTHING) for name in node.input)
-    return {i.name: _Value(value.inputs) for i, value in zip(graph.input, outer, strict=False)}
-
-
-def _result(node: onnx.NodeProto, attributes: Mapping[str, onnx.AttributeProto], scope: _Scope) -> _Value:
-    if node.op_type == "Constant":
-        return _Value(dims=tuple(attributes["value"].t.dims) if "value" in attributes else None)
-    taken = node.input[_CARRIERS.get(node.op_type, slice(0))]
-    carried = frozenset().union(*(scope.get(name, _NOTHING).inputs for name in taken))
-    first = scope.get(node.input[0], _NOTHING).dims if node.input else None
-    if node.op_type in _SAME_SHAPE:
-        return _Value(carried, first)
-    if node.op_type == "Transpose" and first is not None:
-        return _Value(carried, _permuted(first, attributes))
-    return _Value(carried)
-
-
-def _permuted(dims: Dims, attributes: Mapping[str, onnx.AttributeProto]) -> Dims | None:
-    order = list(attributes["perm"].ints) if "perm" in attributes else list(reversed(range(len(dims))))
-    return tuple(dims[i] for i in order) if sorted(order) == list(range(len(dims))) else None
+def set_shape(value: onnx.ValueInfoProto, dims: Dims) -> None:
+    """Declare the shape of a tensor, in place of the one that it had."""
+    sizes = (
+        onnx.TensorShapeProto.Dimension(dim_value=size)
+        if isinstance(size, int)
+        else onnx.TensorShapeProto.Dimension(dim_param=size)
+        for size in dims
+    )
+    value.type.tensor_type.shape.CopyFrom(onnx.TensorShapeProto(dim=sizes))

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from onnxperf.errors import BadFeed, BadOption
-from onnxperf.model.files import read_inputs
 from onnxperf.model.generate import (
     Array,
     DType,
@@ -21,12 +20,11 @@ from onnxperf.model.generate import (
     is_mask,
     numpy_dtype,
 )
-from onnxperf.model.graph import index_limits
+from onnxperf.model.index_limits import index_limits
 from onnxperf.model.load import Model
 from onnxperf.model.shapes import Settled, settle
 from onnxperf.records.options import InputOptions, Signature
-
-__all__ = ["Feeds", "check_feeds", "make_feeds", "read_inputs", "require_contiguous"]
+from onnxperf.wording.names import one_line
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,15 +82,6 @@ def check_feeds(model: Model, given: Mapping[str, object]) -> dict[str, Any]:
     return {**given, **arrays}
 
 
-def require_contiguous(feeds: Feeds, call: str) -> None:
-    """Refuses arrays that a call style cannot hand over without copying them."""
-    for name, array in feeds.arrays.items():
-        if not array.flags.c_contiguous:
-            raise BadFeed(
-                f"{call} needs contiguous arrays and {name!r} is not; pass np.ascontiguousarray({name}) instead"
-            )
-
-
 # ---------------------------------------------------------------- checks
 
 
@@ -110,15 +99,14 @@ def _refuse_kind(signature: Signature) -> None:
 
 def _check_values_asked(model: Model, options: InputOptions, given: Mapping[str, object]) -> None:
     if options.seed < 0:
-        raise BadOption(f"--seed {options.seed}: a seed cannot be negative")
+        raise BadOption("a seed cannot be negative", option="seed", value=options.seed)
     signatures = {s.name: s for s in model.inputs}
     for name, bounds in options.ranges.items():
         if name not in signatures:
             raise BadOption.unknown("input", name, signatures)
         if name in given:
-            raise BadOption(
-                f"--range {name}: its values are given, so they cannot be drawn from a range; drop one of them"
-            )
+            problem = "its values are given, so they cannot be drawn from a range; drop one of them"
+            raise BadOption(problem, option="ranges", value=name)
         check_range(name, numpy_dtype(signatures[name].dtype), bounds)
 
 
@@ -136,7 +124,7 @@ def _checked(signature: Signature, value: Any, cast: bool) -> Array:
     if not _is_castable(array.dtype, expected):
         raise BadFeed(f"{wrong}; convert it first")
     if not cast:
-        raise BadFeed(f"{wrong}; convert it first, or --cast (cast=True) converts inside the timed call")
+        raise BadFeed(f"{wrong}; convert it first, or `cast` converts inside the timed call")
     return array
 
 
@@ -154,7 +142,7 @@ def _as_array(name: str, value: Any, expected: DType) -> Array:
         if has_no_type and array.dtype.kind in "biufc" and _keeps_values(array, expected):
             return array.astype(expected)
     except (ValueError, TypeError, RuntimeError) as error:
-        raise BadFeed(f"input {name!r} is not an array: {' '.join(str(error).split())}") from error
+        raise BadFeed(f"input {name!r} is not an array: {one_line(error)}") from error
     return array
 
 

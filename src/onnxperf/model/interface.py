@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import onnx
 
 from onnxperf.errors import BadOption
-from onnxperf.model.graph import all_nodes
+from onnxperf.model.graph import all_names, all_nodes, initialisers, with_bodies
+from onnxperf.wording.numbers import count
 
 Axis = tuple[str, int]
 """Name of an input or output, and a number of an axis."""
@@ -24,7 +25,7 @@ _PRIVATE_KEYS = frozenset({"pkg.torch.onnx.stack_trace"})
 def rename_inputs(proto: onnx.ModelProto, names: Sequence[str]) -> None:
     """Give the inputs these names, in their order, wherever they are used."""
     old = [value.name for value in proto.graph.input]
-    _check_names("input-names", old, names)
+    _check_names("input_names", old, names)
     _rename(proto, dict(zip(old, names, strict=True)))
 
 
@@ -40,7 +41,7 @@ def distinct_names(outputs: Sequence[str], inputs: Sequence[str]) -> list[str]:
 def rename_outputs(proto: onnx.ModelProto, names: Sequence[str]) -> None:
     """Give the outputs these names, in their order, wherever they are used."""
     old = [value.name for value in proto.graph.output]
-    _check_names("output-names", old, names)
+    _check_names("output_names", old, names)
     _own_outputs(proto.graph)
     current = [value.name for value in proto.graph.output]
     _rename(proto, dict(zip(current, names, strict=True)))
@@ -48,18 +49,19 @@ def rename_outputs(proto: onnx.ModelProto, names: Sequence[str]) -> None:
 
 def _check_names(option: str, old: Sequence[str], new: Sequence[str]) -> None:
     if len(old) != len(new):
-        raise BadOption(f"--{option} {','.join(new)}: {len(new)} names for {len(old)} of the model: {', '.join(old)}")
+        problem = f"{count(len(new), 'name')} for {len(old)} of the model: {', '.join(old)}"
+        raise BadOption(problem, option=option, value=",".join(new))
     for name in new:
         if not name or not name.isprintable():
-            raise BadOption(f"--{option}: {name!r} is not a name that can be shown")
+            raise BadOption(f"{name!r} is not a name that can be shown", option=option)
         if new.count(name) > 1:
-            raise BadOption(f"--{option} {','.join(new)}: {name} is there twice")
+            raise BadOption(f"{name} is there twice", option=option, value=",".join(new))
 
 
 def _own_outputs(graph: onnx.GraphProto) -> None:
     """An output that is also an input, a constant or another output gets a node of its own: it can then be renamed."""
-    taken = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
-    used = _all_names(graph)
+    taken = {value.name for value in graph.input} | initialisers(graph)
+    used = all_names(graph)
     for value in graph.output:
         if value.name in taken:
             fresh = _fresh(f"{value.name}_output", used)
@@ -72,7 +74,7 @@ def _own_outputs(graph: onnx.GraphProto) -> None:
 def _rename(proto: onnx.ModelProto, wanted: Mapping[str, str]) -> None:
     """Rename values all at once; what else had one of the new names makes way."""
     changes = {old: new for old, new in wanted.items() if old != new}
-    used = _all_names(proto.graph) | set(changes.values())
+    used = all_names(proto.graph) | set(changes.values())
     interface = {value.name for value in (*proto.graph.input, *proto.graph.output)}
     for new in changes.values():
         if new in changes or new not in used:
@@ -93,26 +95,9 @@ def _fresh(stem: str, used: set[str]) -> str:
     return name
 
 
-def _all_names(graph: onnx.GraphProto) -> set[str]:
-    names: set[str] = set()
-    for each in _graphs_in(graph):
-        names.update(value.name for value in (*each.input, *each.output, *each.value_info))
-        names.update(tensor.name for tensor in each.initializer)
-        names.update(name for node in each.node for name in (*node.input, *node.output))
-    return names
-
-
-def _graphs_in(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
-    yield graph
-    for node in graph.node:
-        for attribute in node.attribute:
-            for body in ([attribute.g] if attribute.HasField("g") else []) + list(attribute.graphs):
-                yield from _graphs_in(body)
-
-
 def _rename_graph(graph: onnx.GraphProto, changes: Mapping[str, str]) -> None:
     # ONNX lets no inner graph use a name of an outer one for something else, so a name means one value everywhere.
-    for each in _graphs_in(graph):
+    for each in with_bodies(graph):
         for value in (*each.input, *each.output, *each.value_info):
             value.name = changes.get(value.name, value.name)
         for tensor in (*each.initializer, *(sparse.values for sparse in each.sparse_initializer)):
@@ -145,7 +130,7 @@ def name_input_axes(proto: onnx.ModelProto, names: Mapping[Axis, str], sizes: Ma
     for (value, axis), symbol in free_axes(proto.graph.input).items():
         symbols.setdefault(symbol, set()).add(names.get((value, axis)) or str(sizes[value][axis]))
     changes = {old: new.pop() for old, new in symbols.items() if old and len(new) == 1}
-    for each in _graphs_in(proto.graph):
+    for each in with_bodies(proto.graph):
         for value in (*each.output, *each.value_info):
             for dim in value.type.tensor_type.shape.dim:
                 if dim.dim_param:
@@ -235,8 +220,3 @@ def stamp(proto: onnx.ModelProto, facts: Mapping[str, str]) -> None:
     del proto.metadata_props[:]
     for key, text in kept.items():
         proto.metadata_props.add(key=key, value=text)
-
-
-def opset_of(proto: onnx.ModelProto) -> int:
-    """Version of ONNX's own operators that a model uses; 0 where it uses none."""
-    return next((each.version for each in proto.opset_import if each.domain in ("", "ai.onnx")), 0)

@@ -18,8 +18,10 @@ from google.protobuf.message import DecodeError, EncodeError  # type: ignore[imp
 
 from onnxperf.errors import BadModel
 from onnxperf.model.external import external_files
-from onnxperf.model.graph import all_nodes, all_tensors
+from onnxperf.model.graph import all_nodes, all_tensors, dims_of, element_dtype, initialisers, is_external
 from onnxperf.records.options import Signature
+from onnxperf.wording.names import one_line
+from onnxperf.wording.numbers import size
 
 Kind = Literal["tensor", "sequence", "map", "optional", "sparse"]
 
@@ -42,7 +44,7 @@ _FOREIGN_FILES: tuple[tuple[int, bytes, str], ...] = (
     (0, b"PK\x03\x04", "it is a zip archive (as torch.save writes); export the model to ONNX"),
     (0, b"\x89HDF", "it is an HDF5 file (as Keras writes); convert it with tf2onnx"),
 )
-_BAD_TEXT = "it holds a name that is no text; fetch or export it again"
+_BAD_TEXT = "it holds a name that is not text; fetch or export it again"
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _IR_VERSION_TAG = b"\x08"
 _FIRST_IR_WITH_OPSETS = 3
@@ -110,7 +112,7 @@ def _read(path: Path, what: str) -> bytes:
         if not path.exists():
             raise BadModel(f"no such file: {what}")
         if not path.is_file():
-            raise BadModel(f"{what} is {'a folder' if path.is_dir() else 'no regular file'}; give an .onnx file")
+            raise BadModel(f"{what} is {'a folder' if path.is_dir() else 'not a regular file'}; give an .onnx file")
         _check_size(path.stat().st_size, what)
         return path.read_bytes()
     except OSError as error:
@@ -119,10 +121,10 @@ def _read(path: Path, what: str) -> bytes:
         raise BadModel(f"no such file: {what} ({error})") from error
 
 
-def _check_size(size: int, what: str) -> None:
-    if size > LARGEST_PROTO_BYTES:
+def _check_size(nbytes: int, what: str) -> None:
+    if nbytes > LARGEST_PROTO_BYTES:
         raise BadModel(
-            f"{what} has {size / 2**30:.1f} GB, and an ONNX file cannot exceed 2 GB; "
+            f"{what} has {size(nbytes)}, and an ONNX file cannot exceed 2 GiB; "
             "save it with its weights as external data"
         )
 
@@ -160,13 +162,13 @@ def _open_large_proto(proto: onnx.ModelProto, label: str, what: str) -> Model:
         # a fixed name, so that the same model has the same fingerprint
         onnx.save_model(copy, path, save_as_external_data=True, location="model.onnx.data", size_threshold=1024)
     except (EncodeError, ValueError, OSError) as error:
-        raise BadModel(f"{what} exceeds 2 GB and cannot be saved with external data: {_one_line(error)}") from error
+        raise BadModel(f"{what} exceeds 2 GiB and cannot be saved with external data: {one_line(error)}") from error
     return _describe(_parse(_read(path, what), what), path, label, folder)
 
 
 def _refuse_missing_folder(proto: onnx.ModelProto, what: str) -> None:
     for tensor in all_tensors(proto):
-        if _is_external(tensor) and not tensor.HasField("raw_data"):
+        if is_external(tensor) and not tensor.HasField("raw_data"):
             raise BadModel(
                 f"{what} keeps tensor {tensor.name!r} in another file and names no folder; "
                 "give the path of the .onnx file, or load the external data first"
@@ -175,19 +177,15 @@ def _refuse_missing_folder(proto: onnx.ModelProto, what: str) -> None:
 
 def _inline(proto: onnx.ModelProto) -> onnx.ModelProto:
     """The proto itself, or a copy in which loaded tensors no longer claim to be external."""
-    if not any(_is_external(t) for t in all_tensors(proto)):
+    if not any(is_external(t) for t in all_tensors(proto)):
         return proto
     copy = onnx.ModelProto()
     copy.CopyFrom(proto)
     for tensor in all_tensors(copy):
-        if _is_external(tensor):
+        if is_external(tensor):
             tensor.ClearField("external_data")
             tensor.ClearField("data_location")
     return copy
-
-
-def _is_external(tensor: onnx.TensorProto) -> bool:
-    return bool(tensor.data_location == onnx.TensorProto.EXTERNAL)
 
 
 # ---------------------------------------------------------------- reading
@@ -242,7 +240,7 @@ def _is_whole(proto: onnx.ModelProto) -> bool:
 def _describe(parsed: _Parsed, path: Path, label: str, folder: OwnFolder | None = None) -> Model:
     what, proto = parsed.what, parsed.proto
     files = external_files(proto, path, what)
-    initialised = {t.name for t in proto.graph.initializer} | {s.values.name for s in proto.graph.sparse_initializer}
+    initialised = initialisers(proto.graph)
     for name in _interface_names(proto):
         if _CONTROL_CHARACTERS.search(name):  # they would reach terminals and reports
             raise BadModel(f"{what} is damaged: {name!r}, a name of an input, output or dimension, is not printable")
@@ -284,7 +282,7 @@ def _signature(value: onnx.ValueInfoProto, role: str, what: str) -> Signature:
         raise BadModel(f"{what}: {role} {value.name!r} has no type that a runtime could be fed; export the model again")
     kind = _KINDS[which]
     tensor = _innermost(value.type)
-    shape = _shape(tensor) if kind in ("tensor", "sparse", "optional") else None
+    shape = dims_of(tensor) if kind in ("tensor", "sparse", "optional") else None
     dtype = dtype_name(tensor.elem_type)
     if dtype == UNKNOWN_TYPE and role == "input" and kind == "tensor":
         raise BadModel(f"{what}: input {value.name!r} has the unknown element type {tensor.elem_type}")
@@ -310,24 +308,5 @@ def dtype_name(elem_type: int) -> str:
     """An element type in numpy's words."""
     if elem_type == onnx.TensorProto.STRING:
         return "string"
-    try:
-        return str(onnx.helper.tensor_dtype_to_np_dtype(elem_type).name)
-    except KeyError:
-        return UNKNOWN_TYPE
-
-
-def _shape(
-    tensor: onnx.TypeProto.Tensor | onnx.TypeProto.SparseTensor,
-) -> tuple[int | str | None, ...] | None:
-    return tuple(_dimension(d) for d in tensor.shape.dim) if tensor.HasField("shape") else None
-
-
-def _dimension(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
-    # some exporters write -1 for a free dimension, and onnxruntime reads it so
-    if dim.HasField("dim_value"):
-        return dim.dim_value if dim.dim_value >= 0 else None
-    return dim.dim_param or None
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
+    dtype = element_dtype(elem_type)
+    return UNKNOWN_TYPE if dtype is None else dtype.name

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 
 import onnx
 from msgspec.structs import replace
 
+from onnxperf.model.graph import bodies, initialisers, numbered_nodes, short_domain
 from onnxperf.records.graph import Graph, GraphNode
 
-ONNX_DOMAIN = "ai.onnx"
-"""ONNX's own domain, which most files write as nothing."""
 _OVERRIDABLE_SINCE = 4
 """Before this IR version every initialiser had to be an input, and onnxruntime takes them for constants."""
 
@@ -26,9 +25,9 @@ def outline(proto: onnx.ModelProto) -> Graph:
     graph = _graph(proto.graph, opsets)
     if proto.ir_version >= _OVERRIDABLE_SINCE:
         return graph
-    initialisers = _initialisers(proto.graph)
-    inputs = tuple(name for name in graph.inputs if name not in initialisers)
-    return replace(graph, inputs=inputs, constants=frozenset(initialisers))
+    constants = initialisers(proto.graph)
+    inputs = tuple(name for name in graph.inputs if name not in constants)
+    return replace(graph, inputs=inputs, constants=frozenset(constants))
 
 
 def _graph(graph: onnx.GraphProto, opsets: Mapping[str, int]) -> Graph:
@@ -37,14 +36,9 @@ def _graph(graph: onnx.GraphProto, opsets: Mapping[str, int]) -> Graph:
         inputs=inputs,
         outputs=tuple(each.name for each in graph.output),
         # A feed may override an initialiser that is an input too: nothing may be computed from that in advance.
-        constants=frozenset(_initialisers(graph).difference(inputs)),
+        constants=frozenset(initialisers(graph).difference(inputs)),
         nodes=tuple(_node(node, opsets) for node in graph.node),
     )
-
-
-def _initialisers(graph: onnx.GraphProto) -> set[str]:
-    sparse = (each.values.name for each in graph.sparse_initializer)
-    return {each.name for each in graph.initializer}.union(sparse)
 
 
 def _node(node: onnx.NodeProto, opsets: Mapping[str, int]) -> GraphNode:
@@ -61,28 +55,15 @@ def _node(node: onnx.NodeProto, opsets: Mapping[str, int]) -> GraphNode:
     )
 
 
-def short_domain(domain: str) -> str:
-    """A domain, ONNX's own as nothing."""
-    return "" if domain == ONNX_DOMAIN else domain
-
-
 def _activation(node: onnx.NodeProto) -> str:
     found = next((each for each in node.attribute if each.name == "activation"), None)
     return found.s.decode(errors="replace") if found is not None else ""
 
 
-def bodies(node: onnx.NodeProto) -> Iterator[tuple[str, onnx.GraphProto]]:
-    """Bodies of a node by the name of their attribute; those of a list are numbered."""
-    for attribute in node.attribute:
-        if attribute.HasField("g"):
-            yield attribute.name, attribute.g
-        for number, body in enumerate(attribute.graphs):
-            yield f"{attribute.name}[{number}]", body
-
-
 def _digest(node: onnx.NodeProto, domain: str, version: int) -> str:
-    # onnxruntime writes defaults down in the graph that it saves: they must count in the original too.
-    attributes = dict(_defaults(node.op_type, domain, version))
+    # onnxruntime writes defaults into the graph that it saves: they must count in the original too.
+    defaults = default_attributes(node.op_type, domain, version)
+    attributes = {name: _serialised(attribute) for name, attribute in defaults.items()}
     for attribute in node.attribute:
         if not attribute.HasField("g") and not attribute.graphs:
             attributes[attribute.name] = _serialised(attribute)
@@ -96,14 +77,13 @@ def _digest(node: onnx.NodeProto, domain: str, version: int) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _defaults(op_type: str, domain: str, version: int) -> tuple[tuple[str, bytes], ...]:
+def default_attributes(op_type: str, domain: str, version: int) -> Mapping[str, onnx.AttributeProto]:
     """Attributes that an operator has when they are not set."""
     try:
         schema = onnx.defs.get_schema(op_type, version, domain)
     except onnx.defs.SchemaError:
-        return ()
-    given = ((name, each.default_value) for name, each in schema.attributes.items() if each.default_value.name)
-    return tuple((name, _serialised(value)) for name, value in given)
+        return {}
+    return {name: each.default_value for name, each in schema.attributes.items() if each.default_value.name}
 
 
 def _serialised(attribute: onnx.AttributeProto) -> bytes:
@@ -121,7 +101,7 @@ def _serialised(attribute: onnx.AttributeProto) -> bytes:
 
 def with_names(proto: onnx.ModelProto) -> tuple[onnx.ModelProto, bool]:
     """A copy whose nodes all have names of their own, and whether it was needed; if not, the model itself."""
-    names = [node.name for _, node in _numbered_nodes(proto)]
+    names = [node.name for _, node in numbered_nodes(proto)]
     reserved = set(names)
     if "" not in reserved and len(reserved) == len(names):
         return proto, False
@@ -130,7 +110,7 @@ def with_names(proto: onnx.ModelProto) -> tuple[onnx.ModelProto, bool]:
     # A name that was given is never taken by a node that had none, even if that one comes first.
     held: set[str] = set()
     suffixes: dict[str, int] = {}
-    for position, node in _numbered_nodes(copy):
+    for position, node in numbered_nodes(copy):
         if not node.name or node.name in held:
             node.name = _free(node.name or f"{node.op_type}_{position}", reserved, suffixes)
         held.add(node.name)
@@ -144,17 +124,3 @@ def _free(name: str, reserved: set[str], suffixes: dict[str, int]) -> str:
         suffixes[name] = suffixes.get(name, 0) + 1
         candidate = f"{name}_{suffixes[name]}"
     return candidate
-
-
-def _numbered_nodes(proto: onnx.ModelProto) -> Iterator[tuple[int, onnx.NodeProto]]:
-    """Every node with its position in its own graph."""
-    yield from _nested(proto.graph.node)
-    for function in proto.functions:
-        yield from _nested(function.node)
-
-
-def _nested(nodes: Iterable[onnx.NodeProto]) -> Iterator[tuple[int, onnx.NodeProto]]:
-    for position, node in enumerate(nodes):
-        yield position, node
-        for _, body in bodies(node):
-            yield from _nested(body.node)

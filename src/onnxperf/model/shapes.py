@@ -65,10 +65,10 @@ def _check_options(signatures: Sequence[Signature], options: InputOptions) -> No
         if name not in names:
             raise BadOption.unknown("input", name, names)
         if any(size < 0 for size in shape):
-            raise BadOption(f"--shape {_option_text(name, shape)}: a size cannot be negative")
+            raise BadOption("a size cannot be negative", option="shapes", value=_shape_text(name, shape))
     for key, size in options.dims.items():
         if size < 0:
-            raise BadOption(f"--dim {key}={size}: a size cannot be negative")
+            raise BadOption("a size cannot be negative", option="dims", value=f"{key}={size}")
 
 
 def _pattern(signature: Signature, options: InputOptions, given: Mapping[str, Shape]) -> Pattern:
@@ -79,7 +79,7 @@ def _pattern(signature: Signature, options: InputOptions, given: Mapping[str, Sh
     if known is None:
         raise BadFeed(
             f"the model does not declare how many axes input {signature.name!r} has; "
-            f"give its shape with --shape {signature.name}=2x3"
+            f"give its shape with `shapes={signature.name}=2x3`"
         )
     return (None,) * len(known)
 
@@ -92,12 +92,12 @@ def _free_axes(name: str, pattern: Pattern) -> Iterator[tuple[int, str]]:
     return ((axis, _key(name, axis, dim)) for axis, dim in enumerate(pattern) if not isinstance(dim, int))
 
 
-def _option_text(name: str, shape: Shape) -> str:
+def _shape_text(name: str, shape: Shape) -> str:
     return f"{name}={'x'.join(map(str, shape))}"
 
 
 def _claims_of_shape(name: str, pattern: Pattern, shape: Shape, error: type[BadInput]) -> Iterator[_Claim]:
-    what = f"--shape {_option_text(name, shape)}" if error is BadOption else f"the array given for {name!r}"
+    what = f"`shapes={_shape_text(name, shape)}`" if error is BadOption else f"the array given for {name!r}"
     if len(shape) != len(pattern):
         raise error(f"{what} has {len(shape)} axes, the model expects {len(pattern)} ({text_of_pattern(pattern)})")
     for axis, (dim, size) in enumerate(zip(pattern, shape, strict=True)):
@@ -115,12 +115,13 @@ def _claim_of_dim(key: str, size: int, patterns: Mapping[str, Pattern]) -> _Clai
     fixed = {f"{n}.{a}": d for n, pattern in patterns.items() for a, d in enumerate(pattern) if isinstance(d, int)}
     known = by_axis | free
     if key in known:
-        return _Claim(known[key], size, f"--dim {key}={size}", BadOption)
+        return _Claim(known[key], size, f"`dims={key}={size}`", BadOption)
     if key not in fixed:
         raise BadOption.unknown("dimension", key, dict.fromkeys([*free, *by_axis]))
     if fixed[key] != size:
-        raise BadOption(f"--dim {key}={size}: the model fixes this dimension at {fixed[key]}; it cannot be changed")
-    return _Claim(key, size, f"--dim {key}={size}", BadOption)
+        problem = f"the model fixes this dimension at {fixed[key]}; it cannot be changed"
+        raise BadOption(problem, option="dims", value=f"{key}={size}")
+    return _Claim(key, size, f"`dims={key}={size}`", BadOption)
 
 
 def _agree(claims: Sequence[_Claim]) -> dict[str, int]:

@@ -7,16 +7,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 
 import onnx
 
-from onnxperf.model.cost import INFERENCE_ERRORS, Shape, multiplications, without_weights
-from onnxperf.model.graph import all_nodes
+from onnxperf.model.cost import INFERENCE_ERRORS, Shape, multiplications, whole, without_weights
+from onnxperf.model.graph import ONNX_DOMAIN, all_nodes, bodies, initialisers, set_shape, short_domain
 from onnxperf.model.load import Model
-from onnxperf.model.outline import ONNX_DOMAIN, bodies, short_domain, with_names
+from onnxperf.model.outline import default_attributes, with_names
 from onnxperf.model.view_values import attribute_text, is_graph, view_sparse, view_tensor, view_value
 from onnxperf.records.view import (
     Dims,
@@ -28,6 +27,7 @@ from onnxperf.records.view import (
     ViewTotals,
     ViewValue,
 )
+from onnxperf.wording.names import one_line
 
 _MULTIPLY = frozenset({"Conv", "ConvTranspose", "MatMul", "Gemm"})
 """Operators whose multiply-adds are counted."""
@@ -80,26 +80,17 @@ def _inferred(
     """The model without its weights, and with the types of its tensors as far as ONNX can infer them."""
     bare = without_weights(proto)
     if shapes:
-        del bare.graph.value_info[:]  # what an exporter wrote down there still has the free sizes in it
+        del bare.graph.value_info[:]  # what an exporter declared there still has the free sizes in it
     for value in bare.graph.input:
         if value.name in shapes and value.type.HasField("tensor_type"):
-            shape = value.type.tensor_type.shape
-            del shape.dim[:]
-            shape.dim.extend(map(_dimension, shapes[value.name]))
+            set_shape(value, shapes[value.name])
     for dim in (dim for value in bare.graph.output for dim in value.type.tensor_type.shape.dim):
         if dim.dim_param in settled:
             dim.dim_value = settled[dim.dim_param]
     try:
         return onnx.shape_inference.infer_shapes(bare, data_prop=True), ()
     except INFERENCE_ERRORS as error:
-        reason = " ".join(str(error).split())
-        return bare, (f"shapes inside the graph are not known: shape inference failed ({reason[:200]})",)
-
-
-def _dimension(size: int | str | None) -> onnx.TensorShapeProto.Dimension:
-    if isinstance(size, int):
-        return onnx.TensorShapeProto.Dimension(dim_value=size)
-    return onnx.TensorShapeProto.Dimension(dim_param=size)
+        return bare, (f"shapes inside the graph are not known: shape inference failed ({one_line(error)[:200]})",)
 
 
 def _settled_symbols(inputs: Iterable[onnx.ValueInfoProto], shapes: Mapping[str, Dims]) -> Iterator[tuple[str, int]]:
@@ -186,7 +177,7 @@ class _Reader:
         key, label = f"{prefix}{index}", next(self.labels)
         domain = short_domain(node.domain)
         plain = [each for each in node.attribute if not is_graph(each)]
-        defaults = _defaults(node.op_type, domain, self.opsets.get(domain, 0))
+        defaults = default_attributes(node.op_type, domain, self.opsets.get(domain, 0))
         return ViewNode(
             index=index,
             key=key,
@@ -206,19 +197,17 @@ class _Reader:
         )
 
     def _macs(self, node: onnx.NodeProto, known: Mapping[str, Dims]) -> int | None:
-        if node.domain not in ("", ONNX_DOMAIN) or node.op_type not in _MULTIPLY:
+        if short_domain(node.domain) or node.op_type not in _MULTIPLY:
             return None
         shapes = {name: self._settled(known[name]) for name in (*node.input, *node.output) if name in known}
-        whole = {name: shape for name, shape in shapes.items() if shape is not None}
+        known_shapes = {name: shape for name, shape in shapes.items() if shape is not None}
         with suppress(KeyError, IndexError):  # an unknown shape
-            return int(multiplications(node, whole))
+            return int(multiplications(node, known_shapes))
         return None
 
     def _settled(self, shape: Dims) -> Shape | None:
         """The shape with free sizes of the inputs taken as 1; None if another size is not known."""
-        sizes = tuple(self.sizes.get(size) if isinstance(size, str) else size for size in shape)
-        whole = tuple(size for size in sizes if isinstance(size, int))
-        return whole if len(whole) == len(sizes) else None
+        return whole(tuple(self.sizes.get(size) if isinstance(size, str) else size for size in shape))
 
 
 def _known(graph: onnx.GraphProto, stored: set[str]) -> Iterator[ViewValue]:
@@ -232,7 +221,7 @@ def _reads(node: onnx.NodeProto) -> Iterator[str]:
     """Tensors that a node needs, those that its bodies take from outside included."""
     yield from filter(None, node.input)
     for _, body in bodies(node):
-        own = {each.name for each in body.input} | {each.name for each in body.initializer}
+        own = {each.name for each in body.input} | initialisers(body)
         for inner in body.node:
             yield from (name for name in _reads(inner) if name not in own)
             own.update(inner.output)
@@ -246,16 +235,6 @@ def _function_id(function: onnx.FunctionProto) -> tuple[str, str, str]:
 def _does_nothing(attribute: onnx.AttributeProto) -> bool:
     neutral = _NEUTRAL.get(attribute.name)
     return neutral is not None and len(attribute.ints) > 0 and all(number == neutral for number in attribute.ints)
-
-
-@lru_cache(maxsize=1024)
-def _defaults(op_type: str, domain: str, version: int) -> dict[str, object]:
-    """Attributes that an operator has when they are not set."""
-    try:
-        schema = onnx.defs.get_schema(op_type, version, domain)
-    except onnx.defs.SchemaError:
-        return {}
-    return {name: each.default_value for name, each in schema.attributes.items() if each.default_value.name}
 
 
 # ---------------------------------------------------------------- sums

@@ -12,6 +12,7 @@ import onnx
 
 from onnxperf.errors import BadModel
 from onnxperf.model.generate import Array
+from onnxperf.model.graph import dims_of, element_dtype, is_external
 from onnxperf.model.load import UNKNOWN_TYPE, dtype_name
 from onnxperf.records.view import Dims, Element, ViewTensor, ViewValue
 from onnxperf.wording.numbers import count
@@ -42,17 +43,10 @@ _BITS: dict[int, int] = {
 
 def view_value(value: onnx.ValueInfoProto) -> ViewValue:
     """Name, type and shape of a tensor, or of whatever else it is."""
-    return ViewValue(name=value.name, type=_outer_type(value.type), shape=_outer_shape(value.type))
-
-
-def _outer_type(type_proto: onnx.TypeProto) -> str:
-    if type_proto.WhichOneof("value") == "tensor_type":
-        return dtype_name(type_proto.tensor_type.elem_type)
-    return type_text(type_proto)
-
-
-def _outer_shape(type_proto: onnx.TypeProto) -> Dims | None:
-    return _dims(type_proto.tensor_type) if type_proto.WhichOneof("value") == "tensor_type" else None
+    if value.type.WhichOneof("value") != "tensor_type":
+        return ViewValue(name=value.name, type=type_text(value.type))
+    tensor = value.type.tensor_type
+    return ViewValue(name=value.name, type=dtype_name(tensor.elem_type), shape=_dims(tensor))
 
 
 def type_text(type_proto: onnx.TypeProto) -> str:
@@ -75,14 +69,9 @@ def type_text(type_proto: onnx.TypeProto) -> str:
             return UNKNOWN_TYPE
 
 
-def _dims(tensor: Any) -> Dims | None:
-    return tuple(_dim(each) for each in tensor.shape.dim) if tensor.HasField("shape") else None
-
-
-def _dim(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
-    if dim.HasField("dim_value"):
-        return dim.dim_value if dim.dim_value >= 0 else None  # some exporters write -1 for a free dimension
-    return dim.dim_param if dim.dim_param and not dim.dim_param.startswith(_INVENTED) else None
+def _dims(tensor: onnx.TypeProto.Tensor | onnx.TypeProto.SparseTensor) -> Dims | None:
+    dims = dims_of(tensor)
+    return dims and tuple(None if isinstance(size, str) and size.startswith(_INVENTED) else size for size in dims)
 
 
 def shape_text(shape: Dims | None) -> str:
@@ -96,7 +85,7 @@ def shape_text(shape: Dims | None) -> str:
 def view_tensor(tensor: onnx.TensorProto, folder: Path, values: bool = False) -> ViewTensor:
     """A stored tensor; only a small one is decoded, unless all values are wanted."""
     shape = _sizes(tensor.name, tensor.dims)
-    external = tensor.data_location == onnx.TensorProto.EXTERNAL
+    external = is_external(tensor)
     is_wanted = values or (math.prod(shape) <= SMALL and not external)
     array = _decoded(tensor, folder) if is_wanted else None
     return ViewTensor(
@@ -153,10 +142,8 @@ def _stored_bytes(tensor: onnx.TensorProto) -> int:
     count: int = math.prod(tensor.dims)
     if tensor.data_type in _BITS:
         return -(-count * _BITS[tensor.data_type] // 8)
-    try:
-        return int(count * onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize)
-    except KeyError:
-        return 0
+    dtype = element_dtype(tensor.data_type)
+    return 0 if dtype is None else count * dtype.itemsize
 
 
 def _element(value: Any) -> Element:

@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_ch
 import numpy as np
 import numpy.typing as npt
 
-from onnxperf.errors import BadOption, MissingExtra, SubjectError
+from onnxperf.errors import BadFeed, BadOption, MissingExtra, SubjectError
 from onnxperf.records.base import Scalar
 from onnxperf.records.options import Recording, SessionOptions
 
 if TYPE_CHECKING:  # a worker has no use for onnx, which takes longer to import than a session to open
+    from onnx import ModelProto
     from pandas import DataFrame
 
     from onnxperf.model.load import Model
 
 Array = npt.NDArray[Any]
 Arrays = Mapping[str, Array]
+Casts = Mapping[str, str]
+"""Inputs that are converted within every call, each with the type that it gets."""
 Call = Callable[[], Sequence[Any]]
 """One complete inference on inputs that were bound before: the thing that is timed."""
 T = TypeVar("T")
@@ -45,12 +48,12 @@ class Session(ABC):
     """What the runtime really uses: providers, threads, versions…"""
 
     @abstractmethod
-    def bind(self, call: str, feeds: Arrays, casts: Mapping[str, str]) -> Call:
-        """Prepare a call on `feeds`; inputs named in `casts` are converted to that type within every call."""
+    def bind(self, call: str, feeds: Arrays, casts: Casts) -> Call:
+        """Prepare a call on `feeds`."""
 
-    @abstractmethod
-    def parts(self, call: str, feeds: Arrays, casts: Mapping[str, str]) -> Parts:
+    def parts(self, call: str, feeds: Arrays, casts: Casts) -> Parts:
         """The work of a call on `feeds`, divided; where `bind` does some of it beforehand, it is in here too."""
+        return Parts(lambda: self.bind(call, cast_feeds(feeds, casts), {}), as_it_is)
 
     @abstractmethod
     def intermediates(self, feeds: Arrays) -> dict[str, Any]:
@@ -88,6 +91,12 @@ class CallStyle:
     """The runtime copies an input that is not contiguous, in every call."""
     made_once: bool = False
     """Its calls are on tensors made once; a caller with arrays pays for making them as well."""
+
+    def check(self, feeds: Arrays) -> None:
+        """Refuse inputs that have no single address, where the style needs one."""
+        for name, array in feeds.items():
+            if self.needs_contiguous and not array.flags.c_contiguous:
+                raise BadFeed(f"input {name!r} is not contiguous; {self.name} needs np.ascontiguousarray({name})")
 
 
 class OpenSession(Protocol):
@@ -196,7 +205,14 @@ class Runner:
         return f"Runner({self.runtime}, {self.call}: {inputs} -> {outputs})"
 
 
-def cast_feeds(feeds: Arrays, casts: Mapping[str, str]) -> dict[str, Array]:
+def read_proto(model: Path | bytes) -> ModelProto:
+    """A model with its external data."""
+    import onnx
+
+    return onnx.load_from_string(model) if isinstance(model, bytes) else onnx.load(model)
+
+
+def cast_feeds(feeds: Arrays, casts: Casts) -> dict[str, Array]:
     """Convert the inputs that `casts` names, and keep the others as they are."""
     return {name: array.astype(casts[name]) if name in casts else array for name, array in feeds.items()}
 

@@ -10,7 +10,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 from onnxperf.errors import BadOption
 from onnxperf.runtimes.base import RuntimeDescription
-from onnxperf.wording.names import visible
+from onnxperf.wording.names import one_line, visible
 
 GROUP = "onnxperf.runtimes"
 """Entry points of this group have the name of a runtime and lead to its RuntimeDescription."""
@@ -70,8 +70,7 @@ def _loaded(entry: EntryPoint) -> RuntimeDescription:
     try:
         description = entry.load()
     except Exception as error:
-        line = " ".join(str(error).split())
-        raise BadOption(f"{place} cannot be loaded: {type(error).__name__}: {visible(line)}") from error
+        raise BadOption(f"{place} cannot be loaded: {type(error).__name__}: {visible(one_line(error))}") from error
     if not isinstance(description, RuntimeDescription) or description.name != entry.name:
         raise BadOption(f"{place} cannot be loaded: {visible(entry.value)} is not the description of such a runtime")
     return description

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,13 +14,14 @@ from onnxperf.runtimes.base import (
     Arrays,
     Call,
     CallStyle,
+    Casts,
     OpenSession,
-    Parts,
     RuntimeDescription,
     Session,
-    as_it_is,
     cast_feeds,
+    read_proto,
 )
+from onnxperf.wording.names import one_line
 
 if TYPE_CHECKING:
     from onnx.reference import ReferenceEvaluator
@@ -40,11 +41,11 @@ def open_session(model: Path | bytes, options: SessionOptions, recording: Record
     from onnx.reference import ReferenceEvaluator
 
     del options, recording
-    proto = onnx.load_from_string(model) if isinstance(model, bytes) else onnx.load(model)
+    proto = read_proto(model)
     try:
         return ReferenceSession(ReferenceEvaluator(proto), onnx.__version__)
     except Exception as error:
-        raise BadModel(f"onnx.reference cannot load the model: {' '.join(str(error).split())}") from error
+        raise BadModel(f"onnx.reference cannot load the model: {one_line(error)}") from error
 
 
 class ReferenceSession(Session):
@@ -61,14 +62,10 @@ class ReferenceSession(Session):
         values: Any = self._evaluator.run(None, dict(feeds), intermediate=True)
         return {name: value for name, value in values.items() if name}
 
-    def bind(self, call: str, feeds: Arrays, casts: Mapping[str, str]) -> Call:
+    def bind(self, call: str, feeds: Arrays, casts: Casts) -> Call:
         """Prepare a call; there is only the style `run`."""
         del call
         run: Callable[..., list[Any]] = self._evaluator.run  # type: ignore[assignment]  # a dict only when asked for
         if casts:
             return lambda: run(None, cast_feeds(feeds, casts))
         return partial(run, None, dict(feeds))
-
-    def parts(self, call: str, feeds: Arrays, casts: Mapping[str, str]) -> Parts:
-        """Casting, and the evaluator, which returns arrays."""
-        return Parts(lambda: self.bind(call, cast_feeds(feeds, casts), {}), as_it_is)

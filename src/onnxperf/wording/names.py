@@ -21,6 +21,11 @@ def visible(text: str, encoding: str = "utf-8") -> str:
     return encodable("".join(_escape(c) if unicodedata.category(c) in _HIDDEN else c for c in text), encoding)
 
 
+def one_line(text: object) -> str:
+    """The text of an error, or whatever else it is, without its line breaks."""
+    return " ".join(str(text).split())
+
+
 def encodable(text: str, encoding: str) -> str:
     """The text itself where an encoding has all of its characters; otherwise in ASCII, with escapes."""
     try:

@@ -115,6 +115,11 @@ def significant(value: float, digits: int = 3) -> str:
     return f"{value:.{digits}g}" if abs(value) < 0.995 * 10**digits else f"{value:.0f}"
 
 
+def plain(value: float) -> str:
+    """A number as it was given, such as `0.5`, `60` or `1e+30`: six digits at most, without zeros at the end."""
+    return f"{value:g}"
+
+
 def per_second(rate: float | None) -> str:
     """How many things a second, such as `15.0` or `1,284`."""
     if rate is None or not math.isfinite(rate):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxperf.analyze.trace.events import TOLERANCE_US, TraceLayout, combine, lay_out, number_distinct
-from onnxperf.measure.trace import trace_of_events
+from onnxperf.measure.trace.read import trace_of_events
 from onnxperf.records.trace import Trace
 from tests.analyze.made_traces import Clock, Ran, events_of, graphs, loading, run_model, run_nodes, trace_of
 

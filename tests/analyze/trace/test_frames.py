@@ -11,7 +11,7 @@ import pytest
 
 from onnxperf.analyze.trace.events import lay_out
 from onnxperf.analyze.trace.frames import events_frame, ort_frame
-from onnxperf.measure.trace import trace_of_events
+from onnxperf.measure.trace.read import trace_of_events
 from onnxperf.records.trace import Trace
 from tests.analyze.made_traces import Ran, events_of
 

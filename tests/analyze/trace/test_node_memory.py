@@ -9,7 +9,7 @@ import pytest
 from onnxperf.analyze.trace.events import lay_out
 from onnxperf.analyze.trace.node_memory import node_memories, tensor_sizes
 from onnxperf.errors import BadOption
-from onnxperf.measure.trace import trace_of_events
+from onnxperf.measure.trace.read import trace_of_events
 from onnxperf.records.graph import Graph, GraphNode
 from onnxperf.records.node_memory import NodeMemories
 from tests.analyze.made_traces import Ran, events_of

@@ -10,7 +10,7 @@ from onnxperf.analyze.answers.profile import profile_answer
 from onnxperf.analyze.graphs.attribution import source_times
 from onnxperf.analyze.trace.events import lay_out
 from onnxperf.analyze.trace.profile import node_times, operator_times, sum_up, summarise, with_tensors
-from onnxperf.measure.trace import trace_of_events
+from onnxperf.measure.trace.read import trace_of_events
 from onnxperf.records.graph import Graph, GraphNode
 from onnxperf.records.profile import Profile, SourceGroup
 from tests.analyze.made_traces import Clock, Ran, events_of, graphs, loading, run_model, trace_of

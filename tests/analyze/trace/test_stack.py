@@ -10,7 +10,7 @@ from onnxperf.analyze.trace import stack
 from onnxperf.records.stack import StackFrame
 
 UMATH = "numpy/_core/_multiarray_umath.cpython-311-x86_64-linux-gnu.so"
-LOOP = "call_for.<locals>.call_again (onnxperf/measure/python_stack.py:50)"
+LOOP = "call_for.<locals>.call_again (onnxperf/measure/worker/python_stack.py:50)"
 
 
 BLAS = "libscipy_openblas64_-32a4b2a6.so"

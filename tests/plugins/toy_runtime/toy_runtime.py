@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from onnx import numpy_helper
 
 from onnxperf.errors import BadModel
 from onnxperf.records.options import Recording, SessionOptions
-from onnxperf.runtimes.base import Arrays, Call, CallStyle, Parts, RuntimeDescription, Session, as_it_is, cast_feeds
+from onnxperf.runtimes.base import Arrays, Call, CallStyle, Casts, RuntimeDescription, Session, cast_feeds, read_proto
 
 
 class ToySession(Session):
@@ -25,12 +24,9 @@ class ToySession(Session):
         self.conditions = {"toy": "1.0"}
         self._weights = numpy_helper.to_array(graph.initializer[0])
 
-    def bind(self, call: str, feeds: Arrays, casts: Mapping[str, str]) -> Call:
+    def bind(self, call: str, feeds: Arrays, casts: Casts) -> Call:
         matrix = cast_feeds(feeds, casts)[self.input_names[0]]
         return partial(self._product, matrix, backwards=call == "backwards")
-
-    def parts(self, call: str, feeds: Arrays, casts: Mapping[str, str]) -> Parts:
-        return Parts(lambda: self.bind(call, feeds, casts), as_it_is)
 
     def intermediates(self, feeds: Arrays) -> dict[str, Any]:
         return {**feeds, self.output_names[0]: self.bind("run", feeds, {})()[0]}
@@ -41,7 +37,7 @@ class ToySession(Session):
 
 def open_session(model: Path | bytes, options: SessionOptions, recording: Recording | None = None) -> Session:
     del options, recording
-    graph = (onnx.load_from_string(model) if isinstance(model, bytes) else onnx.load(model)).graph
+    graph = read_proto(model).graph
     if [node.op_type for node in graph.node] != ["MatMul"]:
         raise BadModel("toy multiplies matrices, and nothing else")
     return ToySession(graph)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onnxperf.measure.trace import parse_trace, trace_of_events
+from onnxperf.measure.trace.read import parse_trace, trace_of_events
 from onnxperf.records.trace import MISSING, TensorType, Trace
 from onnxperf.render.profile.perfetto import MOST_LANES, perfetto_json
 from tests.render import examples

@@ -23,7 +23,7 @@ from onnxperf.errors import BadInput, SubjectError
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.profiling import Progress, TurnsEnd, most_iterations, take_turns
-from onnxperf.measure.trace import read_trace, trace_of_events
+from onnxperf.measure.trace.read import read_trace, trace_of_events
 from onnxperf.model.cost import work_of_nodes
 from onnxperf.model.graph import all_nodes
 from onnxperf.model.load import Model

@@ -15,8 +15,8 @@ from onnxperf.api._shared.sources import load_source
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.frameworks.base import AnyFramework
 from onnxperf.frameworks.export import framework_to_convert
+from onnxperf.model.files import read_inputs
 from onnxperf.model.generate import Array
-from onnxperf.model.inputs import read_inputs
 
 Call = Callable[[Mapping[str, Array]], list[Any]]
 

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 from onnxperf.errors import BadOption
 from onnxperf.frameworks.base import FrameworkModel, SubjectOptions, framework_of
-from onnxperf.measure.lines import load_file
+from onnxperf.measure.worker.lines import load_file
 
 
 def as_callable(source: object, **options: Unpack[SubjectOptions]) -> Callable[..., Any]:

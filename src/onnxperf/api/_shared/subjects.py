@@ -15,7 +15,8 @@ from onnxperf.api._shared.requests import names_in
 from onnxperf.errors import BadOption
 from onnxperf.measure.messages import FunctionSubject, ModelSubject, WorkerSpec
 from onnxperf.measure.packing import pack_feeds
-from onnxperf.model.inputs import Feeds, make_feeds, read_inputs, require_contiguous
+from onnxperf.model.files import read_inputs
+from onnxperf.model.inputs import Feeds, make_feeds
 from onnxperf.model.load import Model, open_model
 from onnxperf.records.options import InputOptions, SessionOptions, SourceOptions
 from onnxperf.runtimes.find import find_runtime
@@ -158,8 +159,7 @@ def model_specs(
 def _model_spec(entry: Entry, runtime: str, styles: Mapping[str, str], session: SessionOptions) -> WorkerSpec:
     description = find_runtime(runtime)
     for style in styles.values():
-        if description.call(style).needs_contiguous:
-            require_contiguous(entry.feeds, style)
+        description.call(style).check(entry.feeds.arrays)
     return WorkerSpec(
         subjects=tuple(ModelSubject(name=name, call=style) for name, style in styles.items()),
         threads=session.threads or 1,

@@ -9,8 +9,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import onnx
 
-Shape = tuple[int | str | None, ...]
-"""Sizes that are known, symbols that are equal where they bear the same name, and None for what is unknown."""
+from onnxperf.model.graph import short_domain
+from onnxperf.records.view import Dims
+
+DType = np.dtype[Any]
+Array = np.ndarray[Any, DType]
+"""What kernels take and return; a result without axes may be one of numpy's scalars, which can do the same."""
 
 
 @dataclass(eq=False)
@@ -18,8 +22,8 @@ class Value:
     """A tensor of the graph, as much of it as is known at compile time."""
 
     name: str
-    dtype: np.dtype[Any] | None = None
-    shape: Shape | None = None
+    dtype: DType | None = None
+    shape: Dims | None = None
     constant: Any = None
     """Its value where that never changes; None elsewhere."""
 
@@ -64,6 +68,11 @@ class Node:
         """Operator type."""
         return str(self.proto.op_type)
 
+    @property
+    def domain(self) -> str:
+        """Domain of the operator, ONNX's own as nothing."""
+        return short_domain(self.proto.domain)
+
     def get(self, name: str, default: Any = None) -> Any:
         """An attribute, or a default."""
         return self.attributes.get(name, default)
@@ -82,7 +91,7 @@ class Node:
         value = self.inputs[index] if index < len(self.inputs) else None
         return "" if value is None else value.kind
 
-    def dtype(self, index: int = 0) -> np.dtype[Any] | None:
+    def dtype(self, index: int = 0) -> DType | None:
         """Type of an input, where known."""
         value = self.inputs[index] if index < len(self.inputs) else None
         return None if value is None else value.dtype
@@ -145,6 +154,5 @@ def kernel(*operators: str, domain: str = "", since: int = 1) -> Callable[[Maker
 
 def find_kernel(node: Node) -> Kernel | None:
     """The kernel of a node, if one covers it."""
-    domain = "" if node.proto.domain == "ai.onnx" else str(node.proto.domain)
-    entries = [e for e in _REGISTRY.get((domain, node.op), []) if e.since <= node.version]
+    entries = [e for e in _REGISTRY.get((node.domain, node.op), []) if e.since <= node.version]
     return entries[-1].maker(node) if entries else None

@@ -11,6 +11,7 @@ import numpy as np
 import onnx
 from onnx import inliner, shape_inference
 
+from onnxperf.model.graph import short_domain
 from onnxperf.runtimes.numpy.base import Value
 from onnxperf.runtimes.numpy.lower import Context, Lowered, Step, lower
 
@@ -64,7 +65,7 @@ class Compiler:
         return self._programs[key]
 
     def _context(self) -> Context:
-        opsets = {"" if o.domain == "ai.onnx" else o.domain: o.version for o in self.model.opset_import}
+        opsets = {short_domain(each.domain): each.version for each in self.model.opset_import}
         return Context(opsets, {}, self.fallbacks, lambda body: emit(body, "run").function)
 
 

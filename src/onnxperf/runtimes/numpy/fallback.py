@@ -11,14 +11,15 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from onnxperf.errors import BadModel
+from onnxperf.model.graph import ONNX_DOMAIN
 from onnxperf.runtimes.numpy.base import Kernel, Node
 
 
 def fallback_kernel(node: Node, captures: Sequence[str], constants: Mapping[str, Any]) -> Kernel:
     """A kernel that runs the node in the reference evaluator; only its public interface is used."""
-    if not onnx.defs.has(node.op, domain=_domain(node), max_inclusive_version=node.version):
+    if not onnx.defs.has(node.op, domain=node.domain, max_inclusive_version=node.version):
         raise BadModel(
-            f"operator {node.op} of domain {_domain(node) or 'ai.onnx'} does not exist in opset {node.version}; "
+            f"operator {node.op} of domain {node.domain or ONNX_DOMAIN} does not exist in opset {node.version}; "
             "the numpy runtime cannot run it"
         )
     names = [*node.proto.input, *captures]
@@ -36,10 +37,6 @@ def fallback_kernel(node: Node, captures: Sequence[str], constants: Mapping[str,
         return tuple(next(results) if name else None for name in node.proto.output[: node.output_count])
 
     return Kernel(run)
-
-
-def _domain(node: Node) -> str:
-    return "" if node.proto.domain == "ai.onnx" else str(node.proto.domain)
 
 
 def _type_name(value: object) -> str:

@@ -10,8 +10,9 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
+from onnxperf.model.graph import bodies, dims_of, element_dtype, short_domain, with_bodies
 from onnxperf.runtimes.numpy import kernels
-from onnxperf.runtimes.numpy.base import Body, Kernel, Node, Shape, Value, find_kernel
+from onnxperf.runtimes.numpy.base import Body, Kernel, Node, Value, find_kernel
 from onnxperf.runtimes.numpy.fallback import fallback_kernel
 
 FOLD_LIMIT_BYTES = 512 << 20
@@ -122,8 +123,8 @@ class _Scope:
     def _node(self, proto: onnx.NodeProto) -> tuple[Node, tuple[Value, ...]]:
         inputs = tuple(self.read(name) if name else None for name in proto.input)
         outputs = tuple(self._typed(name) if name else None for name in proto.output)
-        domain = "" if proto.domain == "ai.onnx" else proto.domain
-        node = Node(proto, self._context.opsets.get(domain, 1), self._context.opsets, {}, inputs, outputs)
+        version = self._context.opsets.get(short_domain(proto.domain), 1)
+        node = Node(proto, version, self._context.opsets, {}, inputs, outputs)
         for attribute in proto.attribute:
             if attribute.type == onnx.AttributeProto.GRAPH:
                 node.bodies[attribute.name] = self._body(attribute.g)
@@ -179,34 +180,18 @@ class _Scope:
         if declared is None or not declared.HasField("tensor_type"):
             return Value(name)
         tensor = declared.tensor_type
-        return Value(name, _dtype(tensor.elem_type), _shape(tensor))
+        return Value(name, element_dtype(tensor.elem_type), dims_of(tensor))
 
 
 def _graphs(proto: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
     """The subgraphs of a node, and those within them."""
-    for attribute in proto.attribute:
-        if attribute.type == onnx.AttributeProto.GRAPH:
-            yield attribute.g
-            for node in attribute.g.node:
-                yield from _graphs(node)
+    for _, body in bodies(proto):
+        yield from with_bodies(body)
 
 
 def _is_random(proto: onnx.NodeProto) -> bool:
     inner = (node.op_type for graph in _graphs(proto) for node in graph.node)
     return not _NEVER_FOLDED.isdisjoint((proto.op_type, *inner))
-
-
-def _dtype(elem_type: int) -> np.dtype[Any] | None:
-    try:
-        return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(elem_type)) if elem_type else None
-    except KeyError:
-        return None
-
-
-def _shape(tensor: onnx.TypeProto.Tensor) -> Shape | None:
-    if not tensor.HasField("shape"):
-        return None
-    return tuple(d.dim_value if d.HasField("dim_value") else d.dim_param or None for d in tensor.shape.dim)
 
 
 def _attribute(attribute: onnx.AttributeProto) -> Any:

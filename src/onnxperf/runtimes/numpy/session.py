@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import onnx
 
+from onnxperf.model.graph import initialisers
 from onnxperf.records.base import Scalar
 from onnxperf.records.options import Recording, SessionOptions
-from onnxperf.runtimes.base import Arrays, Call, Parts, Session, as_it_is, cast_feeds
+from onnxperf.runtimes.base import Arrays, Call, Casts, Parts, Session, as_it_is, cast_feeds, read_proto
 from onnxperf.runtimes.numpy.compile import Compiler, Program
 from onnxperf.runtimes.numpy.lower import Lowered
 
@@ -20,7 +21,7 @@ from onnxperf.runtimes.numpy.lower import Lowered
 def open_session(model: Path | bytes, options: SessionOptions, recording: Recording | None = None) -> NumpySession:
     """Compile a model; threads are those of numpy's BLAS, which only a process of its own can set."""
     del options, recording
-    return NumpySession(onnx.load_from_string(model) if isinstance(model, bytes) else onnx.load(model))
+    return NumpySession(read_proto(model))
 
 
 class NumpySession(Session):
@@ -29,7 +30,7 @@ class NumpySession(Session):
     def __init__(self, model: onnx.ModelProto) -> None:
         self._compiler = Compiler(model)
         graph = model.graph
-        initialised = {t.name for t in graph.initializer} | {s.values.name for s in graph.sparse_initializer}
+        initialised = initialisers(graph)
         self.input_names = tuple(i.name for i in graph.input if i.name not in initialised)
         self.output_names = tuple(o.name for o in graph.output)
         self.conditions = {"numpy": np.__version__}
@@ -50,7 +51,7 @@ class NumpySession(Session):
         """Operators that run in onnx's reference evaluator."""
         return tuple(sorted(self._compiler.fallbacks))
 
-    def bind(self, call: str, feeds: Arrays, casts: Mapping[str, str]) -> Call:
+    def bind(self, call: str, feeds: Arrays, casts: Casts) -> Call:
         """Prepare a call; there is only the style `run`."""
         del call
         program = self._compiler.program(self._overridden(feeds))
@@ -58,7 +59,7 @@ class NumpySession(Session):
             return lambda: program.function(*_ordered(program, cast_feeds(feeds, casts)))
         return partial(program.function, *_ordered(program, feeds))
 
-    def parts(self, call: str, feeds: Arrays, casts: Mapping[str, str]) -> Parts:
+    def parts(self, call: str, feeds: Arrays, casts: Casts) -> Parts:
         """Casting, and the function, which returns arrays."""
         del call
         program = self._compiler.program(self._overridden(feeds))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from types import ModuleType
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxperf.errors import BadFeed, SubjectError
-from onnxperf.runtimes.base import Array, Arrays, Call, CallStyle, Parts, as_it_is, cast_feeds
+from onnxperf.errors import SubjectError
+from onnxperf.runtimes.base import Array, Arrays, Call, CallStyle, Casts, Parts, as_it_is, cast_feeds
 
 if TYPE_CHECKING:  # the traits of a call style are asked for where onnxruntime is not needed
     from onnxruntime.capi.onnxruntime_pybind11_state import OrtDevice, OrtValue, SessionIOBinding
@@ -20,18 +20,15 @@ if TYPE_CHECKING:  # the traits of a call style are asked for where onnxruntime 
     from onnxperf.runtimes.ort.session import OrtSession
 
 
-def _bind_run(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> Call:
-    del casts
+def _bind_run(session: OrtSession, feeds: Arrays, _casts: Casts) -> Call:
     return partial(session.ort.run, None, dict(feeds))
 
 
-def _bind_run_c(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> Call:
-    del casts
+def _bind_run_c(session: OrtSession, feeds: Arrays, _casts: Casts) -> Call:
     return partial(session.ort._sess.run, list(session.output_names), dict(feeds), None)
 
 
-def _bind_ort_values(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> Call:
-    del casts
+def _bind_ort_values(session: OrtSession, feeds: Arrays, _casts: Casts) -> Call:
     device = _cpu()
     values = {name: _ort().OrtValue.ortvalue_from_numpy(array, device) for name, array in feeds.items()}
     call = partial(session.ort._sess.run_with_ort_values, values, list(session.output_names), None)
@@ -39,9 +36,8 @@ def _bind_ort_values(session: OrtSession, feeds: Arrays, casts: Mapping[str, str
     return call
 
 
-def _bind_io_binding(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> Call:
+def _bind_io_binding(session: OrtSession, feeds: Arrays, _casts: Casts) -> Call:
     """Bind pointers anew in every call, as a server does whose inputs arrive in new arrays."""
-    del casts
     binding, device, run = _ort().SessionIOBinding(session.ort._sess), _cpu(), session.ort._sess.run_with_iobinding
     inputs, outputs = list(feeds.items()), session.output_names
 
@@ -58,7 +54,7 @@ def _bind_io_binding(session: OrtSession, feeds: Arrays, casts: Mapping[str, str
     return call
 
 
-def _bind_fixed(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> Call:
+def _bind_fixed(session: OrtSession, feeds: Arrays, casts: Casts) -> Call:
     """Copy the inputs into buffers that stay bound; the outputs are overwritten by the next call."""
     binding, buffers, outputs = _fixed_buffers(session, cast_feeds(feeds, casts))
     copies = [(buffers[name], array) for name, array in feeds.items()]
@@ -73,9 +69,8 @@ def _bind_fixed(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) ->
     return call
 
 
-def _bind_inplace(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> Call:
+def _bind_inplace(session: OrtSession, feeds: Arrays, _casts: Casts) -> Call:
     """Call on buffers that stay bound, without any copy: inputs are written into the buffers by what makes them."""
-    del casts
     binding, buffers, outputs = _fixed_buffers(session, feeds)
     run = session.ort._sess.run_with_iobinding
 
@@ -87,7 +82,7 @@ def _bind_inplace(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) 
     return call
 
 
-def _split_run(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> Parts:
+def _split_run(session: OrtSession, feeds: Arrays, casts: Casts) -> Parts:
     """Through onnxruntime's own values; where these cannot hold the data, all but the cast counts as computing."""
     try:
         require_tensors(session, feeds, "run")
@@ -96,14 +91,14 @@ def _split_run(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> 
     return _split_ort_values(session, feeds, casts)
 
 
-def _split_ort_values(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> Parts:
+def _split_ort_values(session: OrtSession, feeds: Arrays, casts: Casts) -> Parts:
     def fetch(values: Sequence[OrtValue]) -> list[Array]:
         return [values[i].numpy() for i in range(len(values))]
 
     return Parts(lambda: _bind_ort_values(session, cast_feeds(feeds, casts), {}), fetch)
 
 
-def _split_io_binding(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> Parts:
+def _split_io_binding(session: OrtSession, feeds: Arrays, casts: Casts) -> Parts:
     binding, device, run = _ort().SessionIOBinding(session.ort._sess), _cpu(), session.ort._sess.run_with_iobinding
     outputs = session.output_names
 
@@ -126,7 +121,7 @@ def _split_io_binding(session: OrtSession, feeds: Arrays, casts: Mapping[str, st
     return Parts(prepare, fetch)
 
 
-def _split_fixed(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> Parts:
+def _split_fixed(session: OrtSession, feeds: Arrays, casts: Casts) -> Parts:
     binding, buffers, outputs = _fixed_buffers(session, cast_feeds(feeds, casts))
     copies = [(buffers[name], array) for name, array in feeds.items()]
     run = partial(session.ort._sess.run_with_iobinding, binding, None)
@@ -139,7 +134,7 @@ def _split_fixed(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -
     return Parts(prepare, lambda _nothing: outputs)
 
 
-def _split_inplace(session: OrtSession, feeds: Arrays, casts: Mapping[str, str]) -> Parts:
+def _split_inplace(session: OrtSession, feeds: Arrays, casts: Casts) -> Parts:
     call = _bind_inplace(session, feeds, casts)
     return Parts(lambda: call, as_it_is)
 
@@ -164,8 +159,8 @@ def _fixed_buffers(session: OrtSession, feeds: Arrays) -> tuple[SessionIOBinding
 class OrtCall(CallStyle):
     """A call style of onnxruntime."""
 
-    bind: Callable[[OrtSession, Arrays, Mapping[str, str]], Call]
-    split: Callable[[OrtSession, Arrays, Mapping[str, str]], Parts]
+    bind: Callable[[OrtSession, Arrays, Casts], Call]
+    split: Callable[[OrtSession, Arrays, Casts], Parts]
     needs_tensors: bool = True
     """Inputs and outputs travel as onnxruntime's own values, of which Python can read and write only tensors."""
     copies: bool = True
@@ -191,13 +186,6 @@ def require_tensors(session: OrtSession, feeds: Arrays, call: str) -> None:
     for output in session.ort.get_outputs():
         if not output.type.startswith("tensor("):
             raise SubjectError("failed", f"output {output.name!r} is a {output.type}, which {call} cannot return")
-
-
-def require_buffers(feeds: Arrays, call: str) -> None:
-    """Refuse inputs that have no single address."""
-    for name, array in feeds.items():
-        if not array.flags.c_contiguous:
-            raise BadFeed(f"input {name!r} is not contiguous; {call} needs np.ascontiguousarray({name})")
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,9 @@ import onnxruntime
 
 from onnxperf.errors import BadModel, BadOption, SubjectError
 from onnxperf.records.options import OptLevel, Recording, SessionOptions
-from onnxperf.runtimes.base import Arrays, Call, Parts, Session, cast_feeds
-from onnxperf.runtimes.ort.calls import CALLS, require_buffers, require_tensors
+from onnxperf.runtimes.base import Arrays, Call, Casts, Parts, Session, cast_feeds, read_proto
+from onnxperf.runtimes.ort.calls import CALLS, require_tensors
+from onnxperf.wording.names import one_line
 
 _LEVELS: dict[OptLevel, str] = {
     "disable": "ORT_DISABLE_ALL",
@@ -118,13 +119,12 @@ class OrtSession(Session):
             values = session.ort.run(None, dict(feeds))
         return {**feeds, **dict(zip(session.output_names, values, strict=True))}
 
-    def bind(self, call: str, feeds: Arrays, casts: Mapping[str, str]) -> Call:
+    def bind(self, call: str, feeds: Arrays, casts: Casts) -> Call:
         """Prepare a call in one of the styles of `CALLS`."""
         style = CALLS[call]
         if style.needs_tensors:
             require_tensors(self, feeds, call)
-        if style.needs_contiguous:
-            require_buffers(feeds, call)
+        style.check(feeds)
         if not casts or style.casts_by_copy:
             return style.bind(self, feeds, casts)
         if not style.copies:
@@ -135,7 +135,7 @@ class OrtSession(Session):
 
         return call_on_copies
 
-    def parts(self, call: str, feeds: Arrays, casts: Mapping[str, str]) -> Parts:
+    def parts(self, call: str, feeds: Arrays, casts: Casts) -> Parts:
         """Divide a call in the style that `bind` accepted for these inputs."""
         return CALLS[call].split(self, feeds, casts)
 
@@ -144,7 +144,7 @@ def reveal_all(model: Path | bytes) -> tuple[Path, tempfile.TemporaryDirectory[s
     """A copy of a model, beside which its external data are found, that returns every tensor."""
     import onnx
 
-    proto = onnx.load_from_string(model) if isinstance(model, bytes) else onnx.load(model)
+    proto = read_proto(model)
     known = {output.name for output in proto.graph.output}
     inner = [name for node in proto.graph.node for name in node.output if name and name not in known]
     outputs = [*(onnx.ValueInfoProto(name=name) for name in inner), *proto.graph.output]
@@ -176,7 +176,7 @@ _EXPLANATIONS = (
 
 def explain(error: BaseException) -> str:
     """Onnxruntime's message as one line, without source paths and C++ signatures."""
-    text = " ".join(str(error).split())
+    text = one_line(error)
     for pattern, explanation in _EXPLANATIONS:
         found = re.search(pattern, text)
         if found:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from onnxperf.runtimes.numpy.base import Body, Kernel, Node, Value, kernel
+from onnxperf.runtimes.numpy.base import Array, Body, Kernel, Node, Value, kernel
 
 Run = Callable[[list[Any], tuple[Any, ...]], list[Any]]
 
@@ -30,7 +30,7 @@ def make_if(node: Node) -> Kernel:
     """One branch or the other."""
     then, otherwise = (_runner(node, node.bodies[name]) for name in ("then_branch", "else_branch"))
 
-    def choose(condition: Any, *captures: Any) -> Any:
+    def choose(condition: Array, *captures: Any) -> Any:
         return _results(node, (then if condition else otherwise)([], captures))
 
     return Kernel(choose)
@@ -62,7 +62,7 @@ def make_loop(node: Node) -> Kernel:
     return Kernel(loop)
 
 
-def _stacked(values: list[Any], declared: Value | None, axis: int = 0) -> Any:
+def _stacked(values: list[Any], declared: Value | None, axis: int = 0) -> Array:
     """The values of all iterations along a new axis; without iterations, an empty tensor as far as it is declared."""
     if values:
         return np.stack(values, axis)

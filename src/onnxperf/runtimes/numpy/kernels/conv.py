@@ -7,12 +7,12 @@ import math
 import threading
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from onnxperf.runtimes.numpy.base import Kernel, Node, kernel
+from onnxperf.runtimes.numpy.base import Array, DType, Kernel, Node, kernel
 from onnxperf.runtimes.numpy.kernels.windows import Axis, Windows, windows
 
 WORKSPACE_BYTES = 4 << 20
@@ -20,7 +20,6 @@ WORKSPACE_BYTES = 4 << 20
 _PLANS = 64
 """Shapes of inputs whose tiles are remembered."""
 
-Array = np.ndarray[Any, Any]
 Convolution = Callable[[Array, Array, Array | None], Array]
 """From an input (N, C, …), weights (groups, filters of a group, taps) and a bias (groups, filters of a group, 1)."""
 
@@ -110,7 +109,7 @@ class _Workspace(threading.local):
     def __init__(self) -> None:
         self._bytes = np.empty(0, np.uint8)
 
-    def take(self, elements: int, dtype: np.dtype[Any]) -> Array:
+    def take(self, elements: int, dtype: DType) -> Array:
         """That many elements, with anything in them."""
         needed = elements * dtype.itemsize
         if needed > self._bytes.size:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from onnxperf.runtimes.numpy.base import Kernel, Node, kernel
+from onnxperf.runtimes.numpy.base import Array, Kernel, Node, kernel
 
 _PATHS = 64
 """Shapes of inputs whose paths are remembered."""
@@ -26,7 +26,7 @@ def _has_equal_sizes(node: Node, terms: list[str]) -> bool:
     return True
 
 
-def _as_product(left: str, right: str, result: str) -> Callable[[Any, Any], Any] | None:
+def _as_product(left: str, right: str, result: str) -> Callable[[Array, Array], Array] | None:
     """The contraction as one product of matrices; None for diagonals, and for letters summed within one operand."""
     shared = set(left) & set(right)
     repeated = any(len(set(term)) != len(term) for term in (left, right, result))
@@ -46,7 +46,7 @@ def _as_product(left: str, right: str, result: str) -> Callable[[Any, Any], Any]
     of_result = [(batch + rows + columns).index(letter) for letter in result]
     first_row, first_inner, first_column = len(batch), len(batch) + len(rows), len(batch) + len(inner)
 
-    def contract(a: Any, b: Any) -> Any:
+    def contract(a: Array, b: Array) -> Any:
         a, b = a.transpose(of_left), b.transpose(of_right)
         head, tall, wide = a.shape[:first_row], a.shape[first_row:first_inner], b.shape[first_column:]
         depth = prod(a.shape[first_inner:])

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from onnxperf.runtimes.numpy.base import Kernel, Maker, Node, kernel
+from onnxperf.runtimes.numpy.base import Array, Kernel, Maker, Node, kernel
 
-Ufunc = Callable[..., Any]
+Ufunc = Callable[..., Array]
 
 _UNARY: dict[str, Ufunc] = {
     "Abs": np.abs,
@@ -93,7 +93,7 @@ def make_relu(node: Node) -> Kernel | None:
         return None
     zero, maximum = dtype.type(0), np.maximum
 
-    def relu(x: Any, out: Any = None) -> Any:
+    def relu(x: Array, out: Array | None = None) -> Any:
         return maximum(x, zero, out=out)
 
     return Kernel(relu, "fresh", (0,))
@@ -107,7 +107,7 @@ def make_sigmoid(node: Node) -> Kernel | None:
         return None
     half, one = dtype.type(0.5), dtype.type(1)
 
-    def sigmoid(x: Any, out: Any = None) -> Any:
+    def sigmoid(x: Array, out: Array | None = None) -> Any:
         y = np.multiply(x, half, out)
         y = np.tanh(y, y if isinstance(y, np.ndarray) else None)
         y += one
@@ -178,7 +178,7 @@ def make_clip(node: Node) -> Kernel | None:
     if dtype is None or dtype.kind not in "fiu":
         return None
 
-    def clip(x: Any, low: Any = None, high: Any = None) -> Any:
+    def clip(x: Array, low: Array | None = None, high: Array | None = None) -> Array:
         y = x if low is None else np.maximum(x, low)
         return y if high is None else np.minimum(y, high)
 

@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from onnxperf.runtimes.numpy.base import Kernel, Node, Shape, kernel
+from onnxperf.records.view import Dims
+from onnxperf.runtimes.numpy.base import Array, Kernel, Node, kernel
 from onnxperf.runtimes.numpy.kernels.elementwise import make_div, make_erf, make_pow
 
-Activation = Callable[[Any], Any]
+Activation = Callable[[Array], Array]
 Number = Callable[[float], Any]
 """Turns a number into the type of the data: with anything else, numpy may compute in double precision."""
 
 _WHOLE, _NUMBERS = frozenset("iu"), frozenset("fiu")
 
 
-def _in_place(y: Any) -> Any:
+def _in_place(y: Array) -> Array | None:
     """Memory for the next step; results without axes are scalars, which have none."""
     return y if isinstance(y, np.ndarray) else None
 
@@ -31,7 +32,7 @@ def _hard_sigmoid(node: Node, number: Number) -> Activation:
 def _ramp(alpha: Any, beta: Any, number: Number) -> Activation:
     zero, one = number(0), number(1)
 
-    def ramp(x: Any) -> Any:
+    def ramp(x: Array) -> Any:
         y = x * alpha
         y += beta
         y = np.maximum(y, zero, out=_in_place(y))
@@ -44,7 +45,7 @@ def _hard_swish(node: Node, number: Number) -> Activation:
     del node
     ramp = _ramp(number(1 / 6), number(0.5), number)
 
-    def hard_swish(x: Any) -> Any:
+    def hard_swish(x: Array) -> Array:
         y = ramp(x)
         y *= x
         return y
@@ -56,7 +57,7 @@ def _exponential(negative: Any, divisor: Any, positive: Any, number: Number) -> 
     """positive * x above 0, negative * (exp(x / divisor) - 1) below."""
     zero = number(0)
 
-    def run(x: Any) -> Any:
+    def run(x: Array) -> Array:
         y = np.minimum(x, zero)
         if divisor != 1:
             y /= divisor
@@ -90,7 +91,7 @@ def _softplus(node: Node, number: Number) -> Activation:
     del node
     zero = number(0)
 
-    def softplus(x: Any) -> Any:
+    def softplus(x: Array) -> Array:
         # log(1 + exp(x)) = max(x, 0) + log1p(exp(-|x|)), which cannot overflow.
         y = np.abs(x)
         y = np.negative(y, _in_place(y))
@@ -105,7 +106,7 @@ def _softplus(node: Node, number: Number) -> Activation:
 def _mish(node: Node, number: Number) -> Activation:
     softplus = _softplus(node, number)
 
-    def mish(x: Any) -> Any:
+    def mish(x: Array) -> Array:
         y = softplus(x)
         y = np.tanh(y, _in_place(y))
         y *= x
@@ -118,7 +119,7 @@ def _softsign(node: Node, number: Number) -> Activation:
     del node
     one = number(1)
 
-    def softsign(x: Any) -> Any:
+    def softsign(x: Array) -> Array:
         y = np.abs(x)
         y += one
         return np.divide(x, y, _in_place(y))
@@ -134,7 +135,7 @@ def _thresholded_relu(node: Node, number: Number) -> Activation:
 def _swish(node: Node, number: Number) -> Activation:
     half_alpha, half, one = number(node.get("alpha", 1.0) / 2), number(0.5), number(1)
 
-    def swish(x: Any) -> Any:
+    def swish(x: Array) -> Any:
         # The sigmoid as (1 + tanh(x / 2)) / 2, which cannot overflow.
         y = x * half_alpha
         y = np.tanh(y, _in_place(y))
@@ -149,7 +150,7 @@ def _swish(node: Node, number: Number) -> Activation:
 def _gelu_tanh(number: Number) -> Activation:
     outer, inner, half, one = number(sqrt(2 / np.pi)), number(0.044715), number(0.5), number(1)
 
-    def gelu(x: Any) -> Any:
+    def gelu(x: Array) -> Array:
         y = np.square(x)
         y *= inner
         y += one
@@ -205,7 +206,7 @@ def make_gelu(node: Node) -> Kernel | None:
         return Kernel(_gelu_tanh(dtype.type), "fresh")
     root, half, one, function = dtype.type(sqrt(0.5)), dtype.type(0.5), dtype.type(1), erf.function
 
-    def gelu(x: Any) -> Any:
+    def gelu(x: Array) -> Any:
         y = function(x * root)
         y += one
         y *= x
@@ -226,13 +227,13 @@ def make_prelu(node: Node) -> Kernel | None:
     if slope is None or data is None or not _may_broadcast(slope.shape or (), data.shape or ()):
         return None
 
-    def prelu(x: Any, slope: Any) -> Any:
+    def prelu(x: Array, slope: Array) -> Array:
         return np.where(x < zero, x * slope, x)
 
     return Kernel(prelu, "fresh")
 
 
-def _may_broadcast(small: Shape, large: Shape) -> bool:
+def _may_broadcast(small: Dims, large: Dims) -> bool:
     """Whether a shape broadcasts to another, as far as is known."""
     known = [(a, b) for a, b in zip(reversed(small), reversed(large), strict=False) if isinstance(a, int)]
     return len(small) <= len(large) and all(a in (1, b) or not isinstance(b, int) for a, b in known)
@@ -276,7 +277,7 @@ def make_mean(node: Node) -> Kernel | None:
         return None
     share = dtype.type(1 / count)
 
-    def mean(first: Any, *others: Any) -> Any:
+    def mean(first: Array, *others: Array) -> Any:
         total = first
         for value in others:
             total = total + value
@@ -291,7 +292,7 @@ def make_division(node: Node) -> Kernel | None:
     if node.kind() != "i":
         return make_div(node)
 
-    def divide(x: Any, y: Any) -> Any:
+    def divide(x: Array, y: Array) -> Array:
         # The remainder has the sign of x, so that x - remainder is a multiple of y nearer to zero.
         return np.floor_divide(np.subtract(x, np.fmod(x, y)), y)
 
@@ -318,7 +319,7 @@ def make_clip_attribute(node: Node) -> Kernel | None:
     largest = np.finfo(dtype).max
     low, high = (dtype.type(node.get(name, default)) for name, default in (("min", -largest), ("max", largest)))
 
-    def clip(x: Any, out: Any = None) -> Any:
+    def clip(x: Array, out: Array | None = None) -> Any:
         y = np.maximum(x, low, out=out)
         return np.minimum(y, high, out=_in_place(y))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from onnxperf.runtimes.numpy.base import Kernel, Maker, Node, kernel
+from onnxperf.runtimes.numpy.base import Array, Kernel, Maker, Node, kernel
 from onnxperf.runtimes.numpy.kernels.shape import ALL, index_at
 
 _NUMBERS = frozenset("fiu")
@@ -30,7 +30,7 @@ def make_gather(node: Node) -> Kernel | None:
     return Kernel(lambda x: x.take(indices, axis), "fresh", uses=(0,))
 
 
-def _along(indices: Any, axis: int) -> tuple[Any, ...]:
+def _along(indices: Array, axis: int) -> tuple[Any, ...]:
     """The index that takes or puts one element per entry; other axes may be shorter than those of the data."""
     rank = indices.ndim
     index = [np.arange(size).reshape((-1,) + (1,) * (rank - 1 - i)) for i, size in enumerate(indices.shape)]
@@ -48,7 +48,7 @@ def make_gather_elements(node: Node) -> Kernel | None:
     return Kernel(lambda x: x[index], "fresh", uses=(0,))
 
 
-def _nd_index(indices: Any, batch: int) -> tuple[Any, ...]:
+def _nd_index(indices: Array, batch: int) -> tuple[Any, ...]:
     inner = indices.ndim - 1
     leading = [np.arange(size).reshape((-1,) + (1,) * (inner - 1 - i)) for i, size in enumerate(indices.shape[:batch])]
     return (*leading, *(indices[..., i] for i in range(indices.shape[-1])))
@@ -66,11 +66,11 @@ def make_gather_nd(node: Node) -> Kernel | None:
     return Kernel(lambda x: x[index], "view", uses=(0,))
 
 
-def _assign(y: Any, index: tuple[Any, ...], updates: Any) -> None:
+def _assign(y: Array, index: tuple[Any, ...], updates: Array) -> None:
     y[index] = updates
 
 
-_REDUCTIONS: dict[str, Callable[[Any, tuple[Any, ...], Any], None]] = {
+_REDUCTIONS: dict[str, Callable[[Array, tuple[Any, ...], Array], None]] = {
     "none": _assign,
     "add": np.add.at,
     "mul": np.multiply.at,
@@ -79,14 +79,14 @@ _REDUCTIONS: dict[str, Callable[[Any, tuple[Any, ...], Any], None]] = {
 }
 
 
-def _scatter(node: Node, index_of: Callable[[Any], tuple[Any, ...]]) -> Kernel | None:
+def _scatter(node: Node, index_of: Callable[[Array], tuple[Any, ...]]) -> Kernel | None:
     """A copy with updates; entries that meet are combined, or the last one stays."""
     reduction = node.get("reduction", "none")
     if reduction != "none" and node.kind() not in _PLAIN_KINDS:
         return None
     combine = _REDUCTIONS[reduction]
 
-    def scatter(x: Any, indices: Any, updates: Any) -> Any:
+    def scatter(x: Array, indices: Array, updates: Array) -> Array:
         y = np.array(x)
         combine(y, index_of(indices), updates)
         return y
@@ -95,7 +95,7 @@ def _scatter(node: Node, index_of: Callable[[Any], tuple[Any, ...]]) -> Kernel |
         return Kernel(scatter, "fresh")
     index = index_of(node.constant(1))
 
-    def scatter_at_known(x: Any, updates: Any) -> Any:
+    def scatter_at_known(x: Array, updates: Array) -> Array:
         y = np.array(x)
         combine(y, index, updates)
         return y
@@ -124,7 +124,7 @@ def make_one_hot(node: Node) -> Kernel | None:
         return None
     axis = node.get("axis", -1)
 
-    def one_hot(indices: Any, depth: Any, values: Any) -> Any:
+    def one_hot(indices: Array, depth: Any, values: Any) -> Any:
         size = int(np.asarray(depth).reshape(-1)[0])
         indices = np.asarray(indices)
         place = axis if axis >= 0 else axis + indices.ndim + 1
@@ -158,7 +158,7 @@ def make_top_k(node: Node) -> Kernel | None:
         return None
     backwards = index_at(axis, slice(None, None, -1))
 
-    def top_k(x: Any, k: Any) -> Any:
+    def top_k(x: Array, k: Any) -> Any:
         first = index_at(axis, slice(0, int(k[0])))
         if largest:
             # Sorted backwards and reversed, so that equal elements stay in order; works for unsigned types, too.
@@ -195,7 +195,7 @@ def _accumulate(function: np.ufunc) -> Maker:
             return None
         exclusive, reverse = bool(node.get("exclusive", 0)), bool(node.get("reverse", 0))
 
-        def accumulate(x: Any, along: int) -> Any:
+        def accumulate(x: Array, along: int) -> Array:
             backwards = index_at(along, slice(None, None, -1))
             if reverse:
                 x = x[backwards]
@@ -226,7 +226,7 @@ def make_reverse_sequence(node: Node) -> Kernel | None:
     if {batch, time} != {0, 1}:
         return None
 
-    def reverse_sequence(x: Any, lengths: Any) -> Any:
+    def reverse_sequence(x: Array, lengths: Array) -> Array:
         steps, rows = np.arange(x.shape[time])[:, None], np.arange(x.shape[batch])
         source = np.where(steps < lengths, lengths - 1 - steps, steps)
         return x[source, rows] if time == 0 else x[rows[:, None], source.T]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from onnxperf.runtimes.numpy.base import Kernel, Node, kernel
+from onnxperf.runtimes.numpy.base import Array, Kernel, Node, kernel
 
 
 @kernel("MatMul")
@@ -27,7 +27,7 @@ def make_gemm(node: Node) -> Kernel | None:
     left, right = bool(node.get("transA", 0)), bool(node.get("transB", 0))
     dot = np.matmul
 
-    def gemm(a: Any, b: Any, c: Any = None) -> Any:
+    def gemm(a: Array, b: Array, c: Array | None = None) -> Any:
         y = dot(a.T if left else a, b.T if right else b)
         if alpha != 1:
             y *= alpha

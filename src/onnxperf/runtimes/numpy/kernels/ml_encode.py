@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from onnxperf.runtimes.numpy.base import Kernel, Node, kernel
+from onnxperf.runtimes.numpy.base import Array, Kernel, Node, kernel
 from onnxperf.runtimes.numpy.kernels.ml_linear import ML, Function
 
 LOOKUP_LIMIT = 64
@@ -25,7 +25,7 @@ def _lookup(table: Mapping[Any, Any], default: Any, dtype: Any) -> Function:
     nan = next((value for key, value in table.items() if _is_nan(key)), None)
     numeric = all(isinstance(key, int | float) for key in table)
 
-    def one_by_one(x: Any) -> Any:
+    def one_by_one(x: Array) -> Array:
         return np.array([get(key, default) for key in x.reshape(-1).tolist()], dtype).reshape(x.shape)
 
     if not numeric or not table:
@@ -34,7 +34,7 @@ def _lookup(table: Mapping[Any, Any], default: Any, dtype: Any) -> Function:
     keys, values = np.array([key for key, _ in pairs]), np.array([value for _, value in pairs], dtype)
     fill = np.array(default, dtype)
 
-    def find(x: Any) -> Any:
+    def find(x: Array) -> Array:
         if (nan is None and x.size <= LOOKUP_LIMIT) or not len(keys):
             return one_by_one(x)
         places = np.minimum(keys.searchsorted(x), len(keys) - 1)
@@ -120,7 +120,7 @@ def make_one_hot_encoder(node: Node) -> Kernel | None:
     known = np.array(categories, object if strings else np.int64)
     must_exist = not node.get("zeros", 1)
 
-    def encode(x: Any) -> Any:
+    def encode(x: Array) -> Any:
         hits = x[..., None] == known
         if must_exist and not hits.any(axis=-1).all():
             unknown = x[~hits.any(axis=-1)].reshape(-1)[0]
@@ -138,7 +138,7 @@ def make_zip_map(node: Node) -> Kernel | None:
         return None
     count = len(keys)
 
-    def zip_map(x: Any) -> Any:
+    def zip_map(x: Array) -> Any:
         if x.ndim == 1:
             x = x[None]
         if x.shape[1] != count:

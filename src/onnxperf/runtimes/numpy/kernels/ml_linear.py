@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from onnxperf.runtimes.numpy.base import Kernel, Node, Shape, kernel
+from onnxperf.records.view import Dims
+from onnxperf.runtimes.numpy.base import Array, DType, Kernel, Node, kernel
 
 ML = "ai.onnx.ml"
 # Sets, because numpy's float64 equals None.
@@ -17,10 +18,10 @@ _NUMBERS = _FLOATS | {np.dtype(np.int32), np.dtype(np.int64)}
 FOLDED_COLUMNS = 16
 """Up to so many columns, their maximum is found column by column: numpy reduces short rows slowly."""
 
-Function = Callable[[Any], Any]
+Function = Callable[[Array], Array]
 
 
-def as_floats(dtype: np.dtype[Any] | None) -> Any:
+def as_floats(dtype: DType | None) -> Any:
     """The type in which a model computes for an input of that type: its own, or float32 for whole numbers."""
     if dtype is None or dtype not in _NUMBERS:
         return None
@@ -34,14 +35,14 @@ def class_labels(node: Node, integers: str) -> Any:
     return np.array(node.get("classlabels_strings"), object) if node.get("classlabels_strings") else None
 
 
-def declare(node: Node, index: int, dtype: Any, shape: Shape | None) -> None:
+def declare(node: Node, index: int, dtype: Any, shape: Dims | None) -> None:
     """Tell the nodes that follow what onnx's inference, which skips most of ai.onnx.ml, did not find out."""
     value = node.outputs[index] if index < len(node.outputs) else None
     if value is not None and value.dtype is None:
         value.dtype, value.shape = np.dtype(dtype), value.shape or shape
 
 
-def shape_of(node: Node) -> Shape | None:
+def shape_of(node: Node) -> Dims | None:
     """Shape of the first input, where known."""
     return None if node.inputs[0] is None else node.inputs[0].shape
 
@@ -50,23 +51,23 @@ def _is_matrix(node: Node) -> bool:
     return node.rank() in (2, None)
 
 
-def rows_of(node: Node, columns: int) -> Shape:
+def rows_of(node: Node, columns: int) -> Dims:
     """Shape of a result with as many rows as the input."""
     shape = shape_of(node)
     return (shape[0] if shape else None, columns)
 
 
-def _row_sums(x: Any) -> Any:
+def _row_sums(x: Array) -> Any:
     # BLAS adds short rows ten times faster than numpy.
     return x.dot(_ones(x.shape[1], x.dtype))
 
 
 @cache
-def _ones(count: int, dtype: Any) -> Any:
+def _ones(count: int, dtype: Any) -> Array:
     return np.ones((count, 1), dtype)
 
 
-def _row_maxima(x: Any) -> Any:
+def _row_maxima(x: Array) -> Any:
     rows, columns = x.shape
     if rows == 1 and columns:
         return x.item(x.argmax())
@@ -84,7 +85,7 @@ def _logistic_of_opposite(dtype: Any) -> Function:
     limit, one = dtype(88 if dtype is np.float32 else 709), dtype(1)
     minimum, exp, add, reciprocal = np.minimum, np.exp, np.add, np.reciprocal
 
-    def logistic(x: Any) -> Any:
+    def logistic(x: Array) -> Array:
         minimum(x, limit, out=x)
         exp(x, x)
         add(x, one, x)
@@ -93,13 +94,13 @@ def _logistic_of_opposite(dtype: Any) -> Function:
     return logistic
 
 
-def _softmax(x: Any) -> Any:
+def _softmax(x: Array) -> Any:
     y = np.subtract(x, _row_maxima(x))
     np.exp(y, y)
     return np.divide(y, _row_sums(y), y)
 
 
-def _softmax_zero(x: Any) -> Any:
+def _softmax_zero(x: Array) -> Any:
     """A softmax in which zeros stay zero."""
     top = x.max(axis=1, keepdims=True)
     y = np.where(np.abs(x) > x.dtype.type(1e-7), np.exp(x - top), x * np.exp(-top))
@@ -108,7 +109,7 @@ def _softmax_zero(x: Any) -> Any:
     return np.where(empty, x.dtype.type(0.5), y / np.where(empty, x.dtype.type(1), total))
 
 
-def _probit(x: Any) -> Any:
+def _probit(x: Array) -> Array:
     """The inverse of the normal distribution, by the approximation that the standard implies."""
     y = x * 2 - 1
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -144,7 +145,7 @@ def _affine(node: Node, dtype: Any, rows: int, signs: Any = 1) -> Function | Non
     weights = np.ascontiguousarray(coefficients.reshape(rows, -1).T * np.asarray(signs, dtype))
     has_intercepts = bool(intercepts.any())
 
-    def affine(x: Any) -> Any:
+    def affine(x: Array) -> Any:
         y = x.dot(weights)
         return np.add(y, intercepts, y) if has_intercepts else y
 
@@ -189,7 +190,7 @@ def make_linear_classifier(node: Node) -> Kernel | None:
     if affine is None:
         return None
 
-    def classify(x: Any) -> Any:
+    def classify(x: Array) -> Any:
         scores = affine(x)
         if transform is not None:
             scores = transform(scores)
@@ -214,7 +215,7 @@ def make_scaler(node: Node) -> Kernel | None:
         np.array(node.get(name) or [default], np.float32) for name, default in (("offset", 0), ("scale", 1))
     )
 
-    def scaled(x: Any) -> Any:
+    def scaled(x: Array) -> Array:
         y = np.subtract(x, offset, dtype=np.float32)
         y *= scale
         return y
@@ -232,7 +233,7 @@ def make_normalizer(node: Node) -> Kernel | None:
     magnitude, reduce, root = _NORMS[node.get("norm", "MAX")]
     tiny = dtype.type(1e-30)
 
-    def normalized(x: Any) -> Any:
+    def normalized(x: Array) -> Any:
         norm = reduce(magnitude(x))
         return np.divide(x, np.maximum(np.sqrt(norm) if root else norm, tiny))
 
@@ -300,7 +301,7 @@ def make_feature_vectorizer(node: Node) -> Kernel | None:
     if kinds != {np.dtype(np.float32)} or len(widths) != len(node.inputs):
         return None
 
-    def fit(x: Any, width: int) -> Any:
+    def fit(x: Array, width: int) -> Array:
         x = x.reshape(-1, 1) if x.ndim == 1 else x
         missing = width - x.shape[1]
         return np.pad(x, ((0, 0), (0, missing))) if missing > 0 else x[:, :width]

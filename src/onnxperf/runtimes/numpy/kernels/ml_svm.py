@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from onnxperf.runtimes.numpy.base import Kernel, Node, kernel
+from onnxperf.runtimes.numpy.base import Array, Kernel, Node, kernel
 from onnxperf.runtimes.numpy.kernels.ml_linear import ML, Function
 
 
-def _svm_kernel(node: Node, supports: Any, dtype: Any) -> Function | None:
+def _svm_kernel(node: Node, supports: Array, dtype: Any) -> Function | None:
     """The kernel function between rows and support vectors, as a matrix."""
     gamma, coefficient, degree = (dtype(value) for value in node.get("kernel_params") or (0, 0, 0))
     transposed, squares = np.ascontiguousarray(supports.T), np.square(supports).sum(axis=1)
 
-    def rbf(x: Any) -> Any:
+    def rbf(x: Array) -> Any:
         distances = np.square(x).sum(axis=1, keepdims=True) - 2 * x.dot(transposed) + squares
         return np.exp(-gamma * np.maximum(distances, 0))
 
@@ -42,7 +42,7 @@ def make_svm_regressor(node: Node) -> Kernel | None:
     weights = coefficients.reshape(-1, 1) if count else np.ones((1, 1), np.float32)
     rho, one_class = np.float32(node.get("rho")[0]), node.get("one_class", 0)
 
-    def regress(x: Any) -> Any:
+    def regress(x: Array) -> Array:
         y = similarity(x).dot(weights)
         y += rho
         return np.where(y > 0, np.float32(1), np.float32(-1)) if one_class else y

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from onnxperf.errors import BadModel
-from onnxperf.runtimes.numpy.base import Kernel, Node, kernel
+from onnxperf.runtimes.numpy.base import Array, Kernel, Node, kernel
 from onnxperf.runtimes.numpy.kernels.ml_linear import (
     ML,
     as_floats,
@@ -37,7 +37,7 @@ ONE_BY_ONE_NODES = 500_000
 """Python's copy of larger ensembles would take too much memory."""
 
 
-Score = Callable[[Any], Any]
+Score = Callable[[Array], Array]
 _MODES: tuple[str, ...] = ("LEQ", "LT", "GTE", "GT", "EQ", "NEQ", "MEMBER")
 _ORDERED: dict[str, tuple[bool, bool]] = {
     "LEQ": (False, True),
@@ -183,11 +183,11 @@ def _scorer(flat: _Flat, roots: list[int], weights: Any, reduce: Score) -> Score
     few = ONE_BY_ONE_PAIRS // trees if len(flat.branches) <= ONE_BY_ONE_NODES else 0
     plain_roots = flat.nested(roots) if few else []
 
-    def follow_few(x: Any) -> Any:
+    def follow_few(x: Array) -> Any:
         reached = [_leaf(root, row) for row in x.tolist() for root in plain_roots]
         return weights.take(np.array(reached, np.intp).reshape(-1, trees).T, 0)
 
-    def follow(x: Any) -> Any:
+    def follow(x: Array) -> Any:
         rows, width = x.shape
         at = np.repeat(starts, rows)
         offsets = np.tile(np.arange(0, rows * width, width), trees)
@@ -213,7 +213,7 @@ def _scorer(flat: _Flat, roots: list[int], weights: Any, reduce: Score) -> Score
             reached[places] = at
         return weights.take((reached >> 1).reshape(trees, rows), 0)
 
-    def score(x: Any) -> Any:
+    def score(x: Array) -> Array:
         rows = len(x)
         x = np.stack((x, -x), axis=2).reshape(rows, -1) if negated else np.ascontiguousarray(x)
         if rows <= few:
@@ -233,7 +233,7 @@ def _reducer(aggregate: str, trees: int, dtype: Any) -> Score:
     return {"SUM": add, "MIN": np.minimum.reduce, "MAX": np.maximum.reduce}[aggregate]
 
 
-def _leaf_weights(entries: Iterable[Any], leaves: int, targets: int, aggregate: str, dtype: Any) -> Any:
+def _leaf_weights(entries: Iterable[Any], leaves: int, targets: int, aggregate: str, dtype: Any) -> Array:
     """A row per leaf, a column per target."""
     limits = np.finfo(dtype)
     start, combine = {"MIN": (limits.max, np.minimum), "MAX": (limits.min, np.maximum)}.get(aggregate, (0, np.add))
@@ -243,7 +243,7 @@ def _leaf_weights(entries: Iterable[Any], leaves: int, targets: int, aggregate: 
     return weights
 
 
-def _numbers(node: Node, name: str) -> Any:
+def _numbers(node: Node, name: str) -> Array:
     """An attribute that may be given as floats or as a tensor."""
     tensor = node.get(f"{name}_as_tensor")
     return np.array(node.get(name), np.float32) if tensor is None and node.get(name) else tensor
@@ -305,7 +305,7 @@ def make_tree_ensemble_regressor(node: Node) -> Kernel | None:
     score, dtype = made
     base = _numbers(node, "base_values")
 
-    def based(x: Any) -> Any:
+    def based(x: Array) -> Array:
         y = score(x)
         y += base
         return y
@@ -336,7 +336,7 @@ def make_tree_ensemble_classifier(node: Node) -> Kernel | None:
     # A single score is that of the second class; the first one's is its complement, or its opposite.
     complement = np.float32(1 if node.get("post_transform", "NONE") in ("NONE", "PROBIT") else 0)
 
-    def classify(x: Any) -> Any:
+    def classify(x: Array) -> Any:
         scores = score(x)
         if base is not None:
             scores += base

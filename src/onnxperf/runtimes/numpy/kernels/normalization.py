@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from onnxperf.runtimes.numpy.base import Kernel, Node, kernel
+from onnxperf.runtimes.numpy.base import Array, DType, Kernel, Node, kernel
 
 # Numpy's stubs know only keywords, which are slower.
-_add: Callable[..., Any] = np.add.reduce
+_add: Callable[..., Array] = np.add.reduce
 
 
 def _per_channel(values: Any, rank: int) -> Any:
@@ -26,13 +26,13 @@ def make_batch_normalization(node: Node) -> Kernel | None:
         return None
     epsilon = node.get("epsilon", 1e-5)
 
-    def affine(scale: Any, bias: Any, mean: Any, variance: Any) -> tuple[Any, Any]:
+    def affine(scale: Array, bias: Array, mean: Array, variance: Array) -> tuple[Any, Any]:
         # In double precision: a and b are small, and x only sees their rounded values.
         a = np.asarray(scale, np.float64) / np.sqrt(np.asarray(variance, np.float64) + epsilon)
         b = bias - mean * a
         return _per_channel(a.astype(dtype), rank), _per_channel(b.astype(dtype), rank)
 
-    def normalise(x: Any, scale: Any, bias: Any, mean: Any, variance: Any, out: Any = None) -> Any:
+    def normalise(x: Array, scale: Array, bias: Array, mean: Array, variance: Array, out: Array | None = None) -> Any:
         a, b = affine(scale, bias, mean, variance)
         y = np.multiply(x, a, out)
         y += b
@@ -43,7 +43,7 @@ def make_batch_normalization(node: Node) -> Kernel | None:
         return Kernel(normalise, "fresh", (0,))
     a, b = affine(*statistics)
 
-    def normalise_bound(x: Any, out: Any = None) -> Any:
+    def normalise_bound(x: Array, out: Array | None = None) -> Any:
         y = np.multiply(x, a, out)
         y += b
         return y
@@ -51,20 +51,20 @@ def make_batch_normalization(node: Node) -> Kernel | None:
     return Kernel(normalise_bound, "fresh", (0,), uses=(0,))
 
 
-def _mean(x: Any, axes: tuple[int, ...]) -> Any:
+def _mean(x: Array, axes: tuple[int, ...]) -> Array:
     total = _add(x, axes, None, None, True)
     total /= x.dtype.type(x.size / (total.size or 1))
     return total
 
 
-def _inverse_deviation(variance: Any, epsilon: Any) -> Any:
+def _inverse_deviation(variance: Array, epsilon: Any) -> Array:
     """1 / sqrt(variance + epsilon), in the memory of the variance."""
     variance += epsilon
     np.sqrt(variance, variance)
     return np.reciprocal(variance, variance)
 
 
-def _mean_square(x: Any, axes: tuple[int, ...]) -> Any:
+def _mean_square(x: Array, axes: tuple[int, ...]) -> Array:
     if axes != (-1,):
         return _mean(np.square(x), axes)
     # Products of rows with themselves need no memory for the squares.
@@ -73,7 +73,7 @@ def _mean_square(x: Any, axes: tuple[int, ...]) -> Any:
     return total
 
 
-def _precision(node: Node) -> tuple[np.dtype[Any], np.dtype[Any]] | None:
+def _precision(node: Node) -> tuple[DType, DType] | None:
     """Type of the data and that of its statistics: small floats are normalised in single precision."""
     dtype = node.dtype()
     if dtype is None or dtype.kind != "f" or dtype.isbuiltin != 1 or node.get("stash_type", 1) != 1:
@@ -97,7 +97,7 @@ def make_layer_normalization(node: Node) -> Kernel | None:
     dtype, stash = precision
     epsilon, count, cast = stash.type(node.get("epsilon", 1e-5)), node.output_count, dtype != stash
 
-    def normalise(x: Any, scale: Any, bias: Any = None) -> Any:
+    def normalise(x: Array, scale: Array, bias: Array | None = None) -> Any:
         if cast:
             x = x.astype(stash)
         mean = _mean(x, axes)
@@ -123,7 +123,7 @@ def make_rms_normalization(node: Node) -> Kernel | None:
     dtype, stash = precision
     epsilon, cast = stash.type(node.get("epsilon", 1e-5)), dtype != stash
 
-    def normalise(x: Any, scale: Any) -> Any:
+    def normalise(x: Array, scale: Array) -> Array:
         if cast:
             x = x.astype(stash)
         y = x * _inverse_deviation(_mean_square(x, axes), epsilon)
@@ -133,7 +133,7 @@ def make_rms_normalization(node: Node) -> Kernel | None:
     return Kernel(normalise, "fresh")
 
 
-def _grouped(node: Node, groups: int | None, expand: Callable[[Any, int], Any]) -> Kernel | None:
+def _grouped(node: Node, groups: int | None, expand: Callable[[Array, int], Array]) -> Kernel | None:
     """Mean 0 and variance 1 per sample and group of channels, then a scale and a bias per channel."""
     precision, rank = _precision(node), node.rank()
     if precision is None or rank is None or rank < 3:
@@ -141,7 +141,7 @@ def _grouped(node: Node, groups: int | None, expand: Callable[[Any, int], Any]) 
     dtype, stash = precision
     epsilon, cast = stash.type(node.get("epsilon", 1e-5)), dtype != stash
 
-    def normalise(x: Any, scale: Any, bias: Any) -> Any:
+    def normalise(x: Array, scale: Array, bias: Array) -> Array:
         shape = x.shape
         x = x.reshape(shape[0], shape[1] if groups is None else groups, -1)
         if cast:
@@ -175,7 +175,7 @@ def make_group_normalization(node: Node) -> Kernel | None:
     return _grouped(node, node.get("num_groups"), lambda values, _: values)
 
 
-_NORMS: dict[int, Callable[[Any, int], Any]] = {
+_NORMS: dict[int, Callable[[Array, int], Array]] = {
     1: lambda x, axis: _add(np.abs(x), axis, None, None, True),
     2: lambda x, axis: np.sqrt(_add(np.square(x), axis, None, None, True)),
 }
@@ -188,7 +188,7 @@ def make_lp_normalization(node: Node) -> Kernel | None:
     if norm is None or node.kind() != "f" or not node.rank():
         return None
 
-    def normalise(x: Any) -> Any:
+    def normalise(x: Array) -> Array:
         size = norm(x, axis)
         size[size == 0] = 1
         return x / size
@@ -204,7 +204,7 @@ def make_mean_variance_normalization(node: Node) -> Kernel | None:
         return None
     epsilon = dtype.type(1e-9)
 
-    def normalise(x: Any) -> Any:
+    def normalise(x: Array) -> Array:
         y = x - _mean(x, axes)
         deviation = np.sqrt(_mean_square(y, axes))
         deviation += epsilon
@@ -214,12 +214,12 @@ def make_mean_variance_normalization(node: Node) -> Kernel | None:
     return Kernel(normalise, "fresh")
 
 
-def _power(beta: float) -> Callable[[Any], Any]:
+def _power(beta: float) -> Callable[[Array], Array]:
     """x to the power of beta; the usual 0.75 needs two square roots instead."""
     if beta != 0.75:
         return lambda x: np.power(x, x.dtype.type(beta))
 
-    def three_quarters(x: Any) -> Any:
+    def three_quarters(x: Array) -> Array:
         root = np.sqrt(x)
         root *= np.sqrt(root)
         return root
@@ -240,7 +240,7 @@ def make_lrn(node: Node) -> Kernel | None:
     alpha, bias = dtype.type(node.get("alpha", 1e-4) / size), dtype.type(node.get("bias", 1.0))
     before, after = (size - 1) // 2, size // 2
 
-    def energies(x: Any) -> Any:
+    def energies(x: Array) -> Array:
         squares = np.square(x)
         squares *= alpha
         energy = squares + bias
@@ -251,7 +251,7 @@ def make_lrn(node: Node) -> Kernel | None:
             energy[:, :-shift] += squares[:, shift:]
         return power(energy)
 
-    def normalise(x: Any) -> Any:
+    def normalise(x: Array) -> Array:
         images, channels = x.shape[:2]
         flat = x.reshape(images, channels, -1)
         result = np.empty(flat.shape, dtype)

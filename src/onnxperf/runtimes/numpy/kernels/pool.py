@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onnxperf.runtimes.numpy.base import Kernel, Node, kernel
+from onnxperf.runtimes.numpy.base import Array, DType, Kernel, Node, kernel
 from onnxperf.runtimes.numpy.kernels.windows import Axis, Windows, windows
 
 CHUNK_BYTES = 512 << 10
@@ -17,7 +17,6 @@ CHUNK_BYTES = 512 << 10
 _PLANS = 64
 """Shapes of inputs whose plans are remembered."""
 
-Array = np.ndarray[Any, Any]
 Index = tuple[slice, ...]
 
 
@@ -88,7 +87,7 @@ def _along(x: Array, step: _Pass, combine: Callable[..., Any], neutral: Any, out
 
 
 def _pooling(
-    placed: Windows, dtype: np.dtype[Any], combine: Callable[..., Any], neutral: Any, average: bool, padding: bool
+    placed: Windows, dtype: DType, combine: Callable[..., Any], neutral: Any, average: bool, padding: bool
 ) -> Callable[[Array], Array]:
     plans = lru_cache(_PLANS)(partial(_plan, placed=placed, itemsize=dtype.itemsize, include_padding=padding))
 

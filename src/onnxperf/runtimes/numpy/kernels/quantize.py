@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from onnxperf.runtimes.numpy.base import Kernel, Node, kernel
-
-Array = np.ndarray[Any, Any]
+from onnxperf.runtimes.numpy.base import Array, Kernel, Node, kernel
 
 _SMALL = frozenset(map(np.dtype, (np.int8, np.uint8, np.int16, np.uint16)))
 """Types that values are quantised to."""
@@ -25,7 +23,7 @@ def _aligned(value: Array, rank: int, axis: int) -> Array:
     return value.reshape([-1 if i == axis % rank else 1 for i in range(rank)])
 
 
-def _aligner(node: Node, index: int) -> Callable[[Array], Any] | None:
+def _aligner(node: Node, index: int) -> Callable[[Array], Array] | None:
     """What brings an input of scales or zero points into shape; None where it is not per tensor or per axis."""
     rank, values = node.rank(), node.inputs[index]
     if rank is None or values is None or values.rank is None or values.rank > 1 or node.get("block_size", 0):
@@ -51,7 +49,7 @@ def make_quantize(node: Node) -> Kernel | None:
         return None
     low, high = np.iinfo(target).min, np.iinfo(target).max
 
-    def quantize(x: Any, scale: Any, zero: Any) -> Any:
+    def quantize(x: Array, scale: Array, zero: Array | None) -> Array:
         y = np.divide(x, scale)
         if not isinstance(y, np.ndarray):
             y = np.asarray(y)
@@ -70,7 +68,7 @@ def make_quantize(node: Node) -> Kernel | None:
             bound_zero = None
         return Kernel(lambda x: quantize(x, bound_scale, bound_zero), "fresh", uses=(0,))
 
-    def run(x: Any, s: Any, z: Any = None) -> Any:
+    def run(x: Array, s: Array, z: Array | None = None) -> Array:
         return quantize(x, scale_shape(s), None if z is None or zero_shape is None else zero_shape(z))
 
     return Kernel(run, "fresh")
@@ -91,7 +89,7 @@ def make_dequantize(node: Node) -> Kernel | None:
     if not shifted or zero_shape is None:
         return Kernel(lambda x, s: np.multiply(x, scale_shape(s), dtype=float32), "fresh", uses=(0, 1))
 
-    def dequantize(x: Any, s: Any, z: Any) -> Any:
+    def dequantize(x: Array, s: Array, z: Array) -> Array:
         y = np.subtract(x, z, dtype=float32)
         y *= scale_shape(s)
         return y
@@ -109,7 +107,7 @@ def make_dynamic_quantize(node: Node) -> Kernel | None:
         return None
     float32, uint8, zero = np.float32, np.uint8, np.float32(0)
 
-    def quantize(x: Any) -> tuple[Any, Any, Any]:
+    def quantize(x: Array) -> tuple[Any, Any, Any]:
         x = np.asarray(x)
         low, high = np.minimum(np.min(x), zero), np.maximum(np.max(x), zero)
         scale = (float32(1) if low == high else high - low) / float32(255)
@@ -143,10 +141,10 @@ def _is_single(node: Node, *indices: int) -> bool:
     return all(value.shape is not None and all(n == 1 for n in value.shape) for value in given)
 
 
-def _factor(node: Node, index: int, zero_index: int) -> Callable[[Any, Any], Any]:
+def _factor(node: Node, index: int, zero_index: int) -> Callable[[Array, Array | None], Array]:
     """A matrix less its zero point, in float32; bound where both are constants."""
 
-    def shift(x: Any, zero: Any) -> Any:
+    def shift(x: Array, zero: Array | None) -> Array:
         return x.astype(np.float32) if zero is None else np.subtract(x, zero, dtype=np.float32)
 
     constant, zero = node.constant(index), node.constant(zero_index)
@@ -165,7 +163,7 @@ def make_matmul_integer(node: Node) -> Kernel | None:
         return None
     left, right = _factor(node, 0, 2), _factor(node, 1, 3)
 
-    def multiply(a: Any, b: Any, a_zero: Any = None, b_zero: Any = None) -> Any:
+    def multiply(a: Array, b: Array, a_zero: Array | None = None, b_zero: Array | None = None) -> Any:
         return _exact_product(left(a, a_zero), right(b, b_zero))
 
     return Kernel(multiply, "fresh")
@@ -182,7 +180,9 @@ def make_qlinear_matmul(node: Node) -> Kernel | None:
     left, right = _factor(node, 0, 2), _factor(node, 3, 5)
     low, high = np.iinfo(target).min, np.iinfo(target).max
 
-    def multiply(a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any, scale: Any, zero: Any) -> Any:
+    def multiply(
+        a: Array, a_scale: Array, a_zero: Array, b: Array, b_scale: Array, b_zero: Array, scale: Array, zero: Array
+    ) -> Any:
         y = _exact_product(left(a, a_zero), right(b, b_zero)) * (a_scale * b_scale / scale)
         y += zero
         np.rint(y, y)

@@ -7,29 +7,29 @@ from typing import Any
 
 import numpy as np
 
-from onnxperf.runtimes.numpy.base import Kernel, Node, kernel
+from onnxperf.runtimes.numpy.base import Array, DType, Kernel, Node, kernel
 
 Axes = tuple[int, ...] | None
-Reduction = Callable[[Any, Axes, bool], Any]
+Reduction = Callable[[Array, Axes, bool], Array]
 """From data, axes (None for all) and whether they stay as axes of size 1."""
 
 # Numpy's stubs know only keywords, which are slower.
-_add: Callable[..., Any] = np.add.reduce
-_multiply: Callable[..., Any] = np.multiply.reduce
-_maximum: Callable[..., Any] = np.maximum.reduce
-_minimum: Callable[..., Any] = np.minimum.reduce
+_add: Callable[..., Array] = np.add.reduce
+_multiply: Callable[..., Array] = np.multiply.reduce
+_maximum: Callable[..., Array] = np.maximum.reduce
+_minimum: Callable[..., Array] = np.minimum.reduce
 
 
-def _sum(dtype: np.dtype[Any]) -> Reduction:
+def _sum(dtype: DType) -> Reduction:
     return lambda x, axes, keep: _add(x, axes, dtype, None, keep)
 
 
-def _mean(dtype: np.dtype[Any]) -> Reduction:
+def _mean(dtype: DType) -> Reduction:
     if dtype == np.float16:
         return lambda x, axes, keep: np.mean(x, axes, None, None, keep)
     number = dtype.type
 
-    def mean(x: Any, axes: Axes, keep: bool) -> Any:
+    def mean(x: Array, axes: Axes, keep: bool) -> Array:
         y = _add(x, axes, None, None, keep)
         y /= number(x.size / (y.size or 1))
         return y
@@ -37,11 +37,11 @@ def _mean(dtype: np.dtype[Any]) -> Reduction:
     return mean
 
 
-def _extreme(reduce: Callable[..., Any], largest: bool) -> Callable[[np.dtype[Any]], Reduction]:
-    def make(dtype: np.dtype[Any]) -> Reduction:
+def _extreme(reduce: Callable[..., Array], largest: bool) -> Callable[[DType], Reduction]:
+    def make(dtype: DType) -> Reduction:
         empty = _lowest(dtype) if largest else _highest(dtype)
 
-        def extreme(x: Any, axes: Axes, keep: bool) -> Any:
+        def extreme(x: Array, axes: Axes, keep: bool) -> Array:
             if x.size == 0:
                 return reduce(x, axes, None, None, keep, empty)
             return reduce(x, axes, None, None, keep)
@@ -51,38 +51,38 @@ def _extreme(reduce: Callable[..., Any], largest: bool) -> Callable[[np.dtype[An
     return make
 
 
-def _lowest(dtype: np.dtype[Any]) -> Any:
+def _lowest(dtype: DType) -> Any:
     return -np.inf if dtype.kind == "f" else False if dtype.kind == "b" else np.iinfo(dtype).min
 
 
-def _highest(dtype: np.dtype[Any]) -> Any:
+def _highest(dtype: DType) -> Any:
     return np.inf if dtype.kind == "f" else True if dtype.kind == "b" else np.iinfo(dtype).max
 
 
-def _product(dtype: np.dtype[Any]) -> Reduction:
+def _product(dtype: DType) -> Reduction:
     return lambda x, axes, keep: _multiply(x, axes, dtype, None, keep)
 
 
-def _l1(dtype: np.dtype[Any]) -> Reduction:
+def _l1(dtype: DType) -> Reduction:
     return lambda x, axes, keep: _add(np.abs(x), axes, dtype, None, keep)
 
 
-def _sum_square(dtype: np.dtype[Any]) -> Reduction:
+def _sum_square(dtype: DType) -> Reduction:
     return lambda x, axes, keep: _add(np.square(x), axes, dtype, None, keep)
 
 
-def _l2(dtype: np.dtype[Any]) -> Reduction:
+def _l2(dtype: DType) -> Reduction:
     return lambda x, axes, keep: np.sqrt(_add(np.square(x), axes, dtype, None, keep))
 
 
-def _log_sum(dtype: np.dtype[Any]) -> Reduction:
+def _log_sum(dtype: DType) -> Reduction:
     return lambda x, axes, keep: np.log(_add(x, axes, dtype, None, keep))
 
 
-def _log_sum_exp(dtype: np.dtype[Any]) -> Reduction:
+def _log_sum_exp(dtype: DType) -> Reduction:
     zero = dtype.type(0)
 
-    def log_sum_exp(x: Any, axes: Axes, keep: bool) -> Any:
+    def log_sum_exp(x: Array, axes: Axes, keep: bool) -> Array:
         largest = _maximum(x, axes, None, None, True, -np.inf)
         # A maximum that is infinite would make the difference a NaN.
         largest = np.where(np.isfinite(largest), largest, zero)
@@ -93,7 +93,7 @@ def _log_sum_exp(dtype: np.dtype[Any]) -> Reduction:
 
 
 _ANY_NUMBER, _FLOAT = frozenset("fiu"), frozenset("f")
-_REDUCTIONS: dict[str, tuple[frozenset[str], Callable[[np.dtype[Any]], Reduction]]] = {
+_REDUCTIONS: dict[str, tuple[frozenset[str], Callable[[DType], Reduction]]] = {
     "ReduceSum": (_ANY_NUMBER, _sum),
     "ReduceMean": (_FLOAT, _mean),
     "ReduceMax": (frozenset("fiub"), _extreme(_maximum, True)),

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onnxperf.runtimes.numpy.base import Kernel, Node, kernel
+from onnxperf.runtimes.numpy.base import Array, DType, Kernel, Node, kernel
 
-Array = np.ndarray[Any, Any]
 _PREPARED_SHAPES = 8
 """Shapes whose positions and weights are kept."""
 
@@ -64,8 +63,8 @@ def _triangle(distance: Array) -> Any:
     return np.clip(1 - distance, 0, 1)
 
 
-def _cubic(a: float) -> Callable[[Array], Any]:
-    def weights(distance: Array) -> Any:
+def _cubic(a: float) -> Callable[[Array], Array]:
+    def weights(distance: Array) -> Array:
         near = ((a + 2) * distance - (a + 3)) * distance**2 + 1
         far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
         return np.where(distance <= 1, near, np.where(distance < 2, far, 0))
@@ -96,7 +95,7 @@ def _nearest(node: Node, positions: Callable[[Array, _Axis], Array], mode: str) 
     return prepare
 
 
-def _weighted(node: Node, positions: Callable[[Array, _Axis], Array], dtype: np.dtype[Any]) -> Prepare:
+def _weighted(node: Node, positions: Callable[[Array, _Axis], Array], dtype: DType) -> Prepare:
     linear = node.get("mode") == "linear"
     reach, probe = (1, _triangle) if linear else (2, _cubic(node.get("cubic_coeff_a", -0.75)))
     antialias, exclude = bool(node.get("antialias", 0)), bool(node.get("exclude_outside", 0))
@@ -118,7 +117,7 @@ def _weighted(node: Node, positions: Callable[[Array, _Axis], Array], dtype: np.
     return prepare
 
 
-def _applied(x: Any, taps: _Taps) -> Any:
+def _applied(x: Array, taps: _Taps) -> Array:
     y = x.take(taps.positions[0], taps.axis)
     if taps.weights is None:
         return y
@@ -157,7 +156,7 @@ def _by_sizes(axes: Sequence[int] | None, policy: Callable[[list[float]], float]
     return sizes
 
 
-def _resize(prepare: Prepare, sizes: Sizes, stash: np.dtype[Any] | None) -> Callable[[Any, Sequence[float]], Any]:
+def _resize(prepare: Prepare, sizes: Sizes, stash: DType | None) -> Callable[[Array, Sequence[float]], Array]:
     prepared: dict[tuple[Any, ...], list[_Taps]] = {}
 
     def plan(shape: tuple[int, ...], wanted: Sequence[float]) -> list[_Taps]:
@@ -169,7 +168,7 @@ def _resize(prepare: Prepare, sizes: Sizes, stash: np.dtype[Any] | None) -> Call
         # What shrinks comes first: less is left for the others.
         return [prepare(axis, len(shape), each) for axis, each in sorted(changed, key=lambda pair: pair[1].scale)]
 
-    def resize(x: Any, wanted: Sequence[float]) -> Any:
+    def resize(x: Array, wanted: Sequence[float]) -> Array:
         key = (x.shape, *wanted)
         if key not in prepared:
             if len(prepared) >= _PREPARED_SHAPES:
@@ -225,7 +224,7 @@ def make_resize(node: Node) -> Kernel | None:
     return _make(node, "half_pixel", "round_prefer_floor", _by_sizes(axes, policy), 3)
 
 
-def _depth_to_space(x: Any, size: int, order: Sequence[int]) -> Any:
+def _depth_to_space(x: Array, size: int, order: Sequence[int]) -> Array:
     n, c, h, w = x.shape
     shape = (n, size, size, c // size**2, h, w) if order[1] == 3 else (n, c // size**2, size, size, h, w)
     return x.reshape(shape).transpose(order).reshape(n, c // size**2, h * size, w * size)
@@ -245,7 +244,7 @@ def make_space_to_depth(node: Node) -> Kernel:
     size = node.get("blocksize")
     order = (0, 3, 5, 1, 2, 4) if node.get("mode", "DCR") == "DCR" else (0, 1, 3, 5, 2, 4)
 
-    def space_to_depth(x: Any) -> Any:
+    def space_to_depth(x: Array) -> Array:
         n, c, h, w = x.shape
         blocks = x.reshape(n, c, h // size, size, w // size, size).transpose(order)
         return blocks.reshape(n, c * size**2, h // size, w // size)

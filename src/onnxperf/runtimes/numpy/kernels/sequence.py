@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from onnxperf.runtimes.numpy.base import Kernel, Node, kernel
+from onnxperf.runtimes.numpy.base import Array, Kernel, Node, kernel
 
 
 @kernel("SequenceConstruct", since=11)
@@ -28,7 +28,7 @@ def make_sequence_insert(node: Node) -> Kernel:
     """A copy of the list with one more tensor."""
     del node
 
-    def insert(sequence: Any, tensor: Any, position: Any = None) -> Any:
+    def insert(sequence: Any, tensor: Array, position: Any = None) -> Any:
         if position is None:
             return [*sequence, tensor]
         at = int(position.reshape(()))
@@ -78,7 +78,7 @@ def make_split_to_sequence(node: Node) -> Kernel:
     """Parts along an axis: one each, equal ones, or of given lengths."""
     axis, keep = node.get("axis", 0), node.get("keepdims", 1)
 
-    def split(x: Any, lengths: Any = None) -> Any:
+    def split(x: Array, lengths: Array | None = None) -> Any:
         if lengths is None:
             parts = np.moveaxis(x, axis, 0)
             return [np.expand_dims(part, axis) for part in parts] if keep else list(parts)

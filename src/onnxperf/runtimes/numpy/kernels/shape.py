@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from onnx.helper import tensor_dtype_to_np_dtype
 
-from onnxperf.runtimes.numpy.base import Kernel, Node, kernel
+from onnxperf.runtimes.numpy.base import Array, DType, Kernel, Node, kernel
 
 Index = tuple[Any, ...]
 
@@ -30,7 +30,7 @@ def make_reshape(node: Node) -> Kernel:
     def resolved(shape: Sequence[int], sizes: Sequence[int]) -> list[int]:
         return [sizes[i] if size == 0 else size for i, size in enumerate(shape)]
 
-    def reshape(x: Any, shape: Any) -> Any:
+    def reshape(x: Array, shape: Any) -> Array:
         wanted = shape.tolist()
         return x.reshape(resolved(wanted, x.shape) if copies and 0 in wanted else wanted)
 
@@ -48,7 +48,7 @@ def make_flatten(node: Node) -> Kernel:
     """A matrix: axes before `axis` are rows, all others are columns."""
     axis = node.get("axis", 1)
 
-    def flatten(x: Any) -> Any:
+    def flatten(x: Array) -> Array:
         shape = x.shape
         return x.reshape(prod(shape[:axis]), prod(shape[axis:]))
 
@@ -129,7 +129,7 @@ def make_split(node: Node) -> Kernel | None:
         ends = np.cumsum(sizes).tolist()
         return [index_at(axis, slice(end - size, end)) for size, end in zip(sizes[:used], ends, strict=False)]
 
-    def parts(x: Any, chosen: list[Index]) -> Any:
+    def parts(x: Array, chosen: list[Index]) -> Any:
         return x[chosen[0]] if used == 1 else tuple([x[index] for index in chosen])
 
     @lru_cache(maxsize=8)
@@ -166,7 +166,7 @@ def make_slice_attribute(node: Node) -> Kernel:
 def make_slice(node: Node) -> Kernel:
     """A range per axis, given by inputs."""
 
-    def run(x: Any, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Any:
+    def run(x: Array, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Array:
         chosen = range(len(starts)) if axes is None else axes.tolist()
         strides = [1] * len(starts) if steps is None else steps.tolist()
         return x[_slices(starts.tolist(), ends.tolist(), chosen, strides, x.ndim)]
@@ -197,7 +197,7 @@ def make_size(node: Node) -> Kernel:
     return Kernel(lambda x: int64(x.size), "fresh")
 
 
-def _filled(shape: Sequence[int], x: Any) -> Any:
+def _filled(shape: Sequence[int], x: Array) -> Array:
     y = np.empty(shape, x.dtype)
     y[...] = x
     return y
@@ -208,7 +208,7 @@ def make_expand(node: Node) -> Kernel:
     """Broadcast, in both directions; a copy, since what follows is then faster and may overwrite it."""
     constant, rank = node.constant(1), node.rank()
 
-    def expand(x: Any, shape: Sequence[int]) -> Any:
+    def expand(x: Array, shape: Sequence[int]) -> Array:
         return _filled(np.broadcast_shapes(x.shape, tuple(shape)), x)
 
     if constant is None:
@@ -223,7 +223,7 @@ def make_expand(node: Node) -> Kernel:
 def make_tile(node: Node) -> Kernel:
     """A tensor repeated along every axis, in contiguous pieces that are as long as possible."""
 
-    def tile(x: Any, repeats: Sequence[int]) -> Any:
+    def tile(x: Array, repeats: Sequence[int]) -> Array:
         sizes = x.shape
         shape = [repeat * size for repeat, size in zip(repeats, sizes, strict=True)]
         if x.size == 0 or 0 in repeats:
@@ -257,12 +257,12 @@ def make_cast_like(node: Node) -> Kernel | None:
 _PLAIN_KINDS = frozenset("fiub")
 
 
-def _is_plain(dtype: np.dtype[Any]) -> bool:
+def _is_plain(dtype: DType) -> bool:
     # One of ml_dtypes' types bears the kind of numpy's floats.
     return dtype.kind in _PLAIN_KINDS and dtype.isbuiltin == 1
 
 
-def _cast(node: Node, target: np.dtype[Any] | None) -> Kernel | None:
+def _cast(node: Node, target: DType | None) -> Kernel | None:
     """Between numpy's own types; strings and small floats have rules of their own."""
     source = node.dtype()
     if source is None or target is None or not (_is_plain(source) and _is_plain(target)):
@@ -353,7 +353,7 @@ def _widths(pads: Sequence[int], axes: Sequence[int] | None, rank: int) -> list[
     return widths
 
 
-def _pad_constant(x: Any, widths: Sequence[tuple[int, int]], value: Any) -> Any:
+def _pad_constant(x: Array, widths: Sequence[tuple[int, int]], value: Any) -> Array:
     y = np.empty([before + size + after for size, (before, after) in zip(x.shape, widths, strict=True)], x.dtype)
     y.fill(value)
     y[tuple(slice(before, before + size) for size, (before, _) in zip(x.shape, widths, strict=True))] = x
@@ -384,7 +384,7 @@ def make_pad(node: Node) -> Kernel | None:
     pad = _pad_constant if mode == "constant" else _pad_other(mode)
     pads, filler, axes = (node.constant(i) for i in (1, 2, 3))
 
-    def run(x: Any, pads: Any, value: Any = None, axes: Any = None) -> Any:
+    def run(x: Array, pads: Any, value: Any = None, axes: Any = None) -> Array:
         widths = _widths(pads.tolist(), None if axes is None else axes.tolist(), x.ndim)
         return pad(x, widths, 0 if value is None else value.item())
 

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import Any
 
 import numpy as np
 
-from onnxperf.runtimes.numpy.base import Kernel, Maker, Node, kernel
+from onnxperf.runtimes.numpy.base import Array, Kernel, Maker, Node, kernel
 
-AlongAxis = Callable[..., Any]
+AlongAxis = Callable[..., Array]
 """From data, and memory for the result where that is given."""
 
 # Numpy's stubs know only keywords, which are slower.
-_add: Callable[..., Any] = np.add.reduce
-_maximum: Callable[..., Any] = np.maximum.reduce
+_add: Callable[..., Array] = np.add.reduce
+_maximum: Callable[..., Array] = np.maximum.reduce
 
 
 def _softmax(axis: int) -> AlongAxis:
-    def softmax(x: Any, out: Any = None) -> Any:
+    def softmax(x: Array, out: Array | None = None) -> Array:
         y = np.subtract(x, _maximum(x, axis, None, None, True), out)
         np.exp(y, y)
         y /= _add(y, axis, None, None, True)
@@ -29,7 +28,7 @@ def _softmax(axis: int) -> AlongAxis:
 
 
 def _log_softmax(axis: int) -> AlongAxis:
-    def log_softmax(x: Any, out: Any = None) -> Any:
+    def log_softmax(x: Array, out: Array | None = None) -> Array:
         y = np.subtract(x, _maximum(x, axis, None, None, True), out)
         y -= np.log(_add(np.exp(y), axis, None, None, True))
         return y
@@ -38,7 +37,7 @@ def _log_softmax(axis: int) -> AlongAxis:
 
 
 def _hardmax(axis: int) -> AlongAxis:
-    def hardmax(x: Any) -> Any:
+    def hardmax(x: Array) -> Array:
         y = np.zeros(x.shape, x.dtype)
         np.put_along_axis(y, x.argmax(axis, None, keepdims=True), 1, axis)
         return y
@@ -54,7 +53,7 @@ _FAMILY: dict[str, tuple[Callable[[int], AlongAxis], tuple[int, ...]]] = {
 
 
 def _flattening(function: AlongAxis, axis: int) -> AlongAxis:
-    def run(x: Any) -> Any:
+    def run(x: Array) -> Array:
         shape = x.shape
         return function(x.reshape(prod(shape[:axis]), prod(shape[axis:]))).reshape(shape)
 

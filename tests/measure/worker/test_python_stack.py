@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from onnxperf.measure import python_stack
+from onnxperf.measure.worker import python_stack
 
 
 def test_calls_are_made_for_a_while_and_the_clock_is_rarely_asked() -> None:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from onnxperf.errors import MissingExtra
 from onnxperf.measure.messages import CalledFor, CallFor, SampledStack, SampleStack
-from onnxperf.measure.timing import Clock, monotonic_ns
+from onnxperf.measure.worker.timing import Clock, monotonic_ns
 
 if TYPE_CHECKING:
-    from onnxperf.measure.host import Host
+    from onnxperf.measure.worker.host import Host
 
 _PR_SET_PTRACER = 0x59616D61
 _ANYONE = ctypes.c_ulong(-1)

@@ -14,7 +14,7 @@ from onnxperf.measure.messages import TrackAllocations, TrackedAllocations
 from onnxperf.records.stack import Allocations, Allocator
 
 if TYPE_CHECKING:
-    from onnxperf.measure.host import Host
+    from onnxperf.measure.worker.host import Host
 
 Place = tuple[str, str, int]
 """Function, file and line."""

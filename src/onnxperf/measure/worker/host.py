@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from onnxperf.errors import BadInput, SubjectError
 from onnxperf.frameworks.base import FrameworkModel
 from onnxperf.frameworks.outputs import to_numpy
-from onnxperf.measure import messages, packing, timing
+from onnxperf.measure import messages, packing
 from onnxperf.measure.memory import reset_peak
 from onnxperf.measure.messages import (
     Computed,
@@ -35,6 +35,7 @@ from onnxperf.measure.messages import (
     Request,
     WorkerSpec,
 )
+from onnxperf.measure.worker import timing
 from onnxperf.records.base import Scalar
 from onnxperf.records.options import Recording
 from onnxperf.runtimes.base import Parts, Session

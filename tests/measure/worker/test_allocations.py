@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from onnxperf.errors import MissingExtra, SubjectError
-from onnxperf.measure import allocations
+from onnxperf.measure.worker import allocations
 
 _TRACKING = """
 import sys
 from pathlib import Path
-from onnxperf.measure.allocations import track
+from onnxperf.measure.worker.allocations import track
 
 def take():
     return bytearray(3_000_000)

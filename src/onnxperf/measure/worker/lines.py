@@ -21,7 +21,7 @@ from onnxperf.measure.messages import TracedLines, TraceLines
 from onnxperf.records.lines import LineMemory
 
 if TYPE_CHECKING:
-    from onnxperf.measure.host import Host
+    from onnxperf.measure.worker.host import Host
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from onnxperf.measure import messages as ms
-from onnxperf.measure.host import Host, handler_of
 from onnxperf.measure.messages import Reply, Request, decoder_of, encode
+from onnxperf.measure.worker.host import Host, handler_of
 from tests.measure.processes import Workers
 
 REQUESTS = [kind for kind in Request.__subclasses__() if kind.__module__ == ms.__name__]
@@ -65,7 +65,7 @@ def test_a_worker_that_only_times_imports_no_profiler(start: Workers) -> None:
     def loaded() -> list[bool]:
         import sys
 
-        return [name in sys.modules for name in ("pyinstrument", "memray", "onnxperf.measure.python_stack")]
+        return [name in sys.modules for name in ("pyinstrument", "memray", "onnxperf.measure.worker.python_stack")]
 
     worker = start(loaded)
     worker.ask(ms.Prepare(0))

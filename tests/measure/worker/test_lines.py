@@ -14,8 +14,8 @@ import pytest
 
 from onnxperf.errors import BadInput
 from onnxperf.measure import memory
-from onnxperf.measure.lines import NamedFunction, trace_lines
 from onnxperf.measure.messages import TracedLines
+from onnxperf.measure.worker.lines import NamedFunction, trace_lines
 from onnxperf.records.lines import LineMemory
 
 MB = 1 << 20

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from onnxperf.errors import BadInput
-from onnxperf.measure.columns import EVENTS, Columns
+from onnxperf.measure.trace.columns import EVENTS, Columns
 from onnxperf.records.trace import Trace
 
 CHUNK_BYTES = 1 << 17

@@ -13,7 +13,7 @@ from onnxperf.measure import messages
 from onnxperf.measure.messages import TimedBlock, TimedEach, TimedSplit, WarmedUp
 
 if TYPE_CHECKING:
-    from onnxperf.measure.host import Host
+    from onnxperf.measure.worker.host import Host
 
 Clock = Callable[[], int]
 Work = Callable[[], object]

@@ -12,6 +12,7 @@ from msgspec.structs import astuple
 
 from onnxperf.errors import BadInput
 from onnxperf.records.trace import EVENT_CAP, MISSING, Coded, TensorType, TensorTypes, Trace
+from onnxperf.wording.numbers import count
 
 if TYPE_CHECKING:
     from onnxperf.records.trace import Integers
@@ -249,14 +250,13 @@ class Columns:
     def _notes(self) -> list[str]:
         notes = []
         if self.unreadable:
-            notes.append(f"{_entries(self.unreadable)} unreadable and left out")
+            notes.append(f"{_entries_were(self.unreadable)} unreadable and left out")
         if self._foreign:
             kind = "not a whole event of onnxruntime (ph X with cat, name, ts and dur)"
-            notes.append(f"{_entries(self._foreign)} {kind} and left out")
+            notes.append(f"{_entries_were(self._foreign)} {kind} and left out")
         if len(self._thread_statistics) + self.unreadable + self._foreign >= EVENT_CAP:
-            notes.append(
-                f"the trace is full: onnxruntime stops recording at {EVENT_CAP:,} events, later ones are missing"
-            )
+            cap = count(EVENT_CAP, "event")
+            notes.append(f"the trace is full: onnxruntime stops recording at {cap}, later ones are missing")
         return notes
 
 
@@ -276,5 +276,5 @@ def _copied(raws: Iterable[msgspec.Raw]) -> Iterable[bytes]:
     return map(b"".join, zip(raws))
 
 
-def _entries(count: int) -> str:
-    return "1 entry was" if count == 1 else f"{count:,} entries were"
+def _entries_were(number: int) -> str:
+    return count(number, "entry was", "entries were")

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from onnxperf.frameworks.base import FrameworkModel
 from onnxperf.measure.memory import peak_bytes, read_resident, reset_peak, trim
 from onnxperf.measure.messages import CalledMany, CallMany, Mark, ProbedStep, ProbeStep
-from onnxperf.measure.timing import monotonic_ns
+from onnxperf.measure.worker.timing import monotonic_ns
 from onnxperf.records.base import Scalar
 
 if TYPE_CHECKING:
-    from onnxperf.measure.host import Host
+    from onnxperf.measure.worker.host import Host
 
 
 def probe(work: Callable[[], object]) -> tuple[Mark, int | None]:

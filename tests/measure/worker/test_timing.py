@@ -8,7 +8,7 @@ from itertools import count
 
 import pytest
 
-from onnxperf.measure import timing
+from onnxperf.measure.worker import timing
 from tests.measure.fakes import FakeClock
 
 Timer = Callable[[timing.Work, FakeClock], object]

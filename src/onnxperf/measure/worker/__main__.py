@@ -11,8 +11,8 @@ from multiprocessing import connection
 from pathlib import Path
 from typing import Any
 
-from onnxperf.measure.host import Host
 from onnxperf.measure.messages import Ready, decode_request, encode
+from onnxperf.measure.worker.host import Host
 from onnxperf.runtimes.find import find_runtime
 
 _PR_SET_PDEATHSIG = 1

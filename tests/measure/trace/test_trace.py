@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxperf.errors import BadInput
-from onnxperf.measure import columns as columns_module
-from onnxperf.measure import trace as trace_module
-from onnxperf.measure.columns import NUMBER_ARGUMENTS
-from onnxperf.measure.trace import parse_trace, read_trace, trace_of_events
+from onnxperf.measure.trace import columns as columns_module
+from onnxperf.measure.trace import read as trace_module
+from onnxperf.measure.trace.columns import NUMBER_ARGUMENTS
+from onnxperf.measure.trace.read import parse_trace, read_trace, trace_of_events
 from onnxperf.records.trace import MISSING, TensorType, Trace
-from tests.measure.traces import STATISTICS, Event, line_of, node, session, written, written_lines
+from tests.measure.trace.traces import STATISTICS, Event, line_of, node, session, written, written_lines
 
 CUT = "the trace is cut at its end: "
 INCOMPLETE = CUT + "the last event is incomplete and was left out"

@@ -1,0 +1,1 @@
+"""Traces of onnxruntime, read into columns."""
