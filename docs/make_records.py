@@ -33,7 +33,7 @@ HEAD = """# Records
 `view --as json` a `GraphView`. Times end in `_ns` (nanoseconds)
 or `_us` (microseconds, as onnxruntime's traces have them), sizes in `_bytes`; what is unknown is
 `null`. `version` changes when a field changes its meaning or disappears, not when one is added.
-`onnxperf.render.export.from_json` reads a `Bench` back, typed.
+`onnxperf.load_run("result.json")` reads a bench back, with its tables and charts.
 
 Status: `ok`, `differs`, `failed`, `timeout`, `oom`, `crashed`, `skipped` (and `pending`, `running`).
 Verdict: `baseline`, `faster`, `slower`, `equivalent`, `undecided`.

@@ -33,7 +33,7 @@ from onnxperf.measure.messages import CallFor, Load, Prepare, SampleStack, Track
 from onnxperf.measure.process import ProcessWorker, open_worker
 from onnxperf.measure.profiling import Progress
 from onnxperf.model.inputs import Feeds
-from onnxperf.records import Scalar
+from onnxperf.records import LONG_TIMEOUT_S, Scalar
 from onnxperf.records.stack import Allocations, Stack, StackFrame
 from onnxperf.render.stack.allocations import flame_page
 from onnxperf.render.stack.tree import session_of
@@ -46,7 +46,6 @@ LONGEST_S = 10.0
 """py-spy samples as long as the calls take, within these bounds."""
 MOST_TRACKED = 1000
 """Calls that memray watches, unless a number is given: it records every allocation."""
-TIMEOUT_S = 600.0
 INTERVAL_S = 0.0005
 RATE = 400
 """Samples of py-spy per second."""
@@ -85,7 +84,7 @@ def stack(
     per second (400); `native` keeps its samples. With `allocations`, memray at last records what memory the calls
     take. `timeout` limits every step (600 s).
     """
-    settings = parse(keywords, StackKeywords, TIMEOUT_S)
+    settings = parse(keywords, StackKeywords, LONG_TIMEOUT_S)
     interval, rate = keywords.get("interval", INTERVAL_S), keywords.get("rate", RATE)
     require(calls is None or calls >= 1, "calls", calls, "at least 1")
     require(0 < interval < math.inf, "interval", interval, "a finite number of seconds above 0")

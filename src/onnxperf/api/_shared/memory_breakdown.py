@@ -27,11 +27,10 @@ from onnxperf.model.graph import all_nodes, all_tensors
 from onnxperf.model.outline import outline
 from onnxperf.records import MISSING, Breakdown, InputCopy, MemorySubject, SessionOptions
 from onnxperf.results.profile import ProfileResult
+from onnxperf.runtimes.find import find_runtime
 
 _CALLS = 3
 """Calls in the trace for each size: the first takes memory, the second builds the plan, the third is steady."""
-_CONTIGUOUS_CALLS = ("run", "run-c")
-"""Call styles in which onnxruntime itself makes its inputs contiguous; others take them as they are, or refuse."""
 
 
 @dataclass(frozen=True)
@@ -94,15 +93,15 @@ def breakdown_of(entry: Entry, memory_probe: MemoryProbe, account: ArenaAccount 
 
 
 def _copies(entry: Entry, subject: MemorySubject) -> Iterable[InputCopy]:
-    """Inputs of another type are copied in every call; so are those spread in memory, where onnxruntime runs them."""
-    needs_contiguous = subject.runtime == "ort" and subject.call in _CONTIGUOUS_CALLS
+    """Inputs of another type are copied in every call; so are those spread in memory, where the runtime does that."""
+    makes_contiguous = find_runtime(subject.runtime).call(subject.call or "run").makes_contiguous
     for name, array in entry.feeds.arrays.items():
         kind, arrives = array.dtype.name, array
         if name in entry.casts:
             given, kind = kind, entry.casts[name]
             arrives = np.empty_like(array, dtype=kind)  # touches no memory, and has the layout that a cast leaves
             yield InputCopy(name=name, reason="cast", from_type=given, to_type=kind, copied_bytes=arrives.nbytes)
-        if needs_contiguous and not arrives.flags.c_contiguous:
+        if makes_contiguous and not arrives.flags.c_contiguous:
             yield InputCopy(name=name, reason="layout", from_type=kind, to_type=kind, copied_bytes=arrives.nbytes)
 
 

@@ -16,7 +16,7 @@ from onnxperf.measure.plan import DEFAULT_TIME_S
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.measure.race import Progress, RaceEnd, Tools, race
 from onnxperf.measure.worker_group import Launch
-from onnxperf.records import Case, RaceOptions, SessionOptions, Status, Subject, WorkerLimits
+from onnxperf.records import Case, RaceOptions, Status, Subject, WorkerLimits
 
 _MEMORY_SHARE = 0.8
 """Part of the free memory that workers may fill together."""
@@ -71,11 +71,6 @@ def with_differences(case: Case, differing: Mapping[str, str]) -> Case:
         for subject in case.subjects
     )
     return replace(case, subjects=subjects, status=_status(subjects))
-
-
-def with_threads(session: SessionOptions) -> SessionOptions:
-    """The options with the number of threads that will be used."""
-    return session if session.threads else replace(session, threads=machines.usable_cores())
 
 
 def visible_options(options: RaceOptions, cpu: str) -> RaceOptions:
