@@ -394,15 +394,15 @@ def test_models_and_functions_are_not_raced_from_one_dict(linear_path: Path) -> 
 @pytest.mark.parametrize(
     ("keywords", "option"),
     [
-        ({"feeds": {"X": np.ones(2)}}, "--input X"),
-        ({"dims": {"batch": [1, 2]}}, "--dim batch"),
-        ({"shapes": {"X": (2, 2)}}, "--shape X"),
-        ({"ranges": {"X": (0, 1)}}, "--range X"),
-        ({"cast": True}, "--cast"),
-        ({"against": {"double": double}}, "--against double"),
-        ({"against": "torch"}, "--against torch"),
-        ({"runtime": ["numpy"]}, "--runtime numpy"),
-        ({"call": "all"}, "--call all"),
+        ({"feeds": {"X": np.ones(2)}}, "`feeds=X`"),
+        ({"dims": {"batch": [1, 2]}}, "`dims=batch`"),
+        ({"shapes": {"X": (2, 2)}}, "`shapes=X`"),
+        ({"ranges": {"X": (0, 1)}}, "`ranges=X`"),
+        ({"cast": True}, "`cast`"),
+        ({"against": {"double": double}}, "`against=double`"),
+        ({"against": "torch"}, "`against=torch`"),
+        ({"runtime": ["numpy"]}, "`runtime=numpy`"),
+        ({"call": "all"}, "`call=all`"),
     ],
 )
 def test_functions_have_no_options_of_models(keywords: dict[str, Any], option: str) -> None:

@@ -149,12 +149,12 @@ def test_weights_of_a_large_model_go_beside_it(
 @pytest.mark.parametrize(
     ("keywords", "error", "said"),
     [
-        ({"dynamic": {"Y.0": "batch"}}, BadOption, "unknown input in --dynamic 'Y'; choose from: X"),
+        ({"dynamic": {"Y.0": "batch"}}, BadOption, "unknown input in `dynamic` 'Y'; choose from: X"),
         ({"dynamic": {"X.2": "batch"}}, BadOption, "X has the axes 0 to 1"),
         ({"dynamic": {"X.1": "columns"}}, BadInput, "the source fixes the size"),
         ({"dynamic": {"X.0": "a b"}}, BadOption, "is not a name for a dimension"),
         ({"output_names": ["a", "b", "c"]}, BadOption, "3 names for 2"),
-        ({"rtol": -1}, BadOption, "--rtol -1"),
+        ({"rtol": -1}, BadOption, "`rtol=-1.0`: expected 0 or more"),
         ({"no_such_option": 1}, BadInput, "no_such_option"),
         ({"opset": 0}, BadOption, "at least 1"),
     ],

@@ -122,12 +122,10 @@ class OutputFlags:
 
     def without_model(self) -> tuple[str, Self]:
         """The .onnx file, which is written while measuring, and the same without it."""
-        path = self.named(".onnx")
-        if path is None:
-            raise BadOption(
-                "the file for the model is missing", option="output", expected="a name that ends with .onnx"
-            )
-        return path, dataclasses.replace(self, output=[each for each in self.output if each != path])
+        models = [path for path in self.output if path.lower().endswith(".onnx")]
+        if len(models) != 1:
+            raise BadOption(option="output", expected="one name that ends with .onnx, for the model")
+        return models[0], dataclasses.replace(self, output=[each for each in self.output if each not in models])
 
     def named(self, suffix: str) -> str | None:
         """The file of this kind among those of --output."""
