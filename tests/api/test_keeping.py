@@ -21,7 +21,7 @@ from onnxperf.measure.race import Progress
 from onnxperf.measure.worker_group import Launch
 from onnxperf.records import Bench, Case, Status, Subject
 from onnxperf.store import Store, open_store
-from tests.api.test_runs import check
+from tests.api.kept import check
 from tests.render import examples
 
 Run = Callable[[Progress, Launch | None], Case]

@@ -8,10 +8,11 @@ from typing import Any, Unpack, cast
 
 from onnxperf.api._shared import recordings
 from onnxperf.api._shared.recordings import Events, is_events, is_trace
-from onnxperf.api._shared.requests import InputKeywords, parse
+from onnxperf.api._shared.requests import InputKeywords, parse, require
 from onnxperf.api._shared.subjects import Source, open_entries
 from onnxperf.measure.profiling import Progress
 from onnxperf.records import LONG_TIMEOUT_S
+from onnxperf.render.kit.files import check_folder
 from onnxperf.results.profile import ProfileResult
 
 
@@ -34,5 +35,8 @@ def profile(
     settings = parse(keywords, InputKeywords, timeout)
     if is_events(source) or is_trace(source):
         return recordings.result_of_trace(cast("str | Events", source))
+    require(repeat is None or repeat >= 1, "repeat", repeat, "at least 1")
+    if keep_trace is not None:
+        check_folder(keep_trace)
     entry = open_entries(cast("Source", source), settings.inputs, feeds)[0]
     return recordings.profile_model(entry, settings, repeat, progress, keep_trace)

@@ -390,7 +390,9 @@ def _export_saved_model(source: str | os.PathLike[str], request: ExportRequest) 
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=request.timeout, check=False)
         except subprocess.TimeoutExpired as error:
-            raise BadInput(f"tf2onnx took longer than {significant(request.timeout)} s; `timeout` gives it more") from error
+            raise BadInput(
+                f"tf2onnx took longer than {significant(request.timeout)} s; `timeout` gives it more"
+            ) from error
         if done.returncode or not output.is_file():
             if "No module named tf2onnx" in done.stderr:
                 raise MissingExtra("tf2onnx", "tensorflow")

@@ -20,7 +20,7 @@ from onnxperf.analyze.answers.profile import profile_answer
 from onnxperf.analyze.attribution import attribute, source_times
 from onnxperf.analyze.events import lay_out
 from onnxperf.api._shared.racing import start_of
-from onnxperf.api._shared.requests import Settings, require
+from onnxperf.api._shared.requests import Settings
 from onnxperf.api._shared.subjects import Entry, chosen_calls, ort_spec
 from onnxperf.errors import BadInput, SubjectError
 from onnxperf.measure.machine import describe as machines
@@ -32,7 +32,7 @@ from onnxperf.model.graph import all_nodes
 from onnxperf.model.load import Model
 from onnxperf.model.outline import outline, with_names
 from onnxperf.records import EVENT_CAP, Graph, Recording, SessionOptions, Trace, WorkerLimits
-from onnxperf.render.kit.files import check_folder, write
+from onnxperf.render.kit.files import write
 from onnxperf.results.profile import ProfileResult
 from onnxperf.wording.numbers import grouped
 
@@ -138,9 +138,6 @@ def profile_model(
     keep_trace: str | Path | None = None,
 ) -> ProfileResult:
     """Run a model that records itself in turn with one that does not."""
-    require(repeat is None or repeat >= 1, "repeat", repeat, "at least 1")
-    if keep_trace is not None:
-        check_folder(keep_trace)
     chosen_calls(["ort"], ["run"], settings.session)
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
         plan = plan_recording(entry, settings.session, Path(folder), "model")
