@@ -34,26 +34,26 @@ def texts(svg: object) -> list[str]:
 def test_two_models_are_drawn_with_what_is_only_in_one_of_them(tmp_path: Path) -> None:
     old, new = chain(tmp_path / "old.onnx", "Abs", "MatMul", "Relu"), chain(tmp_path / "new.onnx", "Abs", "MatMul")
     drawing = onnxperf.diff_view(old, new)
-    told = " ".join(texts(drawing))
-    assert "old" in told
-    assert "new" in told
-    assert "Relu" in told
+    said = " ".join(texts(drawing))
+    assert "old" in said
+    assert "new" in said
+    assert "Relu" in said
 
 
 def test_one_model_is_drawn_as_onnxruntime_executes_it_at_two_levels(tmp_path: Path) -> None:
     drawing = onnxperf.diff_view(chain(tmp_path / "m.onnx", "Identity", "MatMul", "Relu"))
-    told = " ".join(texts(drawing))
-    assert "m · disable" in told
-    assert "m · all" in told
+    said = " ".join(texts(drawing))
+    assert "m · disable" in said
+    assert "m · all" in said
 
 
 def test_a_model_without_names_may_keep_its_weights_in_another_file(tmp_path: Path) -> None:
     old, new = chain(tmp_path / "old.onnx", "Abs", "MatMul", "Relu"), chain(tmp_path / "new.onnx", "Abs", "MatMul")
     onnx.save_model(onnx.load(old), old, save_as_external_data=True, location="old.data", size_threshold=0)
-    told = " ".join(texts(onnxperf.diff_view(old, new)))
-    assert "2 kept" in told
-    assert "1 removed" in told
-    assert "before: old, 3 nodes" in told
+    said = " ".join(texts(onnxperf.diff_view(old, new)))
+    assert "2 kept" in said
+    assert "1 removed" in said
+    assert "before: old, 3 nodes" in said
 
 
 def test_a_model_of_the_zoo_is_called_by_the_name_that_was_asked_for(
@@ -63,9 +63,9 @@ def test_a_model_of_the_zoo_is_called_by_the_name_that_was_asked_for(
     monkeypatch.setattr(
         "onnxperf.api._shared.subjects.located", lambda source: model if source == "zoo:abs" else source
     )
-    told = " ".join(texts(onnxperf.diff_view("zoo:abs", model)))
-    assert "before: zoo:abs, 2 nodes" in told
-    assert "after: long-name, 2 nodes" in told
+    said = " ".join(texts(onnxperf.diff_view("zoo:abs", model)))
+    assert "before: zoo:abs, 2 nodes" in said
+    assert "after: long-name, 2 nodes" in said
 
 
 def test_a_png_is_a_png(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_png_is_a_png(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "said"),
     [
         ({"opt_level": "all"}, "a diff has two sides"),
         ({"opt_level": "basic,most"}, "unknown optimisation level 'most'"),
@@ -85,8 +85,8 @@ def test_a_png_is_a_png(tmp_path: Path) -> None:
         ({"after": "new.onnx", "opt_level": "disable,all"}, "two models are drawn as they are"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused_in_one_line(tmp_path: Path, options: dict[str, str], told: str) -> None:
-    with pytest.raises(onnxperf.BadInput, match=told):
+def test_what_cannot_be_drawn_is_refused_in_one_line(tmp_path: Path, options: dict[str, str], said: str) -> None:
+    with pytest.raises(onnxperf.BadInput, match=said):
         onnxperf.diff_view(chain(tmp_path / "m.onnx", "Abs"), **options)  # type: ignore[arg-type]
 
 

@@ -218,7 +218,7 @@ def test_numpys_form_without_an_equation_is_refused_in_words() -> None:
         ({"opset": 3}, "an opset from 13"),
         ({"time": 0}, "`time=0.0`: expected more than 0 seconds"),
         ({"threads": -1}, "`threads=-1`"),
-        ({"runtime": "reference"}, "unknown runtime"),
+        ({"runtime": "jax"}, "unknown runtime"),
         ({"tine": 3}, "unknown option 'tine'"),
     ],
 )

@@ -91,7 +91,7 @@ def test_a_case_that_fails_does_not_end_the_others(linear_proto: onnx.ModelProto
 
 
 def test_only_a_zoo_model_knows_its_frameworks(linear_path: Path) -> None:
-    with pytest.raises(BadOption, match="only a zoo model"):
+    with pytest.raises(BadOption, match="the source is known only of a zoo model"):
         onnxperf.bench(linear_path, against="torch", **SHORT)
 
 

@@ -22,7 +22,7 @@ from onnxperf.measure.worker_group import Launch
 from onnxperf.records.base import Status
 from onnxperf.records.race import Bench, Case, Subject
 from onnxperf.store import Store, open_store
-from tests.api.test_runs import check
+from tests.api.kept import check
 from tests.render import examples
 
 Run = Callable[[Progress, Launch | None], Case]

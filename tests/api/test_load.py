@@ -51,7 +51,7 @@ def test_options_reach_the_session(linear_bytes: bytes) -> None:
         ({"call": "fly"}, "unknown call style 'fly'; choose from: run, run-c"),
         ({"runtime": "reference", "call": "run-c"}, "unknown call style 'run-c'; choose from: run"),
         ({"provider": "tpu"}, "provider 'tpu'; choose from: .*cpu"),
-        ({"threads": 0}, "--threads 0: expected at least 1"),
+        ({"threads": 0}, "`threads=0`: expected at least 1"),
         ({"thread": 1}, "unknown option 'thread'; choose from: opt_level, options, provider, threads"),
         ({"blocks": 1}, "unknown option 'blocks'"),
     ],

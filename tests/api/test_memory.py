@@ -211,7 +211,7 @@ def test_columns_without_values_say_nothing_about_any_call(numbers: dict[str, An
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "said"),
     [
         ({"repeat": 4}, "`repeat=4`: expected at least 5 calls"),
         ({"interval": 0}, "`interval=0`: expected a finite number of seconds, above 0"),
@@ -221,8 +221,8 @@ def test_columns_without_values_say_nothing_about_any_call(numbers: dict[str, An
         ({"tempo": 3}, "unknown option 'tempo'"),
     ],
 )
-def test_wrong_options_are_refused_in_one_line(model: Path, options: dict[str, Any], told: str) -> None:
-    with pytest.raises(onnxperf.BadOption, match=told):
+def test_wrong_options_are_refused_in_one_line(model: Path, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(onnxperf.BadOption, match=said):
         onnxperf.memory(model, **options)
 
 

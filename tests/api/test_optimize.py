@@ -10,7 +10,7 @@ import pytest
 
 import onnxperf
 from onnxperf.errors import BadInput, BadModel, BadOption
-from tests.api.test_diff import make_model
+from tests.api.models import make_model
 
 
 @pytest.fixture

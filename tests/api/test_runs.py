@@ -6,43 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import Struct
 from msgspec.structs import replace
 
 from onnxperf.api._shared import kept_runs as api
 from onnxperf.api.load_run import load_run
 from onnxperf.api.runs import runs
-from onnxperf.errors import BadOption
-from onnxperf.records.check import Check, Difference
-from onnxperf.records.einsum import EinsumPlan
-from onnxperf.results.base import Result, result_classes
+from onnxperf.errors import BadInput, BadOption
 from onnxperf.results.bench import BenchResult
+from tests.api.kept import PLAN, check, result_of
 from tests.render import examples
 
 BENCH = examples.bench()
-
-
-def check(equal: bool) -> Check:
-    outputs = (Difference(name="Y", equal=equal),)
-    return Check(model="m.onnx", first="ort", second="numpy", rtol=1e-3, atol=1e-5, outputs=outputs)
-
-
-PLAN = EinsumPlan(
-    equation="ij,jk",
-    canonical="ij,jk->ik",
-    best_equation="ij,jk->ik",
-    shapes=((2, 3), (3, 4)),
-    dtype="float32",
-    opset=18,
-    graph="MatMul",
-    command="onnxperf einsum",
-    answer="MatMul is fastest.",
-)
-
-
-def result_of(record: Struct) -> Result[Any]:
-    """The result that shows a record."""
-    return result_classes()[type(record)](record)
 
 
 @pytest.fixture(autouse=True)
@@ -166,3 +140,17 @@ def test_runs_are_compared_by_their_ids() -> None:
     assert (comparison.first, comparison.second) == (first, second)
     assert comparison.rows[0].verdict == "baseline"
     assert comparison.rows[1].reason == "only 4 rounds; a verdict needs 20"
+
+
+def test_a_bench_document_is_loaded_as_a_run_is(tmp_path: Path) -> None:
+    BenchResult(BENCH).save(tmp_path / "result.json")
+    assert load_run(tmp_path / "result.json").record == BENCH
+    assert load_run(str(tmp_path / "result.json")).to_df().equals(BenchResult(BENCH).to_df())
+
+
+@pytest.mark.parametrize(("content", "said"), [(None, "cannot be read"), (b"{}", "not a Bench document")])
+def test_what_is_not_a_bench_document_is_refused_in_one_line(tmp_path: Path, content: bytes | None, said: str) -> None:
+    if content is not None:
+        (tmp_path / "other.json").write_bytes(content)
+    with pytest.raises(BadInput, match=said):
+        load_run(tmp_path / "other.json")

@@ -46,9 +46,9 @@ def test_a_function_is_what_it_is() -> None:
 @pytest.mark.parametrize(
     ("source", "options", "message"),
     [
-        (3, {}, "expected an estimator, a model or a function, got int"),
-        ("no/such/folder", {}, "'no/such/folder' is not the folder of a tensorflow saved_model"),
-        (len, {"call": "predict"}, "call 'predict': only models of Keras have a choice"),
+        (3, {}, "`against`: expected an estimator, a model or a function, not int"),
+        ("no/such/folder", {}, "`against=no/such/folder`: expected the folder of a tensorflow saved_model"),
+        (len, {"call": "predict"}, "`call=predict`: only models of Keras have a choice"),
     ],
 )
 def test_what_is_no_source_is_refused(source: Any, options: dict[str, str], message: str) -> None:
@@ -118,10 +118,10 @@ def test_a_keras_model_with_a_layer_of_ones_own_is_checked_in_a_worker() -> None
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("here", "--against here: expected FILE.py:function"),
-        ("nowhere.py:make", "--against: 'nowhere.py' does not exist"),
-        ("unusable_source.py:make", "'unusable_source.py' cannot be loaded: ZeroDivisionError"),
-        ("usable_source.py:take", "unknown function of usable_source.py 'take'; choose from: make"),
+        ("here", "'here': expected FILE.py:function"),
+        ("nowhere.py:make", "no such file: 'nowhere.py'"),
+        ("unusable_source.py:make", "unusable_source.py' cannot be loaded: ZeroDivisionError"),
+        ("usable_source.py:take", "usable_source.py 'take'; choose from: make"),
     ],
 )
 def test_a_source_that_cannot_be_loaded_is_refused(

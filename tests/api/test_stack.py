@@ -112,10 +112,10 @@ def test_a_model_in_memory_is_watched_as_a_file_is(linear_proto: onnx.ModelProto
 @pytest.mark.parametrize(
     ("keywords", "option"),
     [
-        ({"feeds": {"X": [1.0]}}, "--input X"),
-        ({"dims": {"batch": 2}}, "--dim batch"),
-        ({"cast": True}, "--cast"),
-        ({"runtime": "ort"}, "--runtime ort"),
+        ({"feeds": {"X": [1.0]}}, "`feeds=X`"),
+        ({"dims": {"batch": 2}}, "`dims=batch`"),
+        ({"cast": True}, "`cast`"),
+        ({"runtime": "ort"}, "`runtime=ort`"),
     ],
 )
 def test_a_function_has_no_options_of_a_model(keywords: dict[str, Any], option: str) -> None:

@@ -110,7 +110,7 @@ def test_the_estimate_grows_with_cases_and_with_the_time_of_a_race() -> None:
         ({"models": ["a.onnx", "a.onnx"]}, "the case 'a.onnx' twice"),
         ({"models": ["a.onnx"], "dims": {"batch": [1, 2, 1]}}, "a size is given twice"),
         ({"models": [{"path": "zoo:tiny-linear", "against": ["jax"]}]}, "choose from: sklearn"),
-        ({"models": [{"path": "a.onnx", "against": ["nowhere.py:make"]}]}, "does not exist"),
+        ({"models": [{"path": "a.onnx", "against": ["nowhere.py:make"]}]}, "no such file"),
         ({"models": [{"path": "a.onnx", "against": ["torch", "a.py:make"]}]}, "not both"),
     ],
 )

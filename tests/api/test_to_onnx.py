@@ -20,7 +20,7 @@ from onnxperf.api._shared.samples import resized
 from onnxperf.api.convert import convert
 from onnxperf.api.to_onnx import to_onnx
 from onnxperf.errors import BadFeed, BadInput, BadOption
-from onnxperf.records.options import Signature
+from onnxperf.records.options import Signature, Tolerances
 
 X = np.random.default_rng(0).standard_normal((20, 4)).astype(np.float32)
 LABELS = (X[:, 0] > 0).astype(np.int64)
@@ -54,10 +54,10 @@ def test_a_model_says_what_it_was_made_from(pipeline: Pipeline) -> None:
     proto = to_onnx(LogisticRegression().fit(X, LABELS), X, output_names=["label", "probability"])
     assert isinstance(proto, onnx.ModelProto)
     assert [output.name for output in proto.graph.output] == ["label", "probability"]
-    told = {each.key: each.value for each in proto.metadata_props}
-    assert told["onnxperf.framework"] == "sklearn"
-    assert told["onnxperf.source"] == "sklearn.linear_model._logistic.LogisticRegression"
-    assert "skl2onnx" in told["onnxperf.versions"]
+    found = {each.key: each.value for each in proto.metadata_props}
+    assert found["onnxperf.framework"] == "sklearn"
+    assert found["onnxperf.source"] == "sklearn.linear_model._logistic.LogisticRegression"
+    assert "skl2onnx" in found["onnxperf.versions"]
 
 
 def test_names_of_inputs_and_dimensions_are_the_users(pipeline: Pipeline) -> None:
@@ -149,12 +149,12 @@ def test_weights_of_a_large_model_go_beside_it(
 @pytest.mark.parametrize(
     ("keywords", "error", "said"),
     [
-        ({"dynamic": {"Y.0": "batch"}}, BadOption, "unknown input in --dynamic 'Y'; choose from: X"),
+        ({"dynamic": {"Y.0": "batch"}}, BadOption, "unknown input in `dynamic` 'Y'; choose from: X"),
         ({"dynamic": {"X.2": "batch"}}, BadOption, "X has the axes 0 to 1"),
         ({"dynamic": {"X.1": "columns"}}, BadInput, "the source fixes the size"),
-        ({"dynamic": {"X.0": "a b"}}, BadOption, "is not a name for a dimension"),
+        ({"dynamic": {"X.0": "a b"}}, BadOption, "`dynamic=X.0=a b`: expected a name for a dimension"),
         ({"output_names": ["a", "b", "c"]}, BadOption, "3 names for 2"),
-        ({"rtol": -1}, BadOption, "--rtol -1"),
+        ({"rtol": -1}, BadOption, "`rtol=-1.0`: expected 0 or more"),
         ({"no_such_option": 1}, BadInput, "no_such_option"),
         ({"opset": 0}, BadOption, "at least 1"),
     ],
@@ -299,13 +299,13 @@ def test_a_saved_model_is_converted_and_compared(keras_model: Any, tmp_path: Pat
     assert str(tmp_path).encode() not in result.proto.SerializeToString()
 
 
-def test_other_sizes_are_told_apart() -> None:
+def test_other_sizes_differ_from_each_other() -> None:
     job = converting._Job(
         proto=onnx.ModelProto(),
         label="",
         feeds={"a": np.ones((3, 3))},
         axes={("a", 0): "batch", ("a", 1): "seq"},
-        settings=converting._Settings.of({}, None),
+        tolerances=Tolerances(),
         call=None,
         may_fix=False,
     )

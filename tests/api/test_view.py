@@ -118,9 +118,9 @@ def test_what_cannot_be_shown_is_refused(linear_proto: onnx.ModelProto, keywords
 
 @pytest.mark.parametrize("by", ["time", "memory"])
 def test_a_tooltip_tells_time_and_memory_whatever_colours_the_node(linear_proto: onnx.ModelProto, by: Measure) -> None:
-    told = str(view(linear_proto, as_="svg", profile=profile(linear_proto, repeat=3, threads=1), by=by))
-    assert "per inference" in told
-    assert "results: " in told
+    said = str(view(linear_proto, as_="svg", profile=profile(linear_proto, repeat=3, threads=1), by=by))
+    assert "per inference" in said
+    assert "results: " in said
 
 
 def test_without_a_profile_there_is_nothing_for_netron(linear_proto: onnx.ModelProto, tmp_path: Path) -> None:

@@ -69,10 +69,10 @@ def test_json_on_stdout_is_all_there_is_on_stdout(linear_path: Path, capsys: pyt
 @pytest.mark.parametrize(
     ("against", "said"),
     [
-        ("nowhere.py:f", "does not exist"),
+        ("nowhere.py:f", "no such file"),
         ("{sources}:missing", "choose from: broken, right, wrong"),
         ("{sources}:broken", "ValueError: no"),
-        ("no_such_module:f", "no module"),
+        ("no_such_module:f", "No module named"),
         ("nothing", "FILE.py:function"),
     ],
 )

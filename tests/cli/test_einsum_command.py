@@ -168,7 +168,7 @@ def test_a_model_without_einsum_stays_as_it_is(
         (["ij", "--shape", "3x4", "--time", "0"], "--time 0"),
         ([], "give an equation, or a model with --rewrite"),
         (["ij", "--shape", "3x4", "--rewrite", "{model}", "-o", "{folder}/out.onnx"], "give an equation, or a model"),
-        (["--rewrite", "{model}"], "--rewrite needs --output"),
+        (["--rewrite", "{model}"], "--output: expected one name that ends with .onnx"),
         (["--rewrite", "{folder}/nothing.onnx", "-o", "{folder}/out.onnx"], "nothing.onnx"),
         (["--rewrite", "{model}", "-o", "{folder}/out.bin"], "ends with .csv, .json, .md, .onnx"),
         (["--rewrite", "{model}", "-o", "{folder}/out.onnx", "--again"], "--again does nothing with --rewrite"),

@@ -14,6 +14,7 @@ import onnx
 import pytest
 
 from onnxperf.cli.main import run
+from onnxperf.cli.present import command_line
 from onnxperf.store import open_store
 
 
@@ -121,7 +122,7 @@ def test_optimize_writes_reports_beside_the_model_and_keeps_the_run(
     assert run(["optimize", str(linear_path), *outputs, "--table", "operators"]) == 0
     printed = capsys.readouterr().out
     record = json.loads((tmp_path / "o.json").read_bytes())
-    assert record["command"].startswith("onnxperf ")
+    assert record["command"] == command_line()
     assert record["machine"]["cpu"]
     assert (tmp_path / "o.csv").read_text(encoding="utf-8") == "op_name,before,after\nMatMul,1,1\n"
     assert onnx.load(tmp_path / "o.onnx").graph.node[0].op_type == "MatMul"

@@ -13,7 +13,7 @@ from onnxperf.cli.main import run
 from onnxperf.records.race import Bench
 from onnxperf.render.kit.documents import from_json, to_json
 from onnxperf.results.bench import BenchResult
-from tests.api.test_runs import PLAN, check, result_of
+from tests.api.kept import PLAN, check, result_of
 from tests.render import examples, sweeps
 
 BENCH = examples.bench()

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Unpack, cast
+from typing import Unpack, cast
 
-from onnxperf.api._shared.cells import Against, Contest, cell_of_functions, cells_of, run_cells
+from onnxperf.api._shared.cells import Contest, cell_of_functions, cells_of, run_cells
 from onnxperf.api._shared.requests import BenchKeywords, parse
-from onnxperf.api._shared.subjects import (
-    Functions,
-    Sources,
-    functions_in,
-    refuse_options_of_models,
-)
+from onnxperf.api._shared.subjects import Functions, Sources, functions_in, refuse_options_of_models
 from onnxperf.measure.race import Progress
 from onnxperf.results.bench import BenchResult
 
@@ -20,16 +14,13 @@ from onnxperf.results.bench import BenchResult
 def bench(
     model: Sources | Functions,
     *,
-    call: str | Sequence[str] = "run",
-    runtime: str | Sequence[str] = "ort",
-    feeds: Mapping[str, Any] | None = None,
-    against: Against = None,
     progress: Progress = lambda _done, _text: None,
     **keywords: Unpack[BenchKeywords],
 ) -> BenchResult:
     """Time a model, or race several ways of running it; Ctrl-C returns what was measured until then.
 
     `model` is a path, bytes, a ModelProto or the name of a zoo model ("zoo:resnet50"), or a list or dict of them.
+    `call` and `runtime` are names, separated by commas (`run` and `ort` unless given), and `feeds` arrays by input.
     `against` adds what it was converted from (a torch module, a Keras model, the path of a saved_model, a fitted
     estimator) or any callable, by name; for a zoo model, names of frameworks. They are called with the feeds in the
     order of the model's inputs, each in a process of its own; one whose outputs are not the model's gets the status
@@ -39,8 +30,7 @@ def bench(
     settings = parse(keywords, BenchKeywords)
     functions = functions_in(model)
     if functions:
-        asked = {**keywords, "call": call, "runtime": runtime, "feeds": feeds, "against": against}
-        refuse_options_of_models(asked, {"call": "run", "runtime": "ort"})
+        refuse_options_of_models(keywords)
         return BenchResult(run_cells([cell_of_functions(functions, settings)], progress))
-    contest = Contest(cast("Sources", model), against, call, runtime, feeds)
+    contest = Contest.of(cast("Sources", model), keywords)
     return BenchResult(run_cells(cells_of(contest, settings), progress))

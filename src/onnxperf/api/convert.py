@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import onnx
 
-from onnxperf.analyze.judges.accuracy import ATOL, RTOL, compare_outputs
+from onnxperf.analyze.judges.accuracy import compare_outputs
 from onnxperf.api._shared.outputs import outputs_of
-from onnxperf.api._shared.requests import input_options, require
+from onnxperf.api._shared.requests import ConvertKeywords, Settings, parse, require
 from onnxperf.api._shared.samples import caller_of, matched, resized
-from onnxperf.api._shared.subjects import Entry, model_specs
+from onnxperf.api._shared.subjects import Entry, ort_spec
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.frameworks.base import AnyFramework, ExportRequest
 from onnxperf.frameworks.export import export, framework_to_convert, versions_of
@@ -29,15 +29,13 @@ from onnxperf.model.inputs import make_feeds
 from onnxperf.model.load import open_model
 from onnxperf.records.check import Check, Difference
 from onnxperf.records.convert import Conversion
-from onnxperf.records.options import InputOptions, SessionOptions
+from onnxperf.records.options import LONG_TIMEOUT_S, InputOptions, SessionOptions, Tolerances
 from onnxperf.results.convert import ConvertResult
 from onnxperf.wording.names import dims_text
 
 BATCH = "batch"
-TIMEOUT_S = 600.0
 
 Axes = dict[interface.Axis, str]
-_OURS = frozenset({"rtol", "atol", "timeout", *InputOptions.__struct_fields__})
 
 
 def convert(
@@ -59,23 +57,25 @@ def convert(
     `timeout`, `seed`, `dims`, `shapes` and `ranges` are ours; other keywords go to the converter of the framework,
     such as `options` and `black_op` of skl2onnx.
     """
-    settings = _Settings.of(keywords, opset)
+    require(opset is None or opset >= 1, "opset", opset, "at least 1")
+    request = _Request.of(keywords, opset)
     framework = framework_to_convert(model)
-    arrays = named_sample(framework, model, sample, settings.inputs) if framework.defines_inputs(model) else None
+    inputs = request.settings.inputs
+    arrays = named_sample(framework, model, sample, inputs) if framework.defines_inputs(model) else None
     wanted = _Dynamic(dynamic, tuple(input_names or ()))
-    draft = _drafted(framework, model, arrays, wanted, settings)
+    draft = _drafted(framework, model, arrays, wanted, request)
     draft.rename(input_names, output_names)
     if arrays is None and sample is not None:
-        arrays = named_sample(framework, model, sample, settings.inputs, draft.inputs)
+        arrays = named_sample(framework, model, sample, inputs, draft.inputs)
     given = None if arrays is None else {draft.links.get(name, name): array for name, array in arrays.items()}
     axes = wanted.names(draft.proto, given, draft.links)
-    feeds, made = _settled(draft.proto, axes, given, settings, wanted.is_static)
+    feeds, made = _settled(draft.proto, axes, given, inputs, wanted.is_static)
     job = _Job(
         proto=draft.proto,
         label=_label(model),
         feeds=feeds,
         axes={} if wanted.is_static else axes,
-        settings=settings,
+        tolerances=request.settings.tolerances,
         call=caller_of(framework, model, draft.links, draft.keys) if check else None,
         may_fix=dynamic is None and framework.fixes_sizes,
     )
@@ -117,15 +117,15 @@ def _drafted(
     model: object,
     arrays: dict[str, Array] | None,
     wanted: _Dynamic,
-    settings: _Settings,
+    asked: _Request,
 ) -> _Draft:
     free = wanted.requested_free(arrays) if framework.fixes_sizes and arrays else {}
     request = ExportRequest(
         sample=_large_enough(arrays, free),
-        opset=settings.opset,
+        opset=asked.opset,
         free=frozenset(free),
-        options=settings.options,
-        timeout=settings.timeout,
+        options=asked.options,
+        timeout=asked.settings.limits.timeout,
     )
     proto = export(framework, model, request)
     interface.tidy(proto)
@@ -136,39 +136,27 @@ def _drafted(
     ]
     notes = [f"{place} is fixed: {framework.name} found that the model needs this size" for place in fixed]
     keys = [value.name for value in proto.graph.output]
-    return _Draft(proto, links, keys, [*_opset_notes(proto, settings.opset), *notes])
+    return _Draft(proto, links, keys, [*_opset_notes(proto, asked.opset), *notes])
 
 
 # ---------------------------------------------------------------- settings
 
 
 @dataclass(frozen=True)
-class _Settings:
+class _Request:
     """The keywords, sorted."""
 
-    rtol: float
-    atol: float
-    timeout: float
+    settings: Settings
     opset: int | None
-    inputs: InputOptions
     options: dict[str, Any]
+    """Of the converter."""
 
     @classmethod
-    def of(cls, keywords: Mapping[str, Any], opset: int | None) -> _Settings:
-        rtol, atol = float(keywords.get("rtol", RTOL)), float(keywords.get("atol", ATOL))
-        timeout = float(keywords.get("timeout", TIMEOUT_S))
-        require(rtol >= 0, "rtol", rtol, "0 or more")
-        require(atol >= 0, "atol", atol, "0 or more")
-        require(timeout > 0, "timeout", timeout, "more than 0 seconds")
-        require(opset is None or opset >= 1, "opset", opset, "at least 1")
-        return cls(
-            rtol=rtol,
-            atol=atol,
-            timeout=timeout,
-            opset=opset,
-            inputs=input_options(keywords),
-            options={name: value for name, value in keywords.items() if name not in _OURS},
-        )
+    def of(cls, keywords: Mapping[str, Any], opset: int | None) -> _Request:
+        known = get_type_hints(ConvertKeywords)
+        ours = {name: value for name, value in keywords.items() if name in known}
+        settings = parse(ours, ConvertKeywords, LONG_TIMEOUT_S)
+        return cls(settings, opset, {name: value for name, value in keywords.items() if name not in known})
 
 
 @dataclass(frozen=True)
@@ -198,7 +186,8 @@ class _Dynamic:
         free = interface.free_axes(proto.graph.input)
         for (value, axis), name in asked.items():
             if (value, axis) not in free:
-                raise BadInput(f"--dynamic {value}.{axis}={name}: the source fixes the size of this axis")
+                place = f"{value}.{axis}={name}"
+                raise BadOption("the source fixes the size of this axis", option="dynamic", value=place)
         return {place: asked.get(place) or _default_name(place, feeds) for place in free}
 
     def _resolved(self, known: Mapping[str, str], ranks: Mapping[str, int]) -> Axes:
@@ -206,17 +195,19 @@ class _Dynamic:
         for key, name in (self.asked or {}).items():
             value, _, axis = key.rpartition(".")
             if value not in known:
-                raise BadOption.unknown("input in --dynamic", value or key, known)
+                raise BadOption.unknown("input in `dynamic`", value or key, known, option="dynamic")
             if not axis.isascii() or not axis.isdigit() or int(axis) >= ranks[known[value]]:
-                raise BadOption(f"--dynamic {key}={name}: {value} has the axes 0 to {ranks[known[value]] - 1}")
+                last = ranks[known[value]] - 1
+                raise BadOption(f"{value} has the axes 0 to {last}", option="dynamic", value=f"{key}={name}")
             if not name.isidentifier():
-                raise BadOption(f"--dynamic {key}={name}: {name!r} is not a name for a dimension, such as batch")
+                expected = "a name for a dimension, such as batch"
+                raise BadOption(option="dynamic", value=f"{key}={name}", expected=expected)
             found[known[value], int(axis)] = name
         return found
 
 
 def _default_name(place: interface.Axis, feeds: Mapping[str, Array] | None) -> str:
-    """Batch for first axes of one length; for others, the words that --dim takes."""
+    """Batch for first axes of one length; for others, the words that `dims` takes."""
     value, axis = place
     lengths = {name: array.shape[:1] for name, array in (feeds or {}).items()}
     is_batch = axis == 0 and (value not in lengths or lengths[value] == next(iter(lengths.values())))
@@ -239,17 +230,17 @@ def _opset_notes(proto: onnx.ModelProto, asked: int | None) -> list[str]:
     if asked is None or got in (0, asked):
         return []
     if got > asked:
-        raise BadInput(f"--opset {asked}: the converter cannot write this model below opset {got}")
+        raise BadOption(f"the converter writes this model only from opset {got} on", option="opset", value=asked)
     return [f"the model uses opset {got}, not {asked}: the converter chose the older one"]
 
 
 def _settled(
-    proto: onnx.ModelProto, axes: Axes, feeds: dict[str, Array] | None, settings: _Settings, static: bool
+    proto: onnx.ModelProto, axes: Axes, feeds: dict[str, Array] | None, inputs: InputOptions, static: bool
 ) -> tuple[dict[str, Array], tuple[str, ...]]:
     """Inputs for the model, made where none were given; its free axes get their names, or sizes if all are fixed."""
     interface.name_input_axes(proto, axes, {})
     complete = feeds is not None and len(feeds) == len(proto.graph.input)
-    made = make_feeds(open_model(proto), InputOptions() if complete else settings.inputs, feeds)
+    made = make_feeds(open_model(proto), InputOptions() if complete else inputs, feeds)
     if static:
         interface.name_input_axes(proto, {}, {name: array.shape for name, array in made.arrays.items()})
     return made.arrays, () if complete else made.notes
@@ -282,7 +273,7 @@ class _Job:
     label: str
     feeds: dict[str, Array]
     axes: Axes
-    settings: _Settings
+    tolerances: Tolerances
     call: Any
     may_fix: bool
     """Whether free dimensions that the source turns out not to have may be fixed."""
@@ -301,7 +292,7 @@ class _Job:
         model = open_model(self.proto, self.label)
         entry = Entry(model, make_feeds(model, InputOptions(), feeds), {})
         session = SessionOptions(threads=usable_cores())
-        return outputs_of(model_specs([entry], {"ort": ("run",)}, session)[0])
+        return outputs_of(ort_spec(entry, session))
 
     def compared(
         self, names: Sequence[str], ours: Sequence[Any], theirs: Sequence[Any], sizes: Mapping[str, int]
@@ -309,7 +300,7 @@ class _Job:
         count = min(len(ours), len(theirs))
         if not count:
             raise BadInput("the source returns nothing that could be compared with the converted model")
-        tolerances = self.settings.rtol, self.settings.atol
+        tolerances = self.tolerances.rtol, self.tolerances.atol
         return self.check(compare_outputs(names[:count], ours[:count], theirs[:count], *tolerances), sizes)
 
     def check(self, outputs: Sequence[Difference], sizes: Mapping[str, int]) -> Check:
@@ -317,8 +308,8 @@ class _Job:
             model=f"{self.label} ({dims_text(sizes)})" if sizes else self.label,
             first="ort",
             second="source",
-            rtol=self.settings.rtol,
-            atol=self.settings.atol,
+            rtol=self.tolerances.rtol,
+            atol=self.tolerances.atol,
             outputs=tuple(outputs),
         )
 

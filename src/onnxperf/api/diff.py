@@ -15,9 +15,8 @@ from onnxperf.analyze.trace.diff import align
 from onnxperf.api._shared import recordings
 from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options
 from onnxperf.api._shared.recordings import Events, is_events, is_trace
-from onnxperf.api._shared.requests import DiffKeywords, Settings, names_in, parse, require, session_options
-from onnxperf.api._shared.subjects import Entry, Source, chosen_calls, model_specs, open_entries
-from onnxperf.api.profile import profile
+from onnxperf.api._shared.requests import DiffKeywords, Settings, names_in, parse, require
+from onnxperf.api._shared.subjects import Entry, Source, chosen_calls, open_entries, ort_spec
 from onnxperf.errors import BadOption
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import WorkerSpec
@@ -58,11 +57,12 @@ def diff(
             raise BadOption("a trace has only the optimisation level it was made with; give two traces")
         after = before
     require(1 <= len(levels) <= 2, "opt_level", ",".join(levels), "one level, or one for each side")
-    sessions = [_at_level(settings.session, level) for level in (levels[0], levels[-1])]
+    sides = [settings.at_level(level) for level in (levels[0], levels[-1])]
     request = _Request(settings, feeds, repeat, progress)
     if _runs(before) and _runs(after):
+        sessions = [each.session for each in sides]
         return _diff_of_models([cast("Source", before), cast("Source", after)], sessions, race, request)
-    results = [_profile(side, each, request) for side, each in zip((before, after), sessions, strict=True)]
+    results = [_profile(side, each, request) for side, each in zip((before, after), sides, strict=True)]
     return _result(results[0], results[1], None, ("one side is a trace, so there was no race: nothing is claimed",))
 
 
@@ -89,33 +89,14 @@ def _runs(side: Side) -> bool:
     return not isinstance(side, ProfileResult) and not is_events(side) and not is_trace(side)
 
 
-def _at_level(session: SessionOptions, level: str) -> SessionOptions:
-    return replace(session, opt_level=session_options({"opt_level": level}).opt_level)
-
-
-def _profile(side: Side, session: SessionOptions, request: _Request) -> ProfileResult:
+def _profile(side: Side, settings: Settings, request: _Request) -> ProfileResult:
     """A side that stands alone; a trace takes no options."""
     if isinstance(side, ProfileResult):
         return side
     if not _runs(side):
         return recordings.result_of_trace(cast("str | Events", side))
-    inputs = request.settings.inputs
-    return profile(
-        side,
-        request.feeds,
-        repeat=request.repeat,
-        timeout=request.settings.limits.timeout,
-        progress=request.progress,
-        threads=session.threads,
-        provider=session.provider,
-        options=session.options,
-        opt_level=session.opt_level,
-        seed=inputs.seed,
-        dims=inputs.dims,
-        shapes=inputs.shapes,
-        ranges=inputs.ranges,
-        cast=inputs.cast,
-    )
+    entry = open_entries(cast("Source", side), settings.inputs, request.feeds)[0]
+    return recordings.profile_model(entry, settings, request.repeat, request.progress)
 
 
 # ---------------------------------------------------------------- both sides can be run
@@ -156,7 +137,7 @@ def _labels(entries: Sequence[Entry], sessions: Sequence[SessionOptions]) -> lis
 def _race(models: Sequence[_Model], machine: Machine, request: _Request) -> Case:
     specs: list[WorkerSpec] = []
     for each in models:
-        spec = model_specs([each.entry], {"ort": ("run",)}, each.session)[0]
+        spec = ort_spec(each.entry, each.session)
         specs.append(replace(spec, subjects=(replace(spec.subjects[0], name=each.label),)))
     options = visible_options(request.settings.race, machine.cpu)
     end = run_race(specs, options, start_of(request.settings.limits), request.progress)

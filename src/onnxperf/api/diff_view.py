@@ -9,7 +9,7 @@ from typing import Literal, Unpack, cast, get_args
 
 from onnxperf.analyze.graphs.attribution import attribute
 from onnxperf.api._shared.recordings import is_trace
-from onnxperf.api._shared.requests import RuntimeKeywords, check_keywords, names_in
+from onnxperf.api._shared.requests import RuntimeKeywords, names_in, parse
 from onnxperf.api._shared.subjects import Source, located, open_source
 from onnxperf.api.optimize import optimize
 from onnxperf.errors import BadOption
@@ -37,7 +37,7 @@ def diff_view(
     Without `after`, one model as onnxruntime executes it at each of two levels (`disable,all` unless given); two models
     are drawn as they are.
     """
-    check_keywords(keywords, RuntimeKeywords)
+    parse(keywords, RuntimeKeywords)
     if as_ not in get_args(Picture):
         raise BadOption.unknown("form", as_, get_args(Picture), option="as_")
     if any(is_trace(side) for side in (before, after)):

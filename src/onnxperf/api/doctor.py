@@ -12,7 +12,7 @@ import onnx
 from onnxperf.analyze.answers.doctor import doctor_answer, race_text, why_not_kept
 from onnxperf.analyze.judges.noise import TINY_EFFECT, noise_band
 from onnxperf.api._shared.racing import start_of
-from onnxperf.api._shared.requests import race_options, session_options
+from onnxperf.api._shared.requests import BenchKeywords, parse
 from onnxperf.api._shared.subjects import Entry, chosen_calls, function_specs, model_specs, open_entries
 from onnxperf.errors import MissingExtra
 from onnxperf.measure.machine import describe as machines
@@ -39,13 +39,13 @@ def doctor(
     What that race could still mistake for a difference is the noise band; later benches claim nothing below it,
     unless `why_not_kept` objects. One thread unless given: that measures the machine, not a thread pool.
     """
-    session = session_options({"threads": 1 if threads is None else threads})
-    options = race_options({"time": time, "min_effect": TINY_EFFECT})
+    asked = {"time": time, "min_effect": TINY_EFFECT, "threads": 1 if threads is None else threads}
+    settings = parse(asked, BenchKeywords)
     machine = machines.describe_machine()
     progress(0.0, "looking at the machine")
     rows = dict(take_inventory(machine))
-    twins = _twins(session)
-    end = _race_against_itself(twins.specs, options, progress)
+    twins = _twins(settings.session)
+    end = _race_against_itself(twins.specs, settings.race, progress)
     machine = machines.after_the_race(machine)
     band = noise_band(end.subjects, end.interrupted)
     rows["A/A race"] = race_text(_subject_text(twins.specs[0]), twins.specs[0].threads, end.subjects)

@@ -8,8 +8,7 @@ from typing import Literal, Unpack, overload
 from msgspec.structs import replace
 
 from onnxperf.api._shared import recordings
-from onnxperf.api._shared.racing import with_threads
-from onnxperf.api._shared.requests import LoadKeywords, check_keywords, session_options
+from onnxperf.api._shared.requests import LoadKeywords, parse
 from onnxperf.api._shared.subjects import Source, open_source
 from onnxperf.errors import BadOption
 from onnxperf.model.load import Model, OwnFolder
@@ -59,12 +58,11 @@ def load(
 
     With `profile`, onnxruntime records every call, and `runner.profile()` shows where the time went.
     """
-    check_keywords(keywords, LoadKeywords)
+    options = parse(keywords, LoadKeywords).session
     description = find_runtime(runtime)
     description.call(call)
     if profile and not description.records:
-        raise BadOption(f"runtime {runtime!r} has no profiler; load the model with runtime='ort'")
-    options = with_threads(session_options(keywords))
+        raise BadOption("this runtime has no profiler; use `runtime=ort`", option="runtime", value=runtime)
     opened = open_source(model)
     if profile:
         return ProfilingRunner(opened, description, call, options)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.answers.memory import memory_answer
 from onnxperf.analyze.judges.growth import LEAST_POINTS, judge_growth
-from onnxperf.api._shared.cells import Against, Contest, groups
+from onnxperf.api._shared.cells import Contest, groups
 from onnxperf.api._shared.memory_breakdown import ArenaAccount, breakdown_of, record_arena
 from onnxperf.api._shared.racing import start_of
 from onnxperf.api._shared.requests import MemoryKeywords, Settings, names_in, parse, require
@@ -39,6 +39,7 @@ from onnxperf.measure.race import Progress
 from onnxperf.model.inputs import Feeds
 from onnxperf.records.memory import Memory, MemoryCase, MemorySubject
 from onnxperf.results.memory import MemoryResult
+from onnxperf.runtimes.find import find_runtime
 from onnxperf.wording.numbers import count
 
 DEFAULT_INTERVAL_S = 0.001
@@ -47,10 +48,6 @@ DEFAULT_INTERVAL_S = 0.001
 def memory(
     model: Sources | Functions,
     *,
-    call: str | Sequence[str] = "run",
-    runtime: str | Sequence[str] = "ort",
-    feeds: Mapping[str, Any] | None = None,
-    against: Against = None,
     repeat: int | None = None,
     interval: float = DEFAULT_INTERVAL_S,
     progress: Progress = lambda _done, _text: None,
@@ -70,11 +67,10 @@ def memory(
     machine = machines.describe_machine()
     functions = functions_in(model)
     if functions:
-        asked = {**keywords, "call": call, "runtime": runtime, "feeds": feeds, "against": against}
-        refuse_options_of_models(asked, {"call": "run", "runtime": "ort"})
+        refuse_options_of_models(keywords)
         plans = [_plan_of_functions(functions, request)]
     else:
-        plans = list(_plans(Contest(cast("Sources", model), against, call, runtime, feeds), request))
+        plans = list(_plans(Contest.of(cast("Sources", model), keywords), request))
     cases: list[MemoryCase] = []
     for number, plan in enumerate(plans):
         cases.append(_probe(plan, request, partial(_report_case, progress, number, plans)))
@@ -154,7 +150,8 @@ def _plan_of_model(
         notes=(*entry.feeds.notes, *_notes(request)),
     )
     launch = start_of(request.settings.limits)
-    recorded = partial(record_arena, entries, request.settings.session, launch) if "ort" in styles else None
+    has_arena = any(find_runtime(name).records for name in styles)
+    recorded = partial(record_arena, entries, request.settings.session, launch) if has_arena else None
     return _Plan(case, specs, entry, recorded)
 
 
@@ -183,13 +180,13 @@ def _probe(plan: _Plan, request: _Request, progress: Progress) -> MemoryCase:
             break
     interrupted = any(each.interrupted for each in probes)
     recorded = None
-    if plan.recorded is not None and not interrupted and any(_is_ort(each.subject) for each in probes):
+    if plan.recorded is not None and not interrupted and any(_records(each.subject) for each in probes):
         progress(len(specs) / (len(specs) + 1), "onnxruntime's own figures about its arena")
         try:
             recorded = _arena(plan.recorded, notes)
         except KeyboardInterrupt:
             interrupted = True
-    subjects = tuple(_with_causes(each, plan, recorded if _is_ort(each.subject) else None) for each in probes)
+    subjects = tuple(_with_causes(each, plan, recorded if _records(each.subject) else None) for each in probes)
     status: Any = next((each.status for each in subjects if each.status not in ("ok", "skipped")), "ok")
     case = replace(plan.case, status=status, interrupted=interrupted, notes=tuple(notes), subjects=subjects)
     return replace(case, answer=memory_answer(case))
@@ -211,8 +208,9 @@ def _report_subject(progress: Progress, done: float, name: str, text: str) -> No
     progress(done, f"{name}: {text}")
 
 
-def _is_ort(subject: MemorySubject) -> bool:
-    return subject.runtime == "ort" and subject.status == "ok"
+def _records(subject: MemorySubject) -> bool:
+    """Whether the runtime of a model has figures of its own about it."""
+    return subject.model is not None and subject.status == "ok" and find_runtime(subject.runtime).records
 
 
 def _with_causes(memory_probe: MemoryProbe, plan: _Plan, account: ArenaAccount | None) -> MemorySubject:

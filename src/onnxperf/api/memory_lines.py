@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import cloudpickle
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.lines import lines_answer, lost_answer
-from onnxperf.api._shared.requests import amount, require
+from onnxperf.api._shared.requests import LimitKeywords, parse
 from onnxperf.api._shared.subjects import pickled
 from onnxperf.errors import SubjectError
 from onnxperf.measure.machine import describe as machines
@@ -19,9 +19,9 @@ from onnxperf.measure.process import open_worker
 from onnxperf.measure.profiling import Progress
 from onnxperf.measure.worker.lines import NamedFunction
 from onnxperf.records.lines import LineMemory, MemoryLines
+from onnxperf.records.options import LONG_TIMEOUT_S
 from onnxperf.results.lines import LinesResult
 
-TIMEOUT_S = 600.0
 _NO_PEAKS = "this kernel cannot reset its high-water mark, so the peaks of single lines are unknown"
 _NO_TEXT = "the text of the function cannot be read; only the lines that ran are shown"
 
@@ -29,24 +29,22 @@ _NO_TEXT = "the text of the function cannot be read; only the lines that ran are
 def memory_lines(
     source: str | Callable[[], Any],
     *,
-    timeout: float = TIMEOUT_S,
-    memory_limit: int | str | None = None,
     progress: Progress = lambda _done, _text: None,
+    **keywords: Unpack[LimitKeywords],
 ) -> LinesResult:
     """Call a function once, and measure for each of its lines what memory stays and what it needed while it ran.
 
     `source` is a function without arguments, or its name as FILE.py:function or module:function; a file is loaded in
     a process of its own, and what it does at the top is done before the account begins. Peaks are the kernel's, so a
     line that takes memory and gives it back is seen. Reading memory takes time: do not time the function meanwhile.
+    `timeout` is in seconds (600), and `memory_limit` in bytes or such as 2GB.
     """
-    require(timeout > 0, "timeout", timeout, "more than 0 seconds")
-    limit = amount(memory_limit) if isinstance(memory_limit, str) else memory_limit
-    require(limit is None or limit > 0, "memory_limit", limit, "more than 0 bytes")
+    limits = parse(keywords, LimitKeywords, LONG_TIMEOUT_S).limits
     spec = WorkerSpec(subjects=(_subject(source),), threads=machines.usable_cores(), feeds={})
     empty = MemoryLines(machine=machines.describe_machine(), command="onnxperf.memory_lines", function=_label(source))
     progress(0.0, "calling the function")
     try:
-        with open_worker(spec, timeout_s=timeout, memory_limit_bytes=limit) as worker:
+        with open_worker(spec, timeout_s=limits.timeout, memory_limit_bytes=limits.memory_limit) as worker:
             worker.ask(Load(spec))
             traced = worker.ask(TraceLines(0))
     except SubjectError as error:  # its process is lost, and with it what was measured about its lines

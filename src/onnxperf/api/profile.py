@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
-import statistics
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Unpack, cast
 
-from msgspec.structs import replace
-
 from onnxperf.api._shared import recordings
 from onnxperf.api._shared.recordings import Events, is_events, is_trace
-from onnxperf.api._shared.requests import InputKeywords, Settings, parse, require
-from onnxperf.api._shared.subjects import Entry, Source, chosen_calls, model_specs, open_entries
-from onnxperf.errors import BadInput
-from onnxperf.measure.machine import describe as machines
-from onnxperf.measure.profiling import Progress, TurnsEnd
+from onnxperf.api._shared.requests import InputKeywords, parse, require
+from onnxperf.api._shared.subjects import Source, open_entries
+from onnxperf.measure.profiling import Progress
 from onnxperf.records.options import LONG_TIMEOUT_S
-from onnxperf.records.trace import EVENT_CAP
 from onnxperf.render.kit.files import check_folder
 from onnxperf.results.profile import ProfileResult
-from onnxperf.wording.numbers import grouped
 
 
 def profile(
@@ -47,43 +38,5 @@ def profile(
     require(repeat is None or repeat >= 1, "repeat", repeat, "at least 1")
     if keep_trace is not None:
         check_folder(keep_trace)
-    chosen_calls(["ort"], ["run"], settings.session)
     entry = open_entries(cast("Source", source), settings.inputs, feeds)[0]
-    with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
-        plan = recordings.plan_recording(entry, settings.session, Path(folder), "model")
-        most = recordings.iterations_that_fit(plan, repeat, settings.limits, progress)
-        plain = model_specs([entry], {"ort": ("run",)}, settings.session)[0]
-        end = recordings.run_in_turns([plain, plan.spec], repeat, most, settings.limits, progress)
-        result = recordings.result_of_recording(plan.recorded, end.turns[1].trace)
-        if keep_trace is not None:
-            _copy(end.turns[1].trace, Path(keep_trace))
-    _add_conditions(result, settings, end, _notes(entry, repeat, most))
-    return result
-
-
-def _add_conditions(result: ProfileResult, settings: Settings, end: TurnsEnd, notes: list[str]) -> None:
-    plain, traced = end.turns
-    result.record = replace(
-        result.record,
-        machine=machines.describe_machine(),
-        session=settings.session,
-        command="onnxperf.profile",
-        interrupted=end.interrupted,
-        profiled_ns=statistics.median(traced.call_ns) if traced.call_ns else None,
-        unprofiled_ns=statistics.median(plain.call_ns) if plain.call_ns else None,
-        notes=(*result.record.notes, *notes),
-    )
-
-
-def _notes(entry: Entry, repeat: int | None, most: int | None) -> list[str]:
-    notes = [*entry.feeds.notes, "session initialisation includes writing the optimised graph"]
-    if most is not None and repeat is not None and repeat > most:
-        notes.append(f"{most} iterations instead of {repeat}: a trace holds at most {grouped(EVENT_CAP)} events")
-    return notes
-
-
-def _copy(trace: Path | None, path: Path) -> None:
-    try:
-        shutil.copyfile(str(trace), path)
-    except OSError as error:
-        raise BadInput(f"cannot write {str(path)!r}: {error.strerror}") from error
+    return recordings.profile_model(entry, settings, repeat, progress, keep_trace)

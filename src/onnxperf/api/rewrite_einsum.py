@@ -19,7 +19,7 @@ from onnxperf.api._shared.outputs import outputs_of
 from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options
 from onnxperf.api._shared.recordings import FOLDER_OPTION
 from onnxperf.api._shared.requests import RewriteKeywords, parse
-from onnxperf.api._shared.subjects import Entry, Source, model_specs, open_entries
+from onnxperf.api._shared.subjects import Entry, Source, open_entries, ort_spec
 from onnxperf.contraction import rewrite
 from onnxperf.contraction.equation import parse as parse_equation
 from onnxperf.errors import BadOption
@@ -61,7 +61,7 @@ def rewrite_einsum(
     entry = open_entries(model, settings.inputs, feeds)[0]
     if Path(output).absolute() == entry.model.path:
         raise BadOption("that is the model itself; choose another name", option="output", value=output)
-    plain = model_specs([entry], {"ort": ("run",)}, settings.session)[0]
+    plain = ort_spec(entry, settings.session)
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
         options = visible_options(settings.race, machine.cpu)
         trial = ModelTrial(entry, plain, Path(folder), options, settings.limits, progress)

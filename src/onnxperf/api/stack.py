@@ -34,6 +34,7 @@ from onnxperf.measure.worker import allocations as tracking
 from onnxperf.measure.worker.lines import NamedFunction
 from onnxperf.model.inputs import Feeds
 from onnxperf.records.base import Scalar
+from onnxperf.records.options import LONG_TIMEOUT_S
 from onnxperf.records.stack import Allocations, Stack, StackFrame
 from onnxperf.render.stack.allocations import flame_page
 from onnxperf.render.stack.tree import session_of
@@ -46,7 +47,6 @@ LONGEST_S = 10.0
 """py-spy samples as long as the calls take, within these bounds."""
 MOST_TRACKED = 1000
 """Calls that memray watches, unless a number is given: it records every allocation."""
-TIMEOUT_S = 600.0
 INTERVAL_S = 0.0005
 RATE = 400
 """Samples of py-spy per second."""
@@ -85,7 +85,7 @@ def stack(
     per second (400); `native` keeps its samples. With `allocations`, memray at last records what memory the calls
     take. `timeout` limits every step (600 s).
     """
-    settings = parse(keywords, StackKeywords, TIMEOUT_S)
+    settings = parse(keywords, StackKeywords, LONG_TIMEOUT_S)
     interval, rate = keywords.get("interval", INTERVAL_S), keywords.get("rate", RATE)
     require(calls is None or calls >= 1, "calls", calls, "at least 1")
     require(0 < interval < math.inf, "interval", interval, "a finite number of seconds above 0")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import onnx
@@ -11,28 +10,9 @@ from onnxperf.api.convert import convert
 from onnxperf.errors import BadInput
 
 
-def to_onnx(
-    model: Any,
-    sample: Any = None,
-    *,
-    opset: int | None = None,
-    input_names: Sequence[str] | None = None,
-    output_names: Sequence[str] | None = None,
-    dynamic: Mapping[str, str] | None = None,
-    check: bool = True,
-    **keywords: Any,
-) -> onnx.ModelProto:
-    """Convert a model as `onnxperf.convert` does; an error if it does not compute what its source does."""
-    result = convert(
-        model,
-        sample,
-        opset=opset,
-        input_names=input_names,
-        output_names=output_names,
-        dynamic=dynamic,
-        check=check,
-        **keywords,
-    )
+def to_onnx(model: Any, sample: Any = None, **keywords: Any) -> onnx.ModelProto:
+    """Convert a model as `onnxperf.convert` does, with its keywords; an error if it computes something else."""
+    result = convert(model, sample, **keywords)
     if not result.equal:
         raise BadInput(f"{result.answer} onnxperf.convert(...) shows by how much; check=False takes it as it is")
     return result.proto

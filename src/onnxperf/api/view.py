@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast, get_args
 
 import msgspec
 
-from onnxperf.api._shared.requests import InputKeywords, check_keywords, input_options, require
+from onnxperf.api._shared.requests import InputKeywords, parse, require
 from onnxperf.api._shared.subjects import Source, open_source
 from onnxperf.errors import BadOption
 from onnxperf.model.load import Model
@@ -62,11 +62,11 @@ def view(
     it; `by="memory"` shows memory instead. `dims` and `shapes` settle free sizes. Multiply-adds count every body once,
     however often it runs.
     """
-    check_keywords(keywords, ViewKeywords)
+    settings = parse(keywords, ViewKeywords)
     chosen: dict[str, Any] = {name: value for name, value in keywords.items() if name in _LISTED}
     inputs = cast("InputKeywords", {name: value for name, value in keywords.items() if name not in _LISTED})
     is_profiled = profile is not None and profile is not False
-    request = _Request(as_, values, by, Listing(**chosen), input_options(inputs), is_profiled)
+    request = _Request(as_, values, by, Listing(**chosen), settings.inputs, is_profiled)
     _check(request)
     opened = open_source(model)
     record = view_of(opened, values, _settled(opened, request.inputs))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from onnxperf.cli.options import AgainstFlags, InputFlags, RaceFlags, SessionFlags
+from onnxperf.cli.options import AgainstFlags, InputFlags, RaceFlags, SessionFlags, keywords_of
 from onnxperf.cli.present import KeptOutputFlags, command_line, present
 from onnxperf.cli.sweep import ResumeFlags, shown_in
 
@@ -49,13 +49,12 @@ def bench(
         What executes the models, separated by commas: ort, numpy, reference.
     """
     from onnxperf.api._shared.cells import Contest, cells_of
-    from onnxperf.api._shared.requests import BenchKeywords, parse
+    from onnxperf.api._shared.requests import CaseKeywords, parse
     from onnxperf.api._shared.sweeps import run_sweep
     from onnxperf.results.bench import BenchResult
 
-    keywords = {**inputs.keywords(), **session.keywords(), **race.keywords(), **against.keywords()}
     contest = Contest(list(models), against.sources(), call, runtime, inputs.feeds())
-    cells = cells_of(contest, parse(keywords, BenchKeywords))
+    cells = cells_of(contest, parse(keywords_of(inputs, session, race, against), CaseKeywords))
     # Several cases are kept one by one, a single one as a whole at the end.
     several = len(cells) > 1 or again.resume is not None
     where = output.where if several else False

@@ -1,24 +1,19 @@
 """`onnxperf check`."""
 
-from __future__ import annotations
-
-from dataclasses import asdict, dataclass
+# No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
+from dataclasses import dataclass
 
 from cyclopts import Group, Parameter
 
-from onnxperf.cli.options import InputFlags, SessionFlags, Switch
+from onnxperf.cli.options import InputFlags, SessionFlags, Switch, ToleranceFlags, keywords_of
 from onnxperf.cli.present import KeptOutputFlags, present
 
 
 @Parameter(name="*", group=Group("Comparison", sort_key=0))
 @dataclass(frozen=True)
-class ComparisonFlags:
+class ComparisonFlags(ToleranceFlags):
     """What counts as equal, and how far to look."""
 
-    rtol: float = 1e-3
-    """Relative tolerance."""
-    atol: float = 1e-5
-    """Absolute tolerance."""
     nodes: Switch = False
     """Walk the graph, and name the first node whose output differs."""
     save: str | None = None
@@ -61,7 +56,6 @@ def check(
     from onnxperf.api.check import check as compare
     from onnxperf.results.check import CheckResult
 
-    keywords = {**asdict(comparison), **inputs.keywords(), **session.keywords()}
     return present(
         CheckResult,
         output,
@@ -70,6 +64,6 @@ def check(
             runtime=runtime,
             against=None if against is None else load_source(against),
             feeds=inputs.feeds(),
-            **keywords,
+            **keywords_of(comparison, inputs, session),
         ),
     )

@@ -1,15 +1,15 @@
 """`onnxperf convert`."""
 
-from __future__ import annotations
-
+# No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cyclopts import Group, Parameter
 
-from onnxperf.cli.options import InputFlags, Several, Switch, pairs
+from onnxperf.cli.options import Flags, InputFlags, Several, Switch, ToleranceFlags, keywords_of, pairs
 from onnxperf.cli.present import OutputFlags, present
 from onnxperf.errors import BadOption
+from onnxperf.records.options import LONG_TIMEOUT_S
 
 if TYPE_CHECKING:
     from onnxperf.results.convert import ConvertResult
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 @Parameter(name="*", group=Group("Conversion", sort_key=0))
 @dataclass(frozen=True)
-class ConvertFlags:
+class ConvertFlags(Flags):
     """What the model is to look like."""
+
+    only_here = ("option", "black_op")
 
     opset: int | None = None
     """Version of ONNX's operators; the converter chooses unless given."""
@@ -32,17 +34,16 @@ class ConvertFlags:
     """Option of the converter, of skl2onnx for an estimator: zipmap=false. May be repeated."""
     black_op: str | None = None
     """Operators that skl2onnx must not use: Op1,Op2."""
-    timeout: float = 600.0
+    timeout: float = LONG_TIMEOUT_S
     """Seconds that the converter of a saved_model may take."""
 
     def keywords(self) -> dict[str, Any]:
         """The keywords of the Python function, but for the options of converters."""
         return {
-            "opset": self.opset,
+            **super().keywords(),
             "input_names": _names(self.input_names),
             "output_names": _names(self.output_names),
             "dynamic": None if self.dynamic is None else self.dimensions(),
-            "timeout": self.timeout,
         }
 
     def dimensions(self) -> dict[str, str]:
@@ -62,13 +63,11 @@ class ConvertFlags:
 
 @Parameter(name="*", group=Group("Comparison", sort_key=0))
 @dataclass(frozen=True)
-class AgreementFlags:
+class AgreementFlags(ToleranceFlags):
     """What counts as equal, and what happens if it is not."""
 
-    rtol: float = 1e-3
-    """Relative tolerance."""
-    atol: float = 1e-5
-    """Absolute tolerance."""
+    only_here = ("no_check", "force")
+
     no_check: Switch = False
     """Do not run the source, and write the model as it is."""
     force: Switch = False
@@ -103,35 +102,30 @@ def convert(
         A function that returns the model, or the model and a sample of its inputs: FILE.py:function or
         module:function; or the folder of a saved_model.
     """
-    from onnxperf.api._shared.origins import open_fingerprint, remember
+    from onnxperf.api._shared.origins import remember
     from onnxperf.api._shared.samples import is_estimator, load_model
     from onnxperf.api.convert import convert as make
     from onnxperf.results.convert import ConvertResult
 
     output.check(ConvertResult)
-    path = output.named(".onnx")
-    if path is None:
-        raise BadOption("the file for the model is missing", option="output", expected="a name that ends with .onnx")
+    path, reports = output.without_model()
 
-    def converted() -> ConvertResult:
+    def converted() -> "ConvertResult":
         """Convert and write: the page says where the model is."""
         model, sample = load_model(source, inputs.feeds())
         result = make(
             model,
             sample,
             check=not agreement.no_check,
-            rtol=agreement.rtol,
-            atol=agreement.atol,
-            **conversion.keywords(),
+            **keywords_of(conversion, agreement, inputs),
             **conversion.options(is_estimator(model)),
-            **inputs.keywords(),
         )
         if result.equal or agreement.force:
             result.save(path, force=agreement.force)
-            remember(open_fingerprint(path), result.record.framework, source)
+            remember(path, result.record.framework, source)
         return result
 
-    return present(ConvertResult, output.without(path), lambda _progress: converted())
+    return present(ConvertResult, reports, lambda _progress: converted())
 
 
 def _names(text: str | None) -> list[str] | None:

@@ -1,16 +1,14 @@
 """`onnxperf diff`."""
 
 # No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
-from onnxperf.cli.exit_codes import DONE
-from onnxperf.cli.options import InputFlags, RuntimeFlags, Switch, part, refuse_others
+from onnxperf.cli.options import Flags, InputFlags, RuntimeFlags, Switch, keywords_of, part, refuse_others
 from onnxperf.cli.present import KeptOutputFlags, present
+from onnxperf.cli.view import ViewOutput
 from onnxperf.errors import BadOption
 from onnxperf.records.options import LONG_TIMEOUT_S
 
@@ -20,8 +18,10 @@ _WITH_DRAWINGS = frozenset({"opt_level", "output", "quiet", "debug", "store", "n
 
 @Parameter(name="*", group=Group("Comparison", sort_key=0))
 @dataclass(frozen=True)
-class DiffFlags:
+class DiffFlags(Flags):
     """How the two sides are compared."""
+
+    only_here = ("no_race", "min_share")
 
     opt_level: str = "all"
     """Optimisation level of onnxruntime, or one for each side: disable,all."""
@@ -40,9 +40,7 @@ class DiffFlags:
 
     def keywords(self) -> dict[str, Any]:
         """The keywords of the Python function."""
-        names = ("opt_level", "repeat", "time", "timeout")
-        given = {name: getattr(self, name) for name in names}
-        return {**given, "race": not self.no_race, "min_effect": part(self.min_effect)}
+        return {**super().keywords(), "race": not self.no_race, "min_effect": part(self.min_effect)}
 
 
 @Parameter(name="*", group=Group("Drawing", sort_key=5))
@@ -92,7 +90,7 @@ def diff(
     from onnxperf.results.diff import DiffResult
 
     min_share = part(options.min_share, "min-share")
-    keywords = {**options.keywords(), **inputs.keywords(), **session.keywords()}
+    keywords = keywords_of(options, inputs, session)
     return present(
         DiffResult,
         output,
@@ -110,7 +108,8 @@ def _draw(
     session: RuntimeFlags,
 ) -> int:
     from onnxperf.api.diff_view import diff_view
-    from onnxperf.render.kit.files import check_folder, suffix_of, write
+    from onnxperf.render.kit.files import suffix_of
+    from onnxperf.results.view import ViewResult
 
     if len(files) > 1:
         raise BadOption("a drawing goes into one file", option="output", value=files[1])
@@ -118,13 +117,10 @@ def _draw(
         raise BadOption("a PNG is not text; name a file with -o diff.png")
     for path in files:
         suffix_of(path, [f".{form}"])
-        check_folder(path)
     levels = None if opt_level == "all" else opt_level
-    content = diff_view(before, after, opt_level=levels, as_=form, **session.keywords()).content
-    data = content.encode() if isinstance(content, str) else content
-    if files:
-        write(Path(files[0]), data)
-    else:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-    return DONE
+    return present(
+        ViewResult,
+        ViewOutput(output=files, as_=form),
+        lambda _progress: diff_view(before, after, opt_level=levels, as_=form, **session.keywords()),
+        page=lambda _result: [],
+    )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from cyclopts import Group, Parameter
 
-from onnxperf.cli.options import INPUTS, InputFlags, Several, Switch, refuse_others, whole
+from onnxperf.cli.options import INPUTS, Flags, InputFlags, Several, Switch, refuse_others, shape_in
 from onnxperf.cli.present import KeptOutputFlags, present
 from onnxperf.errors import BadOption
 
@@ -25,8 +25,10 @@ class OperandFlags(InputFlags):
 
 @Parameter(name="*", group=Group("Search", sort_key=0))
 @dataclass(frozen=True)
-class SearchFlags:
+class SearchFlags(Flags):
     """What is searched, and how."""
+
+    only_here = ("no_search", "time")
 
     dtype: str = "float32"
     """Element type of the operands: float16, float32, float64, int32, int64."""
@@ -95,15 +97,10 @@ def _plan(equation: str, search: SearchFlags, inputs: OperandFlags, output: Kept
         lambda progress: optimize_einsum(
             equation,
             shapes,
-            dtype=search.dtype,
             search=not search.no_search,
-            progress=progress,
-            opset=search.opset,
-            portable=search.portable,
-            runtime=search.runtime,
-            threads=search.threads,
             time=RACE_S if search.time is None else search.time,
-            again=search.again,
+            progress=progress,
+            **search.keywords(),
         ),
     )
 
@@ -114,12 +111,10 @@ def _rewrite(model: str, search: SearchFlags, inputs: OperandFlags, output: Kept
 
     refuse_others(_REWRITING, "`rewrite`: a rewritten model keeps its types and opset", search)
     output.check(RewriteResult)
-    path = output.named(".onnx")
-    if path is None:
-        raise BadOption("`rewrite` needs `output`, a file for the rewritten model that ends with .onnx")
+    path, reports = output.without_model()
     return present(
         RewriteResult,
-        output.without(path),
+        reports,
         lambda progress: rewrite_einsum(
             model,
             path,
@@ -136,6 +131,6 @@ def _rewrite(model: str, search: SearchFlags, inputs: OperandFlags, output: Kept
 
 def _sizes(text: str) -> tuple[int, ...]:
     try:
-        return tuple(whole(size) for size in text.split("x") if size)
+        return shape_in(text)
     except ValueError as error:
         raise BadOption(str(error), option="shapes", value=text, expected="sizes such as 20x30") from error

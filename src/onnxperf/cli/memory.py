@@ -1,14 +1,14 @@
 """`onnxperf memory`."""
 
 # No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from cyclopts import Group, Parameter
 
-from onnxperf.cli.options import AgainstFlags, InputFlags, SessionFlags, Several, Switch, refuse_others
+from onnxperf.cli.options import Flags, InputFlags, SessionFlags, SourceFlags, Switch, keywords_of, refuse_others
 from onnxperf.cli.present import KeptOutputFlags, present
 from onnxperf.errors import BadOption
+from onnxperf.records.options import STEP_TIMEOUT_S
 
 _WITH_LINES = frozenset(("lines", "timeout", "memory_limit"))
 """Options that mean something for a function that is called once, as it is."""
@@ -16,33 +16,25 @@ _WITH_LINES = frozenset(("lines", "timeout", "memory_limit"))
 
 @Parameter(name="*", group=Group("Memory", sort_key=0))
 @dataclass(frozen=True)
-class MemoryFlags:
+class MemoryFlags(Flags):
     """What is called, how often, and within which limits."""
+
+    only_here = ("lines",)
 
     call: str = "run"
     """Ways of calling onnxruntime, separated by commas."""
     runtime: str = "ort"
     """What executes the model, separated by commas: ort, numpy, reference."""
-    against: Several = field(default_factory=list)
-    """A function that returns the source (torch module, Keras model, estimator, callable), as [NAME=]FILE.py:function
-    or module:function; for a zoo model torch, tensorflow or sklearn. May be repeated."""
-    device: str = "cpu"
-    """Where torch and TensorFlow run: cpu, cuda."""
     repeat: int | None = None
     """Calls over which growth is judged, at least 5."""
     interval: float = 0.001
     """Seconds between two samples of the curve."""
-    timeout: float = 120.0
+    timeout: float = STEP_TIMEOUT_S
     """Seconds that one step (loading, a call) may take."""
     memory_limit: str | None = None
     """Resident memory that a worker may need, such as 2GB or 512MB; a subject that needs more ends as oom."""
     lines: Switch = False
     """Show the memory of a function line by line: FILE.py:function."""
-
-    def keywords(self) -> dict[str, Any]:
-        """The keywords of the Python function."""
-        names = ("call", "runtime", "device", "repeat", "interval", "timeout", "memory_limit")
-        return {name: getattr(self, name) for name in names}
 
 
 def memory(
@@ -50,6 +42,7 @@ def memory(
     /,
     *,
     options: MemoryFlags = MemoryFlags(),
+    against: SourceFlags = SourceFlags(),
     inputs: InputFlags = InputFlags(),
     session: SessionFlags = SessionFlags(),
     output: KeptOutputFlags = KeptOutputFlags(),
@@ -72,19 +65,18 @@ def memory(
         An ONNX file, or with --lines a function: FILE.py:function.
     """
     if options.lines:
-        refuse_others(_WITH_LINES, "`lines`, which calls a function once", options, inputs, session)
+        refuse_others(_WITH_LINES, "`lines`, which calls a function once", options, against, inputs, session)
         return _lines(model, options, output)
     if model.rpartition(":")[0].endswith(".py"):
         raise BadOption(f"{model} is a function; add `lines` to see its memory line by line")
     from onnxperf.api.memory import memory as measure
     from onnxperf.results.memory import MemoryResult
 
-    against = AgainstFlags(against=options.against).sources()
-    keywords = {**options.keywords(), **inputs.keywords(), **session.keywords()}
+    sources, keywords = against.sources(), keywords_of(options, against, inputs, session)
     return present(
         MemoryResult,
         output,
-        lambda progress: measure(model, feeds=inputs.feeds(), against=against, progress=progress, **keywords),
+        lambda progress: measure(model, feeds=inputs.feeds(), against=sources, progress=progress, **keywords),
     )
 
 

@@ -1,21 +1,22 @@
 """`onnxperf optimize`."""
 
 # No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated
 
 from cyclopts import Group, Parameter
 
-from onnxperf.cli.options import SessionFlags, Switch
+from onnxperf.cli.options import Flags, SessionFlags, Switch, keywords_of
 from onnxperf.cli.present import KeptOutputFlags, present
-from onnxperf.errors import BadOption
 from onnxperf.records.options import LONG_TIMEOUT_S
 
 
 @Parameter(name="*", group=Group("Optimisation", sort_key=0))
 @dataclass(frozen=True)
-class OptimizeFlags:
+class OptimizeFlags(Flags):
     """What is shown, and how long it may take."""
+
+    only_here = ("all_",)
 
     all_: Annotated[Switch, Parameter(name="--all")] = False
     """Show every group of nodes, however many there are."""
@@ -49,14 +50,10 @@ def optimize(
     from onnxperf.api.optimize import optimize as write
     from onnxperf.results.optimize import OptimizeResult
 
-    models = [path for path in output.output if path.lower().endswith(".onnx")]
-    if len(models) != 1:
-        raise BadOption(option="output", expected="one name that ends with .onnx, for the optimised model")
-    # The worker writes the model itself; `present` writes the reports.
-    reports = replace(output, output=[path for path in output.output if path not in models])
+    path, reports = output.without_model()
     return present(
         OptimizeResult,
         reports,
-        lambda _progress: write(model, models[0], timeout=options.timeout, **session.keywords()),
+        lambda _progress: write(model, path, **keywords_of(options, session)),
         page=lambda result: result.page(options.all_),
     )

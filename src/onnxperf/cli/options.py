@@ -4,15 +4,20 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
 from cyclopts import Group, Parameter
 
 from onnxperf.errors import BadOption
+from onnxperf.records.options import STEP_TIMEOUT_S
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 INPUTS = Group("Inputs", sort_key=1)
 SESSION = Group("Session", sort_key=2)
 RACE = Group("Race", sort_key=3)
+AGAINST = Group("Against", sort_key=4)
 OUTPUT = Group("Output", sort_key=5)
 
 T = TypeVar("T")
@@ -20,10 +25,29 @@ Several = Annotated[list[str], Parameter(negative=(), show_default=False)]
 Switch = Annotated[bool, Parameter(negative=(), show_default=False)]
 
 
+@dataclass(frozen=True)
+class Flags:
+    """A group of options; most are keywords of the Python functions, too."""
+
+    only_here: ClassVar[tuple[str, ...]] = ()
+    """Options that the Python functions do not have, or under another name."""
+
+    def keywords(self) -> dict[str, Any]:
+        """The keywords of the Python functions."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.name not in self.only_here}
+
+
+def keywords_of(*groups: Flags) -> dict[str, Any]:
+    """The keywords of several groups."""
+    return {name: value for group in groups for name, value in group.keywords().items()}
+
+
 @Parameter(name="*", group=INPUTS)
 @dataclass(frozen=True)
-class InputFlags:
+class InputFlags(Flags):
     """Where the inputs come from."""
+
+    only_here = ("dim", "shape", "input", "range")
 
     dim: Several = field(default_factory=list)
     """Size of a free dimension: batch=8 by its name, X.0=8 by input and axis. May be repeated; bench takes several
@@ -42,11 +66,10 @@ class InputFlags:
     def keywords(self) -> dict[str, Any]:
         """The keywords of the Python functions."""
         return {
+            **super().keywords(),
             "dims": pairs("dim", self.dim, _sizes),
-            "shapes": pairs("shape", self.shape, lambda text: tuple(whole(size) for size in text.split("x") if size)),
+            "shapes": pairs("shape", self.shape, shape_in),
             "ranges": pairs("range", self.range, _bounds),
-            "seed": self.seed,
-            "cast": self.cast,
         }
 
     def feeds(self) -> dict[str, Path]:
@@ -56,8 +79,10 @@ class InputFlags:
 
 @Parameter(name="*", group=SESSION)
 @dataclass(frozen=True)
-class RuntimeFlags:
+class RuntimeFlags(Flags):
     """How runtimes are set up."""
+
+    only_here = ("option",)
 
     threads: int | None = None
     """Threads of every subject; all usable cores unless given."""
@@ -68,11 +93,7 @@ class RuntimeFlags:
 
     def keywords(self) -> dict[str, Any]:
         """The keywords of the Python functions."""
-        return {
-            "threads": self.threads,
-            "provider": self.provider,
-            "options": pairs("option", self.option, str),
-        }
+        return {**super().keywords(), "options": pairs("option", self.option, str)}
 
 
 @Parameter(name="*", group=SESSION)
@@ -83,14 +104,10 @@ class SessionFlags(RuntimeFlags):
     opt_level: Literal["disable", "basic", "extended", "layout", "all"] = "all"
     """Graph optimisation level of onnxruntime."""
 
-    def keywords(self) -> dict[str, Any]:
-        """The keywords of the Python functions."""
-        return {**super().keywords(), "opt_level": self.opt_level}
-
 
 @Parameter(name="*", group=RACE)
 @dataclass(frozen=True)
-class RaceFlags:
+class RaceFlags(Flags):
     """How subjects are measured and compared."""
 
     baseline: str | None = None
@@ -101,7 +118,7 @@ class RaceFlags:
     """Smallest difference that matters, such as 0.5%."""
     warmup: float = 0.1
     """Seconds of untimed calls before a subject is measured."""
-    timeout: float = 120.0
+    timeout: float = STEP_TIMEOUT_S
     """Seconds that one step (loading, a block of calls) may take."""
     memory_limit: str | None = None
     """Resident memory that a worker may need, such as 2GB or 512MB; a subject that needs more ends as oom."""
@@ -114,44 +131,31 @@ class RaceFlags:
 
     def keywords(self) -> dict[str, Any]:
         """The keywords of the Python functions."""
-        return {
-            "baseline": self.baseline,
-            "time": self.time,
-            "min_effect": part(self.min_effect),
-            "warmup": self.warmup,
-            "timeout": self.timeout,
-            "memory_limit": self.memory_limit,
-            "blocks": self.blocks,
-            "calls": self.calls,
-            "split": self.split,
-        }
+        return {**super().keywords(), "min_effect": part(self.min_effect)}
 
 
-@Parameter(name="*", group=Group("Against", sort_key=4))
 @dataclass(frozen=True)
-class AgainstFlags:
-    """What a model is raced against, and what counts as the same result."""
+class ToleranceFlags(Flags):
+    """What counts as equal."""
 
-    against: Several = field(default_factory=list)
-    """A function that returns the source (torch module, Keras model, saved_model path, estimator, callable), as
-    [NAME=]FILE.py:function or module:function; for a zoo model torch, tensorflow or sklearn. May be repeated."""
     rtol: float = 1e-3
     """Relative tolerance of outputs."""
     atol: float = 1e-5
     """Absolute tolerance of outputs."""
-    match: Several = field(default_factory=list)
-    """Which output of the source belongs to one of the model: pooled_output=0. May be repeated."""
+
+
+@Parameter(name="*", group=AGAINST)
+@dataclass(frozen=True)
+class SourceFlags(Flags):
+    """The sources of a model, and where they run."""
+
+    only_here = ("against",)
+
+    against: Several = field(default_factory=list)
+    """A function that returns the source (torch module, Keras model, saved_model path, estimator, callable), as
+    [NAME=]FILE.py:function or module:function; for a zoo model torch, tensorflow or sklearn. May be repeated."""
     device: str = "cpu"
     """Where torch and TensorFlow run: cpu, cuda."""
-
-    def keywords(self) -> dict[str, Any]:
-        """The keywords of the Python functions."""
-        return {
-            "rtol": self.rtol,
-            "atol": self.atol,
-            "match": pairs("match", self.match, place),
-            "device": self.device,
-        }
 
     def sources(self) -> dict[str, Any] | list[str] | None:
         """The sources by name, or the frameworks of a zoo model."""
@@ -162,40 +166,20 @@ class AgainstFlags:
         return sources_of(self.against)
 
 
-@Parameter(name="*", group=OUTPUT)
+@Parameter(name="*", group=AGAINST)
 @dataclass(frozen=True)
-class CommonFlags:
-    """How much a command prints."""
+class AgainstFlags(ToleranceFlags, SourceFlags):
+    """What a model is raced against, and what counts as the same result."""
 
-    quiet: Switch = False
-    """Print only the answer."""
-    debug: Switch = False
-    """Show the traceback of an error."""
+    match: Several = field(default_factory=list)
+    """Which output of the source belongs to one of the model: pooled_output=0. May be repeated."""
 
-
-@Parameter(name="*", group=OUTPUT)
-@dataclass(frozen=True)
-class KeepFlags(CommonFlags):
-    """Whether and where a run is kept."""
-
-    store: str | None = None
-    """File or URL of the store that keeps the run; ONNXPERF_STORE, or a file in the user's data directory."""
-    no_store: Switch = False
-    """Do not keep the run."""
-
-    @property
-    def where(self) -> str | Literal[False] | None:
-        """Which store; False means none."""
-        return False if self.no_store else self.store
-
-    def keep(self, record: Any, kind: str) -> None:
-        """Keep what was measured; a store that fails is only warned about."""
-        from onnxperf.api._shared.kept_runs import keep_record
-
-        keep_record(record, kind, store=self.where)
+    def keywords(self) -> dict[str, Any]:
+        """The keywords of the Python functions."""
+        return {**super().keywords(), "match": pairs("match", self.match, place)}
 
 
-def refuse_others(allowed: frozenset[str], reason: str, *groups: Any) -> None:
+def refuse_others(allowed: frozenset[str], reason: str, *groups: "DataclassInstance") -> None:
     """Refuse options that differ from their defaults and would do nothing."""
     for flags in groups:
         usual = type(flags)()
@@ -221,7 +205,12 @@ def pairs(option: str, texts: Sequence[str], convert: Callable[[str], T]) -> dic
     return found
 
 
-def whole(text: str) -> int:
+def shape_in(text: str) -> tuple[int, ...]:
+    """Sizes as 20x30."""
+    return tuple(_whole(size) for size in text.split("x") if size)
+
+
+def _whole(text: str) -> int:
     """A whole number that is not negative."""
     if not text.isascii() or not text.isdigit():
         raise ValueError(f"{text!r} is not a whole number")
@@ -230,7 +219,7 @@ def whole(text: str) -> int:
 
 def _sizes(text: str) -> Any:
     """One size, or several separated by commas."""
-    sizes = [whole(size) for size in text.split(",")]
+    sizes = [_whole(size) for size in text.split(",")]
     return sizes if len(sizes) > 1 else sizes[0]
 
 

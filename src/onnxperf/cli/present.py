@@ -120,9 +120,12 @@ class OutputFlags:
         """Old names of options that say what a file holds, whatever it is called, and the files."""
         return [(name, path) for name in _ALIASES if (path := getattr(self, name)) is not None]
 
-    def without(self, path: str) -> Self:
-        """The same without a file that is written while measuring."""
-        return dataclasses.replace(self, output=[each for each in self.output if each != path])
+    def without_model(self) -> tuple[str, Self]:
+        """The .onnx file, which is written while measuring, and the same without it."""
+        models = [path for path in self.output if path.lower().endswith(".onnx")]
+        if len(models) != 1:
+            raise BadOption(option="output", expected="one name that ends with .onnx, for the model")
+        return models[0], dataclasses.replace(self, output=[each for each in self.output if each not in models])
 
     def named(self, suffix: str) -> str | None:
         """The file of this kind among those of --output."""
@@ -131,11 +134,18 @@ class OutputFlags:
 
 @Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True)
-class KeptOutputFlags(OutputFlags):
-    """Files to write, how much is printed, and where the run is kept."""
+class StoreOutputFlags(OutputFlags):
+    """Files to write, how much is printed, and which store."""
 
     store: str | None = None
-    """File or URL of the store that keeps the run; ONNXPERF_STORE, or a file in the user's data directory."""
+    """File or URL of the store of runs; ONNXPERF_STORE, or a file in the user's data directory, unless given."""
+
+
+@Parameter(name="*", group=OUTPUT)
+@dataclass(frozen=True)
+class KeptOutputFlags(StoreOutputFlags):
+    """Files to write, how much is printed, and where the run is kept."""
+
     no_store: Switch = False
     """Do not keep the run."""
 

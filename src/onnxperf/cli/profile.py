@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from cyclopts import Group, Parameter
 
-from onnxperf.cli.options import OUTPUT, InputFlags, SessionFlags
+from onnxperf.cli.options import OUTPUT, Flags, InputFlags, SessionFlags, keywords_of
 from onnxperf.cli.present import KeptOutputFlags, present
 from onnxperf.records.options import LONG_TIMEOUT_S
 
 if TYPE_CHECKING:
     from onnxperf.results.base import Result
 
-PROFILE = Group("Profile", sort_key=0)
 
-
-@Parameter(name="*", group=PROFILE)
+@Parameter(name="*", group=Group("Profile", sort_key=0))
 @dataclass(frozen=True)
-class ProfileFlags:
+class ProfileFlags(Flags):
     """How often the model runs, and what is shown."""
+
+    only_here = ("top",)
 
     repeat: int | None = None
     """Inferences in the trace; as many as take about a second (5 to 100) unless given."""
@@ -83,12 +83,8 @@ def profile(
         lambda progress: measure(
             source,
             inputs.feeds(),
-            repeat=options.repeat,
-            keep_trace=options.keep_trace,
-            timeout=options.timeout,
             progress=progress,
-            **inputs.keywords(),
-            **session.keywords(),
+            **keywords_of(options, inputs, session),
         ),
         page=lambda result: result.page(options.top),
     )

@@ -1,34 +1,14 @@
 """`onnxperf runs`."""
 
-# No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
-from dataclasses import dataclass
+from __future__ import annotations
 
-from cyclopts import App, Parameter
+from cyclopts import App
 
 from onnxperf.cli import exit_codes
-from onnxperf.cli.options import OUTPUT, CommonFlags
-from onnxperf.cli.present import OutputFlags, make_console, present, write_files
+from onnxperf.cli.options import Switch
+from onnxperf.cli.present import StoreOutputFlags, make_console, present, write_files
 from onnxperf.cli.present import show as show_result
 from onnxperf.errors import BadOption
-
-
-@Parameter(name="*", group=OUTPUT)
-@dataclass(frozen=True)
-class StoreFlags(CommonFlags):
-    """Which store."""
-
-    store: str | None = None
-    """File or URL of the store; ONNXPERF_STORE, or a file in the user's data directory, unless given."""
-
-
-@Parameter(name="*", group=OUTPUT)
-@dataclass(frozen=True)
-class StoreOutputFlags(OutputFlags):
-    """Which store, files to write, and how much is printed."""
-
-    store: str | None = None
-    """File or URL of the store; ONNXPERF_STORE, or a file in the user's data directory, unless given."""
-
 
 runs = App(name="runs", version_flags=())
 
@@ -136,7 +116,7 @@ def compare(first: str, second: str, /, *, output: StoreOutputFlags = StoreOutpu
 
 
 @runs.command
-def delete(*ids: str, output: StoreFlags = StoreFlags()) -> int:
+def delete(*ids: str, store: str | None = None, quiet: Switch = False, debug: Switch = False) -> int:
     """Delete runs with everything that they measured.
 
     For example:
@@ -147,13 +127,20 @@ def delete(*ids: str, output: StoreFlags = StoreFlags()) -> int:
     ----------
     ids
         Their ids, or the starts of them.
+    store
+        File or URL of the store of runs; ONNXPERF_STORE, or a file in the user's data directory, unless given.
+    quiet
+        Print nothing.
+    debug
+        Show the traceback of an error.
     """
+    del debug  # `main` reads it
     from onnxperf.api._shared.kept_runs import delete_run
 
     if not ids:
         raise BadOption("no run is named; `onnxperf runs` lists them")
     for run in ids:
-        name = delete_run(run, store=output.store)
-        if not output.quiet:
+        name = delete_run(run, store=store)
+        if not quiet:
             print(f"deleted {name}")
     return exit_codes.DONE

@@ -2,19 +2,21 @@
 
 # No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
 from dataclasses import dataclass
-from typing import Any
 
 from cyclopts import Group, Parameter
 
-from onnxperf.cli.options import InputFlags, SessionFlags, Switch
+from onnxperf.cli.options import Flags, InputFlags, SessionFlags, Switch, keywords_of
 from onnxperf.cli.present import KeptOutputFlags, present
 from onnxperf.errors import BadOption
+from onnxperf.records.options import LONG_TIMEOUT_S
 
 
 @Parameter(name="*", group=Group("Stack", sort_key=0))
 @dataclass(frozen=True)
-class StackFlags:
+class StackFlags(Flags):
     """How often the model is called, how it is watched, and what is shown."""
+
+    only_here = ("top", "all")
 
     runtime: str = "numpy"
     """ort, numpy or reference."""
@@ -34,13 +36,8 @@ class StackFlags:
     """Compiled functions and allocating lines to show."""
     all: Switch = False
     """Do not fold the frames of libraries."""
-    timeout: float = 600.0
+    timeout: float = LONG_TIMEOUT_S
     """Seconds that one step (loading, all calls) may take."""
-
-    def keywords(self) -> dict[str, Any]:
-        """The keywords of the Python function."""
-        names = ("runtime", "call", "calls", "interval", "native", "rate", "allocations", "timeout")
-        return {name: getattr(self, name) for name in names}
 
 
 def stack(
@@ -78,7 +75,7 @@ def stack(
     picture = output.named(FLAME)
     if picture is not None and not options.native:
         raise BadOption("a flame graph needs `native`", option="output", value=picture)
-    keywords = {**options.keywords(), **inputs.keywords(), **session.keywords()}
+    keywords = keywords_of(options, inputs, session)
     return present(
         StackResult,
         output,

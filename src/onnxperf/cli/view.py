@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
-from onnxperf.cli.options import OUTPUT, InputFlags, SessionFlags, Switch
+from onnxperf.cli.options import OUTPUT, Flags, InputFlags, SessionFlags, Switch, keywords_of
 from onnxperf.cli.present import OutputFlags, complain, present
 from onnxperf.errors import BadOption
 from onnxperf.wording.numbers import count
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 @Parameter(name="*", group=Group("View", sort_key=0))
 @dataclass(frozen=True)
-class ViewFlags:
+class ViewFlags(Flags):
     """What is shown."""
+
+    only_here = ("profile",)
 
     all: Switch = False
     """Show every node and every initialiser of a long model."""
@@ -37,10 +39,6 @@ class ViewFlags:
     """Put the time of each node on it: profiles the model now, or reads the trace that is named after it."""
     by: Literal["time", "memory"] = "time"
     """What --profile shows: the time of each node, or the size of its results."""
-
-    def keywords(self) -> dict[str, Any]:
-        """The keywords of the Python function."""
-        return {name: getattr(self, name) for name in ("all", "around", "op", "depth", "values", "by")}
 
 
 @Parameter(name="*", group=OUTPUT)
@@ -133,9 +131,7 @@ def view(
             as_=output.form,
             profile=trace if trace is not None else options.profile,
             progress=progress,
-            **options.keywords(),
-            **inputs.keywords(),
-            **session.keywords(),
+            **keywords_of(options, inputs, session),
         )
         if output.netron is not None and result.nameless:
             nodes = count(result.nameless, "node has", "nodes have")

@@ -52,7 +52,7 @@ class ExportRequest:
     def sample_for(self, framework: str) -> Mapping[str, Array]:
         """The sample, for a converter that cannot do without one."""
         if not self.sample:
-            raise BadFeed(f"a {framework} model is converted with a sample of its inputs; give one (--input, --shape)")
+            raise BadFeed(f"a {framework} model is converted with a sample of its inputs: give `sample` or `shapes`")
         return self.sample
 
 
@@ -132,7 +132,7 @@ AnyFramework = Framework[Any]
 def find_framework(name: str) -> AnyFramework:
     """A framework by its name; imports nothing of the framework itself."""
     if name not in FRAMEWORKS:
-        raise BadOption.unknown("framework", name, FRAMEWORKS)
+        raise BadOption.unknown("framework", name, FRAMEWORKS, option="against")
     framework = importlib.import_module(f"onnxperf.frameworks.{name}").FRAMEWORK
     assert isinstance(framework, Framework)  # noqa: S101 - it is ours
     return framework
@@ -216,9 +216,9 @@ class FrameworkModel(ABC, Generic[S]):
         self, load: Callable[[], S], *, call: str = "call", input_names: Sequence[str] = (), device: str = "cpu"
     ) -> None:
         if call not in self.calls:
-            raise BadOption.unknown(f"{self.framework} call", call, self.calls)
+            raise BadOption.unknown(f"{self.framework} call", call, self.calls, option="call")
         if device not in DEVICES:
-            raise BadOption.unknown("device", device, DEVICES)
+            raise BadOption.unknown("device", device, DEVICES, option="device")
         self.load = load
         self.call = call
         self.input_names = tuple(input_names)

@@ -31,7 +31,7 @@ def _leaves(path: tuple[str, ...], value: Any) -> Iterator[tuple[tuple[str, ...]
     if fields is None and several and not _is_plain(value):
         fields = {str(index): each for index, each in enumerate(value)}
     if fields is None:
-        yield path, _array(value)
+        yield path, as_array(value)
     else:
         for name, each in fields.items():
             yield from _leaves((*path, name), each)
@@ -57,8 +57,8 @@ def _is_plain(value: Sequence[object]) -> bool:
     )
 
 
-def _array(value: Any) -> Any:
-    """One tensor as an array; a table of dictionaries as it is."""
+def as_array(value: Any) -> Any:
+    """One tensor of any framework as an array; a table of dictionaries as it is."""
     if isinstance(value, list | tuple) and value and isinstance(value[0], dict):
         return value
     if type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach"):

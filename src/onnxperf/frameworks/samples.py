@@ -9,6 +9,7 @@ import numpy as np
 
 from onnxperf.errors import BadFeed
 from onnxperf.frameworks.base import AnyFramework, Shape
+from onnxperf.frameworks.outputs import as_array
 from onnxperf.model.generate import generate
 from onnxperf.records.options import InputOptions
 from onnxperf.runtimes.base import Array
@@ -47,10 +48,8 @@ def _columns(sample: Any) -> dict[str, Array] | None:
 
 
 def _array(name: object, value: Any) -> Array:
-    if hasattr(value, "detach"):
-        value = value.detach().cpu()
     try:
-        array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
+        array = np.asarray(as_array(value))
     except (ValueError, TypeError, RuntimeError) as error:
         raise BadFeed(f"sample: {name} is not an array: {' '.join(str(error).split())}") from error
     if array.dtype.kind == "O" and not all(isinstance(each, str) for each in array.flat):

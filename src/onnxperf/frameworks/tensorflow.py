@@ -34,12 +34,12 @@ from onnxperf.frameworks.base import (
 )
 from onnxperf.records.base import Scalar
 from onnxperf.runtimes.base import Array
+from onnxperf.wording.numbers import significant
 
 if TYPE_CHECKING:
     import onnx
 
 S = TypeVar("S")
-T = TypeVar("T")
 
 _SIGNATURE = "serving_default"
 _FILES = ("saved_model.pb", "saved_model.pbtxt")
@@ -196,7 +196,7 @@ class _TensorFlowModel(FrameworkModel[S]):
 class KerasModel(_TensorFlowModel[KerasLayer]):
     """A Keras model, called in one of Keras' three ways."""
 
-    calls = ("call", "predict", "predict_on_batch")
+    calls = TensorflowFramework.calls
 
     def _opened(self) -> Bind:
         _prepare(self.device)
@@ -209,28 +209,12 @@ class KerasModel(_TensorFlowModel[KerasLayer]):
     def _inference(self, model: KerasLayer, arrays: tuple[Array, ...]) -> Callable[[], object]:
         if self.call == "predict":  # makes batches of arrays by itself: that is its way
             size = max((len(array) for array in arrays if array.ndim), default=1)
-            values = self._arguments(model, arrays)
+            values = _arguments(model, arrays, self.input_names)
             return partial(model.predict, _only(values), batch_size=max(size, 1), verbose=0)
-        values = self._arguments(model, tuple(map(_tensor, arrays)))
+        values = _arguments(model, tuple(map(_tensor, arrays)), self.input_names)
         if self.call == "predict_on_batch":
             return partial(model.predict_on_batch, _only(values))
         return self._waiting(partial(model, *values, training=False))
-
-    def _arguments(self, model: KerasLayer, values: tuple[T, ...]) -> tuple[object, ...]:
-        """The inputs in the structure that the model was built with: one, several, or a dictionary."""
-        structure = getattr(model, "_inputs_struct", None)
-        if len(values) == 1 and not isinstance(structure, dict):
-            return values
-        tensors = getattr(model, "inputs", None) or []
-        names = list(structure) if isinstance(structure, dict) else [each.name.partition(":")[0] for each in tensors]
-        if names:
-            by_name = arranged(values, self.input_names, names)
-            if by_name is None:
-                raise BadFeed(f"the Keras model has inputs {', '.join(names)}; {len(values)} arrays were given")
-            return (by_name,) if isinstance(structure, dict) else (list(by_name.values()),)
-        # A model of one's own class declares its inputs in `call`.
-        by_name = arranged(values, self.input_names, _parameters(model))
-        return (list(values),) if by_name is None else tuple(by_name.values())
 
     def conditions(self) -> dict[str, Scalar]:
         """Versions, threads, device and the way of calling."""
@@ -279,7 +263,7 @@ def _prepare(device: str) -> None:
     gpus = tf.config.list_physical_devices("GPU")
     if device == "cuda":
         if not gpus:
-            raise BadOption("device cuda: TensorFlow finds no such device here; use --device cpu")
+            raise BadOption("TensorFlow finds no such device here; use `device=cpu`", option="device", value=device)
         for gpu in gpus:
             if not tf.config.experimental.get_memory_growth(gpu):
                 tf.config.experimental.set_memory_growth(gpu, True)
@@ -320,7 +304,7 @@ def _export_keras(source: KerasLayer, request: ExportRequest) -> onnx.ModelProto
     signature = [tf.TensorSpec(shape, dtype, name) for name, shape, dtype in inputs]
 
     def flat(*tensors: object) -> object:
-        return keras.tree.flatten(_keras_call(source, dict(zip(names, tensors, strict=True))))
+        return keras.tree.flatten(source(*_arguments(source, tensors, names), training=False))
 
     function = tf.function(flat, input_signature=signature)
     converted = tf2onnx.convert.from_function(function, signature, opset=request.opset, **request.options)
@@ -354,12 +338,19 @@ def _own_parameters(model: KerasLayer, count: int) -> list[str]:
     return takes if len(takes) == count > 1 else []
 
 
-def _keras_call(model: KerasLayer, values: Mapping[str, object]) -> object:
-    """Call a Keras model in the structure that it was built with."""
-    flat, structure = list(values.values()), getattr(model, "input", None)
-    if structure is not None:
-        return model(required("keras", "tensorflow").tree.pack_sequence_as(structure, flat), training=False)
-    return model(*(flat if len(flat) == 1 or _own_parameters(model, len(flat)) else [flat]), training=False)
+def _arguments(model: KerasLayer, values: tuple[object, ...], names: Sequence[str]) -> tuple[object, ...]:
+    """Inputs of these names, if any, in the structure that a model was built with or that its `call` declares."""
+    structure = getattr(model, "input", None)
+    if structure is None:
+        by_name = arranged(values, names, _parameters(model))
+        return (_only(values),) if by_name is None else tuple(by_name.values())
+    wanted = [each.name.partition(":")[0] for each in model.inputs]
+    if isinstance(structure, dict) and len(structure) == len(wanted):
+        wanted = sorted(structure)  # as Keras flattens it
+    by_name = arranged(values, names, wanted)
+    if by_name is None:
+        raise BadFeed(f"the Keras model has inputs {', '.join(wanted)}; {len(values)} arrays were given")
+    return (required("keras", "tensorflow").tree.pack_sequence_as(structure, list(by_name.values())),)
 
 
 def _keras_output_names(model: KerasLayer, count: int) -> list[str]:
@@ -394,12 +385,14 @@ def _export_saved_model(source: str | os.PathLike[str], request: ExportRequest) 
         command += [] if request.opset is None else ["--opset", str(request.opset)]
         for name, value in request.options.items():
             if name not in _SAVED_MODEL_OPTIONS:
-                raise BadOption.unknown("option of tf2onnx", name, _SAVED_MODEL_OPTIONS)
+                raise BadOption.unknown("option of tf2onnx", name, _SAVED_MODEL_OPTIONS, option="options")
             command += [_SAVED_MODEL_OPTIONS[name], str(value)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=request.timeout, check=False)
         except subprocess.TimeoutExpired as error:
-            raise BadInput(f"tf2onnx took longer than {request.timeout:g} s; give it more with --timeout") from error
+            raise BadInput(
+                f"tf2onnx took longer than {significant(request.timeout)} s; `timeout` gives it more"
+            ) from error
         if done.returncode or not output.is_file():
             if "No module named tf2onnx" in done.stderr:
                 raise MissingExtra("tf2onnx", "tensorflow")

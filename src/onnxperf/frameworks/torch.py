@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from types import ModuleType
-from typing import TYPE_CHECKING, ClassVar, Protocol, TypeGuard, TypeVar, Unpack
+from typing import TYPE_CHECKING, ClassVar, TypeGuard, TypeVar, Unpack
 
 import numpy as np
 
@@ -30,47 +30,13 @@ from onnxperf.runtimes.base import Array
 
 if TYPE_CHECKING:
     import onnx
+    from torch import Tensor, device
+    from torch.nn import Module
 
 T = TypeVar("T")
 
 
-class Tensor(Protocol):
-    """What is used of a tensor."""
-
-    @property
-    def device(self) -> object:
-        """Where it is."""
-
-    def to(self, device: object) -> Tensor:
-        """The same on a device."""
-
-    def view(self, dtype: object) -> Tensor:
-        """The same bytes as another type."""
-
-
-class TorchModule(Protocol):
-    """What is used of a torch.nn.Module."""
-
-    training: bool
-    forward: Callable[..., object]
-
-    def eval(self) -> TorchModule:
-        """Leave training mode."""
-
-    def to(self, device: str) -> TorchModule:
-        """Move to a device."""
-
-    def modules(self) -> Iterable[TorchModule]:
-        """The module and those within it."""
-
-    def parameters(self) -> Iterator[Tensor]:
-        """Its weights."""
-
-    def __call__(self, *arguments: Tensor, **named: Tensor) -> object:
-        """Compute."""
-
-
-class TorchFramework(Framework[TorchModule]):
+class TorchFramework(Framework["Module"]):
     """Modules, converted by torch's own exporter."""
 
     name = "torch"
@@ -78,11 +44,11 @@ class TorchFramework(Framework[TorchModule]):
     libraries: ClassVar[Libraries] = {"torch": ("torch",), "onnxscript": ("onnxscript",)}
     fixes_sizes = True
 
-    def detect(self, source: object) -> TypeGuard[TorchModule]:
+    def detect(self, source: object) -> TypeGuard[Module]:
         """A module."""
         return is_instance(source, "torch", "nn.Module")
 
-    def export(self, source: TorchModule, request: ExportRequest) -> onnx.ModelProto:
+    def export(self, source: Module, request: ExportRequest) -> onnx.ModelProto:
         """Export a module with the names of its own inputs and outputs; its mode stays as it was."""
         torch = required("torch", self.name)
         arrays = request.sample_for(self.name)
@@ -110,27 +76,27 @@ class TorchFramework(Framework[TorchModule]):
         name_like_module(proto, list(arrays), outputs)
         return proto
 
-    def input_names(self, source: TorchModule, count: int) -> list[str]:
+    def input_names(self, source: Module, count: int) -> list[str]:
         """The first parameters of `forward`."""
         return _parameters(source, count)
 
-    def ordered(self, source: TorchModule, given: dict[str, Array]) -> dict[str, Array]:
+    def ordered(self, source: Module, given: dict[str, Array]) -> dict[str, Array]:
         """In the order of the parameters of `forward`."""
         order = [name for name in inspect.signature(source.forward).parameters if name in given]
         return {name: given[name] for name in [*order, *(name for name in given if name not in order)]}
 
-    def lazy(self, load: Callable[[], TorchModule], **options: Unpack[SubjectOptions]) -> TorchModel:
+    def lazy(self, load: Callable[[], Module], **options: Unpack[SubjectOptions]) -> TorchModel:
         """A module that is loaded and moved to its device in a worker."""
         return TorchModel(load, **options)
 
-    def outputs(self, source: TorchModule, arrays: Mapping[str, Array]) -> Outputs:
+    def outputs(self, source: Module, arrays: Mapping[str, Array]) -> Outputs:
         """What a module computes where its weights are; its mode stays as it was."""
         device = "cuda" if str(_device(source)).startswith("cuda") else "cpu"
         with _mode_kept(source):
             return TorchModel(Live(source), input_names=tuple(arrays), device=device)(*arrays.values())
 
 
-class TorchModel(FrameworkModel[TorchModule]):
+class TorchModel(FrameworkModel["Module"]):
     """A torch module that takes its inputs by name where its parameters have the names of the inputs, else by order."""
 
     framework = "torch"
@@ -138,7 +104,7 @@ class TorchModel(FrameworkModel[TorchModule]):
     def _opened(self) -> Bind:
         torch = required("torch", "torch")
         if self.device == "cuda" and not torch.cuda.is_available():
-            raise BadOption("device cuda: torch finds no such device here; use --device cpu")
+            raise BadOption("torch finds no such device here; use `device=cpu`", option="device", value=self.device)
         threads = threads_allowed()
         if threads is not None:
             torch.set_num_threads(threads)
@@ -146,7 +112,7 @@ class TorchModel(FrameworkModel[TorchModule]):
         return partial(self._inference, torch, module, self._names(module))
 
     def _inference(
-        self, torch: ModuleType, module: TorchModule, names: tuple[str, ...], arrays: tuple[Array, ...]
+        self, torch: ModuleType, module: Module, names: tuple[str, ...], arrays: tuple[Array, ...]
     ) -> Callable[[], object]:
         tensors = [_tensor(torch, array).to(self.device) for array in arrays]
         positional, named = ([], dict(zip(names, tensors, strict=True))) if names else (tensors, {})
@@ -165,7 +131,7 @@ class TorchModel(FrameworkModel[TorchModule]):
             return infer_and_wait
         return infer
 
-    def _names(self, module: TorchModule) -> tuple[str, ...]:
+    def _names(self, module: Module) -> tuple[str, ...]:
         """The parameters that take the inputs; empty where only the order is known."""
         parameters = inspect.signature(module.forward).parameters
         can_be_named = [name for name, each in parameters.items() if each.kind not in _NAMELESS]
@@ -212,7 +178,7 @@ def name_like_module(proto: onnx.ModelProto, names: Sequence[str], outputs: obje
 
 
 @contextmanager
-def _mode_kept(module: TorchModule) -> Iterator[None]:
+def _mode_kept(module: Module) -> Iterator[None]:
     """Leave a module and those within it in the mode that they were in."""
     modules = list(module.modules())
     training = [each.training for each in modules]
@@ -223,13 +189,13 @@ def _mode_kept(module: TorchModule) -> Iterator[None]:
             each.training = was_training
 
 
-def _device(module: TorchModule) -> object:
+def _device(module: Module) -> device | str:
     """Where the weights of a module are."""
     weights = next(module.parameters(), None)
     return "cpu" if weights is None else weights.device
 
 
-def _parameters(module: TorchModule, count: int) -> list[str]:
+def _parameters(module: Module, count: int) -> list[str]:
     """Names of the first parameters of a module; those behind a star are numbered."""
     names: list[str] = []
     for parameter in inspect.signature(module.forward).parameters.values():
@@ -242,14 +208,14 @@ def _parameters(module: TorchModule, count: int) -> list[str]:
     return names[:count]
 
 
-def _arguments(module: TorchModule, values: Mapping[str, T]) -> tuple[tuple[T, ...], dict[str, T]]:
+def _arguments(module: Module, values: Mapping[str, T]) -> tuple[tuple[T, ...], dict[str, T]]:
     """Positional and named arguments for a module: named ones wherever it has such parameters."""
     parameters = inspect.signature(module.forward).parameters.values()
     starred = any(each.kind in (each.VAR_POSITIONAL, each.POSITIONAL_ONLY) for each in parameters)
     return (tuple(values.values()), {}) if starred else ((), dict(values))
 
 
-def _shapes(module: TorchModule, axes: Mapping[str, object]) -> dict[str, object]:
+def _shapes(module: Module, axes: Mapping[str, object]) -> dict[str, object]:
     """Which axes are free, in the structure of the arguments."""
     starred = {
         each.name: f"{each.name}_"

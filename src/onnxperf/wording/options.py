@@ -60,6 +60,7 @@ FLAGS = {
     "rewrite": "--rewrite",
     "rtol": "--rtol",
     "runtime": "--runtime",
+    "sample": "--input",
     "save": "--save",
     "search": "--search",
     "seed": "--seed",

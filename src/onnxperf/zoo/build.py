@@ -97,7 +97,7 @@ def zoo_model(name: str, framework: str | None = None, say: Callable[[str], None
         raise BadOption.unknown("model of the zoo", name, [f"{PREFIX}{each}" for each in ZOO])
     framework = framework or ZOO[name][0]
     if framework not in ZOO[name]:
-        raise BadOption.unknown(f"framework of {PREFIX}{name}", framework, ZOO[name])
+        raise BadOption.unknown(f"framework of {PREFIX}{name}", framework, ZOO[name], option="against")
     versions = _versions(name, framework)
     entry = ZooEntry(name, framework, zoo_folder() / "-".join([name, f"r{_REVISION}", *versions]))
     if not entry.onnx.is_file():

@@ -6,7 +6,6 @@ import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from onnxperf.contraction.equation import Equation
 from onnxperf.contraction.limit import bare_product
 from onnxperf.contraction.search import Entrant, Found, search
 from onnxperf.errors import BadInput, SubjectError
+from onnxperf.frameworks.base import version_of
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import (
     Compute,
@@ -40,9 +40,9 @@ from onnxperf.measure.process import Worker, open_worker
 from onnxperf.measure.race import Progress
 from onnxperf.records.options import RaceOptions, SessionOptions, WorkerLimits
 from onnxperf.records.race import Case
+from onnxperf.runtimes.find import find_runtime
 from onnxperf.wording.numbers import count
 
-RUNTIMES = {"ort": "onnxruntime", "numpy": "numpy"}
 LIMIT = "bare MatMul"
 _UNCHECKED = "interrupted: what the graph computes was not compared with numpy.einsum"
 _TOLERANCES = {"float16": (1e-2, 1e-2), "float32": (1e-3, 1e-4), "float64": (1e-6, 1e-8)}
@@ -72,7 +72,7 @@ class EinsumRequest:
             portable=self.portable,
             runtime=self.runtime,
             threads=self.threads,
-            version=version(RUNTIMES[self.runtime]),
+            version=version_of(find_runtime(self.runtime).distributions),
             cpu=machines.cpu_model(),
         )
 
@@ -157,7 +157,7 @@ class CandidateRace:
     def _subject(self, name: str, model: onnx.ModelProto, number: int | str) -> ModelSubject:
         path = self.folder / f"{number}.onnx"
         path.write_bytes(model.SerializeToString())
-        executed = f"{path}.executed" if self.request.runtime == "ort" else None
+        executed = f"{path}.executed" if find_runtime(self.request.runtime).records else None
         return ModelSubject(name=name, call="run", model_path=str(path), executed_path=executed)
 
     def _spec(self, subjects: Sequence[ModelSubject]) -> WorkerSpec:

@@ -13,14 +13,13 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.answers.race import about_parts, cast_text
 from onnxperf.analyze.judges.comparison import baseline_of
-from onnxperf.api._shared.agreement import compared
 from onnxperf.api._shared.origins import recall
+from onnxperf.api._shared.outputs import compared
 from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options, with_differences
-from onnxperf.api._shared.requests import Settings, names_in
+from onnxperf.api._shared.requests import Against, ContestKeywords, Settings, names_in
 from onnxperf.api._shared.run_recorder import CaseRecorder
 from onnxperf.api._shared.sources import is_plain, load_source, source_callables
 from onnxperf.api._shared.subjects import (
-    ZOO_PREFIX,
     Entry,
     Sources,
     check_names,
@@ -40,8 +39,7 @@ from onnxperf.model.load import open_model
 from onnxperf.records.options import RaceOptions
 from onnxperf.records.race import Bench, Case
 from onnxperf.wording.numbers import count, significant
-
-Against = Mapping[str, Any] | str | Sequence[str] | None
+from onnxperf.zoo import PREFIX
 
 
 @dataclass(frozen=True)
@@ -69,13 +67,19 @@ class Contest:
     name: str = ""
     """What a single model is called in the list of cases; its path unless given."""
 
+    @classmethod
+    def of(cls, models: Sources, keywords: ContestKeywords) -> Contest:
+        """The contest of models with what keywords add to them."""
+        call, runtime = keywords.get("call", "run"), keywords.get("runtime", "ort")
+        return cls(models, keywords.get("against"), call, runtime, keywords.get("feeds"))
+
 
 def cells_of(contest: Contest, settings: Settings) -> list[Cell]:
     """The cases of a bench: every combination of dimensions, for every group of models that race together."""
     cells = []
     for dims, group in product(settings.sizes, groups(contest.models, contest.against)):
         spelled = contest.name if contest.name and isinstance(group.models, str) else _label(group.models)
-        label = spelled if spelled.startswith(ZOO_PREFIX) else Path(spelled).name.removesuffix(".onnx")
+        label = spelled if spelled.startswith(PREFIX) else Path(spelled).name.removesuffix(".onnx")
         key = f"{spelled} {' '.join(f'{name}={size}' for name, size in dims.items())}".strip()
         cells.append(Cell(key, label, dims, settings, partial(_case, contest, group, dims, settings)))
     return cells
@@ -159,7 +163,7 @@ def groups(model: Sources, against: Against) -> Iterator[Group]:
         return
     names = names_in(against)
     only = model[0] if isinstance(model, list | tuple) and len(model) == 1 else model
-    if not isinstance(only, str) or not only.startswith(ZOO_PREFIX):
+    if not isinstance(only, str) or not only.startswith(PREFIX):
         yield Group(model, _converted_from(only, names), {})
         return
     from onnxperf.zoo.build import zoo_model

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.answers.einsum import estimate_answer, partial_answer, race_answer
 from onnxperf.analyze.judges.einsum import fastest, median_of
-from onnxperf.api._shared.candidate_race import LIMIT, RUNTIMES, CandidateRace, EinsumRequest, SearchEnd
+from onnxperf.api._shared.candidate_race import LIMIT, CandidateRace, EinsumRequest, SearchEnd
 from onnxperf.api._shared.requests import require
 from onnxperf.contraction import store
 from onnxperf.contraction.candidates import (
@@ -32,6 +32,7 @@ from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.race import Progress
 from onnxperf.records.einsum import EinsumPlan, OrderTime
 from onnxperf.results.einsum import EinsumResult
+from onnxperf.runtimes.find import find_runtime
 
 RACE_S = 5.0
 EINSUM, BEST_EINSUM, DECOMPOSED = "ORT Einsum as written", "ORT Einsum, best order", "decomposed as written"
@@ -52,8 +53,7 @@ def request_for(
 ) -> EinsumRequest:
     """A request, checked."""
     require(threads is None or threads >= 1, "threads", threads, "at least 1")
-    if runtime not in RUNTIMES:
-        raise BadOption.unknown("runtime", runtime, RUNTIMES, option="runtime")
+    domains = find_runtime(runtime).domains
     try:
         name = str(np.dtype(dtype).name)
     except TypeError as error:
@@ -62,7 +62,7 @@ def request_for(
         equation=equation,
         dtype=name,
         opset=opset,
-        portable=portable or runtime != "ort",
+        portable=portable or not domains,
         runtime=runtime,
         threads=threads or machines.usable_cores(),
         einsum_only=einsum_only,

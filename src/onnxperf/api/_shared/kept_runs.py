@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from msgspec import Struct
-
-from onnxperf.analyze.judges.outcome import answers_of, status_of
 from onnxperf.analyze.judges.run_comparison import compare_runs
 from onnxperf.errors import BadOption, OnnxperfError
 from onnxperf.records.race import Bench
-from onnxperf.records.runs import RunStatus
 from onnxperf.results.base import Result, result_classes
 from onnxperf.results.runs import ComparisonResult
 from onnxperf.store import Store, is_missing, open_store, place_of
@@ -27,27 +23,19 @@ def keep(result: Result[Any], *, store: Where | Literal[False] = None) -> str | 
 
     A failing store must not cost the result: it is one line of warning on stderr.
     """
-    return _kept(result.record, result.kind, result.status, result.answer.splitlines(), store)
-
-
-def keep_record(record: Struct, kind: str, *, store: Where | Literal[False] = None) -> str | None:
-    """Keep a record that has no result yet, in the same way."""
-    return _kept(record, kind, status_of(record), answers_of(record), store)
-
-
-def _kept(
-    record: Struct, kind: str, status: RunStatus, answers: Sequence[str], store: Where | Literal[False]
-) -> str | None:
     if store is False:
         return None
+    answers = result.answer.splitlines()
     try:
         with open_store(store) as opened:
-            return opened.keep(record, kind, status, answer=answers[0] if len(answers) == 1 else "")
+            return opened.keep(
+                result.record, result.kind, result.status, answer=answers[0] if len(answers) == 1 else ""
+            )
     except OnnxperfError as error:
         reason = str(error)
     except Exception as error:
         reason = f"unexpected {type(error).__name__}: {' '.join(str(error).split())}"
-    print(f"onnxperf: this run was not kept: {reason} (--no-store keeps nothing)", file=sys.stderr)
+    print(f"onnxperf: this run was not kept: {reason}", file=sys.stderr)
     return None
 
 

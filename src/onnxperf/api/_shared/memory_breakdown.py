@@ -95,8 +95,8 @@ def breakdown_of(entry: Entry, memory_probe: MemoryProbe, account: ArenaAccount 
 
 
 def _copies(entry: Entry, subject: MemorySubject) -> Iterable[InputCopy]:
-    """Inputs of another type are copied in every call; so are those spread in memory, where onnxruntime runs them."""
-    makes_contiguous = find_runtime(subject.runtime).call(subject.call or "").makes_contiguous
+    """Inputs of another type are copied in every call; so are those spread in memory, where the runtime does that."""
+    makes_contiguous = find_runtime(subject.runtime).call(subject.call or "run").makes_contiguous
     for name, array in entry.feeds.arrays.items():
         kind, arrives = array.dtype.name, array
         if name in entry.casts:

@@ -1,4 +1,4 @@
-"""Where models that were converted here came from, so that `--against torch` finds the source again.
+"""Where models that were converted here came from, so that `against="torch"` finds the source again.
 
 Kept in the user's own cache and never in the model: a model must not name code that will be run.
 """
@@ -27,24 +27,19 @@ class Origin(Struct, frozen=True):
     """FILE.py:function with the whole path of the file, module:function, or the folder of a saved_model."""
 
 
-def remember(fingerprint: str, framework: str, source: str) -> None:
-    """Keep where a model came from; a read-only home is no reason to fail."""
+def remember(model: str | Path, framework: str, source: str) -> None:
+    """Keep where the model in a file came from; a read-only home is no reason to fail."""
     place, colon, function = source.rpartition(":")
     is_file = bool(colon) and place.endswith(".py")
     whole = f"{Path(place).absolute()}:{function}" if is_file else source
     if Path(source).is_dir():
         whole = str(Path(source).absolute())
-    record = Origin(framework, whole)
+    file = _file(open_model(model).fingerprint)
     with contextlib.suppress(OSError):
-        _file(fingerprint).parent.mkdir(parents=True, exist_ok=True)
-        draft = _file(fingerprint).with_suffix(f".{os.getpid()}")
-        draft.write_bytes(msgspec.json.encode(record))
-        draft.replace(_file(fingerprint))
-
-
-def open_fingerprint(path: str | Path) -> str:
-    """The fingerprint of a model in a file."""
-    return open_model(path).fingerprint
+        file.parent.mkdir(parents=True, exist_ok=True)
+        draft = file.with_suffix(f".{os.getpid()}")
+        draft.write_bytes(msgspec.json.encode(Origin(framework, whole)))
+        draft.replace(file)
 
 
 def recall(fingerprint: str) -> Origin | None:

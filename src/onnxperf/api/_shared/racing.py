@@ -17,7 +17,7 @@ from onnxperf.measure.process import ProcessWorker
 from onnxperf.measure.race import Progress, RaceEnd, Tools, race
 from onnxperf.measure.worker_group import Launch
 from onnxperf.records.base import Status
-from onnxperf.records.options import RaceOptions, SessionOptions, WorkerLimits
+from onnxperf.records.options import RaceOptions, WorkerLimits
 from onnxperf.records.race import Case, Subject
 
 _MEMORY_SHARE = 0.8
@@ -73,11 +73,6 @@ def with_differences(case: Case, differing: Mapping[str, str]) -> Case:
         for subject in case.subjects
     )
     return replace(case, subjects=subjects, status=_status(subjects))
-
-
-def with_threads(session: SessionOptions) -> SessionOptions:
-    """The options with the number of threads that will be used."""
-    return session if session.threads else replace(session, threads=machines.usable_cores())
 
 
 def visible_options(options: RaceOptions, cpu: str) -> RaceOptions:

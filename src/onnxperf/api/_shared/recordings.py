@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import statistics
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +20,8 @@ from onnxperf.analyze.graphs.attribution import attribute, source_times
 from onnxperf.analyze.trace import profile as sums
 from onnxperf.analyze.trace.events import lay_out
 from onnxperf.api._shared.racing import start_of
-from onnxperf.api._shared.subjects import Entry, model_specs
+from onnxperf.api._shared.requests import Settings
+from onnxperf.api._shared.subjects import Entry, chosen_calls, ort_spec
 from onnxperf.errors import BadInput, SubjectError
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import WorkerSpec
@@ -30,7 +33,9 @@ from onnxperf.model.load import Model
 from onnxperf.model.outline import outline, with_names
 from onnxperf.records.options import Recording, SessionOptions, WorkerLimits
 from onnxperf.records.trace import EVENT_CAP, Trace
+from onnxperf.render.kit.files import write
 from onnxperf.results.profile import ProfileResult
+from onnxperf.wording.numbers import grouped
 
 FOLDER_OPTION = "session.model_external_initializers_file_folder_path"
 """Where onnxruntime finds the external data of a model that lies elsewhere."""
@@ -67,9 +72,8 @@ def plan_recording(entry: Entry, session: SessionOptions, folder: Path, name: st
     named = named_model(entry.model, folder, name)
     executed = folder / f"{name}.executed.onnx"
     recording = Recording(trace_prefix=str(folder / name), executed_path=str(executed))
-    plain = model_specs([entry], {"ort": ("run",)}, session)[0]
     with_options = replace(session, options={**named.options, **session.options})
-    spec = replace(plain, model_path=str(named.path), session=with_options, recording=recording)
+    spec = replace(ort_spec(entry, session), model_path=str(named.path), session=with_options, recording=recording)
     shapes = {name: array.shape for name, array in entry.feeds.arrays.items()}
     return RecordingPlan(spec, RecordedModel(entry.model, named.proto, executed, shapes))
 
@@ -125,6 +129,45 @@ def iterations_that_fit(
     progress(0.0, "counting events")
     trace = run_in_turns([trial], 1, None, limits, progress).turns[0].trace
     return None if trace is None else most_iterations(len(read_trace(trace)))
+
+
+def profile_model(
+    entry: Entry,
+    settings: Settings,
+    repeat: int | None,
+    progress: Progress,
+    keep_trace: str | Path | None = None,
+) -> ProfileResult:
+    """Run a model that records itself in turn with one that does not."""
+    chosen_calls(["ort"], ["run"], settings.session)
+    with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
+        plan = plan_recording(entry, settings.session, Path(folder), "model")
+        most = iterations_that_fit(plan, repeat, settings.limits, progress)
+        plain = ort_spec(entry, settings.session)
+        end = run_in_turns([plain, plan.spec], repeat, most, settings.limits, progress)
+        trace = end.turns[1].trace
+        result = result_of_recording(plan.recorded, trace)
+        if keep_trace is not None:
+            write(Path(keep_trace), Path(str(trace)).read_bytes())
+    unprofiled, profiled = end.turns
+    result.record = replace(
+        result.record,
+        machine=machines.describe_machine(),
+        session=settings.session,
+        command="onnxperf.profile",
+        interrupted=end.interrupted,
+        profiled_ns=statistics.median(profiled.call_ns) if profiled.call_ns else None,
+        unprofiled_ns=statistics.median(unprofiled.call_ns) if unprofiled.call_ns else None,
+        notes=(*result.record.notes, *_notes(entry, repeat, most)),
+    )
+    return result
+
+
+def _notes(entry: Entry, repeat: int | None, most: int | None) -> list[str]:
+    notes = [*entry.feeds.notes, "session initialisation includes writing the optimised graph"]
+    if most is not None and repeat is not None and repeat > most:
+        notes.append(f"{most} iterations instead of {repeat}: a trace holds at most {grouped(EVENT_CAP)} events")
+    return notes
 
 
 # ---------------------------------------------------------------- results

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any, TypedDict, TypeVar, get_args, get_type_hints
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from onnxperf.errors import BadOption
 from onnxperf.measure.machine.describe import usable_cores
@@ -26,6 +27,9 @@ from onnxperf.records.options import (
 )
 
 T = TypeVar("T", bound=Struct)
+
+Against = Mapping[str, Any] | str | Sequence[str] | None
+"""Sources of a model by name, or the names of the frameworks that a zoo model comes from."""
 
 
 class RuntimeKeywords(TypedDict, total=False):
@@ -56,20 +60,81 @@ class InputKeywords(LoadKeywords, FeedKeywords, total=False):
     """How a session is set up, and how its inputs are made."""
 
 
-class DiffKeywords(RuntimeKeywords, FeedKeywords, total=False):
-    """How the two sides are raced; see RaceOptions."""
+class LimitKeywords(TypedDict, total=False):
+    """What a worker may take; see WorkerLimits."""
+
+    timeout: float
+    memory_limit: int | str | None
+
+
+class SourceKeywords(TypedDict, total=False):
+    """How the source of a model is called; see SourceOptions."""
+
+    device: str
+    check_finite: bool
+
+
+class ToleranceKeywords(TypedDict, total=False):
+    """What counts as equal; see Tolerances."""
+
+    rtol: float
+    atol: float
+
+
+class RaceKeywords(TypedDict, total=False):
+    """How long a race takes, and what it can show; see RaceOptions."""
 
     time: float | None
     min_effect: float
+
+
+class ContestKeywords(TypedDict, total=False):
+    """What takes part besides the models: call styles, runtimes and sources, on which inputs."""
+
+    call: str | Sequence[str]
+    runtime: str | Sequence[str]
+    feeds: Mapping[str, Any] | None
+    against: Against
+
+
+class CaseKeywords(InputKeywords, RaceKeywords, LimitKeywords, SourceKeywords, ToleranceKeywords, total=False):
+    """How the subjects of a case are raced and compared; see RaceOptions and Tolerances."""
+
+    baseline: str | None
+    warmup: float
+    blocks: int | None
+    calls: int | None
+    split: bool
+    match: Mapping[str, str | int]
+
+
+class BenchKeywords(ContestKeywords, CaseKeywords, total=False):
+    """What takes part in a race, and how it is measured."""
+
+
+class MemoryKeywords(ContestKeywords, InputKeywords, LimitKeywords, SourceKeywords, total=False):
+    """Whose memory is measured, and within which limits."""
+
+
+class CheckKeywords(InputKeywords, ToleranceKeywords, total=False):
+    """How two runtimes are set up, and what counts as equal."""
+
+
+class ConvertKeywords(FeedKeywords, ToleranceKeywords, total=False):
+    """How a conversion is checked; every other keyword is one of the converter."""
+
+    timeout: float
+
+
+class DiffKeywords(RuntimeKeywords, FeedKeywords, RaceKeywords, total=False):
+    """How the two sides are set up and raced."""
+
     warmup: float
     timeout: float
 
 
-class RewriteKeywords(RuntimeKeywords, FeedKeywords, total=False):
+class RewriteKeywords(RuntimeKeywords, FeedKeywords, RaceKeywords, total=False):
     """How a model is raced against itself with nodes replaced."""
-
-    time: float | None
-    min_effect: float
 
 
 class EinsumKeywords(TypedDict, total=False):
@@ -81,41 +146,6 @@ class EinsumKeywords(TypedDict, total=False):
     threads: int | None
     time: float
     again: bool
-
-
-class CheckKeywords(InputKeywords, total=False):
-    """What counts as equal."""
-
-    rtol: float
-    atol: float
-
-
-class BenchKeywords(InputKeywords, total=False):
-    """How subjects are raced; see RaceOptions."""
-
-    baseline: str | None
-    time: float | None
-    min_effect: float
-    warmup: float
-    timeout: float
-    memory_limit: int | str | None
-    blocks: int | None
-    calls: int | None
-    split: bool
-    rtol: float
-    atol: float
-    match: Mapping[str, str | int]
-    device: str
-    check_finite: bool
-
-
-class MemoryKeywords(InputKeywords, total=False):
-    """What a subject may need, and where its source runs; see RaceOptions."""
-
-    timeout: float
-    memory_limit: int | str | None
-    device: str
-    check_finite: bool
 
 
 @dataclass(frozen=True)
@@ -145,23 +175,41 @@ class Settings:
         """How inputs of these sizes are made; ranges that the user gave come before those of a model."""
         return replace(self.unsized, dims=dict(dims), ranges={**(ranges or {}), **self.unsized.ranges})
 
+    def at_level(self, level: str) -> Settings:
+        """The same at another optimisation level."""
+        return dataclasses.replace(self, session=_session({**asdict(self.session), "opt_level": level}))
+
 
 def parse(keywords: Mapping[str, Any], known: type, timeout: float = STEP_TIMEOUT_S) -> Settings:
     """The settings that keywords stand for; unknown keywords and values that make no sense are refused."""
-    check_keywords(keywords, known)
-    session = session_options(keywords)
+    valid = get_type_hints(known)
+    for name in keywords:
+        if name not in valid:
+            raise BadOption.unknown("option", name, sorted(valid), option=name)
     dims = {
         name: size if isinstance(size, list | tuple) else [size] for name, size in (keywords.get("dims") or {}).items()
     }
     return Settings(
-        session=session if session.threads else replace(session, threads=usable_cores()),
+        session=_session(keywords),
         sizes=tuple(_combinations(dims)),
         unsized=_pick({**keywords, "dims": {}}, InputOptions),
-        race=race_options(keywords),
-        limits=limits_of({"timeout": timeout, **keywords}),
+        race=_race(keywords),
+        limits=_limits({"timeout": timeout, **keywords}),
         source=_pick(keywords, SourceOptions),
-        tolerances=tolerances_of(keywords),
+        tolerances=_tolerances(keywords),
     )
+
+
+def names_in(value: str | Sequence[str]) -> list[str]:
+    """A comma-separated text or a sequence as a list without repetitions."""
+    parts = value.split(",") if isinstance(value, str) else list(value)
+    return list(dict.fromkeys(part.strip() for part in parts if part.strip()))
+
+
+def require(condition: bool, name: str, value: object, expected: str) -> None:
+    """Refuse a value that makes no sense."""
+    if not condition:
+        raise BadOption(option=name, value=value, expected=expected)
 
 
 def _combinations(dims: Mapping[str, Sequence[int]]) -> Iterator[dict[str, int]]:
@@ -174,21 +222,16 @@ def _combinations(dims: Mapping[str, Sequence[int]]) -> Iterator[dict[str, int]]
         yield _pick({"dims": dict(zip(dims, sizes, strict=True))}, InputOptions).dims
 
 
-def session_options(keywords: Mapping[str, Any]) -> SessionOptions:
-    """The keywords that concern the session, checked."""
+def _session(keywords: Mapping[str, Any]) -> SessionOptions:
+    level, levels = keywords.get("opt_level", "all"), get_args(OptLevel)
+    if level not in levels:
+        raise BadOption.unknown("optimisation level", level, levels, option="opt_level")
     options = _pick(keywords, SessionOptions)
-    if options.threads is not None:
-        require(options.threads >= 1, "threads", options.threads, "at least 1")
-    return options
+    require(options.threads is None or options.threads >= 1, "threads", options.threads, "at least 1")
+    return options if options.threads else replace(options, threads=usable_cores())
 
 
-def input_options(keywords: Mapping[str, Any]) -> InputOptions:
-    """The keywords that concern the inputs."""
-    return _pick(keywords, InputOptions)
-
-
-def race_options(keywords: Mapping[str, Any]) -> RaceOptions:
-    """The keywords that concern the race, checked."""
+def _race(keywords: Mapping[str, Any]) -> RaceOptions:
     options = _pick(keywords, RaceOptions)
     require(options.time is None or options.time > 0, "time", options.time, "more than 0 seconds")
     require(0 < options.min_effect < 1, "min_effect", options.min_effect, "between 0 and 1 (0.01 is 1 %)")
@@ -198,62 +241,35 @@ def race_options(keywords: Mapping[str, Any]) -> RaceOptions:
     return options
 
 
-def limits_of(keywords: Mapping[str, Any]) -> WorkerLimits:
-    """The keywords that limit a worker, checked."""
+def _limits(keywords: Mapping[str, Any]) -> WorkerLimits:
     limit = keywords.get("memory_limit")
-    limits = _pick({**keywords, "memory_limit": amount(limit) if isinstance(limit, str) else limit}, WorkerLimits)
+    limits = _pick({**keywords, "memory_limit": _amount(limit) if isinstance(limit, str) else limit}, WorkerLimits)
     require(limits.timeout > 0, "timeout", limits.timeout, "more than 0 seconds")
     require(limits.memory_limit is None or limits.memory_limit > 0, "memory_limit", limit, "more than 0 bytes")
     return limits
 
 
-def source_options(keywords: Mapping[str, Any]) -> SourceOptions:
-    """The keywords that concern the source of a model."""
-    return _pick(keywords, SourceOptions)
-
-
-def tolerances_of(keywords: Mapping[str, Any]) -> Tolerances:
-    """The keywords that say what counts as equal, checked."""
+def _tolerances(keywords: Mapping[str, Any]) -> Tolerances:
     tolerances = _pick(keywords, Tolerances)
     require(tolerances.rtol >= 0, "rtol", tolerances.rtol, "0 or more")
     require(tolerances.atol >= 0, "atol", tolerances.atol, "0 or more")
     return tolerances
 
 
-def amount(text: str, option: str = "memory_limit") -> int:
+def _amount(text: str) -> int:
     """A number of bytes, as 512MB, 2GB or 1.5GiB."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", text.strip(), re.IGNORECASE)
     if found is None:
-        raise BadOption(option=option, value=text, expected="an amount of memory such as 512MB or 2GB")
+        raise BadOption(option="memory_limit", value=text, expected="an amount of memory such as 512MB or 2GB")
     base = 1024 if found[3] else 1000
     return int(float(found[1]) * base ** " KMGT".index(found[2].upper() or " "))
 
 
-def check_keywords(keywords: Mapping[str, Any], known: type) -> None:
-    """Refuse keywords that do not exist."""
-    valid = get_type_hints(known)
-    for name in keywords:
-        if name not in valid:
-            raise BadOption.unknown("option", name, sorted(valid), option=name)
-
-
-def names_in(value: str | Sequence[str]) -> list[str]:
-    """A comma-separated text or a sequence as a list without repetitions."""
-    parts = value.split(",") if isinstance(value, str) else list(value)
-    return list(dict.fromkeys(part.strip() for part in parts if part.strip()))
-
-
 def _pick(keywords: Mapping[str, Any], record: type[T]) -> T:
     chosen = {name: value for name, value in keywords.items() if name in record.__struct_fields__}
-    if "opt_level" in chosen and chosen["opt_level"] not in get_args(OptLevel):
-        raise BadOption.unknown("optimisation level", chosen["opt_level"], get_args(OptLevel), option="opt_level")
     try:
         return msgspec.convert(chosen, record)
     except msgspec.ValidationError as error:
-        raise BadOption(f"{error}") from error
-
-
-def require(condition: bool, name: str, value: object, expected: str) -> None:
-    """Refuse a value that makes no sense."""
-    if not condition:
-        raise BadOption(option=name, value=value, expected=expected)
+        problem, _, place = str(error).partition(" - at `$.")
+        name = "".join(re.findall(r"^\w+", place))
+        raise BadOption(problem, option=name, value=chosen.get(name)) from error

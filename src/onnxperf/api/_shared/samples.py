@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 
 from onnxperf.api._shared.sources import load_source
-from onnxperf.errors import BadInput, BadOption
+from onnxperf.errors import BadInput
 from onnxperf.frameworks.base import AnyFramework
 from onnxperf.frameworks.export import framework_to_convert
 from onnxperf.model.files import read_inputs
@@ -28,10 +28,7 @@ def load_model(text: str, files: Mapping[str, Path]) -> tuple[object, object]:
         framework_to_convert(text)  # raises what is wrong with the path
         return text, given or None
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # read when the function imports TensorFlow
-    try:
-        loaded = load_source(text)
-    except BadOption as error:  # it is written for --against
-        raise BadOption(str(error).removeprefix("--against").lstrip(" :")) from error
+    loaded = load_source(text)
     model, sample = loaded if isinstance(loaded, tuple) and len(loaded) == 2 else (loaded, None)
     if given and isinstance(sample, Mapping):
         return model, {**sample, **given}

@@ -6,12 +6,11 @@ import importlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Unpack
 
 from onnxperf.errors import BadOption
 from onnxperf.frameworks.base import FrameworkModel, SubjectOptions, framework_of
-from onnxperf.measure.worker.lines import load_file
+from onnxperf.measure.worker.lines import NamedFunction, load_file
 
 
 def as_callable(source: object, **options: Unpack[SubjectOptions]) -> Callable[..., Any]:
@@ -25,13 +24,13 @@ def as_callable(source: object, **options: Unpack[SubjectOptions]) -> Callable[.
     framework = framework_of(source)
     if framework is not None:
         return framework.subject(source, **options)
-    call = options.get("call", "call")
-    if call != "call":
-        raise BadOption(f"call {call!r}: only models of Keras have a choice, not {type(source).__name__}")
+    kind = type(source).__name__
+    if options.get("call", "call") != "call":
+        raise BadOption(f"only models of Keras have a choice, not {kind}", option="call", value=options["call"])
     if isinstance(source, str | os.PathLike):
-        raise BadOption(f"--against: {os.fspath(source)!r} is not the folder of a tensorflow saved_model")
+        raise BadOption(option="against", value=os.fspath(source), expected="the folder of a tensorflow saved_model")
     if not callable(source):
-        raise BadOption(f"--against: expected an estimator, a model or a function, got {type(source).__name__}")
+        raise BadOption(option="against", expected=f"an estimator, a model or a function, not {kind}")
     return source
 
 
@@ -66,30 +65,17 @@ def is_plain(source: object) -> bool:
 
 def load_source(text: str) -> object:
     """What a function returns that is named as FILE.py:function or module:function."""
-    place, _, name = text.rpartition(":")
-    if not place or not name:
-        raise BadOption(f"--against {text}: expected FILE.py:function or module:function")
-    module = _load_file(Path(place)) if place.endswith(".py") else _load_module(place)
-    if not callable(getattr(module, name, None)):
+    named = NamedFunction.parse(text)
+    place, path = named.place, Path(named.place)
+    try:  # workers find a file under its own name
+        module = load_file(path, path.stem) if place.endswith(".py") else importlib.import_module(place)
+    except Exception as error:
+        raise BadOption(f"{place!r} cannot be loaded: {type(error).__name__}: {error}") from error
+    function = getattr(module, named.name, None)
+    if not callable(function):
         public = sorted(each for each in vars(module) if callable(getattr(module, each)) and not each.startswith("_"))
-        raise BadOption.unknown(f"function of {place}", name, public)
+        raise BadOption.unknown(f"function of {place}", named.name, public)
     try:
-        return getattr(module, name)()
+        return function()
     except Exception as error:
-        raise BadOption(f"--against {text}: the function failed: {type(error).__name__}: {error}") from error
-
-
-def _load_file(path: Path) -> ModuleType:
-    if not path.is_file():
-        raise BadOption(f"--against: {str(path)!r} does not exist")
-    try:
-        return load_file(path, path.stem)  # workers find it under that name
-    except Exception as error:
-        raise BadOption(f"--against: {str(path)!r} cannot be loaded: {type(error).__name__}: {error}") from error
-
-
-def _load_module(name: str) -> ModuleType:
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise BadOption(f"--against: no module {name!r}: {error}") from error
+        raise BadOption(f"the function {text} failed: {type(error).__name__}: {error}") from error

@@ -26,18 +26,9 @@ Source = str | os.PathLike[str] | bytes | onnx.ModelProto
 Sources = Source | Sequence[Source] | Mapping[str, Source]
 Functions = Callable[[], Any] | Mapping[str, Callable[[], Any]]
 
-ZOO_PREFIX = PREFIX
-_OF_MODELS = {
-    "feeds": "--input",
-    "dims": "--dim",
-    "shapes": "--shape",
-    "ranges": "--range",
-    "cast": "--cast",
-    "against": "--against",
-    "runtime": "--runtime",
-    "call": "--call",
-}
-"""Keywords about how a model is fed and run, and their options."""
+_OF_MODELS = ("feeds", "dims", "shapes", "ranges", "cast", "against", "runtime", "call")
+"""Keywords about how a model is fed and run."""
+_USUAL = {"call": "run", "runtime": "ort"}
 _DEFAULT_SOURCE = SourceOptions()
 _INTERPRETER_BYTES = 150 << 20
 _MODEL_COPIES = 3
@@ -94,7 +85,7 @@ def open_source(source: Source) -> Model:
 
 def located(source: Source) -> Source:
     """Where a model is: one of the zoo is built first, if it is not there yet."""
-    if isinstance(source, str) and source.startswith(ZOO_PREFIX):
+    if isinstance(source, str) and source.startswith(PREFIX):
         from onnxperf.zoo.build import zoo_model
 
         return zoo_model(source).onnx
@@ -110,18 +101,19 @@ def functions_in(model: object) -> dict[str, Callable[[], Any]]:
     functions = {name: each for name, each in model.items() if callable(each)}
     if functions and len(functions) < len(model):
         other = next(name for name in model if name not in functions)
-        raise BadOption(f"{other!r} is not a function, the others are; give models or functions, or use against=")
+        raise BadOption(f"{other!r} is not a function, the others are; give models or functions, or use `against`")
     return functions
 
 
-def refuse_options_of_models(given: Mapping[str, Any], usual: Mapping[str, str]) -> None:
+def refuse_options_of_models(given: Mapping[str, Any], usual: Mapping[str, str] = _USUAL) -> None:
     """Where functions are called: refuse what would change nothing; `usual` are values that stand for no wish."""
-    for name, option in _OF_MODELS.items():
+    for name in _OF_MODELS:
         value = given.get(name)
         if not value or (name in usual and names_in(value) == [usual[name]]):
             continue
         words = names_in(cast("Sequence[str]", value)) if isinstance(value, Iterable) else []
-        raise BadOption(f"{' '.join([option, *words[:1]])}: a function is called without arguments; leave it out")
+        word = next(iter(words), None)
+        raise BadOption("a function is called without arguments; leave it out", option=name, value=word)
 
 
 def chosen_calls(runtimes: Sequence[str], calls: Sequence[str], session: SessionOptions) -> dict[str, tuple[str, ...]]:
@@ -130,7 +122,7 @@ def chosen_calls(runtimes: Sequence[str], calls: Sequence[str], session: Session
     known = list(dict.fromkeys(call for each in found.values() for call in each.call_names))
     for call in calls or [""]:
         if call not in (*known, "all"):
-            raise BadOption.unknown("call style", call, [*known, "all"])
+            raise BadOption.unknown("call style", call, [*known, "all"], option="call")
     for each in found.values():
         each.check_options(session)
     every = "all" in calls
@@ -154,6 +146,11 @@ def model_specs(
                 names = [f"{entry.model.label} · {name}" for name in names]
             specs.append(_model_spec(entry, runtime, dict(zip(names, styles, strict=True)), session))
     return specs
+
+
+def ort_spec(entry: Entry, session: SessionOptions) -> WorkerSpec:
+    """A model in onnxruntime, called as most programs call it."""
+    return model_specs([entry], {"ort": ("run",)}, session)[0]
 
 
 def _model_spec(entry: Entry, runtime: str, styles: Mapping[str, str], session: SessionOptions) -> WorkerSpec:
@@ -206,13 +203,14 @@ def check_names(specs: Sequence[WorkerSpec], baseline: str | None) -> None:
         if names.count(name) > 1:
             raise BadOption(f"two subjects are named {name!r}; give the callable or the model another name")
     if baseline is not None and baseline not in names:
-        raise BadOption.unknown("baseline", baseline, names)
+        raise BadOption.unknown("baseline", baseline, names, option="baseline")
 
 
 def pickled(name: str, function: Callable[..., Any]) -> bytes:
     """A callable of the user on its way to another process."""
     if not callable(function):
-        raise BadOption(f"against {name!r}: expected something callable, got {type(function).__name__}")
+        kind = type(function).__name__
+        raise BadOption(option="against", value=name, expected=f"something callable, not of type {kind}")
     try:
         return bytes(cloudpickle.dumps(function))
     except Exception as error:

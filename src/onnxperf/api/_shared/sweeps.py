@@ -13,10 +13,9 @@ from msgspec import Struct
 
 from onnxperf.api._shared.cells import Cell, Contest, cells_of, run_cells
 from onnxperf.api._shared.kept_runs import Where
-from onnxperf.api._shared.requests import BenchKeywords, names_in, parse
+from onnxperf.api._shared.requests import CaseKeywords, names_in, parse
 from onnxperf.api._shared.run_recorder import RunRecorder
 from onnxperf.api._shared.sources import load_source
-from onnxperf.api._shared.subjects import ZOO_PREFIX
 from onnxperf.errors import BadInput, BadOption, StoreError
 from onnxperf.measure.plan import DEFAULT_TIME_S
 from onnxperf.measure.race import Progress
@@ -24,6 +23,7 @@ from onnxperf.records.base import Status
 from onnxperf.records.race import Case
 from onnxperf.results.bench import BenchResult
 from onnxperf.store import open_store
+from onnxperf.zoo import PREFIX
 
 RETRIED: tuple[Status, ...] = ("failed", "oom", "timeout", "crashed", "differs", "skipped")
 _START_S = 1.5
@@ -143,9 +143,9 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _model_cells(model: PlannedModel | str, plan: SweepPlan, folder: Path) -> list[Cell]:
     planned = PlannedModel(model) if isinstance(model, str) else model
-    in_zoo = planned.path.startswith(ZOO_PREFIX)
+    in_zoo = planned.path.startswith(PREFIX)
     source = planned.path if in_zoo else str(folder / planned.path)
     keywords = {**plan.options, "dims": {**plan.dims, **planned.dims}}
     against = sources_of(planned.against, folder)
     contest = Contest(source, against, plan.call, plan.runtime, name=planned.path)
-    return cells_of(contest, parse(keywords, BenchKeywords))
+    return cells_of(contest, parse(keywords, CaseKeywords))
