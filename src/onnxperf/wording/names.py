@@ -53,10 +53,10 @@ def sizes_text(dims: Mapping[str, Sequence[int]]) -> str:
     return ", ".join(f"{name}={','.join(map(str, sizes))}" for name, sizes in dims.items())
 
 
-def listed(names: Iterable[str], last: str = "and") -> str:
+def listed(names: Iterable[str]) -> str:
     """Names as `a, b and c`."""
     several = list(names)
-    return f" {last} ".join(filter(None, [", ".join(several[:-1]), *several[-1:]]))
+    return " and ".join(filter(None, [", ".join(several[:-1]), *several[-1:]]))
 
 
 def text_width(text: str) -> int:
