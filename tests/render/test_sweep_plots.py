@@ -138,7 +138,7 @@ def test_every_subject_has_a_line_over_the_dimension() -> None:
 def test_small_spans_stay_linear() -> None:
     ax = sweep_plot(sweeps.line([0.5, 0.7]))
     assert (ax.get_xscale(), ax.get_yscale()) == ("linear", "linear")
-    assert ax.get_ylabel() == "ms per call · lower is better"
+    assert ax.get_ylabel() == "ms per call, lower is better"
     assert ax.get_ylim()[0] == 0
 
 

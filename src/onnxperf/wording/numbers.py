@@ -161,7 +161,16 @@ def rough_time(seconds: float) -> str:
 
 def duration_unit(ns: float) -> tuple[float, str]:
     """Nanoseconds per unit, and the unit, in which this time reads best."""
-    return next((scale, unit) for scale, unit in reversed(_DURATIONS) if ns >= scale or scale == 1.0)
+    return _unit(ns, _DURATIONS)
+
+
+def decimal_size_unit(count: float) -> tuple[float, str]:
+    """Bytes per unit, and the unit, in which this size reads best."""
+    return _unit(count, _DECIMAL_SIZES)
+
+
+def _unit(value: float, units: tuple[tuple[float, str], ...]) -> tuple[float, str]:
+    return next((each for each in reversed(units) if value >= each[0]), units[0])
 
 
 def _known(value: float | None) -> TypeGuard[float]:

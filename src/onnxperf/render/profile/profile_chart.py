@@ -10,7 +10,7 @@ from onnxperf.records import GroupKind, NodeTime, Profile, SourceTime
 from onnxperf.records.labels import signature
 from onnxperf.render.kit import chart as fg
 from onnxperf.render.profile.operator_bars import draw_operators, operator_bars
-from onnxperf.wording.names import name_of, visible
+from onnxperf.wording.names import name_of, shortened, text_width, visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,21 +45,20 @@ def profile_plot(profile: Profile, ax: Sequence[Axes] | None = None) -> fg.AxesA
     return fg.as_array(panels)
 
 
-def nodes_plot(profile: Profile, ax: Axes | None = None, op: str | None = None, min_us: float = 0.0) -> Axes:
-    """A bar per node, the longest on top; only of one operator, only of those that take long, where asked."""
-    nodes = [node for node in profile.nodes if op in (None, node.op_name) and node.usual_us >= min_us]
+def nodes_plot(profile: Profile, ax: Axes | None = None, op: str | None = None) -> Axes:
+    """A bar per node, the longest on top; only of one operator where that is named."""
+    nodes = [node for node in profile.nodes if op in (None, node.op_name)]
     nodes.sort(key=lambda node: -node.usual_us)
     total = sum(node.usual_us for node in profile.nodes)
     roomy = len(nodes) <= ROOMY
     labels = [_node_label(node, roomy) for node in nodes]
     labels, values = fg.capped(labels, [node.usual_us for node in nodes])
     if ax is None:
-        what = f"Time per {visible(fg.shorten(op, 40))} node" if op else "Time per node"
-        figure = fg.bar_figure(labels, 1, what, name_of(profile.model), 0.42 if roomy else 0.26)
-        ax = figure.subplots()
+        what = f"Time per {visible(shortened(op, 40))} node" if op else "Time per node"
+        ax = fg.bar_figure(labels, 1, what, name_of(profile.model)).subplots()
     bars = fg.Bars(values, [fg.BLUE] * len(values), [fg.cost(us, total) for us in values])
     fg.draw_bars(ax, labels, [bars], summed=len(nodes) > fg.MAX_BARS)
-    fg.time_axis(ax)
+    fg.time_axis(ax.xaxis)
     if not nodes:
         ax.set_xlabel("no such node")
     return ax
@@ -78,9 +77,9 @@ def sources_plot(profile: Profile, ax: Axes | None = None) -> Axes:
         ax = fg.bar_figure(labels, 1, "Time per node of the original model", name_of(profile.model)).subplots()
     bars = fg.Bars(values, colours, [fg.cost(us, total) for us in values])
     fg.draw_bars(ax, labels, [bars], summed=len(sources) > fg.MAX_BARS)
-    fg.time_axis(ax)
+    fg.time_axis(ax.xaxis)
     present = {source.group.kind for source in sources}
-    fg.legend(ax, {kind: colour for kind, colour in _KINDS.items() if kind in present})
+    fg.legend(ax, fg.patches({kind: colour for kind, colour in _KINDS.items() if kind in present}))
     return ax
 
 
@@ -109,7 +108,8 @@ def timeline_plot(
     _write_inside(ax, drawn, lanes, colours, end)
     left_out = f"; {len(spans) - len(drawn)} of the shortest executions left out" if len(spans) > len(drawn) else ""
     _dress_lanes(ax, lanes, end, f"since the iteration began{left_out}")
-    fg.legend(ax, colours | ({"others": _OTHERS} if {s.op_name for s in drawn} - set(colours) else {}), beside=True)
+    others = {"others": _OTHERS} if {span.op_name for span in drawn} - set(colours) else {}
+    fg.legend(ax, fg.patches(colours | others), beside=True)
     return ax
 
 
@@ -117,19 +117,19 @@ def timeline_plot(
 
 
 def _node_label(node: NodeTime, roomy: bool) -> str:
-    name = fg.shorten(name_of("/".join([*node.path, node.name])), fg.NAME_LENGTH)
+    name = shortened(name_of("/".join([*node.path, node.name])), fg.NAME_LENGTH)
     return f"{name}\n{_call(node)}" if roomy else name
 
 
 def _call(node: NodeTime) -> str:
-    return fg.shorten(signature(node.op_name, node.inputs, node.outputs), fg.NAME_LENGTH)
+    return shortened(signature(node.op_name, node.inputs, node.outputs), fg.NAME_LENGTH)
 
 
 def _source_label(source: SourceTime) -> str:
     group = source.group
     names = group.sources or group.executed
     path = "".join(f"{parent}/" for parent in group.path)
-    return fg.shorten(name_of(path + " + ".join(names)), fg.NAME_LENGTH)
+    return shortened(name_of(path + " + ".join(names)), fg.NAME_LENGTH)
 
 
 class _Span(NamedTuple):
@@ -179,7 +179,7 @@ def _write_inside(
     for span in spans:
         inches = 10 * span.duration_us / end if end else 0
         shown = visible(span.name)
-        if shown and (fg.text_width(shown) + 1) * 0.66 * size / 72 <= inches:
+        if shown and (text_width(shown) + 1) * 0.66 * size / 72 <= inches:
             middle = span.start_us + span.duration_us / 2
             ink = "white" if colours.get(span.op_name) in _DARK else "black"
             place = lanes[span.lane]
@@ -189,9 +189,6 @@ def _write_inside(
 def _dress_lanes(ax: Axes, lanes: dict[tuple[int, int], int], end: int, words: str) -> None:
     nested = any(depth for _, depth in lanes)
     labels = [f"thread {thread}" + (f", depth {depth}" if nested else "") for thread, depth in lanes]
-    ax.set_yticks(range(len(lanes)), labels, fontsize=fg.FONT)
-    ax.set_ylim(len(lanes) - 0.4, -0.6)
+    fg.name_rows(ax, labels)
     ax.set_xlim(0, end or 1)
-    ax.spines[["top", "right", "left"]].set_visible(False)
-    ax.tick_params(axis="y", length=0)
-    fg.time_axis(ax, words)
+    fg.time_axis(ax.xaxis, words)
