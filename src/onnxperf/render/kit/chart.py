@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from onnxperf.wording.names import shortened, text_width, visible
-from onnxperf.wording.numbers import count, duration, duration_unit, percent
+from onnxperf.wording.numbers import count, duration, duration_unit, percent, significant
 
 if TYPE_CHECKING:
     import numpy as np
@@ -213,18 +213,22 @@ def draw_bars(
 
 
 def _set_limits(ax: Axes, series: Sequence[Bars], log_span: float) -> float:
-    """Leave room for the words right of the bars; returns where the axis begins."""
-    starts = [low for bars in series for low, _ in bars.whiskers]
-    ends = [end for end in (*starts, *(end for bars in series for end in bars.ends())) if end > 0]
-    smallest, largest = min(ends, default=1.0), max(ends, default=1.0)
-    longest = max((text_width(word) for bars in series for word in bars.words), default=0)
-    room = min(0.6, (longest + 2) * CHARACTER / _inches(ax))
-    if largest / smallest <= log_span:
-        ax.set_xlim(0, largest * 1.02 / (1 - room))
+    """Leave each bar room for the words at its right; returns where the axis begins."""
+    character = CHARACTER / _inches(ax)
+    written = [
+        (end, 1 - min(0.6, (text_width(words) + 2) * character))
+        for bars in series
+        for end, words in zip(bars.ends(), bars.words, strict=True)
+        if end > 0
+    ]
+    starts = [low for bars in series for low, _ in bars.whiskers if low > 0]
+    smallest = min([*starts, *(end for end, _ in written)], default=1.0)
+    if max((end for end, _ in written), default=1.0) / smallest <= log_span:
+        ax.set_xlim(0, 1.02 * max((end / part for end, part in written), default=1.0))
         return 0.0
     left = smallest / 3
     ax.set_xscale("log")
-    ax.set_xlim(left, left * (largest * 1.05 / left) ** (1 / (1 - room)))
+    ax.set_xlim(left, left * max((1.05 * end / left) ** (1 / part) for end, part in written))
     return left
 
 
@@ -300,7 +304,7 @@ def time_axis(axis: Axis, words: str = "per iteration") -> None:
 
 def _tick(ns: float) -> str:
     scale, unit = duration_unit(ns * 1.0001)  # 1e6 may arrive as 999999.99
-    return f"{ns / scale:.3g} {unit}"
+    return f"{significant(ns / scale)} {unit}"
 
 
 def count_axis(ax: Axes, words: str) -> None:

@@ -56,7 +56,6 @@ def orders_plot(plan: EinsumPlan, ax: Axes | None = None) -> Axes:
     if is_ours:
         # A figure of the user has no room at the right.
         _name_graphs(ax, rows)
-        _close_up(ax, bars)
     fg.time_axis(ax.xaxis, "per call, lower is better")
     _note(ax, notes if rows else ["nothing was timed"], keep=bool(rows))
     if rows:
@@ -146,13 +145,6 @@ def _name_graphs(ax: Axes, rows: Sequence[_Row]) -> None:
     right.tick_params(axis="y", length=0)
     right.spines["right"].set_visible(False)
     fg.as_written(*right.get_yticklabels())
-
-
-def _close_up(ax: Axes, bars: fg.Bars) -> None:
-    """End the axis where the last words end: the longest words stand beside short bars."""
-    character = fg.CHARACTER / fg.PANEL
-    ends = (value / (1 - (len(words) + 2) * character) for value, words in zip(bars.values, bars.words, strict=True))
-    ax.set_xlim(0, max(ends, default=1.0) * 1.02)
 
 
 def _note(ax: Axes, notes: Sequence[str], keep: bool) -> None:

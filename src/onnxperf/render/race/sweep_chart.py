@@ -66,10 +66,10 @@ def sweep_plot(panels: Sequence[SweepPanel], ax: Axes | None = None) -> Axes:
     models = dict.fromkeys(name_of(case.model) for panel in panels for case in panel.cases)
     left_out = f" · {count(len(panels) - MAX_PANELS, 'more panel')} left out" if len(panels) > MAX_PANELS else ""
     fg.entitle(figure, _title(panels) + left_out, ", ".join(models))
-    every = figure.subplots(rows, columns, squeeze=False).flat
+    every = list(figure.subplots(rows, columns, squeeze=False).flat)
     for each, panel in zip(every, drawn, strict=False):
         _draw_panel(each, panel, panel.title if len(drawn) > 1 else "")
-    for each in list(every)[len(drawn) :]:
+    for each in every[len(drawn) :]:
         each.set_visible(False)
     return figure.axes[0]
 
