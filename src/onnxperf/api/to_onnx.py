@@ -33,6 +33,6 @@ def to_onnx(
         check=check,
         **keywords,
     )
-    if not result.equal:
+    if not result.record.equal:
         raise BadInput(f"{result.answer} onnxperf.convert(...) shows by how much; check=False takes it as it is")
     return result.proto

@@ -126,7 +126,7 @@ def convert(
             **conversion.options(is_estimator(model)),
             **inputs.keywords(),
         )
-        if result.equal or agreement.force:
+        if result.record.equal or agreement.force:
             result.save(path, force=agreement.force)
             remember(open_fingerprint(path), result.record.framework, source)
         return result

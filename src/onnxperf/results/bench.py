@@ -30,7 +30,7 @@ from onnxperf.render.race import sweep_page
 from onnxperf.render.race.bench_chart import bench_plot
 from onnxperf.render.race.page import bench_page
 from onnxperf.render.race.sweep_chart import crossover_plot, sweep_plot
-from onnxperf.results.base import Result
+from onnxperf.results.base import Result, frame_of
 from onnxperf.results.formats import FORMATS
 from onnxperf.wording.names import dims_text
 
@@ -101,8 +101,6 @@ class BenchResult(Result[Bench]):
 
     def blocks_df(self) -> DataFrame:
         """One row per raw block."""
-        from pandas import DataFrame
-
         columns = ["case", "name", *Block.__struct_fields__]
         rows = [
             (index, _encodable(subject.name), *(getattr(block, field) for field in Block.__struct_fields__))
@@ -110,22 +108,20 @@ class BenchResult(Result[Bench]):
             for subject in case.subjects
             for block in subject.blocks
         ]
-        return DataFrame(rows, columns=columns)
+        return frame_of(rows, columns)
 
     def flat(self, per_1000: bool = False) -> DataFrame:
         """One row per case: model, dimensions, and for each subject the median in seconds, of one call or of 1000.
 
         A cell is NaN where a subject was not measured or its outputs differ; `to_df` has the reason.
         """
-        from pandas import DataFrame
-
         calls = 1000 if per_1000 else 1
         dims, names = dims_of(self.cases), subjects_of(self.cases)
         rows = []
         for case in self.cases:
             times = [_scaled(time_of(subject_in(case, name)), calls / 1e9) for name in names]
             rows.append([_encodable(case.model), *(case.dims.get(dim) for dim in dims), *times])
-        return DataFrame(rows, columns=["model", *map(_encodable, dims), *map(_encodable, names)])
+        return frame_of(rows, ["model", *map(_encodable, dims), *map(_encodable, names)])
 
     def matrix(self, subject: str, value: str = "median", model: str | None = None) -> DataFrame:
         """One subject over two dimensions: its median in seconds, its speedup, or its throughput in rows a second."""

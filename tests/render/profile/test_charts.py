@@ -22,6 +22,7 @@ from onnxperf.render.profile.diff_chart import diff_plot, operators_plot
 from onnxperf.render.profile.profile_chart import (
     MAX_LANES,
     MAX_SPANS,
+    Span,
     nodes_plot,
     profile_plot,
     sources_plot,
@@ -39,11 +40,11 @@ def timeline(profile: Profile, body: int = 3) -> Axes:
     """The nodes one after the other, the last few inside the first."""
     lengths = [node.self_us[1] for node in profile.nodes]
     starts = [int(start) for start in np.cumsum([0, *lengths])[:-1]]
-    depths = [int(number >= len(lengths) - body) for number in range(len(lengths))]
-    names = [node.name for node in profile.nodes]
-    threads = [7 + number % 2 for number in range(len(lengths))]
-    ops = [node.op_name for node in profile.nodes]
-    return timeline_plot(starts, lengths, depths, ops, names, threads, profile.model)
+    spans = [
+        Span(start, us, (7 + number % 2, int(number >= len(lengths) - body)), node.op_name, node.name)
+        for number, (start, us, node) in enumerate(zip(starts, lengths, profile.nodes, strict=True))
+    ]
+    return timeline_plot(spans, profile.model)
 
 
 CHARTS: dict[str, Callable[[], Any]] = {
@@ -201,11 +202,9 @@ def test_a_timeline_has_a_lane_per_thread_and_depth() -> None:
 
 def test_a_timeline_of_very_much_shows_the_longest() -> None:
     count = MAX_SPANS + 50
-    lanes = [number % 100 for number in range(count)]
-    columns = [list(range(count)), [2] * count, [0] * count, ["Add"] * count, ["a"] * count]
-    ax = timeline_plot(columns[0], columns[1], columns[2], columns[3], columns[4], lanes)  # type: ignore[arg-type]
+    ax = timeline_plot([Span(number, 2, (number % 100, 0), "Add", "a") for number in range(count)], "m")
     assert len(names(ax)) == MAX_LANES
-    assert re.search(r"\d+ of the shortest executions left out", ax.get_xlabel())
+    assert re.search(r"[\d,]+ of the shortest executions left out", ax.get_xlabel())
 
 
 def test_a_diff_shows_both_sides_and_folds_what_is_small() -> None:

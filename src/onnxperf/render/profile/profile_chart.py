@@ -11,6 +11,7 @@ from onnxperf.records.labels import signature
 from onnxperf.render.kit import chart as fg
 from onnxperf.render.profile.operator_bars import draw_operators, operator_bars
 from onnxperf.wording.names import name_of, shortened, text_width, visible
+from onnxperf.wording.numbers import grouped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,6 +33,17 @@ _KINDS: dict[GroupKind, str] = {
     "removed": fg.YELLOW,
     "unattributed": fg.GREY,
 }
+
+
+class Span(NamedTuple):
+    """One execution of a node in a timeline."""
+
+    start_us: int
+    duration_us: int
+    lane: tuple[int, int]
+    """Thread and depth."""
+    op_name: str
+    name: str
 
 
 def profile_plot(profile: Profile, ax: Sequence[Axes] | None = None) -> fg.AxesArray:
@@ -83,20 +95,10 @@ def sources_plot(profile: Profile, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def timeline_plot(
-    starts_us: Sequence[int],
-    durations_us: Sequence[int],
-    depths: Sequence[int],
-    op_names: Sequence[str],
-    names: Sequence[str],
-    threads: Sequence[int],
-    title: str = "",
-    ax: Axes | None = None,
-) -> Axes:
+def timeline_plot(spans: Sequence[Span], title: str, ax: Axes | None = None) -> Axes:
     """What ran when in one iteration: a lane per thread and depth, coloured by operator."""
-    origin = min(starts_us, default=0)
-    everything = zip(starts_us, durations_us, threads, depths, op_names, names, strict=True)
-    spans = [_Span(start - origin, us, (thread, depth), op, name) for start, us, thread, depth, op, name in everything]
+    origin = min((span.start_us for span in spans), default=0)
+    spans = [span._replace(start_us=span.start_us - origin) for span in spans]
     end = max((span.start_us + span.duration_us for span in spans), default=0)
     drawn, lanes = _drawable(spans)
     if ax is None:
@@ -106,7 +108,8 @@ def timeline_plot(
     colours = _operator_colours(drawn)
     _draw_spans(ax, drawn, lanes, colours)
     _write_inside(ax, drawn, lanes, colours, end)
-    left_out = f"; {len(spans) - len(drawn)} of the shortest executions left out" if len(spans) > len(drawn) else ""
+    hidden = len(spans) - len(drawn)
+    left_out = f"; {grouped(hidden)} of the shortest executions left out" if hidden else ""
     _dress_lanes(ax, lanes, end, f"since the iteration began{left_out}")
     others = {"others": _OTHERS} if {span.op_name for span in drawn} - set(colours) else {}
     fg.legend(ax, fg.patches(colours | others), beside=True)
@@ -132,18 +135,7 @@ def _source_label(source: SourceTime) -> str:
     return shortened(name_of(path + " + ".join(names)), fg.NAME_LENGTH)
 
 
-class _Span(NamedTuple):
-    """One execution of a node in a timeline."""
-
-    start_us: int
-    duration_us: int
-    lane: tuple[int, int]
-    """Thread and depth."""
-    op_name: str
-    name: str
-
-
-def _drawable(spans: Sequence[_Span]) -> tuple[list[_Span], dict[tuple[int, int], int]]:
+def _drawable(spans: Sequence[Span]) -> tuple[list[Span], dict[tuple[int, int], int]]:
     """As many of the longest as a picture can hold, and the places of their lanes from the top."""
     longest = sorted(spans, key=lambda span: -span.duration_us)[:MAX_SPANS]
     lanes = sorted(list(dict.fromkeys(span.lane for span in longest))[:MAX_LANES])
@@ -151,7 +143,7 @@ def _drawable(spans: Sequence[_Span]) -> tuple[list[_Span], dict[tuple[int, int]
     return [span for span in longest if span.lane in places], places
 
 
-def _operator_colours(spans: Sequence[_Span]) -> dict[str, str]:
+def _operator_colours(spans: Sequence[Span]) -> dict[str, str]:
     """A colour for each of the most costly operators."""
     cost: dict[str, int] = defaultdict(int)
     for span in spans:
@@ -160,7 +152,7 @@ def _operator_colours(spans: Sequence[_Span]) -> dict[str, str]:
     return dict(zip(sorted(cost, key=lambda op: -cost[op]), order, strict=False))
 
 
-def _draw_spans(ax: Axes, spans: Sequence[_Span], lanes: dict[tuple[int, int], int], colours: dict[str, str]) -> None:
+def _draw_spans(ax: Axes, spans: Sequence[Span], lanes: dict[tuple[int, int], int], colours: dict[str, str]) -> None:
     groups: dict[tuple[int, str, bool], list[tuple[float, float]]] = defaultdict(list)
     for span in spans:
         colour = colours.get(span.op_name, _OTHERS)
@@ -172,7 +164,7 @@ def _draw_spans(ax: Axes, spans: Sequence[_Span], lanes: dict[tuple[int, int], i
 
 
 def _write_inside(
-    ax: Axes, spans: Sequence[_Span], lanes: dict[tuple[int, int], int], colours: dict[str, str], end: int
+    ax: Axes, spans: Sequence[Span], lanes: dict[tuple[int, int], int], colours: dict[str, str], end: int
 ) -> None:
     """Names of the nodes whose bars are wide enough for them."""
     size = fg.FONT - 1.5
