@@ -30,6 +30,11 @@ def encodable(text: str, encoding: str) -> str:
     return text
 
 
+def storable(text: str) -> str:
+    """A text that files and tables take: half a surrogate pair, as file names may hold, becomes an escape."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def name_of(text: str, encoding: str = "utf-8") -> str:
     """A name as `visible` shows it; an empty one is marked as such."""
     return visible(text, encoding) or "(no name)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from onnxperf.records import Breakdown, Growth, InputCopy, Memory, MemoryCase, MemoryStep, MemorySubject, Resident
-from onnxperf.render.kit.machine import machine_texts
+from onnxperf.render.kit.machine import machine_texts, thread_texts
 from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.wording.names import name_of, sizes_text
@@ -32,9 +32,7 @@ def memory_page(record: Memory) -> list[Part]:
 
 
 def _facts(case: MemoryCase, record: Memory) -> list[str]:
-    threads = {subject.conditions.get("threads") for subject in case.subjects} - {None}
-    equal = [count(int(each), "thread") for each in threads if each is not None] if len(threads) == 1 else []
-    return [sizes_text(case.dims), *equal, *machine_texts(record.machine)]
+    return [sizes_text(case.dims), *thread_texts(case.subjects), *machine_texts(record.machine)]
 
 
 def _tables(case: MemoryCase, record: Memory) -> Iterator[Part]:

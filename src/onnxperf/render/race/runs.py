@@ -7,11 +7,11 @@ from datetime import datetime, tzinfo
 from onnxperf.records.runs import ComparedSubject, KeptRun, KeptRuns, RunComparison
 from onnxperf.render.kit.page import Heading, Line, Part, closing
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
+from onnxperf.render.race.page import VERDICT_STYLES
 from onnxperf.wording.names import dims_text, name_of
-from onnxperf.wording.numbers import duration, interval, ratio
+from onnxperf.wording.numbers import NOTHING, duration, interval, ratio
 
 _STATUS_STYLES = {"ok": "", "running": "cyan", "differs": "yellow", "interrupted": "yellow"}
-_VERDICT_STYLES = {"faster": "green", "slower": "red", "undecided": "yellow"}
 _RUN_COLUMNS = (
     Column("id", left=True),
     Column("when", left=True),
@@ -64,7 +64,7 @@ def _run_cells(run: KeptRun, zone: tzinfo | None) -> tuple[str, ...]:
 
 
 def _compared_row(row: ComparedSubject) -> Row:
-    verdict = "yardstick" if row.verdict == "baseline" else row.verdict or "–"  # noqa: RUF001
+    verdict = "yardstick" if row.verdict == "baseline" else row.verdict or NOTHING
     cells = (
         name_of(row.first),
         name_of(row.second),
@@ -75,4 +75,4 @@ def _compared_row(row: ComparedSubject) -> Row:
         interval(row.speedup_low, row.speedup_high),
         verdict,
     )
-    return Row(cells, styles={7: _VERDICT_STYLES.get(verdict, "dim")})
+    return Row(cells, styles={7: VERDICT_STYLES.get(verdict, "dim")})
