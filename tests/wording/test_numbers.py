@@ -16,6 +16,7 @@ from onnxperf.wording.numbers import (
     average,
     count,
     decimal_size,
+    decimal_size_unit,
     duration,
     duration_unit,
     factor,
@@ -174,6 +175,7 @@ def test_texts_for_plain_terminals_are_ascii(value: float) -> None:
 @pytest.mark.parametrize(("ns", "unit"), [(0.5, "ns"), (999, "ns"), (1000, "µs"), (5e6, "ms"), (9e12, "s")])
 def test_an_axis_gets_the_largest_unit_below_its_value(ns: float, unit: str) -> None:
     assert duration_unit(ns) == (NANOSECONDS[unit], unit)
+    assert decimal_size_unit(5e6) == (1e6, "MB")
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,22 @@ def listed(names: Iterable[str]) -> str:
     return " and ".join(filter(None, [", ".join(several[:-1]), *several[-1:]]))
 
 
+def first_of(names: Sequence[str], most: int | None = 5) -> str:
+    """The first names, and how many there are besides; all of them if `most` is None."""
+    kept = names[:most]
+    rest = len(names) - len(kept)
+    return ", ".join(kept) + (f" and {rest:,} more" if rest else "")
+
+
+def with_reasons(named: Iterable[tuple[str, str]]) -> list[str]:
+    """`name: reason` of all that have a reason; names that share one stand together."""
+    names: dict[str, list[str]] = {}
+    for name, reason in named:
+        if reason:
+            names.setdefault(reason, []).append(name_of(name))
+    return [f"{first_of(several, 3)}: {reason}" for reason, several in names.items()]
+
+
 def text_width(text: str) -> int:
     """Columns that a text takes in a terminal, or average characters in a chart."""
     return sum(map(_width, text))

@@ -8,7 +8,7 @@ from onnxperf.records import Breakdown, Growth, InputCopy, Memory, MemoryCase, M
 from onnxperf.render.kit.machine import machine_texts, thread_texts
 from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
-from onnxperf.wording.names import name_of, sizes_text
+from onnxperf.wording.names import name_of, sizes_text, with_reasons
 from onnxperf.wording.numbers import count, decimal_size, duration, megabytes
 
 SAMPLED = "~"
@@ -26,7 +26,7 @@ def memory_page(record: Memory) -> list[Part]:
     for case in record.cases:
         parts += [GAP] if parts else []
         parts += [Heading(case.model, _facts(case, record)), *_tables(case, record)]
-        reasons = (f"{name_of(each.name)}: {each.reason}" for each in case.subjects if each.reason)
+        reasons = with_reasons((subject.name, subject.reason) for subject in case.subjects)
         parts += closing(case.answer, [*case.notes, *reasons], case.interrupted)
     return parts
 

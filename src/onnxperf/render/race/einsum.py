@@ -9,7 +9,7 @@ from onnxperf.render.kit.machine import machine_texts
 from onnxperf.render.kit.page import Flow, Heading, Part, closing
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.render.race.page import STATUS_STYLES, VERDICT_STYLES
-from onnxperf.wording.names import name_of
+from onnxperf.wording.names import name_of, with_reasons
 from onnxperf.wording.numbers import NOTHING, count, duration, grouped, interval, ratio
 
 WINNER = "*"
@@ -62,7 +62,7 @@ def plan_notes(plan: EinsumPlan) -> list[str]:
     """Notes of the plan and of its race, each once, and the reasons of subjects that failed."""
     if plan.race is None:
         return list(plan.notes)
-    reasons = [f"{name_of(subject.name)}: {subject.reason}" for subject in plan.race.subjects if subject.reason]
+    reasons = with_reasons((subject.name, subject.reason) for subject in plan.race.subjects)
     return list(dict.fromkeys([*plan.notes, *plan.race.notes, *reasons]))
 
 

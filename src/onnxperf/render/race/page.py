@@ -9,7 +9,7 @@ from onnxperf.render.kit.machine import cpu_text, thread_texts
 from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
 from onnxperf.render.kit.table import Column, Row, Stacking, Table
 from onnxperf.render.race.split import split_table
-from onnxperf.wording.names import dims_text, name_of
+from onnxperf.wording.names import dims_text, name_of, with_reasons
 from onnxperf.wording.numbers import NOTHING, count, duration, interval, ratio
 
 STATUS_STYLES = {"ok": "", "differs": "yellow", "skipped": "dim", "pending": "dim", "running": "dim"}
@@ -31,11 +31,9 @@ def bench_page(bench: Bench, notes_on_parts: Sequence[Sequence[str]]) -> list[Pa
         parts.append(Heading(case.model, [dims_text(case.dims), *race_facts(case.subjects, bench.machine)]))
         parts += _tables(case, part_notes)
         parts += closing(case.answer, case.notes, case.interrupted)
-        parts += [
-            Line(f"{name_of(subject.name)}: {subject.reason}", STATUS_STYLES.get(subject.status, "red"), indent=2)
-            for subject in case.subjects
-            if subject.reason
-        ]
+        for status in dict.fromkeys(subject.status for subject in case.subjects):
+            texts = with_reasons((each.name, each.reason) for each in case.subjects if each.status == status)
+            parts += [Line(text, STATUS_STYLES.get(status, "red"), indent=2) for text in texts]
     return parts
 
 

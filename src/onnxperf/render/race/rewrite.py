@@ -8,8 +8,8 @@ from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.render.race.einsum import shapes_words
 from onnxperf.render.race.page import speedup_text, status_text
-from onnxperf.wording.names import name_of
-from onnxperf.wording.numbers import duration, grouped, interval, ratio
+from onnxperf.wording.names import first_of, name_of
+from onnxperf.wording.numbers import duration, interval, ratio
 
 _OUTCOME_STYLES = {"rewritten": "green", "kept": "", "skipped": "dim"}
 _OUTCOME = 3
@@ -58,8 +58,7 @@ def sites_table(rewrite: Rewrite) -> Table:
 
 def nodes_text(site: RewrittenSite) -> str:
     """The first node of a group, and how many more there are."""
-    first, more = name_of(site.nodes[0]) if site.nodes else name_of(""), len(site.nodes) - 1
-    return f"{first} and {grouped(more)} more" if more > 0 else first
+    return first_of([name_of(node) for node in site.nodes or ("",)], 1)
 
 
 def whole_race_text(race: Case | None) -> str:
