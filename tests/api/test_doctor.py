@@ -35,9 +35,9 @@ def remembered() -> float | None:
 @pytest.mark.usefixtures("fake")
 def test_a_complete_race_gives_a_band_that_is_remembered() -> None:
     result = doctoring.doctor()
-    assert result.noise_band == pytest.approx(1 - 1 / 1.004)
-    assert remembered() == result.noise_band
-    assert result.rows["noise kept for bench"].startswith("yes")
+    assert result.record.noise_band == pytest.approx(1 - 1 / 1.004)
+    assert remembered() == result.record.noise_band
+    assert result.record.rows["noise kept for bench"].startswith("yes")
     assert result.answer.endswith("; 1 % needs nothing special.")
     assert result.status == "ok"
 
@@ -52,7 +52,7 @@ def test_the_same_model_races_twice_on_one_thread_in_six_launches(fake: FakeMach
 
 
 def test_threads_can_be_chosen(fake: FakeMachine) -> None:
-    rows = doctoring.doctor(threads=3).rows
+    rows = doctoring.doctor(threads=3).record.rows
     assert {worker.spec.threads for worker in fake.workers} == {3}
     assert "on 3 threads" in rows["A/A race"]
 
@@ -71,25 +71,25 @@ def test_a_band_that_would_mislead_a_bench_is_shown_but_not_remembered(
 ) -> None:
     fake.call_ns["A again"] = second_ns
     result = doctoring.doctor(**asked)
-    assert result.noise_band is not None
+    assert result.record.noise_band is not None
     assert remembered() is None
-    assert reason in result.rows["noise kept for bench"]
+    assert reason in result.record.rows["noise kept for bench"]
 
 
 @pytest.mark.usefixtures("fake")
 def test_a_race_too_short_for_a_verdict_has_no_band() -> None:
     result = doctoring.doctor(time=0.1)
-    assert result.noise_band is None
+    assert result.record.noise_band is None
     assert "give it more `time`" in result.answer
 
 
 def test_ctrl_c_leaves_the_facts_and_no_band(fake: FakeMachine) -> None:
     fake.troubles["time_block", "A", 50] = raising(KeyboardInterrupt())
     result = doctoring.doctor()
-    assert result.noise_band is None
+    assert result.record.noise_band is None
     assert remembered() is None
     assert "interrupted" in result.answer
-    assert result.rows["providers"] == "some"
+    assert result.record.rows["providers"] == "some"
     assert result.status == "interrupted"
 
 
@@ -97,9 +97,9 @@ def test_a_race_that_cannot_start_says_why(fake: FakeMachine) -> None:
     broken = raising(SubjectError("failed", "the library is broken"))
     fake.troubles |= {("load", "ort", number): broken for number in range(20)}
     result = doctoring.doctor()
-    assert result.noise_band is None
+    assert result.record.noise_band is None
     assert "the library is broken" in result.answer
-    assert "nothing measured" in result.rows["A/A race"]
+    assert "nothing measured" in result.record.rows["A/A race"]
 
 
 def test_without_onnxruntime_numpy_races_and_it_is_said(fake: FakeMachine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,9 +108,9 @@ def test_without_onnxruntime_numpy_races_and_it_is_said(fake: FakeMachine, monke
 
     monkeypatch.setattr(doctoring, "chosen_calls", missing)
     result = doctoring.doctor()
-    assert result.noise_band is not None
+    assert result.record.noise_band is not None
     assert {worker.spec.runtime for worker in fake.workers} == {"callable"}
-    assert "numpy's matmul (onnxruntime is not installed)" in result.rows["A/A race"]
+    assert "numpy's matmul (onnxruntime is not installed)" in result.record.rows["A/A race"]
 
 
 @pytest.mark.parametrize("asked", [{"time": 0.0}, {"time": -1.0}, {"threads": 0}, {"threads": -2}])
@@ -124,6 +124,6 @@ def test_a_real_race_runs_from_end_to_end() -> None:
     steps: list[str] = []
     result = doctoring.doctor(time=1.0, progress=lambda _done, text: steps.append(text))
     assert "failed" not in result.answer
-    assert "µs a call against itself on 1 thread" in result.rows["A/A race"]
-    assert "CPUExecutionProvider" in result.rows["providers"]
+    assert "µs a call against itself on 1 thread" in result.record.rows["A/A race"]
+    assert "CPUExecutionProvider" in result.record.rows["providers"]
     assert steps[0] == "looking at the machine"

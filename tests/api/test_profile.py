@@ -139,8 +139,8 @@ def test_a_kept_trace_says_the_same_and_the_folder_of_the_model_stays_clean(
 
 
 def test_our_own_perfetto_file_can_be_read_again(profiled: onnxperf.ProfileResult, tmp_path: Path) -> None:
-    profiled.save_trace(tmp_path / "perfetto.json")
-    again = onnxperf.profile(tmp_path / "perfetto.json")
+    profiled.save(tmp_path / "a.perfetto.json")
+    again = onnxperf.profile(tmp_path / "a.perfetto.json")
     assert again.by_node()["self_us"].tolist() == profiled.by_node()["self_us"].tolist()
 
 

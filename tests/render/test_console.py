@@ -14,7 +14,6 @@ from rich.text import Text
 from onnxperf.records.race import Bench, Case
 from onnxperf.render.kit.console import drawn, print_page
 from onnxperf.render.kit.progress import Progress
-from onnxperf.render.race.console import doctor_report
 from onnxperf.render.race.page import race_table
 from onnxperf.results.bench import BenchResult
 from tests.render import examples
@@ -146,25 +145,6 @@ def test_a_terminal_without_unicode_gets_plain_signs() -> None:
     assert "8.43 us" in text
     assert "+-118 ns" in text
     assert "----" in text
-
-
-def test_the_doctor_shows_facts_then_the_sentence() -> None:
-    text = io.StringIO()
-    report = doctor_report(examples.machine(turbo=True), [("pro[b]viders", "CPU\n")], "Small differences show.")
-    Console(file=text, width=80, color_system=None).print(report)
-    shown = text.getvalue()
-    for part in [
-        "Intel(R) Xeon(R)",
-        "avx2, avx512f",
-        "2 physical, 4 logical",
-        "16.0 GiB",
-        "turbo",
-        "pro[b]viders",
-        "CPU\\n",
-    ]:
-        assert part in shown
-    assert "governor" not in shown
-    assert shown.rstrip().endswith("Small differences show.")
 
 
 # ---------------------------------------------------------------- progress

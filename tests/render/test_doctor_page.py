@@ -28,6 +28,14 @@ def test_facts_come_first_then_the_noise_then_the_answer() -> None:
     assert "±0.40 % (A/A race)" in lines[named[-1]]
 
 
+def test_what_is_known_about_the_machine_is_shown_and_the_rest_left_out() -> None:
+    shown = printed(doctor_page(report("pro[b]viders", "CPU\n")))
+    for part in ["Intel(R) Xeon(R)", "avx2, avx512f", "2 physical, 4 logical", "16.0 GiB", "turbo", "pro[b]viders"]:
+        assert part in shown
+    assert "CPU\\n" in shown
+    assert "governor" not in shown
+
+
 def test_a_noise_that_was_not_measured_has_no_row() -> None:
     assert "noise" not in printed(doctor_page(report(band=None)))
 

@@ -13,7 +13,7 @@ from onnxperf.errors import BadOption
 from onnxperf.records.einsum import OrderTime
 from onnxperf.render.kit import chart as fg
 from onnxperf.render.race.einsum_chart import MAX_ORDERS, orders_plot, race_plot
-from onnxperf.wording.names import name_of, visible
+from onnxperf.wording.names import name_of, shortened, visible
 from tests.render import einsum_examples as einsums
 from tests.render.examples import NASTY_NAMES
 
@@ -125,9 +125,9 @@ def test_nasty_text_is_drawn_as_it_is() -> None:
     plan = einsums.plan(equation="$x$ \\frac", best_equation="a\ud800\n\x1b", orders=tuple(orders))
     ax = orders_plot(plan)
     assert title(ax) == r"$x$ \frac optimised into a\ud800\n\x1b"
-    assert names(ax) == [fg.shorten(name_of(name), 28) for name in NASTY_NAMES]
+    assert names(ax) == [shortened(name_of(name), 28) for name in NASTY_NAMES]
     graphs = [label.get_text() for label in ax.child_axes[0].get_yticklabels()]
-    assert graphs == [fg.shorten(visible(name), 100) for name in NASTY_NAMES]
+    assert graphs == [shortened(visible(name), 100) for name in NASTY_NAMES]
     drawn = fg.figure_bytes(ax, "svg")
     for character in "\x1b\u202e":
         assert character.encode() not in drawn

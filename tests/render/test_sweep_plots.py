@@ -138,7 +138,7 @@ def test_every_subject_has_a_line_over_the_dimension() -> None:
 def test_small_spans_stay_linear() -> None:
     ax = sweep_plot(sweeps.line([0.5, 0.7]))
     assert (ax.get_xscale(), ax.get_yscale()) == ("linear", "linear")
-    assert ax.get_ylabel() == "ms per call · lower is better"
+    assert ax.get_ylabel() == "ms per call, lower is better"
     assert ax.get_ylim()[0] == 0
 
 
@@ -169,13 +169,14 @@ def three_dims() -> Bench:
         (sweeps.line([0.5, 2.0]), 1),
         (examples.bench(*sweeps.square().cases, *sweeps.line([0.5, 2.0, "oom"]).cases), 2),
         (three_dims(), MAX_PANELS),
-        (examples.bench(*(examples.case(model=m) for m in ("a", "b", "c"))), 4),
+        (examples.bench(*(examples.case(model=m) for m in ("a", "b", "c"))), 3),
         (examples.bench(*(sweeps.case(sweeps.ms("ort", s), dims={"a": s, "b": b}) for s in (1, 2) for b in (1, 2))), 1),
         (examples.bench(Case(model="m", dims={"n": 0}), Case(model="m", dims={"n": 5}, status="failed")), 1),
     ],
 )
 def test_every_sweep_has_a_chart(bench: Bench, panels: int, tmp_path: Path) -> None:
-    assert len(figure_of(sweep_plot(bench)).axes) == panels
+    axes = figure_of(sweep_plot(bench)).axes
+    assert len([ax for ax in axes if ax.get_visible()]) == panels
     save_sweep(bench, tmp_path / "chart.svg")
     assert (tmp_path / "chart.svg").read_bytes()[:5] == b"<?xml"
 

@@ -27,7 +27,7 @@ def conversion(*checks: Check) -> Conversion:
 @pytest.mark.parametrize(("equal", "status"), [(True, "ok"), (False, "differs")])
 def test_outputs_that_differ_are_the_status(equal: bool, status: str) -> None:
     for result in (CheckResult(check(equal)), ConvertResult(conversion(check(equal)))):
-        assert bool(result) is result.equal is equal
+        assert bool(result) is result.record.equal is equal
         assert result.status == status
         assert result.to_df()["equal"].tolist() == [equal]
         assert result.answer in repr(result)

@@ -120,7 +120,7 @@ def convert(
             **keywords_of(conversion, agreement, inputs),
             **conversion.options(is_estimator(model)),
         )
-        if result.equal or agreement.force:
+        if result.record.equal or agreement.force:
             result.save(path, force=agreement.force)
             remember(path, result.record.framework, source)
         return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args
@@ -133,12 +133,17 @@ class Result(ABC, Generic[R]):
         return page_html(self.page())
 
 
+def frame_of(rows: Iterable[Sequence[object]], columns: Sequence[str]) -> DataFrame:
+    """Rows of values as a table."""
+    from pandas import DataFrame  # takes its time to load
+
+    return DataFrame(list(rows), columns=list(columns))
+
+
 def struct_frame(rows: Sequence[Struct], kind: type[Struct]) -> DataFrame:
     """One row per record and one column per field; sizes in bytes stay whole numbers where some are missing."""
-    from pandas import DataFrame
-
     fields = kind.__struct_fields__
-    frame = DataFrame([[getattr(row, field) for field in fields] for row in rows], columns=list(fields))
+    frame = frame_of([[getattr(row, field) for field in fields] for row in rows], fields)
     return frame.astype({name: "Int64" for name in fields if name.endswith("_bytes")})
 
 

@@ -30,9 +30,9 @@ from onnxperf.render.race import sweep_page
 from onnxperf.render.race.bench_chart import bench_plot
 from onnxperf.render.race.page import bench_page
 from onnxperf.render.race.sweep_chart import crossover_plot, sweep_plot
-from onnxperf.results.base import Result
+from onnxperf.results.base import Result, frame_of
 from onnxperf.results.formats import FORMATS
-from onnxperf.wording.names import dims_text
+from onnxperf.wording.names import dims_text, storable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,31 +101,27 @@ class BenchResult(Result[Bench]):
 
     def blocks_df(self) -> DataFrame:
         """One row per raw block."""
-        from pandas import DataFrame
-
         columns = ["case", "name", *Block.__struct_fields__]
         rows = [
-            (index, _encodable(subject.name), *(getattr(block, field) for field in Block.__struct_fields__))
+            (index, storable(subject.name), *(getattr(block, field) for field in Block.__struct_fields__))
             for index, case in enumerate(self.cases)
             for subject in case.subjects
             for block in subject.blocks
         ]
-        return DataFrame(rows, columns=columns)
+        return frame_of(rows, columns)
 
     def flat(self, per_1000: bool = False) -> DataFrame:
         """One row per case: model, dimensions, and for each subject the median in seconds, of one call or of 1000.
 
         A cell is NaN where a subject was not measured or its outputs differ; `to_df` has the reason.
         """
-        from pandas import DataFrame
-
         calls = 1000 if per_1000 else 1
         dims, names = dims_of(self.cases), subjects_of(self.cases)
         rows = []
         for case in self.cases:
             times = [_scaled(time_of(subject_in(case, name)), calls / 1e9) for name in names]
-            rows.append([_encodable(case.model), *(case.dims.get(dim) for dim in dims), *times])
-        return DataFrame(rows, columns=["model", *map(_encodable, dims), *map(_encodable, names)])
+            rows.append([storable(case.model), *(case.dims.get(dim) for dim in dims), *times])
+        return frame_of(rows, ["model", *map(storable, dims), *map(storable, names)])
 
     def matrix(self, subject: str, value: str = "median", model: str | None = None) -> DataFrame:
         """One subject over two dimensions: its median in seconds, its speedup, or its throughput in rows a second."""
@@ -162,7 +158,7 @@ class BenchResult(Result[Bench]):
         frame = DataFrame(rows, columns=range(2 + len(dims) + len(columns)))
         places = [2 + len(dims) + columns.index(name) for name in _WHOLE_NUMBERS]
         frame = frame.astype(dict.fromkeys(places, "Int64"))
-        frame.columns = ["model", "dims", *map(_encodable, dims), *columns]
+        frame.columns = ["model", "dims", *map(storable, dims), *columns]
         return frame
 
     def _csv_table(self, name: str | None) -> DataFrame:
@@ -223,7 +219,7 @@ def _seconds(subject: Subject, per_call: bool) -> dict[str, Any]:
     number = median_low([block.calls for block in subject.blocks]) if subject.blocks else _NAN
     factor = (1 if per_call else number) / 1e9
     return {
-        "name": _encodable(subject.name),
+        "name": storable(subject.name),
         "average": _scaled(subject.mean_ns, factor),
         "deviation": _scaled(subject.deviation_ns, factor),
         "min_exec": _scaled(subject.min_ns, factor),
@@ -236,18 +232,13 @@ def _seconds(subject: Subject, per_call: bool) -> dict[str, Any]:
 
 
 def _place(case: Case) -> tuple[str, str]:
-    return _encodable(case.model), _encodable(dims_text(case.dims))
+    return storable(case.model), storable(dims_text(case.dims))
 
 
 def _cell(value: Any, is_text: bool) -> Any:
     if isinstance(value, str):
-        return _encodable(value)
+        return storable(value)
     return _NAN if value is None and not is_text else value
-
-
-def _encodable(text: str) -> str:
-    """A text that pandas takes: the name of a file may not be UTF-8."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _scaled(value: float | None, factor: float = 1.0) -> float:

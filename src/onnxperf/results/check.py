@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from onnxperf.analyze.answers.check import check_answer
 from onnxperf.records.check import Check, Difference
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race.check import check_page
 from onnxperf.results.base import Result, struct_frame
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
 
 class CheckResult(Result[Check]):
     """What `onnxperf.check` returns; true when both sides agree."""
 
-    tables = {"outputs": lambda self: self.to_df()}
+    tables = {"outputs": lambda self: struct_frame(self.record.outputs, Difference)}
+    """One row per output."""
 
     def page(self) -> Page:
         """Every output with its differences, and where they begin."""
@@ -28,15 +24,6 @@ class CheckResult(Result[Check]):
         """Whether both sides agree, in plain sentences."""
         return check_answer(self.record)
 
-    @property
-    def equal(self) -> bool:
-        """Whether all outputs agree."""
-        return self.record.equal
-
     def __bool__(self) -> bool:
         """Whether all outputs agree."""
-        return self.equal
-
-    def to_df(self) -> DataFrame:
-        """One row per output."""
-        return struct_frame(self.record.outputs, Difference)
+        return self.record.equal

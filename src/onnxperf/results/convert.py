@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from onnxperf.analyze.answers.convert import conversion_answer
 from onnxperf.errors import BadInput
@@ -15,7 +15,7 @@ from onnxperf.render.kit.files import check_folder, suffix_of
 from onnxperf.render.kit.model_files import write_model
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race.convert import conversion_page
-from onnxperf.results.base import Result, struct_frame
+from onnxperf.results.base import Result, frame_of
 from onnxperf.results.formats import Format
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class ConvertResult(Result[Conversion]):
     """What `onnxperf.convert` returns; true when the model agrees with its source, or was not checked."""
 
-    tables = {"outputs": lambda self: self.to_df()}
+    tables = {"outputs": lambda self: _outputs(self.record)}
     own_formats = {".onnx": Format("the converted model", lambda result, _table: result.proto.SerializeToString())}
 
     def __init__(self, record: Conversion, proto: ModelProto | None = None) -> None:
@@ -49,22 +49,9 @@ class ConvertResult(Result[Conversion]):
         """The result in plain sentences."""
         return conversion_answer(self.record)
 
-    @property
-    def equal(self) -> bool:
-        """Whether no output differs from the source's."""
-        return self.record.equal
-
     def __bool__(self) -> bool:
         """Whether no output differs from the source's."""
-        return self.equal
-
-    def to_df(self) -> DataFrame:
-        """One row per check and output."""
-        from pandas import concat
-
-        frames = [struct_frame(check.outputs, Difference).assign(check=check.model) for check in self.record.checks]
-        frame = concat(frames or [struct_frame((), Difference).assign(check="")], ignore_index=True)
-        return frame[["check", *Difference.__struct_fields__]]
+        return self.record.equal
 
     def save(self, path: str | Path, table: str | None = None, *, force: bool = False) -> None:
         """Write a file of the kind that its name ends with.
@@ -77,9 +64,15 @@ class ConvertResult(Result[Conversion]):
             super().save(path, table)
 
     def _save_model(self, path: Path, force: bool) -> None:
-        if not self.equal and not force:
+        if not self and not force:
             raise BadInput(f"{self.answer} `force=True` writes the model nevertheless")
         check_folder(path)
         has_weights_beside = write_model(self.proto, path, self.record.size_bytes)
         notes = (f"its weights are in {path.name}.data, which must stay beside it",) if has_weights_beside else ()
         self.record = replace(self.record, output=str(path), notes=(*self.record.notes, *notes))
+
+
+def _outputs(record: Conversion) -> DataFrame:
+    """One row per check and output."""
+    rows = [(check.model, *astuple(output)) for check in record.checks for output in check.outputs]
+    return frame_of(rows, ["check", *Difference.__struct_fields__])

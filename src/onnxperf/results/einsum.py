@@ -7,38 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 from onnxperf.errors import BadInput
 from onnxperf.records.einsum import EinsumPlan
-from onnxperf.render.kit import frames
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race.einsum import limit_ratio, plan_page
 from onnxperf.render.race.einsum_chart import orders_plot, race_plot
-from onnxperf.results.base import Result
-from onnxperf.results.formats import FORMATS, Format
+from onnxperf.results.base import Result, frame_of
+from onnxperf.results.formats import Format
 
 if TYPE_CHECKING:
     from onnx import ModelProto
     from pandas import DataFrame
 
-_RACE_COLUMNS = ("name", "status", "median", "speedup", "speedup_low", "speedup_high", "verdict", "limit_ratio")
-
-
-def _csv(result: EinsumResult, table: str | None) -> bytes:
-    return frames.csv_bytes(result.table(table or "orders"))
-
-
-def _parquet(result: EinsumResult, table: str | None) -> bytes:
-    return frames.parquet_bytes(result.table(table or "orders"))
-
 
 class EinsumResult(Result[EinsumPlan]):
     """What `onnxperf.optimize_einsum` returns: the fastest graph, and the times that say so."""
 
-    tables = {"race": lambda self: self.to_df(), "orders": lambda self: self.timings}
+    tables = {"orders": lambda self: self.timings, "race": lambda self: _race(self.record)}
     charts = {"orders": orders_plot, "race": race_plot}
-    own_formats = {
-        ".onnx": Format("the fastest graph", lambda result, _table: result.model),
-        ".csv": FORMATS[".csv"]._replace(holds="the time of every letter order", make=_csv),
-        ".parquet": FORMATS[".parquet"]._replace(holds="the time of every letter order", make=_parquet),
-    }
+    own_formats = {".onnx": Format("the fastest graph", lambda result, _table: result.model)}
 
     def __init__(self, record: EinsumPlan, model: bytes = b"", unoptimized: bytes = b"") -> None:
         super().__init__(record)
@@ -82,32 +67,13 @@ class EinsumResult(Result[EinsumPlan]):
     @cached_property
     def timings(self) -> DataFrame:
         """One row per letter order with its time in seconds, the fastest first, those without a time last."""
-        from pandas import DataFrame
-
         rows = [(each.order, each.equation, each.graph, _seconds(each.time_ns)) for each in self.record.orders]
-        frame = DataFrame(rows, columns=["order", "equation", "graph", "time"])
+        frame = frame_of(rows, ["order", "equation", "graph", "time"])
         return frame.sort_values("time", kind="stable", ignore_index=True)
 
     def to_df(self) -> DataFrame:
-        """The final race: one row per subject, its median in seconds, and how many times the limit that is."""
-        from pandas import DataFrame
-
-        race = self.record.race
-        rows = [
-            (
-                subject.name,
-                subject.status,
-                _seconds(subject.median_ns),
-                subject.speedup,
-                subject.speedup_low,
-                subject.speedup_high,
-                subject.verdict,
-                limit_ratio(self.record, subject),
-            )
-            for subject in (race.subjects if race is not None else ())
-        ]
-        numbers = dict.fromkeys(("median", "speedup", "speedup_low", "speedup_high", "limit_ratio"), "float64")
-        return DataFrame(rows, columns=list(_RACE_COLUMNS)).astype(numbers)
+        """The final race."""
+        return self.table("race")
 
     def plot_race(self, ax: Any = None) -> Any:
         """The final race as bars; returns matplotlib's axes."""
@@ -129,3 +95,23 @@ def _parsed(model: bytes) -> ModelProto:
 
 def _seconds(ns: float | None) -> float:
     return float("nan") if ns is None else ns / 1e9
+
+
+def _race(record: EinsumPlan) -> DataFrame:
+    """One row per subject of the final race, its median in seconds, and how many times the limit that is."""
+    rows = [
+        (
+            subject.name,
+            subject.status,
+            _seconds(subject.median_ns),
+            subject.speedup,
+            subject.speedup_low,
+            subject.speedup_high,
+            subject.verdict,
+            limit_ratio(record, subject),
+        )
+        for subject in (record.race.subjects if record.race is not None else ())
+    ]
+    columns = ["name", "status", "median", "speedup", "speedup_low", "speedup_high", "verdict", "limit_ratio"]
+    numbers = dict.fromkeys(("median", "speedup", "speedup_low", "speedup_high", "limit_ratio"), "float64")
+    return frame_of(rows, columns).astype(numbers)

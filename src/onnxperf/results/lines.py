@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from onnxperf.records.lines import LineMemory, MemoryLines
 from onnxperf.render.kit.page import Page
 from onnxperf.render.memory.lines import lines_page
 from onnxperf.render.memory.lines_chart import lines_plot
 from onnxperf.results.base import Result, struct_frame
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 
 class LinesResult(Result[MemoryLines]):
@@ -19,12 +14,9 @@ class LinesResult(Result[MemoryLines]):
 
     kind = "memory"
     charts = {"lines": lines_plot}
-    tables = {"lines": lambda self: self.to_df()}
+    tables = {"lines": lambda self: struct_frame(self.record.lines, LineMemory)}
+    """One row per line of the function; sizes in bytes, missing where a line did not run."""
 
     def page(self) -> Page:
         """Every line with what it costs."""
         return lines_page(self.record)
-
-    def to_df(self) -> DataFrame:
-        """One row per line of the function; sizes in bytes, missing where a line did not run."""
-        return struct_frame(self.record.lines, LineMemory)

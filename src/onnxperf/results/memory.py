@@ -10,7 +10,7 @@ from onnxperf.records.memory import Breakdown, Memory, MemoryCase, MemorySubject
 from onnxperf.render.kit.page import Page
 from onnxperf.render.memory.chart import memory_plot
 from onnxperf.render.memory.page import memory_page
-from onnxperf.results.base import Result
+from onnxperf.results.base import Result, frame_of
 from onnxperf.wording.names import sizes_text
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class MemoryResult(Result[Memory]):
 
     def samples(self, name: str | None = None) -> DataFrame:
         """Resident memory over time, of all subjects or of those with this name."""
-        from pandas import DataFrame, to_datetime
+        from pandas import to_datetime
 
         chosen = [pair for pair in self._subjects() if name in (None, pair[1].name)]
         if name is not None and not chosen:
@@ -53,20 +53,18 @@ class MemoryResult(Result[Memory]):
             for ns, resident in zip(subject.sample_ns, subject.sample_bytes, strict=True)
         ]
         columns = ["model", "dims", "subject", "timestamp", "elapsed_s", "resident_bytes"]
-        frame = DataFrame(rows, columns=columns)
+        frame = frame_of(rows, columns)
         return frame.assign(timestamp=to_datetime(frame["timestamp"], unit="ns", utc=True))
 
     def breakdown(self) -> DataFrame:
         """Where the bytes of the models are, one row per subject and item."""
-        from pandas import DataFrame
-
         rows = [
             (case.model, sizes_text(case.dims), subject.name, what, size)
             for case, subject in self._subjects()
             if subject.breakdown is not None
             for what, size in _items(subject.breakdown)
         ]
-        return DataFrame(rows, columns=["model", "dims", "subject", "what", "bytes"])
+        return frame_of(rows, ["model", "dims", "subject", "what", "bytes"])
 
     def _subjects(self) -> list[tuple[MemoryCase, MemorySubject]]:
         return [(case, subject) for case in self.record.cases for subject in case.subjects]

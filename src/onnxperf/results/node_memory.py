@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class NodeMemoryResult(Result[NodeMemories]):
     """What `p.memory()` returns; `record` holds everything."""
 
-    tables = {"nodes": lambda self: self.to_df()}
+    tables = {"nodes": lambda self: _nodes(self.record)}
     charts = {"curve": node_memory_plot}
 
     @property
@@ -29,7 +29,7 @@ class NodeMemoryResult(Result[NodeMemories]):
         """Levels, the nodes with the most bytes in use, and the peak."""
         return node_memory_page(self.record)
 
-    def to_df(self) -> DataFrame:
-        """One row per execution of a node, in the order in which they ended; sizes in bytes."""
-        frame = struct_frame(self.record.nodes, NodeMemory)
-        return frame.assign(path=["/".join(node.path) for node in self.record.nodes])
+
+def _nodes(record: NodeMemories) -> DataFrame:
+    """One row per execution of a node, in the order in which they ended; sizes in bytes."""
+    return struct_frame(record.nodes, NodeMemory).assign(path=["/".join(node.path) for node in record.nodes])

@@ -9,7 +9,7 @@ from onnxperf.errors import BadInput
 from onnxperf.records.profile import Optimization, SourceGroup
 from onnxperf.render.kit.page import Page
 from onnxperf.render.profile.optimization import optimization_page
-from onnxperf.results.base import Result, struct_frame
+from onnxperf.results.base import Result, frame_of, struct_frame
 from onnxperf.results.formats import Format
 
 if TYPE_CHECKING:
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 class OptimizeResult(Result[Optimization]):
     """What `onnxperf.optimize` returns; the optimised model is in the file `path`."""
 
-    tables = {"groups": lambda self: self.to_df(), "operators": lambda self: self.counts()}
+    tables = {
+        "groups": lambda self: struct_frame(self.record.groups, SourceGroup),
+        "operators": lambda self: self.counts(),
+    }
+    """One row per group, which nodes became which; and the nodes per operator type."""
     own_formats = {".onnx": Format("the optimised model", lambda result, _table: _model(result.path))}
 
     @property
@@ -33,15 +37,9 @@ class OptimizeResult(Result[Optimization]):
 
     def counts(self) -> DataFrame:
         """Nodes per operator type, before and after."""
-        from pandas import DataFrame
-
         names = list(dict.fromkeys([*self.record.before, *self.record.after]))
         rows = [(name, self.record.before.get(name, 0), self.record.after.get(name, 0)) for name in names]
-        return DataFrame(rows, columns=["op_name", "before", "after"])
-
-    def to_df(self) -> DataFrame:
-        """One row per group: which nodes became which."""
-        return struct_frame(self.record.groups, SourceGroup)
+        return frame_of(rows, ["op_name", "before", "after"])
 
 
 def _model(path: str) -> bytes:

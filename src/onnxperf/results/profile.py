@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -18,12 +17,11 @@ from onnxperf.analyze.trace.profile import node_times
 from onnxperf.errors import BadOption
 from onnxperf.records.graph import Graph
 from onnxperf.records.profile import NodeTime, OperatorTime, Profile, SourceTime
-from onnxperf.records.trace import Trace
-from onnxperf.render.kit.files import write
+from onnxperf.records.trace import Coded, Trace
 from onnxperf.render.kit.page import Page
 from onnxperf.render.profile.page import TOP, profile_page
 from onnxperf.render.profile.perfetto import perfetto_json
-from onnxperf.render.profile.profile_chart import nodes_plot, profile_plot, sources_plot, timeline_plot
+from onnxperf.render.profile.profile_chart import Span, nodes_plot, profile_plot, sources_plot, timeline_plot
 from onnxperf.results.base import Result
 from onnxperf.results.formats import Format
 from onnxperf.results.node_memory import NodeMemoryResult
@@ -31,6 +29,8 @@ from onnxperf.results.node_memory import NodeMemoryResult
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
+
+    Rows = np.ndarray[Any, np.dtype[np.intp]]
 
 
 class ProfileResult(Result[Profile]):
@@ -141,16 +141,15 @@ class ProfileResult(Result[Profile]):
         rows = np.flatnonzero(self.layout.is_kernel & (self.layout.iteration == chosen))
         if not len(rows):
             raise BadOption.unknown("iteration", iteration, [f"0 to {last}"])
-        names, operators = self.layout.node_names, self.trace.op_names
-        return timeline_plot(
-            starts_us=self.trace.start_us[rows].tolist(),
-            durations_us=self.trace.duration_us[rows].tolist(),
-            depths=self.layout.depth[rows].tolist(),
-            op_names=[operators.values[code] if code >= 0 else "" for code in operators.codes[rows].tolist()],
-            names=[names.values[code] if code >= 0 else "" for code in names.codes[rows].tolist()],
-            threads=self.trace.threads[rows].tolist(),
-            ax=ax,
-        )
+        trace, layout = self.trace, self.layout
+        columns = (trace.start_us, trace.duration_us, trace.threads, layout.depth)
+        numbers = zip(*(column[rows].tolist() for column in columns), strict=True)
+        names = zip(_texts(trace.op_names, rows), _texts(layout.node_names, rows), strict=True)
+        spans = [
+            Span(start, us, (thread, depth), op, name)
+            for (start, us, thread, depth), (op, name) in zip(numbers, names, strict=True)
+        ]
+        return timeline_plot(spans, self.record.model, ax)
 
     def memory(self, iteration: int | None = None) -> NodeMemoryResult:
         """Memory in use after each node of one iteration; of the last complete one unless another is named."""
@@ -159,10 +158,6 @@ class ProfileResult(Result[Profile]):
     def perfetto(self) -> bytes:
         """The trace in a form that Perfetto opens, one track per thread."""
         return perfetto_json(self.trace, self.record.model)
-
-    def save_trace(self, path: str | Path) -> None:
-        """Write the trace in a form that Perfetto opens, one track per thread."""
-        write(Path(path), self.perfetto())
 
     def _frame(self, rows: Sequence[Any], columns: dict[str, Callable[[Any], Any]], per_iteration: bool) -> DataFrame:
         """One row per record: what it is, then its times."""
@@ -227,6 +222,10 @@ def _time_columns(rows: Sequence[Any]) -> list[str]:
     without = set() if rows and hasattr(rows[0], "total_us") else {"total_us"}
     without |= set() if any(getattr(row, "kernel_us", None) is not None for row in rows) else {"kernel_us"}
     return [column for column in columns if column not in without]
+
+
+def _texts(column: Coded[str], rows: Rows) -> list[str]:
+    return [column.values[code] if code >= 0 else "" for code in column.codes[rows].tolist()]
 
 
 def _split(sources: Sequence[SourceTime], weights: Mapping[str, float], per_iteration: bool) -> DataFrame:

@@ -16,14 +16,14 @@ from onnxperf.results.formats import Format
 
 if TYPE_CHECKING:
     from onnx import ModelProto
-    from pandas import DataFrame
 
 
 class RewriteResult(Result[Rewrite]):
     """What `onnxperf.rewrite_einsum` returns; the rewritten model is in the file `path`."""
 
     kind = "einsum"
-    tables = {"sites": lambda self: self.to_df()}
+    tables = {"sites": lambda self: struct_frame(self.record.sites, RewrittenSite)}
+    """One row per group of equal Einsum nodes."""
     own_formats = {".onnx": Format("the rewritten model", lambda result, _table: result.onnx.SerializeToString())}
 
     @property
@@ -51,10 +51,6 @@ class RewriteResult(Result[Rewrite]):
     def page(self) -> Page:
         """What became of the Einsum nodes and why, and the race of the whole models."""
         return rewrite_page(self.record)
-
-    def to_df(self) -> DataFrame:
-        """One row per group of equal Einsum nodes."""
-        return struct_frame(self.record.sites, RewrittenSite)
 
     def save(self, path: str | Path, table: str | None = None) -> None:
         """Write a file of the kind that its name ends with; weights of a large model go into a file beside it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, overload
 
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class RunsResult(Result[KeptRuns], Sequence[KeptRun]):
     """What `onnxperf.runs` returns: the runs, the newest first."""
 
-    tables = {"runs": lambda self: self.to_df()}
+    tables = {"runs": lambda self: _runs(self.record)}
 
     def page(self) -> Page:
         """A line per run."""
@@ -35,10 +35,6 @@ class RunsResult(Result[KeptRuns], Sequence[KeptRun]):
         """How many there are."""
         return len(self.record.runs)
 
-    def __iter__(self) -> Iterator[KeptRun]:
-        """One after the other."""
-        return iter(self.record.runs)
-
     @overload
     def __getitem__(self, index: int) -> KeptRun: ...
     @overload
@@ -48,26 +44,27 @@ class RunsResult(Result[KeptRuns], Sequence[KeptRun]):
         chosen = self.record.runs[index]
         return RunsResult(replace(self.record, runs=chosen)) if isinstance(chosen, tuple) else chosen
 
-    def to_df(self) -> DataFrame:
-        """One row per run; started and finished are times with their zone."""
-        from pandas import to_datetime
-
-        table = struct_frame(self.record.runs, KeptRun)
-        for column in ("started", "finished"):
-            table[column] = to_datetime(table[column], utc=True, format="ISO8601")
-        return table
-
 
 class ComparisonResult(Result[RunComparison]):
     """What `onnxperf runs compare` found; `record` holds everything."""
 
-    tables = {"subjects": lambda self: self.to_df()}
+    tables = {"subjects": lambda self: _compared(self.record)}
 
     def page(self) -> Page:
         """The times of both runs, the verdicts on the second, and why."""
         return comparison_page(self.record)
 
-    def to_df(self) -> DataFrame:
-        """One row per subject that both runs have."""
-        frame = struct_frame(self.record.rows, ComparedSubject)
-        return frame.assign(dims=[dims_text(row.dims) for row in self.record.rows])
+
+def _runs(record: KeptRuns) -> DataFrame:
+    """One row per run; started and finished are times with their zone."""
+    from pandas import to_datetime
+
+    table = struct_frame(record.runs, KeptRun)
+    for column in ("started", "finished"):
+        table[column] = to_datetime(table[column], utc=True, format="ISO8601")
+    return table
+
+
+def _compared(record: RunComparison) -> DataFrame:
+    """One row per subject that both runs have."""
+    return struct_frame(record.rows, ComparedSubject).assign(dims=[dims_text(row.dims) for row in record.rows])

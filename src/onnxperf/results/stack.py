@@ -6,21 +6,18 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from onnxperf.analyze.trace.stack import Sample, kind_of
 from onnxperf.errors import BadOption
-from onnxperf.records.stack import Stack
+from onnxperf.records.stack import Stack, StackFrame
 from onnxperf.render.kit.page import Page
 from onnxperf.render.stack import flame
 from onnxperf.render.stack.chart import stack_plot
 from onnxperf.render.stack.page import stack_page
 from onnxperf.render.stack.tree import session_html, session_of, session_speedscope, tree_part, tree_text
-from onnxperf.results.base import Result
+from onnxperf.results.base import Result, struct_frame
 from onnxperf.results.formats import Format
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
     from pyinstrument.session import Session
 
 FLAME = ".svg"
@@ -30,12 +27,14 @@ FLAME = ".svg"
 class StackResult(Result[Stack]):
     """What `onnxperf.stack` returns; `record` holds the frames and their times, and all else is not kept in a store."""
 
-    tables = {"frames": lambda self: self.to_df()}
+    tables = {"frames": lambda self: struct_frame(self.record.frames, StackFrame)}
+    """One row per frame of the tree, every frame behind its caller."""
     charts = {"self": stack_plot}
     own_formats = {
         ".txt": Format("the tree", lambda self, _: f"{self.text()}\n\n{self.answer}\n".encode()),
         ".html": Format(
-            "pyinstrument's page, or memray's where allocations were recorded", lambda self, _: self.web_page().encode()
+            "pyinstrument's page, or memray's where allocations were recorded",
+            lambda self, _: (self.allocation_page or self.html()).encode(),
         ),
         ".speedscope.json": Format("the samples for speedscope.app", lambda self, _: self.speedscope().encode()),
         FLAME: Format("the flame graph of native frames", lambda self, _: self.flame().encode()),
@@ -65,12 +64,6 @@ class StackResult(Result[Stack]):
         tree = tree_part(self.session, everything) if self._data is not None else None
         return stack_page(self.record, tree, top)
 
-    def to_df(self) -> DataFrame:
-        """One row per frame of the tree, every frame behind its caller."""
-        from pandas import DataFrame
-
-        return DataFrame(msgspec.to_builtins(self.record.frames))
-
     def text(self, everything: bool = False) -> str:
         """The tree as pyinstrument prints it; library frames are folded unless `everything` is wanted."""
         return tree_text(self.session, everything)
@@ -78,10 +71,6 @@ class StackResult(Result[Stack]):
     def html(self) -> str:
         """pyinstrument's interactive page; memray's is in `allocation_page`."""
         return session_html(self.session)
-
-    def web_page(self) -> str:
-        """memray's page where allocations were recorded, pyinstrument's otherwise."""
-        return self.allocation_page or self.html()
 
     def speedscope(self) -> str:
         """For speedscope.app: the samples of py-spy where native frames were requested, or the tree."""

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from onnxperf.errors import BadOption
 from onnxperf.records.runs import RunStatus
-from onnxperf.records.view import GraphView, Metrics
+from onnxperf.records.view import GraphView
 from onnxperf.render.graph.dot import graph_dot
 from onnxperf.render.graph.netron import graph_netron, nameless
 from onnxperf.render.graph.png import graph_png, require_resvg
@@ -19,7 +19,6 @@ from onnxperf.render.graph.script import NOTEBOOK_HEIGHT
 from onnxperf.render.graph.svg import graph_svg
 from onnxperf.render.graph.text import Listing, graph_listing, graph_text
 from onnxperf.render.kit.documents import to_json
-from onnxperf.render.kit.files import write
 from onnxperf.render.kit.page import Line, Page
 from onnxperf.results.base import Result
 from onnxperf.results.formats import Format
@@ -82,11 +81,6 @@ class ViewResult(Result[GraphView]):
         self._drawings = drawings_of(record, self._listing) if drawings is None else drawings
         self._interrupted = interrupted
 
-    @property
-    def metrics(self) -> Metrics | None:
-        """What the nodes cost, where they were profiled."""
-        return self.record.metrics
-
     @cached_property
     def content(self) -> str | bytes:
         """The model in the form that was requested."""
@@ -113,24 +107,14 @@ class ViewResult(Result[GraphView]):
 
     def netron(self) -> str:
         """What the nodes cost, as a file to drop onto the model in Netron."""
-        if self.metrics is None:
+        if self.record.metrics is None:
             raise BadOption("only a view with a profile has metrics for Netron; use `profile`")
-        return graph_netron(self.record, self.metrics)
-
-    def save_netron(self, path: str | Path) -> int:
-        """Write what the nodes cost as a file to drop onto the model in Netron.
-
-        Returns how many nodes have no name of their own: Netron cannot find them.
-        """
-        content = self.netron()
-        check_netron_path(path)
-        write(Path(path), content.encode())
-        return self.nameless
+        return graph_netron(self.record, self.record.metrics)
 
     @property
     def nameless(self) -> int:
         """How many nodes with a cost have no name of their own: Netron cannot find them."""
-        return nameless(self.record, self.metrics) if self.metrics is not None else 0
+        return nameless(self.record, self.record.metrics) if self.record.metrics is not None else 0
 
     def _draw(self, form: Form) -> str | bytes:
         if form not in self._drawings:

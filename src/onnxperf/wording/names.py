@@ -35,6 +35,11 @@ def encodable(text: str, encoding: str) -> str:
     return text
 
 
+def storable(text: str) -> str:
+    """A text that files and tables take: half a surrogate pair, as file names may hold, becomes an escape."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def name_of(text: str, encoding: str = "utf-8") -> str:
     """A name as `visible` shows it; an empty one is marked as such."""
     return visible(text, encoding) or "(no name)"
@@ -58,10 +63,26 @@ def sizes_text(dims: Mapping[str, Sequence[int]]) -> str:
     return ", ".join(f"{name}={','.join(map(str, sizes))}" for name, sizes in dims.items())
 
 
-def listed(names: Iterable[str], last: str = "and") -> str:
+def listed(names: Iterable[str]) -> str:
     """Names as `a, b and c`."""
     several = list(names)
-    return f" {last} ".join(filter(None, [", ".join(several[:-1]), *several[-1:]]))
+    return " and ".join(filter(None, [", ".join(several[:-1]), *several[-1:]]))
+
+
+def first_of(names: Sequence[str], most: int | None = 5) -> str:
+    """The first names, and how many there are besides; all of them if `most` is None."""
+    kept = names[:most]
+    rest = len(names) - len(kept)
+    return ", ".join(kept) + (f" and {rest:,} more" if rest else "")
+
+
+def with_reasons(named: Iterable[tuple[str, str]]) -> list[str]:
+    """`name: reason` of all that have a reason; names that share one stand together."""
+    names: dict[str, list[str]] = {}
+    for name, reason in named:
+        if reason:
+            names.setdefault(reason, []).append(name_of(name))
+    return [f"{first_of(several, 3)}: {reason}" for reason, several in names.items()]
 
 
 def text_width(text: str) -> int:

@@ -3,22 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TypeGuard
 
-
-class Marks(NamedTuple):
-    """The few signs beyond letters and digits that our texts use."""
-
-    micro: str
-    times: str
-    plus_minus: str
-    nothing: str
-    to: str
-    dot: str
-
-
-UNICODE = Marks(micro="µ", times="×", plus_minus="±", nothing="–", to="…", dot="·")  # noqa: RUF001
-ASCII = Marks(micro="u", times="x", plus_minus="+-", nothing="-", to="..", dot="|")
+NOTHING = "–"  # noqa: RUF001
+"""In place of a number that is not known."""
 
 _MAGNITUDES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _DURATIONS = ((1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s"))
@@ -26,20 +14,9 @@ _SIZES = ((1.0, "B"), (2.0**10, "KiB"), (2.0**20, "MiB"), (2.0**30, "GiB"), (2.0
 _DECIMAL_SIZES = ((1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"))
 
 
-def marks_for(encoding: str) -> Marks:
-    """The signs that a stream with this encoding can show."""
-    try:
-        "".join(UNICODE).encode(encoding)
-    except (UnicodeEncodeError, LookupError):
-        return ASCII
-    return UNICODE
-
-
-def duration(ns: float | None, marks: Marks = UNICODE) -> str:
+def duration(ns: float | None) -> str:
     """A time such as `8.43 µs`; a dash where there is none."""
-    if ns is None or not math.isfinite(ns):
-        return marks.nothing
-    return _humane(ns, _DURATIONS, 1000).replace("µ", marks.micro)
+    return _humane(ns, _DURATIONS, 1000) if _known(ns) else NOTHING
 
 
 def microseconds(us: float | None) -> str:
@@ -57,22 +34,14 @@ def time_text(ns: float) -> str:
     return f"{significant(ns)} ns"
 
 
-def size(count: float | None, marks: Marks = UNICODE) -> str:
+def size(count: float | None) -> str:
     """A number of bytes such as `1.50 MiB`."""
-    if count is None or not math.isfinite(count):
-        return marks.nothing
-    if abs(count) < 1024:
-        return f"{count:.0f} B"
-    return _humane(count, _SIZES, 1024)
+    return _size(count, _SIZES, 1024)
 
 
-def decimal_size(count: float | None, marks: Marks = UNICODE) -> str:
+def decimal_size(count: float | None) -> str:
     """A number of bytes in powers of ten, such as `240 MB`, in which arrays are counted most easily."""
-    if count is None or not math.isfinite(count):
-        return marks.nothing
-    if abs(count) < 999.5:
-        return f"{count:.0f} B"
-    return _humane(count, _DECIMAL_SIZES[1:], 1000)
+    return _size(count, _DECIMAL_SIZES, 1000)
 
 
 def spoken_size(count: float) -> str:
@@ -81,33 +50,29 @@ def spoken_size(count: float) -> str:
     return f"{number.rstrip('0').rstrip('.') if '.' in number else number} {unit}"
 
 
-def megabytes(count: float | None, marks: Marks = UNICODE) -> str:
+def megabytes(count: float | None) -> str:
     """A number of bytes as millions, without the unit, for columns that are compared downwards."""
-    if count is None or not math.isfinite(count):
-        return marks.nothing
-    return _three_digits(count / 1e6).replace("-0.00", "0.00")
+    return _three_digits(count / 1e6).replace("-0.00", "0.00") if _known(count) else NOTHING
 
 
 def factor(value: float | None) -> str:
     """A speedup such as `1.052`, without its sign."""
-    return UNICODE.nothing if _missing(value) else _factor(value)
+    return _factor(value) if _known(value) else NOTHING
 
 
-def ratio(value: float | None, marks: Marks = UNICODE) -> str:
+def ratio(value: float | None) -> str:
     """A speedup such as `1.052×`."""  # noqa: RUF002
-    return marks.nothing if _missing(value) else f"{_factor(value)}{marks.times}"
+    return f"{_factor(value)}×" if _known(value) else NOTHING  # noqa: RUF001
 
 
-def interval(low: float | None, high: float | None, marks: Marks = UNICODE) -> str:
+def interval(low: float | None, high: float | None) -> str:
     """The two ends of a speedup's interval."""
-    if _missing(low) or _missing(high):
-        return marks.nothing
-    return f"{_factor(low)}{marks.to}{_factor(high)}"
+    return f"{_factor(low)}…{_factor(high)}" if _known(low) and _known(high) else NOTHING
 
 
-def percent(share: float | None, marks: Marks = UNICODE) -> str:
+def percent(share: float | None) -> str:
     """A share such as `12.3 %`."""
-    return marks.nothing if share is None or not math.isfinite(share) else f"{_three_digits(share * 100)} %"
+    return f"{_three_digits(share * 100)} %" if _known(share) else NOTHING
 
 
 def significant(value: float, digits: int = 3) -> str:
@@ -122,8 +87,8 @@ def plain(value: float) -> str:
 
 def per_second(rate: float | None) -> str:
     """How many things a second, such as `15.0` or `1,284`."""
-    if rate is None or not math.isfinite(rate):
-        return "–"  # noqa: RUF001
+    if not _known(rate):
+        return NOTHING
     return f"{rate:,.0f}" if rate >= 100 else f"{rate:.{1 if rate >= 10 else 2}f}"
 
 
@@ -155,7 +120,7 @@ def count(number: int, thing: str, several: str = "") -> str:
 
 def signed(number: int) -> str:
     """A change in a number of things, such as `+1,200`; a dash where there is none."""
-    return f"{number:+,}" if number else UNICODE.nothing
+    return f"{number:+,}" if number else NOTHING
 
 
 def mean_count(value: float) -> str:
@@ -187,11 +152,6 @@ def sampled_percent(share: float) -> str:
     return "more than 99 %" if 0.995 < share < 1 else whole_percent(share)
 
 
-def signed_percent(share: float) -> str:
-    """A change as `+12.3 %`."""
-    return f"{'+' if share >= 0 else '-'}{_three_digits(abs(share) * 100)} %"
-
-
 def rough_time(seconds: float) -> str:
     """A rough time in whole seconds, minutes, or hours and minutes."""
     if not math.isfinite(seconds):
@@ -206,19 +166,34 @@ def rough_time(seconds: float) -> str:
 
 def duration_unit(ns: float) -> tuple[float, str]:
     """Nanoseconds per unit, and the unit, in which this time reads best."""
-    return next((scale, unit) for scale, unit in reversed(_DURATIONS) if ns >= scale or scale == 1.0)
+    return _unit(ns, _DURATIONS)
 
 
-def _missing(value: float | None) -> bool:
-    return value is None or not math.isfinite(value)
+def decimal_size_unit(count: float) -> tuple[float, str]:
+    """Bytes per unit, and the unit, in which this size reads best."""
+    return _unit(count, _DECIMAL_SIZES)
 
 
-def _factor(value: float | None) -> str:
+def _unit(value: float, units: tuple[tuple[float, str], ...]) -> tuple[float, str]:
+    return next((each for each in reversed(units) if value >= each[0]), units[0])
+
+
+def _known(value: float | None) -> TypeGuard[float]:
+    return value is not None and math.isfinite(value)
+
+
+def _factor(value: float) -> str:
     # Near 1 a tenth of a percent matters; far from it, three digits say enough.
-    number = value or 0.0
-    if number < 0.0995:
-        return f"{number:.4f}" if number >= 0.001 else f"{number:.2g}"
-    return f"{number:.3f}" if number < 1.9995 else _three_digits(number)
+    if value < 0.0995:
+        return f"{value:.4f}" if value >= 0.001 else f"{value:.2g}"
+    return f"{value:.3f}" if value < 1.9995 else _three_digits(value)
+
+
+def _size(count: float | None, units: tuple[tuple[float, str], ...], step: int) -> str:
+    if not _known(count):
+        return NOTHING
+    whole = round(count)  # there is no part of a byte
+    return f"{whole} B" if abs(whole) < step else _humane(count, units[1:], step)
 
 
 def _humane(value: float, units: tuple[tuple[float, str], ...], step: int) -> str:

@@ -4,80 +4,27 @@ from __future__ import annotations
 
 import re
 
-FLAGS = {
-    "against": "--against",
-    "allocations": "--allocations",
-    "all": "--all",
-    "around": "--around",
+_REGULAR = """
+against allocations all around atol baseline black_op blocks by call calls case cast check depth device dtype dynamic
+force input_names interval keep_trace kind limit lines match memory_limit min_effect min_share native netron no_store
+nodes op opset opt_level output output_names plot portable profile provider rate repeat resume retry rewrite rtol
+runtime save search seed split store table threads time timeout top trace_out values warmup
+"""
+"""Keywords of the public functions that messages mention and that the command line spells in the same way."""
+_SPELLED = {
     "as_": "--as",
-    "atol": "--atol",
-    "baseline": "--baseline",
-    "black_op": "--black-op",
-    "blocks": "--blocks",
-    "by": "--by",
-    "call": "--call",
-    "calls": "--calls",
-    "case": "--case",
-    "cast": "--cast",
-    "check": "--check",
-    "depth": "--depth",
-    "device": "--device",
     "dims": "--dim",
-    "dtype": "--dtype",
-    "dynamic": "--dynamic",
     "feeds": "--input",
-    "force": "--force",
-    "input_names": "--input-names",
-    "interval": "--interval",
-    "keep_trace": "--keep-trace",
-    "kind": "--kind",
-    "limit": "--limit",
-    "lines": "--lines",
-    "match": "--match",
-    "memory_limit": "--memory-limit",
-    "min_effect": "--min-effect",
-    "min_share": "--min-share",
-    "native": "--native",
-    "netron": "--netron",
-    "no_store": "--no-store",
-    "nodes": "--nodes",
-    "op": "--op",
-    "opset": "--opset",
-    "opt_level": "--opt-level",
     "options": "--option",
-    "output": "--output",
-    "output_names": "--output-names",
     "plan": "PLAN",
-    "plot": "--plot",
-    "portable": "--portable",
-    "profile": "--profile",
-    "provider": "--provider",
     "ranges": "--range",
-    "rate": "--rate",
-    "repeat": "--repeat",
-    "resume": "--resume",
-    "retry": "--retry",
-    "rewrite": "--rewrite",
-    "rtol": "--rtol",
-    "runtime": "--runtime",
     "sample": "--input",
-    "save": "--save",
-    "search": "--search",
-    "seed": "--seed",
     "shapes": "--shape",
-    "split": "--split",
-    "store": "--store",
-    "table": "--table",
-    "threads": "--threads",
-    "time": "--time",
-    "timeout": "--timeout",
-    "top": "--top",
-    "trace_out": "--trace-out",
-    "values": "--values",
-    "warmup": "--warmup",
 }
-"""Keywords of the public functions that messages mention, and how the command line spells them."""
+"""Those that it spells otherwise."""
 
+FLAGS = {name: f"--{name.replace('_', '-')}" for name in _REGULAR.split()} | _SPELLED
+"""Keywords that messages may mention, and how the command line spells them."""
 _MENTION = re.compile(r"`([a-z_]+)(?:=([^`]*))?`")
 
 

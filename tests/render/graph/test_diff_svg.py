@@ -35,9 +35,9 @@ def test_both_graphs_are_drawn_with_their_names() -> None:
 
 
 def test_nodes_of_a_fused_group_have_its_number_and_one_colour_on_both_sides() -> None:
-    base, opti = chain_view("Conv", "Relu"), chain_view("FusedConv")
+    before, after = chain_view("Conv", "Relu"), chain_view("FusedConv")
     group = SourceGroup(kind="fused", sources=("Conv_0", "Relu_1"), executed=("FusedConv_0",))
-    svg = diff_svg(base, opti, [group])
+    svg = diff_svg(before, after, [group])
     found = boxes(svg)
     assert found["Conv  #1"] == found["Relu  #1"] == found["FusedConv  #1"]
     assert "2 fused into 1, 1 group by number and colour" in texts(svg)

@@ -26,11 +26,10 @@ def natural(svg: str) -> tuple[float, float]:
     return png._natural_size(svg)
 
 
-def test_a_picture_is_as_large_as_the_drawing_times_its_scale() -> None:
+def test_a_picture_is_as_large_as_the_drawing() -> None:
     svg = graph_svg(chain_view("Conv"))
     width, height = natural(svg)
     assert size(graph_png(svg)) == (int(width), int(height))
-    assert size(graph_png(svg, 2)) == (int(2 * width), int(2 * height))
 
 
 def test_text_is_drawn_with_the_font_that_comes_along() -> None:
@@ -54,12 +53,6 @@ def test_a_large_drawing_is_scaled_down(pixels: int, area: int, monkeypatch: pyt
 @pytest.mark.parametrize("name", HOSTILE_NAMES, ids=ascii)
 def test_a_hostile_name_does_not_break_the_picture(name: str) -> None:
     assert graph_png(graph_svg(named_view(name))).startswith(b"\x89PNG")
-
-
-@pytest.mark.parametrize("scale", [0, -1, float("nan")])
-def test_a_scale_that_is_none_is_refused(scale: float) -> None:
-    with pytest.raises(BadOption, match="above 0"):
-        graph_png(graph_svg(chain_view("Conv")), scale)
 
 
 def test_something_else_than_a_drawing_is_refused() -> None:

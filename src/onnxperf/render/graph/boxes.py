@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from onnxperf.records.view import Dims, GraphView, ViewGraph, ViewNode, ViewTensor, ViewValue
 from onnxperf.render.graph.layout import Box, GraphLayout, Wire, lay_out
-from onnxperf.render.graph.walk import all_inputs
-from onnxperf.wording.names import name_of, visible
+from onnxperf.render.graph.shared import all_inputs, operator_text
+from onnxperf.wording.names import name_of, shortened, visible
 from onnxperf.wording.numbers import count
 
 TITLE_SIZE, SMALL_SIZE = 13.0, 10.0
@@ -170,7 +170,7 @@ def _folded(graph: ViewGraph) -> dict[str, str]:
             and len(node.outputs) == 1
             and node.outputs[0] not in returned
         ):
-            found[node.outputs[0]] = shortened(visible(" ".join(value for _, value in node.attributes)))
+            found[node.outputs[0]] = shortened(visible(" ".join(value for _, value in node.attributes)), _LONGEST)
     return found
 
 
@@ -178,8 +178,8 @@ def _folded(graph: ViewGraph) -> dict[str, str]:
 
 
 def _value_plate(kind: str, value: ViewValue, known: str = "") -> Plate:
-    title = shortened(name_of(value.name))
-    line = known or shortened(_value_text(value))
+    title = shortened(name_of(value.name), _LONGEST)
+    line = known or shortened(_value_text(value), _LONGEST)
     lines = (line,) if line else ()
     width = max(text_width(title, TITLE_SIZE), text_width(line, SMALL_SIZE)) + 2 * PAD + 8
     height = TITLE_LINE + SMALL_LINE * len(lines) + PAD
@@ -193,7 +193,7 @@ def _node_plate(
     paint = painter(node)
     lines = tuple(_node_lines(node, constants))
     bodies = tuple(_sheet(visible(name), body, painter, constants) for name, body in node.subgraphs.items())
-    title = shortened(visible(node.op_type)) + (f"  {paint.badge}" if paint.badge else "")
+    title = shortened(visible(node.op_type), _LONGEST) + (f"  {paint.badge}" if paint.badge else "")
     width = max([text_width(title, TITLE_SIZE) * 1.08, *(text_width(line, SMALL_SIZE) for line in lines)]) + 2 * PAD
     head = TITLE_LINE + SMALL_LINE * len(lines) + PAD + (4 if paint.bar is not None else 0)
     width, head = width * paint.scale, head * paint.scale
@@ -227,7 +227,7 @@ def _node_lines(node: ViewNode, constants: Constants) -> list[str]:
     """The domain, attributes that say something, and stored tensors, which come before attributes if room is scarce."""
     given = [(name, value) for name, value in node.attributes if name not in node.defaults]
     domain = [visible(node.domain)] if node.domain else []
-    attributes = [shortened(f"{visible(name)} {visible(value)}") for name, value in given]
+    attributes = [shortened(f"{visible(name)} {visible(value)}", _LONGEST) for name, value in given]
     stored = [constants[name] for name in dict.fromkeys(node.inputs) if constants.get(name)]
     room = max(_MOST_LINES - len(domain) - len(stored), 2)
     left_out = max(len(attributes) - room, 0) + max(len(stored) - _MOST_LINES, 0)
@@ -236,15 +236,14 @@ def _node_lines(node: ViewNode, constants: Constants) -> list[str]:
 
 
 def _node_tips(node: ViewNode, types: Mapping[str, str]) -> Iterable[str]:
-    operator = f"{visible(node.domain)}:{visible(node.op_type)}" if node.domain else visible(node.op_type)
-    yield f"{name_of(node.label)} ({operator})"
+    yield f"{name_of(node.label)} ({operator_text(node.domain, node.op_type)})"
     for word, names in (("in", node.inputs), ("out", node.outputs)):
         for name in names[:_MOST_TIPS]:
             yield f"{word}: {name_of(name)} {types.get(name, '')}".rstrip()
         if len(names) > _MOST_TIPS:
             yield f"{word}: {len(names) - _MOST_TIPS} more"
     if node.macs is not None:
-        yield f"{count(node.macs, 'multiply-add')}"
+        yield count(node.macs, "multiply-add")
     if node.doc:
         yield shortened(visible(node.doc), 200)
 
@@ -281,14 +280,6 @@ def _tensor_text(tensor: ViewTensor) -> str:
         return shortened(f"{name} = {visible(tensor.preview)}", _LONGEST + 6)
     kind = "" if tensor.dtype == "float32" else f"{visible(tensor.dtype)} "
     return f"{name} {kind}{_dims_text(tensor.shape)}"
-
-
-def shortened(text: str, length: int = _LONGEST) -> str:
-    """Beginning and end of a long text."""
-    if len(text) <= length:
-        return text
-    tail = length // 2 - 1
-    return f"{text[: length - tail - 1]}…{text[-tail:]}"
 
 
 @lru_cache(maxsize=4096)

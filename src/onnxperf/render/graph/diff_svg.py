@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from onnxperf.records.profile import GroupKind, SourceGroup
 from onnxperf.records.view import GraphView, ViewGraph, ViewNode
-from onnxperf.render.graph.boxes import LONGEST_TITLE, Paint, Painter, sheets_of, shortened
+from onnxperf.render.graph.boxes import LONGEST_TITLE, Paint, Painter, sheets_of
 from onnxperf.render.graph.svg import document, swatches
-from onnxperf.wording.names import name_of, visible
+from onnxperf.wording.names import name_of, shortened, visible
+from onnxperf.wording.numbers import count, grouped
 
 _FUSED = (
     # Light colours that are far from each other, from red and from green.
@@ -63,25 +64,22 @@ _Place = tuple[tuple[str, ...], str]
 """Labels of the nodes around a node, or in a function what identifies that, and its own label."""
 
 
-def diff_svg(base: GraphView, opti: GraphView, groups: Sequence[SourceGroup] = ()) -> str:
+def diff_svg(before: GraphView, after: GraphView, groups: Sequence[SourceGroup] = ()) -> str:
     """Both graphs; nodes that no group names are the same where name and operator are."""
-    sides = [list(_nodes(view)) for view in (base, opti)]
-    before, after = ({(place, node.op_type) for place, node in side} for side in sides)
-    shared = before & after
+    sides = [list(_nodes(view)) for view in (before, after)]
+    shared = set.intersection(*({(place, node.op_type) for place, node in side} for side in sides))
     sheets, counts = [], [Counter[str](), Counter[str]()]
     named = _named(groups)
-    for side, view in enumerate((base, opti)):
+    for side, view in enumerate((before, after)):
         fates = {}
         for place, node in sides[side]:
             same = _Fate("kept") if (place, node.op_type) in shared else _Fate("added" if side else "removed")
             fates[node.key] = named[side].get(place, same)
         counts[side].update(fate.kind for fate in fates.values())
         main, *functions = sheets_of(view, _painter(fates))
-        title = (
-            f"{('before', 'after')[side]}: {name_of(view.model)}, {len(fates)} {'node' if len(fates) == 1 else 'nodes'}"
-        )
+        title = f"{('before', 'after')[side]}: {name_of(view.model)}, {count(len(fates), 'node')}"
         sheets += [main._replace(title=shortened(title, LONGEST_TITLE)), *functions]
-    title = f"{name_of(base.model)} and {name_of(opti.model)}"
+    title = f"{name_of(before.model)} and {name_of(after.model)}"
     return document(title, _legend(counts, groups), sheets)
 
 
@@ -135,12 +133,11 @@ def _legend(counts: Sequence[Counter[str]], groups: Sequence[SourceGroup]) -> li
     before, after = counts
     entries = []
     if before["fused"] or after["fused"]:
-        fused = sum(group.kind == "fused" for group in groups)
-        group_word = "group" if fused == 1 else "groups"
-        words = f"{before['fused']} fused into {after['fused']}, {fused} {group_word} by number and colour"
+        fused = count(sum(group.kind == "fused" for group in groups), "group")
+        words = f"{grouped(before['fused'])} fused into {grouped(after['fused'])}, {fused} by number and colour"
         entries.append((*_FUSED[0], False, words))
     for kind, look in _LOOKS.items():
-        count = max(before[kind], after[kind])
-        if count:
-            entries.append((look.fill, look.stroke, look.dashed, f"{count} {_WORDS[kind]}"))
+        number = max(before[kind], after[kind])
+        if number:
+            entries.append((look.fill, look.stroke, look.dashed, f"{grouped(number)} {_WORDS[kind]}"))
     return swatches(entries)

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from textwrap import wrap
 from typing import NamedTuple
 
-from onnxperf.records.view import Dims, GraphView, Metrics, ViewGraph, ViewNode, ViewTensor, ViewValue
-from onnxperf.wording.names import visible
+from onnxperf.records.view import GraphView, Metrics, ViewGraph, ViewNode, ViewTensor
+from onnxperf.render.graph.shared import operator_text, shape_text, type_text
+from onnxperf.wording.names import shortened, visible
 from onnxperf.wording.numbers import percent
 
 _LONGEST = 40
@@ -19,7 +20,7 @@ _HOTTEST, _COOLEST = (227, 74, 51), (255, 255, 255)
 
 
 class _Maker(NamedTuple):
-    """Who makes a tensor, and what is written on the edges that leave it."""
+    """What makes a tensor, and what is written on the edges that leave it."""
 
     place: str
     text: str = ""
@@ -48,7 +49,7 @@ def graph_dot(view: GraphView, metrics: Metrics | None = None) -> str:
     page = _Page(metrics, [])
     lines += _graph(view.graph, "g", "  ", {}, page)
     for function in view.functions:
-        title = f"{function.domain}::{function.name}" if function.domain else function.name
+        title = operator_text(function.domain, function.name)
         lines += _cluster(function.graph, function.key, f"function {title}", "  ", {}, page)
     return "\n".join([*lines, *page.edges, "}"]) + "\n"
 
@@ -61,7 +62,7 @@ def _quoted(text: str) -> str:
 
 
 def _label(*lines: str) -> str:
-    return _lines(_cut(line) for line in lines if line)
+    return _lines(shortened(line, _LONGEST) for line in lines if line)
 
 
 def _lines(lines: Iterable[str]) -> str:
@@ -76,8 +77,8 @@ def _graph(graph: ViewGraph, prefix: str, indent: str, outer: Mapping[str, _Make
     stored = {tensor.name for tensor in graph.initializers}
     for number, value in enumerate(graph.inputs):
         if value.name not in stored:
-            makers[value.name] = _Maker(f"{prefix}_i{number}", _type(value))
-            yield f"{indent}{prefix}_i{number} [{_box('input', value.name or '-', _type(value))}];"
+            makers[value.name] = _Maker(f"{prefix}_i{number}", type_text(value))
+            yield f"{indent}{prefix}_i{number} [{_box('input', value.name or '-', type_text(value))}];"
     for node in graph.nodes:
         place = f"{prefix}_n{node.index}"
         makers.update((name, _Maker(place, _known(graph, name))) for name in node.outputs if name)
@@ -85,18 +86,18 @@ def _graph(graph: ViewGraph, prefix: str, indent: str, outer: Mapping[str, _Make
         yield from _node(node, f"{prefix}_n{node.index}", indent, makers, page)
     for number, value in enumerate(graph.outputs):
         place = f"{prefix}_o{number}"
-        yield f"{indent}{place} [{_box('output', value.name or '-', _type(value))}];"
+        yield f"{indent}{place} [{_box('output', value.name or '-', type_text(value))}];"
         if value.name in makers:
             page.edges.append(_edge(makers[value.name], place))
 
 
 def _node(node: ViewNode, place: str, indent: str, makers: Mapping[str, _Maker], page: _Page) -> Iterator[str]:
     metric = page.metrics.nodes.get(node.key) if page.metrics is not None else None
-    operator = f"{node.domain}::{node.op_type}" if node.domain else node.op_type
     share = percent(metric.share) if metric is not None else ""
     attributes = [f"{name}={text}" for name, text in node.attributes if name not in node.defaults]
     colour = _heat(metric.share) if metric is not None else _COLOURS["node"]
     tooltip = " | ".join((node.label, *(metric.lines if metric is not None else ())))
+    operator = operator_text(node.domain, node.op_type)
     look = f"label={_label(operator, share, *attributes)}, fillcolor={_quoted(colour)}, tooltip={_quoted(tooltip)}"
     yield f"{indent}{place} [{look}];"
     page.edges.extend(_edge(makers[name], place) for name in node.inputs if name in makers)
@@ -123,26 +124,14 @@ def _box(kind: str, *lines: str) -> str:
 
 
 def _tensor_lines(tensor: ViewTensor) -> tuple[str, ...]:
-    return tensor.name or "-", f"{tensor.dtype}{_shape(tensor.shape)}", tensor.preview
+    return tensor.name or "-", f"{tensor.dtype}{shape_text(tensor.shape)}", tensor.preview
 
 
 def _known(graph: ViewGraph, name: str) -> str:
-    return _type(graph.types[name]) if name in graph.types else ""
-
-
-def _type(value: ViewValue) -> str:
-    return f"{value.type}{_shape(value.shape)}"
-
-
-def _shape(shape: Dims | None) -> str:
-    return "" if shape is None else f"[{', '.join('?' if size is None else str(size) for size in shape)}]"
+    return type_text(graph.types[name]) if name in graph.types else ""
 
 
 def _heat(share: float) -> str:
     part = min(max(share, 0.0), 1.0) ** 0.5  # small shares would all look white otherwise
     mixed = (round(cool + part * (hot - cool)) for hot, cool in zip(_HOTTEST, _COOLEST, strict=True))
     return "#" + "".join(f"{channel:02x}" for channel in mixed)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from onnxperf.records.view import GraphView, Metrics, NodeMetric, ViewGraph, ViewNode
+from onnxperf.render.graph.shared import all_graphs
 
 _NAMES = {"us": "time_us", "bytes": "memory_bytes"}
 
@@ -25,8 +26,7 @@ def nameless(view: GraphView, metrics: Metrics) -> int:
 
 
 def _found(view: GraphView, metrics: Metrics) -> list[ViewNode]:
-    graphs = (view.graph, *(function.graph for function in view.functions))
-    bearers = Counter(_target(node) for graph in graphs for node in _nodes(graph))
+    bearers = Counter(_target(node) for graph in all_graphs(view) for node in graph.nodes)
     return [
         node
         for node in _nodes(view.graph)

@@ -16,13 +16,11 @@ _FONT = "DejaVu Sans"
 _SIZE = re.compile(r'<svg\b[^>]*?\swidth="([\d.]+)"[^>]*?\sheight="([\d.]+)"')
 
 
-def graph_png(svg: str, scale: float = 1.0) -> bytes:
-    """The picture of an SVG of ours, at this scale or the largest one that is sensible."""
-    if not scale > 0:
-        raise BadOption(f"the scale of a picture must be above 0, not {scale}")
+def graph_png(svg: str) -> bytes:
+    """The picture of an SVG of ours, scaled down where it would be too large."""
     library = require_resvg()
     width, height = _natural_size(svg)
-    scale = min(scale, MOST_PIXELS / max(width, height), (MOST_AREA / (width * height)) ** 0.5)
+    scale = min(1.0, MOST_PIXELS / max(width, height), (MOST_AREA / (width * height)) ** 0.5)
     picture: bytes = library.svg_to_bytes(
         svg_string=svg,
         background="#ffffff",

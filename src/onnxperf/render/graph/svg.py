@@ -9,7 +9,7 @@ from itertools import chain
 from math import ceil
 from textwrap import wrap
 
-from onnxperf.records.view import GraphView, Metrics, ViewGraph
+from onnxperf.records.view import GraphView, Metrics
 from onnxperf.render.graph.boxes import (
     FRAME_PAD,
     FRAME_TITLE,
@@ -25,13 +25,11 @@ from onnxperf.render.graph.boxes import (
     Plate,
     frame_size,
     sheets_of,
-    shortened,
     text_width,
 )
 from onnxperf.render.graph.colours import (
     EDGE_INK,
     UNKNOWN,
-    Family,
     by_family,
     by_share,
     colour_at,
@@ -40,7 +38,8 @@ from onnxperf.render.graph.colours import (
 )
 from onnxperf.render.graph.layout import Run
 from onnxperf.render.graph.script import SCRIPT
-from onnxperf.wording.names import name_of, visible
+from onnxperf.render.graph.shared import all_graphs
+from onnxperf.wording.names import name_of, shortened, visible
 from onnxperf.wording.numbers import percent
 
 MARGIN = 24.0
@@ -62,11 +61,7 @@ _STEPS = 24
 def graph_svg(view: GraphView, metrics: Metrics | None = None, *, interactive: bool = True) -> str:
     """The model as one SVG without references to anything outside; with metrics, coloured and sized by share."""
     sheets = sheets_of(view, by_family if metrics is None else by_share(metrics))
-    legend = (
-        family_legend(families_of([view.graph, *(each.graph for each in view.functions)]))
-        if metrics is None
-        else _share_legend(metrics)
-    )
+    legend = _family_legend(view) if metrics is None else _share_legend(metrics)
     legend += _lines(view.notes)
     return document(name_of(view.model), legend, sheets, start=_first_column(sheets[0]), interactive=interactive)
 
@@ -77,12 +72,6 @@ def _first_column(sheet: Canvas) -> float:
     first_row = min((spot.y + plate.height for spot, plate in spots), default=0.0)
     middles = [spot.x + plate.width / 2 for spot, plate in spots if spot.y + plate.height == first_row]
     return middles[len(middles) // 2] if middles else 0.0
-
-
-def families_of(graphs: Iterable[ViewGraph]) -> list[Family]:
-    """The families of all nodes, the most frequent first."""
-    nodes = (node for graph in graphs for each in graph.with_bodies() for node in each.nodes)
-    return [family for family, _ in Counter(map(family_of, nodes)).most_common()]
 
 
 # ---------------------------------------------------------------- document
@@ -141,9 +130,10 @@ def _side_by_side(sheets: Sequence[Canvas]) -> tuple[float, float, list[str]]:
 # ---------------------------------------------------------------- legends
 
 
-def family_legend(families: Iterable[Family]) -> list[tuple[float, str]]:
-    """What the colours mean when they stand for operators."""
-    return swatches([(family.fill, family.stroke, False, family.name) for family in families])
+def _family_legend(view: GraphView) -> list[tuple[float, str]]:
+    """What the colours mean when they stand for operators, the most frequent family first."""
+    families = Counter(family_of(node) for graph in all_graphs(view) for node in graph.nodes)
+    return swatches((family.fill, family.stroke, False, family.name) for family, _ in families.most_common())
 
 
 def swatches(entries: Iterable[tuple[str, str, bool, str]]) -> list[tuple[float, str]]:

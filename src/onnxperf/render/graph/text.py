@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from onnxperf.errors import BadOption
-from onnxperf.records.view import Dims, GraphView, Metrics, ViewFunction, ViewGraph, ViewNode, ViewTensor, ViewValue
+from onnxperf.records.view import GraphView, Metrics, ViewFunction, ViewGraph, ViewNode, ViewTensor, ViewValue
 from onnxperf.render.graph.fold import Fold, Item, folded
-from onnxperf.render.graph.walk import all_inputs
+from onnxperf.render.graph.shared import all_graphs, all_inputs, operator_text, shape_text, type_text
 from onnxperf.render.kit.page import Verbatim
-from onnxperf.wording.names import visible
+from onnxperf.wording.names import shortened, visible
 from onnxperf.wording.numbers import count, grouped, magnitude, percent, size
 
 Part = tuple[str, str]
@@ -111,14 +111,14 @@ def _sums(view: GraphView) -> Iterator[str]:
 
 def _facts(facts: Mapping[str, str]) -> Iterator[Line]:
     for name, text in facts.items():
-        yield (f"{name}: ", _DIM), (_cut(text, _LONGEST_FACT - len(name) - 2), _PLAIN)
+        yield (f"{name}: ", _DIM), (shortened(text, _LONGEST_FACT - len(name) - 2), _PLAIN)
 
 
 def _values(title: str, values: Sequence[ViewValue]) -> Iterator[Line]:
     yield ((title, _HEAD),)
     longest = _longest(value.name for value in values)
     for value in values:
-        yield (f"  {_name(value.name):{longest}}  ", _PLAIN), (_type(value), _DIM)
+        yield (f"  {_name(value.name):{longest}}  ", _PLAIN), (type_text(value), _DIM)
 
 
 def _tensors(tensors: Sequence[ViewTensor], listing: Listing, indent: int = 1) -> Iterator[Line]:
@@ -129,12 +129,12 @@ def _tensors(tensors: Sequence[ViewTensor], listing: Listing, indent: int = 1) -
         yield ()
         yield (("initialisers", _HEAD),)
     longest = _longest(tensor.name for tensor in listed)
-    types = [f"{visible(tensor.dtype)}{_shape(tensor.shape)}" for tensor in listed]
+    types = [f"{visible(tensor.dtype)}{shape_text(tensor.shape)}" for tensor in listed]
     widest = max(map(len, types))
     for tensor, type_ in zip(listed, types, strict=True):
         where = " in another file" if tensor.external else ""
         facts = f"{type_:{widest}}  {size(tensor.size_bytes):>9}{where}"
-        preview = f"  {_cut(visible(tensor.preview), _LONGEST_ATTRIBUTE)}" if tensor.preview else ""
+        preview = f"  {shortened(visible(tensor.preview), _LONGEST_ATTRIBUTE)}" if tensor.preview else ""
         yield (f"{'  ' * indent}{_name(tensor.name):{longest}}  ", _PLAIN), (facts, _DIM), (preview, _PLAIN)
     rest = tensors[len(listed) :]
     if rest:
@@ -152,7 +152,7 @@ def _function(function: ViewFunction, listing: Listing) -> Iterator[Line]:
     yield ()
     yield (
         ("function ", _HEAD),
-        (f"{_operator(function.domain, function.name)}", _OPERATOR),
+        (operator_text(function.domain, function.name), _OPERATOR),
         (
             f"({', '.join([*inputs, *defaults])}) -> {outputs}",
             _PLAIN,
@@ -211,7 +211,7 @@ def _bodies(node: ViewNode, listing: Listing, indent: int, level: int) -> Iterat
 
 def _node_line(node: ViewNode, graph: ViewGraph, listing: Listing, indent: int) -> Line:
     attributes = [
-        f"{visible(name)}={_cut(visible(text), _LONGEST_ATTRIBUTE)}"
+        f"{visible(name)}={shortened(visible(text), _LONGEST_ATTRIBUTE)}"
         for name, text in node.attributes
         if name not in node.defaults
     ]
@@ -219,7 +219,7 @@ def _node_line(node: ViewNode, graph: ViewGraph, listing: Listing, indent: int) 
     return (
         *_share(node, listing),
         ("  " * indent, _PLAIN),
-        (_operator(node.domain, node.op_type), _OPERATOR),
+        (operator_text(node.domain, node.op_type), _OPERATOR),
         (f"({', '.join([*map(_name, node.inputs), *attributes])}) -> {outputs}", _PLAIN),
     )
 
@@ -240,7 +240,7 @@ def _margin(listing: Listing) -> str:
 
 def _with_type(name: str, graph: ViewGraph) -> str:
     known = graph.types.get(name)
-    return f"{_name(name)}: {_type(known)}" if known is not None else _name(name)
+    return f"{_name(name)}: {type_text(known)}" if known is not None else _name(name)
 
 
 # ---------------------------------------------------------------- around a node
@@ -262,7 +262,7 @@ def _neighbourhood(view: GraphView, wanted: str, listing: Listing) -> Iterator[L
 
 def _find(view: GraphView, wanted: str) -> tuple[ViewGraph, ViewNode]:
     """A node by its name, label, key or output, in this order."""
-    every = [(graph, node) for graph in _graphs(view) for node in graph.nodes]
+    every = [(graph, node) for graph in all_graphs(view) for node in graph.nodes]
     for is_it in (
         lambda node: wanted in (node.name, node.label),
         lambda node: wanted == node.key,
@@ -274,11 +274,6 @@ def _find(view: GraphView, wanted: str) -> tuple[ViewGraph, ViewNode]:
     close = get_close_matches(wanted, [node.label for _, node in every], 3, 0.5)
     hint = f"; similar: {', '.join(map(visible, close))}" if close else ""
     raise BadOption(f"no node or tensor is named {wanted!r}{hint}")
-
-
-def _graphs(view: GraphView) -> Iterator[ViewGraph]:
-    for graph in (view.graph, *(function.graph for function in view.functions)):
-        yield from graph.with_bodies()
 
 
 def _near(graph: ViewGraph, centre: ViewNode) -> list[ViewNode]:
@@ -299,21 +294,5 @@ def _name(name: str) -> str:
     return visible(name) or "-"
 
 
-def _operator(domain: str, op_type: str) -> str:
-    return f"{visible(domain)}::{visible(op_type)}" if domain else visible(op_type)
-
-
-def _type(value: ViewValue) -> str:
-    return f"{visible(value.type)}{_shape(value.shape)}"
-
-
-def _shape(shape: Dims | None) -> str:
-    return "" if shape is None else f"[{', '.join('?' if each is None else visible(str(each)) for each in shape)}]"
-
-
 def _longest(names: Iterable[str]) -> int:
     return min(max((len(_name(name)) for name in names), default=0), 60)
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: max(width - 1, 1)]}…"

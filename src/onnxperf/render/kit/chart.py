@@ -1,4 +1,4 @@
-"""What all charts share: figures that leave pyplot alone, bars with their words, and files."""
+"""What all charts share: figures that leave pyplot alone, bars with their words, legends and axes of time."""
 
 from __future__ import annotations
 
@@ -6,25 +6,23 @@ import io
 import math
 import sys
 import warnings
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from onnxperf.errors import BadOption
-from onnxperf.render.kit.files import write
-from onnxperf.wording import names
-from onnxperf.wording.names import visible
-from onnxperf.wording.numbers import duration, duration_unit, percent
+from onnxperf.wording.names import shortened, text_width, visible
+from onnxperf.wording.numbers import count, duration, duration_unit, percent, significant
 
 if TYPE_CHECKING:
     import numpy as np
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
     from matplotlib.text import Text
 
     AxesArray = np.ndarray[Any, np.dtype[np.object_]]
 
-PLOT_SUFFIXES = (".png", ".svg")
 MAX_BARS = 60
 """Rows of a chart; what is beyond is one row more."""
 NAME_LENGTH = 64
@@ -45,11 +43,13 @@ GREY, BLUE, ORANGE, GREEN, SKY, RED, PINK, YELLOW = (
 FONT = 8.5
 PANEL = 4.6
 """Width of one axes in inches."""
-_CHARACTER = 0.6 * FONT / 72
+CHARACTER = 0.6 * FONT / 72
 """Average width of a character in inches."""
-
-
-text_width = names.text_width
+GRID = "#DDDDDD"
+_LINE = 0.16
+"""Height of a further line of a name in inches."""
+_LEGEND_NAME, _LEGEND_LINE = 28, 80
+"""Characters of a name in a legend, and of a line of it."""
 
 
 # ---------------------------------------------------------------- figures
@@ -72,8 +72,9 @@ def new_figure(width: float, height: float) -> Figure:
 def bar_figure(labels: Sequence[str], panels: int, title: str, subtitle: str, row: float = 0.26) -> Figure:
     """A figure with room for these names, for a number of axes beside them, and for a title above."""
     longest = max((text_width(line) for label in labels for line in label.split("\n")), default=0)
-    width = longest * _CHARACTER + panels * (PANEL + 0.3) + 0.4
-    figure = new_figure(max(width, 7.0), 1.9 + row * max(len(labels), 2))
+    width = longest * CHARACTER + panels * (PANEL + 0.3) + 0.4
+    height = 1.9 + row * max(len(labels), 2) + _LINE * sum(label.count("\n") for label in labels)
+    figure = new_figure(max(width, 7.0), height)
     entitle(figure, title, subtitle)
     return figure
 
@@ -82,7 +83,7 @@ def entitle(figure: Figure, title: str, subtitle: str) -> None:
     """A title in our words, and below it a line in words of others."""
     size = 11
     room = int((figure.get_size_inches()[0] - 0.3) * 72 / (0.6 * size))
-    lines = f"{title}\n{shorten(visible(subtitle), room)}" if subtitle else title
+    lines = f"{title}\n{shortened(visible(subtitle), room)}" if subtitle else title
     as_written(figure.suptitle(lines, x=0.01, ha="left", fontsize=size, color=INK))
 
 
@@ -102,19 +103,9 @@ def figure_of(drawn: Axes | AxesArray) -> Figure:
     return figure
 
 
-def check_plot_path(path: Path) -> None:
-    """Refuse a kind of picture that we do not draw."""
-    if path.suffix.lower() not in PLOT_SUFFIXES:
-        raise BadOption.unknown("kind of picture", path.suffix or path.name, PLOT_SUFFIXES)
-
-
 def figure_bytes(drawn: Axes | AxesArray, form: Literal["png", "svg"]) -> bytes:
     """The figure of a chart as PNG or SVG; it is closed by that."""
-    return _encoded(figure_of(drawn), form)
-
-
-def _encoded(figure: Figure, form: Literal["png", "svg"]) -> bytes:
-    picture = io.BytesIO()
+    figure, picture = figure_of(drawn), io.BytesIO()
     with warnings.catch_warnings():
         # A name in a script that the font lacks is drawn as boxes; the user can do nothing about the warning.
         warnings.filterwarnings("ignore", message=r"Glyph \d+ .* missing from font")
@@ -126,13 +117,6 @@ def _encoded(figure: Figure, form: Literal["png", "svg"]) -> bytes:
     return picture.getvalue()
 
 
-def save_figure(figure: Figure, path: str | Path) -> None:
-    """Write a figure as PNG or SVG, whichever the path ends with."""
-    check_plot_path(Path(path))
-    form: Literal["png", "svg"] = "svg" if Path(path).suffix.lower() == ".svg" else "png"
-    write(Path(path), _encoded(figure, form))
-
-
 # ---------------------------------------------------------------- words
 
 
@@ -142,37 +126,30 @@ def as_written(*texts: Text) -> None:
         text.set_parse_math(False)
 
 
-def shorten(text: str, length: int) -> str:
-    """Beginning and end of a text that is wider than so many average characters."""
-    if text_width(text) <= length:
-        return text
-    length = length if text.isascii() else length // 2  # all of it may be wide
-    if len(text) <= length:
-        return text
-    tail = length // 3
-    return f"{text[: length - tail - 1]}…{text[-tail:]}"
-
-
-def legend(ax: Axes, entries: dict[str, str], beside: bool = False) -> None:
-    """What the colours mean: above the axes or beside them, where no bar can be."""
+def patches(colours: Mapping[str, str]) -> list[Patch]:
+    """What colours mean, for a legend."""
     from matplotlib.patches import Patch
 
-    # Matplotlib leaves out what begins with an underscore.
-    handles = [Patch(color=colour, label=f" {shorten(visible(name), 28)}") for name, colour in entries.items()]
+    return [Patch(color=colour, label=legend_name(name)) for name, colour in colours.items()]
+
+
+def legend_name(name: str) -> str:
+    """A name for a legend; matplotlib leaves out what begins with an underscore."""
+    return f" {shortened(visible(name), _LEGEND_NAME)}"
+
+
+def legend(ax: Axes, handles: Sequence[Patch | Line2D], beside: bool = False) -> int:
+    """What the signs mean, where no bar can be: above the axes or beside them; returns how many lines that takes."""
     if not handles:
-        return
-    corner: Literal["upper left", "lower left"] = "upper left" if beside else "lower left"
-    anchor, columns = ((1.01, 1.0), 1) if beside else ((0.0, 1.0), len(handles))
-    drawn = ax.legend(
-        handles=handles,
-        fontsize=FONT,
-        frameon=False,
-        loc=corner,
-        bbox_to_anchor=anchor,
-        ncols=columns,
-        borderaxespad=0.2,
-    )
+        return 0
+    widths = [text_width(str(handle.get_label())) + 6 for handle in handles]
+    columns = len(handles) if sum(widths) <= _LEGEND_LINE else max(_LEGEND_LINE // max(widths), 1)
+    how: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": columns}
+    if beside:
+        how = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)}
+    drawn = ax.legend(handles=list(handles), fontsize=FONT, frameon=False, borderaxespad=0.2, **how)
     as_written(*drawn.get_texts())
+    return -(-len(handles) // columns)
 
 
 def cost(us: float, total: float) -> str:
@@ -188,7 +165,7 @@ def capped(labels: Sequence[str], *columns: Sequence[float], most: int = MAX_BAR
     if len(labels) <= most:
         return (list(labels), *map(list, columns))
     kept = most - 1
-    names = [*labels[:kept], f"{len(labels) - kept} others"]
+    names = [*labels[:kept], count(len(labels) - kept, "other")]
     return (names, *([*column[:kept], sum(column[kept:])] for column in columns))
 
 
@@ -200,16 +177,26 @@ class Bars(NamedTuple):
     words: Sequence[str]
     """Written at the end of each bar."""
     pale: Sequence[bool] = ()
+    whiskers: Sequence[tuple[float, float]] = ()
+    """Where the interval of each value begins and ends."""
+
+    def ends(self) -> list[float]:
+        """Where each bar ends, its whisker included."""
+        return [high for _, high in self.whiskers] if self.whiskers else list(self.values)
 
 
-def draw_bars(ax: Axes, labels: Sequence[str], series: Sequence[Bars], summed: bool = False) -> None:
+def draw_bars(
+    ax: Axes, labels: Sequence[str], series: Sequence[Bars], summed: bool = False, log_span: float = math.inf
+) -> None:
     """Horizontal bars, the first row on top, several series side by side within a row.
 
-    With `summed`, the last row stands for many: it is only written where its bar would dwarf all others.
+    With `summed`, the last row stands for many: it is only written where its bar would dwarf all others. From a ratio
+    of `log_span` between the largest and the smallest on, the axis is logarithmic.
     """
     from matplotlib.colors import to_rgba
 
     series = _without_giants(series) if summed else series
+    left = _set_limits(ax, series, log_span)
     height = 0.72 / len(series)
     for number, bars in enumerate(series):
         offset = (number - (len(series) - 1) / 2) * height
@@ -217,15 +204,39 @@ def draw_bars(ax: Axes, labels: Sequence[str], series: Sequence[Bars], summed: b
         pale = bars.pale or [False] * len(labels)
         colours = [to_rgba(colour, PALE if dim else 1) for colour, dim in zip(bars.colours, pale, strict=True)]
         ax.barh(places, bars.values, height * 0.94, color=colours, zorder=2)
-        for place, value, words in zip(places, bars.values, bars.words, strict=True):
-            _write_beside(ax, words, value, place, FONT - (2 if len(series) > 1 else 0.5))
-    _name_rows(ax, labels)
-    largest = max((value for bars in series for value in bars.values), default=0.0)
-    longest = max((text_width(word) for bars in series for word in bars.words), default=0)
+        _draw_whiskers(ax, bars, places)
+        for place, end, words in zip(places, bars.ends(), bars.words, strict=True):
+            _write_beside(ax, words, max(end, left), place, FONT - (2 if len(series) > 1 else 0.5))
+    name_rows(ax, labels)
     if not labels:
         ax.set_xticks([])
-    room = min(0.6, (longest + 2) * _CHARACTER / _inches(ax))
-    ax.set_xlim(0, (largest or 1) * 1.02 / (1 - room))
+
+
+def _set_limits(ax: Axes, series: Sequence[Bars], log_span: float) -> float:
+    """Leave each bar room for the words at its right; returns where the axis begins."""
+    character = CHARACTER / _inches(ax)
+    written = [
+        (end, 1 - min(0.6, (text_width(words) + 2) * character))
+        for bars in series
+        for end, words in zip(bars.ends(), bars.words, strict=True)
+        if end > 0
+    ]
+    starts = [low for bars in series for low, _ in bars.whiskers if low > 0]
+    smallest = min([*starts, *(end for end, _ in written)], default=1.0)
+    if max((end for end, _ in written), default=1.0) / smallest <= log_span:
+        ax.set_xlim(0, 1.02 * max((end / part for end, part in written), default=1.0))
+        return 0.0
+    left = smallest / 3
+    ax.set_xscale("log")
+    ax.set_xlim(left, left * max((1.05 * end / left) ** (1 / part) for end, part in written))
+    return left
+
+
+def _draw_whiskers(ax: Axes, bars: Bars, places: Sequence[float]) -> None:
+    for value, (low, high), place in zip(bars.values, bars.whiskers, places, strict=False):
+        if low < high:
+            reach = [[value - low], [high - value]]
+            ax.errorbar(value, place, xerr=reach, color=INK, capsize=3.5, elinewidth=1.2, zorder=3)
 
 
 def _without_giants(series: Sequence[Bars]) -> list[Bars]:
@@ -238,31 +249,32 @@ def _without_giants(series: Sequence[Bars]) -> list[Bars]:
     ]
 
 
-def _write_beside(ax: Axes, words: str, value: float, place: float, size: float) -> None:
+def _write_beside(ax: Axes, words: str, end: float, place: float, size: float) -> None:
     if not words:
         return
     ax.annotate(
         words,
-        (value, place),
-        xytext=(3, 0),
+        (end, place),
+        xytext=(4, 0),
         textcoords="offset points",
         va="center",
         fontsize=size,
         color=INK,
         parse_math=False,
-        zorder=3,
+        zorder=4,
         # Lines of the grid would go through the words.
         bbox={"boxstyle": "square,pad=0.05", "facecolor": ax.get_facecolor(), "edgecolor": "none"},
     )
 
 
-def _name_rows(ax: Axes, labels: Sequence[str]) -> None:
+def name_rows(ax: Axes, labels: Sequence[str]) -> None:
+    """Write a name left of each row, the first on top, and lines of a grid behind all."""
     ax.set_yticks(range(len(labels)), labels, fontsize=FONT)
     as_written(*ax.get_yticklabels())
     ax.set_ylim(len(labels) - 0.4, -0.6)
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
-    ax.grid(axis="x", color="#DDDDDD", linewidth=0.8, zorder=0)
+    ax.grid(axis="x", color=GRID, linewidth=0.8, zorder=0)
     ax.set_axisbelow(True)
 
 
@@ -274,14 +286,25 @@ def _inches(ax: Axes) -> float:
     return float(ax.get_position().width * figure.get_size_inches()[0])
 
 
-def time_axis(ax: Axes, words: str = "per iteration") -> None:
-    """Name an axis of microseconds, whose limits are set, in the unit that suits it."""
-    from matplotlib.ticker import FuncFormatter
+def time_axis(axis: Axis, words: str = "per iteration") -> None:
+    """Name an axis of microseconds, whose limits and scale are set, in the unit that suits it."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-    scale, unit = duration_unit(max(ax.get_xlim()[1], 1) * 1e3)
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda us, _: f"{us * 1e3 / scale:g}"))
-    ax.xaxis.set_tick_params(labelsize=FONT)
-    ax.set_xlabel(f"{unit} {words}", fontsize=FONT)
+    low, high = axis.get_view_interval()
+    scale, unit = duration_unit(high * 1e3)
+    text, formatter = f"{unit} {words}", FuncFormatter(lambda us, _: f"{us * 1e3 / scale:g}")
+    if axis.get_scale() == "log":
+        text, formatter = f"time {words}, logarithmic axis", FuncFormatter(lambda us, _: _tick(us * 1e3))
+        axis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0) if high / low < 1000 else (1.0,)))
+        axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(formatter)
+    axis.set_tick_params(labelsize=FONT)
+    axis.set_label_text(text, fontsize=FONT)
+
+
+def _tick(ns: float) -> str:
+    scale, unit = duration_unit(ns * 1.0001)  # 1e6 may arrive as 999999.99
+    return f"{significant(ns / scale)} {unit}"
 
 
 def count_axis(ax: Axes, words: str) -> None:

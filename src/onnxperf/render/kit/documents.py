@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from onnxperf.errors import BadInput
 from onnxperf.records.base import FORMAT_VERSION
+from onnxperf.wording.names import storable
 
 R = TypeVar("R", bound=Struct)
 
@@ -42,7 +43,7 @@ def from_json(data: bytes, kind: type[R]) -> R:
 
 def _encodable(value: Any) -> Any:
     if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+        return storable(value)
     if isinstance(value, dict):
         return {_encodable(key): _encodable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

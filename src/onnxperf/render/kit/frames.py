@@ -6,12 +6,10 @@ import io
 import math
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from onnxperf.errors import BadInput, BadOption, FileNotWritten, MissingExtra
+from onnxperf.errors import BadInput, FileNotWritten, MissingExtra
 from onnxperf.records.trace import TensorType
-from onnxperf.render.kit.files import write
 from onnxperf.wording.labels import type_text, types_text
 from onnxperf.wording.names import csv_cell, visible
 from onnxperf.wording.numbers import count, grouped
@@ -39,29 +37,6 @@ _SAFE_OPTIONS = {
 }
 
 
-def write_table(frame: DataFrame, path: Path) -> None:
-    """Write a table as .csv, .xlsx or .parquet; a named index becomes columns."""
-    writer = _WRITERS.get(path.suffix.lower())
-    if writer is None:
-        raise BadOption.unknown("type of table", visible(path.suffix), _WRITERS)
-    write(path, writer(frame))
-
-
-def write_workbook(sheets: Mapping[str, DataFrame], path: Path) -> None:
-    """Write several tables into one Excel file; one too long for Excel is replaced by one line about that."""
-    write(path, workbook_bytes(sheets))
-
-
-def check_table_path(path: Path) -> None:
-    """Refuse, before anything is measured, a type of file that could not be written."""
-    suffix = path.suffix.lower()
-    if suffix not in _WRITERS:
-        raise BadOption.unknown("type of table", visible(path.suffix), _WRITERS)
-    needed = {".xlsx": require_xlsxwriter, ".parquet": require_pyarrow}.get(suffix)
-    if needed is not None:
-        needed()
-
-
 # ---------------------------------------------------------------- the three formats
 
 
@@ -82,13 +57,6 @@ def parquet_bytes(frame: DataFrame) -> bytes:
     buffer = io.BytesIO()
     parquet.write_table(pyarrow.Table.from_pandas(shown, preserve_index=False), buffer)
     return buffer.getvalue()
-
-
-def _excel(frame: DataFrame) -> bytes:
-    return workbook_bytes({"table": frame})
-
-
-_WRITERS: dict[str, Callable[[DataFrame], bytes]] = {".csv": csv_bytes, ".xlsx": _excel, ".parquet": parquet_bytes}
 
 
 def workbook_bytes(sheets: Mapping[str, DataFrame]) -> bytes:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from onnxperf.records.base import Machine
-from onnxperf.wording.numbers import hundredths, percent, size
+from onnxperf.records.memory import MemorySubject
+from onnxperf.records.race import Subject
+from onnxperf.wording.numbers import count, hundredths, percent, size
 
 _DECORATION = re.compile(r"\((R|TM)\)| CPU(?= @|$)| @ .*$", re.IGNORECASE)
 
@@ -43,6 +46,12 @@ def machine_facts(machine: Machine) -> list[tuple[str, str]]:
         "idle workers": "frozen" if machine.frozen else "waiting (they cannot be frozen here)",
     }
     return [(name, text) for name, text in facts.items() if text]
+
+
+def thread_texts(subjects: Iterable[Subject | MemorySubject]) -> list[str]:
+    """The number of threads, where it is the same for all."""
+    numbers = {number for subject in subjects if isinstance(number := subject.conditions.get("threads"), int)}
+    return [count(number, "thread") for number in numbers] if len(numbers) == 1 else []
 
 
 def noise_text(band: float) -> str:

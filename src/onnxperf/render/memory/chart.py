@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnxperf.records.memory import Growth, Memory, MemoryCase, MemoryStep, MemorySubject
 from onnxperf.render.kit import chart as fg
-from onnxperf.wording.names import name_of, sizes_text
+from onnxperf.wording.names import name_of, shortened, sizes_text
 from onnxperf.wording.numbers import count, decimal_size, grouped
 
 if TYPE_CHECKING:
@@ -97,19 +97,18 @@ def _legend(ax: Axes, subjects: Sequence[MemorySubject]) -> None:
     steps = [step for subject in subjects for step in subject.steps]
     seen = {*(step.name for step in steps), *("growth" for subject in subjects if subject.growth is not None)}
     shades = ((name, colour) for name, colour in _COLOURS.items() if name in seen)
-    handles: list[Any] = [Patch(color=colour, alpha=fg.PALE, label=name) for name, colour in shades]
+    handles: list[Patch | Line2D] = [Patch(color=colour, alpha=fg.PALE, label=name) for name, colour in shades]
     kinds = sorted({step.exact for step in steps}, reverse=True)
     words = {True: "peak, from the kernel", False: "peak, highest sample"}
     handles += [Line2D([], [], linestyle="", label=words[exact], **_marker(exact)) for exact in kinds]
     handles += [Line2D([], [], color=fg.INK, linewidth=1, label="samples")]
-    how: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.2}
-    ax.legend(handles=handles, fontsize=fg.FONT, frameon=False, **how)
+    fg.legend(ax, handles, beside=True)
 
 
 def _name_the_rest(ax: Axes, rest: Sequence[Panel]) -> None:
     if not rest:
         return
-    words = fg.shorten(f"{len(rest)} more without a panel: {'; '.join(map(_title, rest))}", 2 * fg.NAME_LENGTH)
+    words = shortened(f"{len(rest)} more without a panel: {'; '.join(map(_title, rest))}", 2 * fg.NAME_LENGTH)
     how: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "fontsize": fg.FONT}
     ax.annotate(words, (0, 0), xytext=(0, -40), color=fg.INK, parse_math=False, annotation_clip=False, **how)
 
@@ -123,7 +122,7 @@ def _title(panel: Panel) -> str:
     model = name_of(case.model) if subject.model is not None else ""  # callables have only their own names
     status = "" if subject.status == "ok" else subject.status
     parts = filter(None, [model, sizes_text(case.dims), name_of(subject.name), status])
-    return fg.shorten(" · ".join(parts), int(1.5 * fg.NAME_LENGTH))
+    return shortened(" · ".join(parts), int(1.5 * fg.NAME_LENGTH))
 
 
 def _highest_peak(case: MemoryCase) -> int:

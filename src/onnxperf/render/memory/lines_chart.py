@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from onnxperf.records.lines import LineMemory, MemoryLines
 from onnxperf.render.kit import chart as fg
-from onnxperf.wording.names import visible
+from onnxperf.wording.names import shortened, visible
 from onnxperf.wording.numbers import decimal_size
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def lines_plot(record: MemoryLines, ax: Sequence[Axes] | None = None) -> fg.Axes
     _size_axis(panels[0], "MB resident after the line")
     _size_axis(panels[1], "MB above what was resident before the line")
     needed = {"needed while it ran": _NEEDED} if record.exact else {}
-    fg.legend(panels[1], {**needed, "stays, over all occurrences": _STAYS})
+    fg.legend(panels[1], fg.patches({**needed, "stays, over all occurrences": _STAYS}))
     return fg.as_array(panels)
 
 
@@ -44,7 +44,7 @@ def _bars(sizes: Sequence[int], colour: str) -> fg.Bars:
 
 
 def _label(line: LineMemory) -> str:
-    return fg.shorten(f"{line.number}  {visible(line.text.strip())}", fg.NAME_LENGTH)
+    return shortened(f"{line.number}  {visible(line.text.strip())}", fg.NAME_LENGTH)
 
 
 def _size_axis(ax: Axes, words: str) -> None:

@@ -14,10 +14,10 @@ from onnxperf.records.memory import (
     MemorySubject,
     Resident,
 )
-from onnxperf.render.kit.machine import machine_texts
+from onnxperf.render.kit.machine import machine_texts, thread_texts
 from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
-from onnxperf.wording.names import name_of, sizes_text
+from onnxperf.wording.names import name_of, sizes_text, with_reasons
 from onnxperf.wording.numbers import count, decimal_size, duration, megabytes
 
 SAMPLED = "~"
@@ -35,15 +35,13 @@ def memory_page(record: Memory) -> list[Part]:
     for case in record.cases:
         parts += [GAP] if parts else []
         parts += [Heading(case.model, _facts(case, record)), *_tables(case, record)]
-        reasons = (f"{name_of(each.name)}: {each.reason}" for each in case.subjects if each.reason)
+        reasons = with_reasons((subject.name, subject.reason) for subject in case.subjects)
         parts += closing(case.answer, [*case.notes, *reasons], case.interrupted)
     return parts
 
 
 def _facts(case: MemoryCase, record: Memory) -> list[str]:
-    threads = {subject.conditions.get("threads") for subject in case.subjects} - {None}
-    equal = [count(int(each), "thread") for each in threads if each is not None] if len(threads) == 1 else []
-    return [sizes_text(case.dims), *equal, *machine_texts(record.machine)]
+    return [sizes_text(case.dims), *thread_texts(case.subjects), *machine_texts(record.machine)]
 
 
 def _tables(case: MemoryCase, record: Memory) -> Iterator[Part]:

@@ -11,8 +11,9 @@ from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.render.profile.groups import inside
 from onnxperf.render.profile.page import profile_facts
 from onnxperf.render.profile.tables import shapes_text
+from onnxperf.render.race.page import speedup_text, status_text
 from onnxperf.wording.names import name_of
-from onnxperf.wording.numbers import count, duration, grouped, interval, microseconds, ratio
+from onnxperf.wording.numbers import count, duration, grouped, microseconds, ratio
 
 MIN_SHARE = 0.01
 """Nodes with a smaller share of the time are folded into one row."""
@@ -131,8 +132,4 @@ def race_line(race: Case) -> str:
     rival = next((subject for subject in race.subjects if subject.name != race.baseline), None)
     if rival is None:
         return ""
-    if rival.speedup is None:
-        return f"Raced without the profiler: {rival.status}{f', {rival.reason}' if rival.reason else ''}"
-    low, high = rival.speedup_low, rival.speedup_high
-    within = "" if low is None else f" (95 % interval {interval(low, high)})"
-    return f"Raced without the profiler: speedup {ratio(rival.speedup)}{within}, {rival.verdict or 'no verdict'}"
+    return f"Raced without the profiler: {status_text(rival) if rival.speedup is None else speedup_text(rival)}"

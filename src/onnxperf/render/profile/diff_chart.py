@@ -11,7 +11,7 @@ from onnxperf.render.kit import chart as fg
 from onnxperf.render.profile.diff import MIN_SHARE
 from onnxperf.render.profile.operator_bars import draw_operators, operator_bars
 from onnxperf.wording.labels import label, signature
-from onnxperf.wording.names import name_of
+from onnxperf.wording.names import name_of, shortened
 from onnxperf.wording.numbers import count, mean_count, microseconds
 
 if TYPE_CHECKING:
@@ -50,11 +50,12 @@ def diff_plot(diff: Diff, ax: Sequence[Axes] | None = None, min_share: float = M
         _bars([row.after_nodes for row in rows], _AFTER, _count, pale),
     ]
     fg.draw_bars(panels[0], labels, times, summed)
-    fg.time_axis(panels[0])
+    fg.time_axis(panels[0].xaxis)
     fg.draw_bars(panels[1], labels, counts, summed)
     fg.count_axis(panels[1], "nodes")
     panels[1].tick_params(labelleft=False)
-    fg.legend(panels[0], {"before": _BEFORE, "after": _AFTER} | ({"pale: noise": "#DDDDDD"} if any(pale) else {}))
+    noise = {"pale: noise": fg.GRID} if any(pale) else {}
+    fg.legend(panels[0], fg.patches({"before": _BEFORE, "after": _AFTER} | noise))
     return fg.as_array(panels)
 
 
@@ -76,7 +77,7 @@ def operators_plot(diff: Diff, ax: fg.AxesArray | None = None) -> fg.AxesArray:
         for row in panels:  # axes of others need not share theirs
             row[column].set_xlim(0, max(ends))
     for row in panels:
-        fg.time_axis(row[0])
+        fg.time_axis(row[0].xaxis)
     if ax is None:
         for each in panels[0]:
             each.set_xlabel("")
@@ -91,7 +92,7 @@ def _alike(rows: Sequence[DiffRow]) -> list[_Alike]:
     for row in rows:
         call = signature(row.op_name, row.inputs, row.outputs)
         groups[label(row.side, row.provider, call)].append(row)
-    return [_added(fg.shorten(name, LABEL_LENGTH), [_single(row) for row in group]) for name, group in groups.items()]
+    return [_added(shortened(name, LABEL_LENGTH), [_single(row) for row in group]) for name, group in groups.items()]
 
 
 def _single(row: DiffRow) -> _Alike:
@@ -125,7 +126,7 @@ def _names(diff: Diff) -> str:
 
 
 def _name(profile: Profile, with_level: bool) -> str:
-    name = fg.shorten(name_of(profile.model), 30)
+    name = shortened(name_of(profile.model), 30)
     return f"{name}, {profile.session.opt_level}" if with_level and profile.session else name
 
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from onnxperf.records.profile import DiffRow, SourceGroup
-from onnxperf.wording.names import name_of
-from onnxperf.wording.numbers import count, grouped
+from onnxperf.wording.names import first_of, name_of
+from onnxperf.wording.numbers import count
 
 TIMELESS = {
     "folded": "Folded, computed once when the model is loaded",
@@ -15,7 +15,6 @@ TIMELESS = {
     "removed": "Removed, without effect",
 }
 """Kinds of groups that cost nothing in an inference."""
-_FIRST_NAMES = 5
 
 
 def timeless_lines(groups: Iterable[SourceGroup]) -> list[str]:
@@ -46,10 +45,3 @@ def members(ops: Sequence[str], names: Sequence[str]) -> str:
     counted = Counter(map(name_of, ops)).items()
     listing = " + ".join(op if times == 1 else f"{times} {op}" for op, times in counted)
     return f"{listing}: {', '.join(map(name_of, names))}"
-
-
-def first_of(names: Sequence[str], most: int | None = _FIRST_NAMES) -> str:
-    """The first names, and how many there are besides; all of them if `most` is None."""
-    kept = names[:most]
-    rest = len(names) - len(kept)
-    return ", ".join(kept) + (f" and {grouped(rest)} more" if rest else "")

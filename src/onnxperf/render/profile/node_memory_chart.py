@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 from onnxperf.records.node_memory import NodeMemories
 from onnxperf.render.kit import chart as fg
 from onnxperf.render.profile.node_memory import node_label
-from onnxperf.wording.names import name_of
-from onnxperf.wording.numbers import decimal_size
+from onnxperf.wording.names import name_of, shortened
+from onnxperf.wording.numbers import decimal_size, decimal_size_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_UNITS = ((1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"))
 NAMED = 24
 """Up to so many nodes have their names written below the axis."""
 
@@ -29,7 +28,7 @@ def node_memory_plot(record: NodeMemories, ax: Axes | None = None) -> Axes:
         fg.entitle(figure, f"Memory in onnxruntime's arena, iteration {record.iteration}", name_of(record.model))
         ax = figure.subplots()
     highest = max((node.held_bytes or node.in_use_bytes or 0 for node in nodes), default=0)
-    scale, unit = next((scale, unit) for scale, unit in reversed(_UNITS) if highest >= scale or scale == 1.0)
+    scale, unit = decimal_size_unit(highest)
     colours = _curves(ax, record, scale)
     _levels(ax, record, scale, colours)
     _mark_peak(ax, record, scale)
@@ -39,13 +38,13 @@ def node_memory_plot(record: NodeMemories, ax: Axes | None = None) -> Axes:
     ax.set_xlabel("" if named else "nodes, in the order in which they ended", fontsize=fg.FONT)
     ax.tick_params(labelsize=fg.FONT)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(axis="y", color="#DDDDDD", linewidth=0.8)
+    ax.grid(axis="y", color=fg.GRID, linewidth=0.8)
     ax.set_axisbelow(True)
     if named:
-        labels = [fg.shorten(node_label(node), 28) for node in nodes]
+        labels = [shortened(node_label(node), 28) for node in nodes]
         ax.set_xticks(range(len(nodes)), labels, rotation=35, ha="right", rotation_mode="anchor", fontsize=fg.FONT)
         fg.as_written(*ax.get_xticklabels())
-    fg.legend(ax, colours, beside=True)
+    fg.legend(ax, fg.patches(colours), beside=True)
     return ax
 
 
@@ -95,6 +94,6 @@ def _mark_peak(ax: Axes, record: NodeMemories, scale: float) -> None:
     height = (node.in_use_bytes or 0) / scale
     ax.plot([at], [height], marker="v", color=fg.RED)
     middle = len(record.nodes) / 2
-    words = f"{fg.shorten(node_label(node), 40)}: {decimal_size(node.in_use_bytes)}"
+    words = f"{shortened(node_label(node), 40)}: {decimal_size(node.in_use_bytes)}"
     how: dict[str, Any] = {"xytext": (0, 7), "textcoords": "offset points", "ha": "left" if at < middle else "right"}
     ax.annotate(words, (at, height), fontsize=fg.FONT, color=fg.INK, parse_math=False, **how)

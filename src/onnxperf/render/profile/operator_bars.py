@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from onnxperf.records.profile import OperatorTime, Profile
 from onnxperf.render.kit import chart as fg
-from onnxperf.wording.names import name_of
+from onnxperf.wording.names import name_of, shortened
 from onnxperf.wording.numbers import mean_count
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class OperatorBars(NamedTuple):
 def operator_bars(profile: Profile, most: int = fg.MAX_BARS) -> OperatorBars:
     """Times and executions per iteration of the most costly operators."""
     operators = sorted(profile.operators, key=lambda operator: -operator.usual_us)
-    labels = [fg.shorten(name_of(operator.op_name), fg.NAME_LENGTH) for operator in operators]
+    labels = [shortened(name_of(operator.op_name), fg.NAME_LENGTH) for operator in operators]
     counts = [_per_iteration(operator, profile) for operator in operators]
     times = [operator.usual_us for operator in operators]
     labels, times, counts = fg.capped(labels, times, counts, most=most)
@@ -39,7 +39,7 @@ def draw_operators(panels: Sequence[Axes], operators: OperatorBars) -> None:
     labels, times, counts, summed = operators
     words = [fg.cost(us, sum(times)) for us in times]
     fg.draw_bars(panels[0], labels, [fg.Bars(times, [fg.BLUE] * len(times), words)], summed)
-    fg.time_axis(panels[0])
+    fg.time_axis(panels[0].xaxis)
     numbers = [mean_count(each) for each in counts]
     fg.draw_bars(panels[1], labels, [fg.Bars(counts, [fg.GREY] * len(counts), numbers)], summed)
     fg.count_axis(panels[1], "executions per iteration")

@@ -14,12 +14,12 @@ from onnxperf.wording.numbers import count, duration, microseconds, percent, rat
 TOP = 10
 
 
-def profile_page(profile: Profile, top: int = TOP, min_share: float = 0.0) -> list[Part]:
+def profile_page(profile: Profile, top: int = TOP) -> list[Part]:
     """Heading, session and inferences, time per operator, the most costly nodes, the original model, answer, notes."""
     return [
         Heading(profile.model, profile_facts(profile)),
         Flow(_times(profile)),
-        *_tables(profile, top, min_share),
+        *_tables(profile, top),
         *_without_time(profile),
         *closing(profile.answer, profile.notes, profile.interrupted),
     ]
@@ -67,11 +67,11 @@ def _times(profile: Profile) -> list[str]:
     return [*parts, f"a call {cost}"] if cost else parts
 
 
-def _tables(profile: Profile, top: int, min_share: float) -> list[Table]:
-    shown = [operators_table(profile, min_share)] if profile.operators else []
+def _tables(profile: Profile, top: int) -> list[Table]:
+    shown = [operators_table(profile)] if profile.operators else []
     if top > 0:
-        shown += [nodes_table(profile, top, min_share)] if profile.nodes else []
-        shown += [each for each in [sources_table(profile, top, min_share)] if each is not None]
+        shown += [nodes_table(profile, top)] if profile.nodes else []
+        shown += [each for each in [sources_table(profile, top)] if each is not None]
     return shown
 
 

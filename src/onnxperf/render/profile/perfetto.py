@@ -9,6 +9,7 @@ import msgspec
 
 from onnxperf.records.trace import MISSING, Trace
 from onnxperf.wording.labels import types_text
+from onnxperf.wording.names import storable
 
 if TYPE_CHECKING:
     from onnxperf.records.trace import Coded, TensorTypes
@@ -79,7 +80,7 @@ def perfetto_json(trace: Trace, label: str) -> bytes:
 
 def _metadata(names: dict[Track, str], label: str) -> Iterator[_Metadata]:
     for process in dict.fromkeys(process for process, _ in names):
-        yield _Metadata("__metadata", "process_name", process, 0, {"name": _encodable(label)})
+        yield _Metadata("__metadata", "process_name", process, 0, {"name": storable(label)})
     for place, ((process, thread), name) in enumerate(names.items()):
         yield _Metadata("__metadata", "thread_name", process, thread, {"name": name})
         yield _Metadata("__metadata", "thread_sort_index", process, thread, {"sort_index": place})
@@ -162,7 +163,7 @@ def _arguments(trace: Trace) -> Iterator[dict[str, Argument]]:
         "input_type_shape": _spread(trace.inputs, _as_written, msgspec.Raw()),
         "output_type_shape": _spread(trace.outputs, _as_written, msgspec.Raw()),
     }
-    numbers = {_encodable(name): column.tolist() for name, column in trace.numbers.items()}
+    numbers = {storable(name): column.tolist() for name, column in trace.numbers.items()}
     for row in range(len(trace)):
         known: dict[str, Argument] = {}
         for name, values in texts.items():
@@ -178,7 +179,7 @@ def _arguments(trace: Trace) -> Iterator[dict[str, Argument]]:
 
 
 def _texts(column: Coded[str]) -> list[str]:
-    return _spread(column, _encodable, "")
+    return _spread(column, storable, "")
 
 
 def _spread(column: Coded[V], change: Callable[[V], W], nothing: W) -> list[W]:
@@ -188,7 +189,7 @@ def _spread(column: Coded[V], change: Callable[[V], W], nothing: W) -> list[W]:
 
 
 def _as_written(types: TensorTypes) -> msgspec.Raw:
-    return msgspec.Raw(msgspec.json.encode([{_encodable(dtype): shape} for dtype, shape in types]))
+    return msgspec.Raw(msgspec.json.encode([{storable(dtype): shape} for dtype, shape in types]))
 
 
 def _is_json(text: bytes) -> bool:
@@ -197,8 +198,3 @@ def _is_json(text: bytes) -> bool:
     except (msgspec.DecodeError, UnicodeDecodeError):
         return False
     return True
-
-
-def _encodable(text: str) -> str:
-    """Half a surrogate pair can be in a name, but not in a file."""
-    return text.encode("utf-8", "backslashreplace").decode()

@@ -10,7 +10,8 @@ from onnxperf.records.profile import GroupKind, NodeTime, Profile, SourceTime
 from onnxperf.render.kit import chart as fg
 from onnxperf.render.profile.operator_bars import draw_operators, operator_bars
 from onnxperf.wording.labels import signature
-from onnxperf.wording.names import name_of, visible
+from onnxperf.wording.names import name_of, shortened, text_width, visible
+from onnxperf.wording.numbers import grouped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,6 +35,17 @@ _KINDS: dict[GroupKind, str] = {
 }
 
 
+class Span(NamedTuple):
+    """One execution of a node in a timeline."""
+
+    start_us: int
+    duration_us: int
+    lane: tuple[int, int]
+    """Thread and depth."""
+    op_name: str
+    name: str
+
+
 def profile_plot(profile: Profile, ax: Sequence[Axes] | None = None) -> fg.AxesArray:
     """Time and number of executions per operator, side by side."""
     bars = operator_bars(profile)
@@ -45,21 +57,20 @@ def profile_plot(profile: Profile, ax: Sequence[Axes] | None = None) -> fg.AxesA
     return fg.as_array(panels)
 
 
-def nodes_plot(profile: Profile, ax: Axes | None = None, op: str | None = None, min_us: float = 0.0) -> Axes:
-    """A bar per node, the longest on top; only of one operator, only of those that take long, where asked."""
-    nodes = [node for node in profile.nodes if op in (None, node.op_name) and node.usual_us >= min_us]
+def nodes_plot(profile: Profile, ax: Axes | None = None, op: str | None = None) -> Axes:
+    """A bar per node, the longest on top; only of one operator where that is named."""
+    nodes = [node for node in profile.nodes if op in (None, node.op_name)]
     nodes.sort(key=lambda node: -node.usual_us)
     total = sum(node.usual_us for node in profile.nodes)
     roomy = len(nodes) <= ROOMY
     labels = [_node_label(node, roomy) for node in nodes]
     labels, values = fg.capped(labels, [node.usual_us for node in nodes])
     if ax is None:
-        what = f"Time per {visible(fg.shorten(op, 40))} node" if op else "Time per node"
-        figure = fg.bar_figure(labels, 1, what, name_of(profile.model), 0.42 if roomy else 0.26)
-        ax = figure.subplots()
+        what = f"Time per {visible(shortened(op, 40))} node" if op else "Time per node"
+        ax = fg.bar_figure(labels, 1, what, name_of(profile.model)).subplots()
     bars = fg.Bars(values, [fg.BLUE] * len(values), [fg.cost(us, total) for us in values])
     fg.draw_bars(ax, labels, [bars], summed=len(nodes) > fg.MAX_BARS)
-    fg.time_axis(ax)
+    fg.time_axis(ax.xaxis)
     if not nodes:
         ax.set_xlabel("no such node")
     return ax
@@ -78,26 +89,16 @@ def sources_plot(profile: Profile, ax: Axes | None = None) -> Axes:
         ax = fg.bar_figure(labels, 1, "Time per node of the original model", name_of(profile.model)).subplots()
     bars = fg.Bars(values, colours, [fg.cost(us, total) for us in values])
     fg.draw_bars(ax, labels, [bars], summed=len(sources) > fg.MAX_BARS)
-    fg.time_axis(ax)
+    fg.time_axis(ax.xaxis)
     present = {source.group.kind for source in sources}
-    fg.legend(ax, {kind: colour for kind, colour in _KINDS.items() if kind in present})
+    fg.legend(ax, fg.patches({kind: colour for kind, colour in _KINDS.items() if kind in present}))
     return ax
 
 
-def timeline_plot(
-    starts_us: Sequence[int],
-    durations_us: Sequence[int],
-    depths: Sequence[int],
-    op_names: Sequence[str],
-    names: Sequence[str],
-    threads: Sequence[int],
-    title: str = "",
-    ax: Axes | None = None,
-) -> Axes:
+def timeline_plot(spans: Sequence[Span], title: str, ax: Axes | None = None) -> Axes:
     """What ran when in one iteration: a lane per thread and depth, coloured by operator."""
-    origin = min(starts_us, default=0)
-    everything = zip(starts_us, durations_us, threads, depths, op_names, names, strict=True)
-    spans = [_Span(start - origin, us, (thread, depth), op, name) for start, us, thread, depth, op, name in everything]
+    origin = min((span.start_us for span in spans), default=0)
+    spans = [span._replace(start_us=span.start_us - origin) for span in spans]
     end = max((span.start_us + span.duration_us for span in spans), default=0)
     drawn, lanes = _drawable(spans)
     if ax is None:
@@ -107,9 +108,11 @@ def timeline_plot(
     colours = _operator_colours(drawn)
     _draw_spans(ax, drawn, lanes, colours)
     _write_inside(ax, drawn, lanes, colours, end)
-    left_out = f"; {len(spans) - len(drawn)} of the shortest executions left out" if len(spans) > len(drawn) else ""
+    hidden = len(spans) - len(drawn)
+    left_out = f"; {grouped(hidden)} of the shortest executions left out" if hidden else ""
     _dress_lanes(ax, lanes, end, f"since the iteration began{left_out}")
-    fg.legend(ax, colours | ({"others": _OTHERS} if {s.op_name for s in drawn} - set(colours) else {}), beside=True)
+    others = {"others": _OTHERS} if {span.op_name for span in drawn} - set(colours) else {}
+    fg.legend(ax, fg.patches(colours | others), beside=True)
     return ax
 
 
@@ -117,33 +120,22 @@ def timeline_plot(
 
 
 def _node_label(node: NodeTime, roomy: bool) -> str:
-    name = fg.shorten(name_of("/".join([*node.path, node.name])), fg.NAME_LENGTH)
+    name = shortened(name_of("/".join([*node.path, node.name])), fg.NAME_LENGTH)
     return f"{name}\n{_call(node)}" if roomy else name
 
 
 def _call(node: NodeTime) -> str:
-    return fg.shorten(signature(node.op_name, node.inputs, node.outputs), fg.NAME_LENGTH)
+    return shortened(signature(node.op_name, node.inputs, node.outputs), fg.NAME_LENGTH)
 
 
 def _source_label(source: SourceTime) -> str:
     group = source.group
     names = group.sources or group.executed
     path = "".join(f"{parent}/" for parent in group.path)
-    return fg.shorten(name_of(path + " + ".join(names)), fg.NAME_LENGTH)
+    return shortened(name_of(path + " + ".join(names)), fg.NAME_LENGTH)
 
 
-class _Span(NamedTuple):
-    """One execution of a node in a timeline."""
-
-    start_us: int
-    duration_us: int
-    lane: tuple[int, int]
-    """Thread and depth."""
-    op_name: str
-    name: str
-
-
-def _drawable(spans: Sequence[_Span]) -> tuple[list[_Span], dict[tuple[int, int], int]]:
+def _drawable(spans: Sequence[Span]) -> tuple[list[Span], dict[tuple[int, int], int]]:
     """As many of the longest as a picture can hold, and the places of their lanes from the top."""
     longest = sorted(spans, key=lambda span: -span.duration_us)[:MAX_SPANS]
     lanes = sorted(list(dict.fromkeys(span.lane for span in longest))[:MAX_LANES])
@@ -151,7 +143,7 @@ def _drawable(spans: Sequence[_Span]) -> tuple[list[_Span], dict[tuple[int, int]
     return [span for span in longest if span.lane in places], places
 
 
-def _operator_colours(spans: Sequence[_Span]) -> dict[str, str]:
+def _operator_colours(spans: Sequence[Span]) -> dict[str, str]:
     """A colour for each of the most costly operators."""
     cost: dict[str, int] = defaultdict(int)
     for span in spans:
@@ -160,7 +152,7 @@ def _operator_colours(spans: Sequence[_Span]) -> dict[str, str]:
     return dict(zip(sorted(cost, key=lambda op: -cost[op]), order, strict=False))
 
 
-def _draw_spans(ax: Axes, spans: Sequence[_Span], lanes: dict[tuple[int, int], int], colours: dict[str, str]) -> None:
+def _draw_spans(ax: Axes, spans: Sequence[Span], lanes: dict[tuple[int, int], int], colours: dict[str, str]) -> None:
     groups: dict[tuple[int, str, bool], list[tuple[float, float]]] = defaultdict(list)
     for span in spans:
         colour = colours.get(span.op_name, _OTHERS)
@@ -172,14 +164,14 @@ def _draw_spans(ax: Axes, spans: Sequence[_Span], lanes: dict[tuple[int, int], i
 
 
 def _write_inside(
-    ax: Axes, spans: Sequence[_Span], lanes: dict[tuple[int, int], int], colours: dict[str, str], end: int
+    ax: Axes, spans: Sequence[Span], lanes: dict[tuple[int, int], int], colours: dict[str, str], end: int
 ) -> None:
     """Names of the nodes whose bars are wide enough for them."""
     size = fg.FONT - 1.5
     for span in spans:
         inches = 10 * span.duration_us / end if end else 0
         shown = visible(span.name)
-        if shown and (fg.text_width(shown) + 1) * 0.66 * size / 72 <= inches:
+        if shown and (text_width(shown) + 1) * 0.66 * size / 72 <= inches:
             middle = span.start_us + span.duration_us / 2
             ink = "white" if colours.get(span.op_name) in _DARK else "black"
             place = lanes[span.lane]
@@ -189,9 +181,6 @@ def _write_inside(
 def _dress_lanes(ax: Axes, lanes: dict[tuple[int, int], int], end: int, words: str) -> None:
     nested = any(depth for _, depth in lanes)
     labels = [f"thread {thread}" + (f", depth {depth}" if nested else "") for thread, depth in lanes]
-    ax.set_yticks(range(len(lanes)), labels, fontsize=fg.FONT)
-    ax.set_ylim(len(lanes) - 0.4, -0.6)
+    fg.name_rows(ax, labels)
     ax.set_xlim(0, end or 1)
-    ax.spines[["top", "right", "left"]].set_visible(False)
-    ax.tick_params(axis="y", length=0)
-    fg.time_axis(ax, words)
+    fg.time_axis(ax.xaxis, words)

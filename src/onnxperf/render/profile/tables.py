@@ -44,7 +44,7 @@ def _calls(timed: OperatorTime | NodeTime) -> str:
 # ---------------------------------------------------------------- a profile
 
 
-def operators_table(profile: Profile, min_share: float = 0.0) -> Table:
+def operators_table(profile: Profile) -> Table:
     """A row per operator type."""
     columns = (
         Column("operator", left=True, room=22),
@@ -59,9 +59,7 @@ def operators_table(profile: Profile, min_share: float = 0.0) -> Table:
     whole = math.fsum(operator.usual_us for operator in profile.operators)
     rows, before = [], 0.0
     # By what is shown: the profile's own order counts the first iteration, too.
-    costly = sorted(profile.operators, key=lambda operator: -operator.usual_us)
-    shown = [operator for operator in costly if _reaches(operator.usual_us, whole, min_share)]
-    for operator in shown:
+    for operator in sorted(profile.operators, key=lambda operator: -operator.usual_us):
         own = operator.usual_us / whole if whole else 0.0
         cells = (
             name_of(operator.op_name),
@@ -75,18 +73,15 @@ def operators_table(profile: Profile, min_share: float = 0.0) -> Table:
         )
         rows.append(Row(cells, styles={5: "cyan", 6: "dim", 7: "dim"}))
         before += own
-    others = [operator.usual_us for operator in costly[len(shown) :]]
-    rows += _others(others, whole, (3, 4, len(columns)))
     return without_empty(Table(columns, rows, "Time per iteration"))
 
 
-def nodes_table(profile: Profile, top: int, min_share: float = 0.0) -> Table:
+def nodes_table(profile: Profile, top: int) -> Table:
     """A row for each of the most costly nodes; nodes of bodies stand under the node that has the body."""
     nodes = profile.nodes
     whole = math.fsum(node.usual_us for node in nodes)
     costly = sorted(range(len(nodes)), key=lambda i: (-nodes[i].usual_us, i))
-    chosen = [i for i in costly[: max(top, 0)] if _reaches(nodes[i].usual_us, whole, min_share)]
-    tree = _tree(nodes, chosen)
+    tree = _tree(nodes, costly[:top])
     providers = len({node.provider for node in nodes}) > 1
     totals = any(nodes[i].self_us != nodes[i].total_us for i, _ in tree)
     columns = (
@@ -127,10 +122,6 @@ def _node_cells(node: NodeTime, depth: int, whole: float) -> list[str]:
     ]
 
 
-def _reaches(time: float, whole: float, min_share: float) -> bool:
-    return time >= min_share * whole
-
-
 def _others(times: Sequence[float], whole: float, places: tuple[int, int, int]) -> Iterable[Row]:
     """What a table leaves out, as its last row: how many, their time and their share."""
     if not times:
@@ -139,7 +130,7 @@ def _others(times: Sequence[float], whole: float, places: tuple[int, int, int]) 
     cells = [""] * width
     cells[0] = count(len(times), "other")
     both = math.fsum(times)
-    cells[time], cells[share] = microseconds(both), percent(both / whole if whole else None)
+    cells[time], cells[share] = microseconds(both), _share(both, whole)
     yield Row(cells, style="dim")
 
 
@@ -181,7 +172,7 @@ def shapes_text(node: NodeTime | DiffRow) -> str:
 # ---------------------------------------------------------------- the original model
 
 
-def sources_table(profile: Profile, top: int, min_share: float = 0.0) -> Table | None:
+def sources_table(profile: Profile, top: int) -> Table | None:
     """A row for each of the most costly groups of original nodes; None where the optimiser changed nothing."""
     timed = [source for source in profile.sources if source.group.kind not in TIMELESS]
     if all(source.group.kind == "kept" for source in timed):
@@ -195,9 +186,8 @@ def sources_table(profile: Profile, top: int, min_share: float = 0.0) -> Table |
     )
     whole = math.fsum(source.usual_us for source in timed)
     costly = sorted(timed, key=lambda source: -source.usual_us)
-    shown = [source for source in costly[: max(top, 0)] if _reaches(source.usual_us, whole, min_share)]
-    rows = [Row(_source_cells(source, whole), styles={2: "dim"}) for source in shown]
-    others = [source.usual_us for source in costly if source not in shown]
+    rows = [Row(_source_cells(source, whole), styles={2: "dim"}) for source in costly[:top]]
+    others = [source.usual_us for source in costly[top:]]
     for row in _others(others, whole, (3, 4, len(columns))):
         rows.append(row._replace(cells=["", row.cells[0], *row.cells[2:]]))
     return Table(columns, rows, "In the original model")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from onnxperf.records.check import Check, Difference
 from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
 from onnxperf.render.kit.table import Column, Row, Table
-from onnxperf.wording.names import name_of
+from onnxperf.wording.names import name_of, with_reasons
 from onnxperf.wording.numbers import grouped, significant
 
 _NUMBERS = (
@@ -32,7 +32,7 @@ def differences_parts(check: Check) -> list[Part]:
         f"rtol {significant(check.rtol)}",
         f"atol {significant(check.atol)}",
     ]
-    reasons = [Line(f"{name_of(output.name)}: {output.reason}") for output in check.outputs if output.reason]
+    reasons = [Line(text) for text in with_reasons((output.name, output.reason) for output in check.outputs)]
     return [Heading(check.model, facts), differences_table(check), *([GAP, *reasons] if reasons else [])]
 
 

@@ -9,21 +9,12 @@ from onnxperf.records.race import Subject
 from onnxperf.render.kit.machine import machine_texts
 from onnxperf.render.kit.page import Flow, Heading, Part, closing
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
-from onnxperf.wording.names import name_of
-from onnxperf.wording.numbers import count, duration, grouped, interval, ratio
+from onnxperf.render.race.page import STATUS_STYLES, VERDICT_STYLES
+from onnxperf.wording.names import name_of, with_reasons
+from onnxperf.wording.numbers import NOTHING, count, duration, grouped, interval, ratio
 
 WINNER = "*"
-NOTHING = "–"  # noqa: RUF001
-_VERDICT_STYLES = {
-    "baseline": "bold",
-    "faster": "green",
-    "slower": "red",
-    "equivalent": "dim",
-    "undecided": "yellow",
-    "differs": "yellow",
-    "skipped": "dim",
-    "limit": "dim",
-}
+_STYLES = {**STATUS_STYLES, **VERDICT_STYLES, "limit": "dim"}
 _SPEEDUP, _VERDICT = 3, 6
 """Places of the coloured columns."""
 
@@ -72,7 +63,7 @@ def plan_notes(plan: EinsumPlan) -> list[str]:
     """Notes of the plan and of its race, each once, and the reasons of subjects that failed."""
     if plan.race is None:
         return list(plan.notes)
-    reasons = [f"{name_of(subject.name)}: {subject.reason}" for subject in plan.race.subjects if subject.reason]
+    reasons = with_reasons((subject.name, subject.reason) for subject in plan.race.subjects)
     return list(dict.fromkeys([*plan.notes, *plan.race.notes, *reasons]))
 
 
@@ -111,7 +102,7 @@ def race_table(plan: EinsumPlan) -> Table:
             "" if limited is None else ratio(limited),
             standing or NOTHING,
         )
-        colour = _VERDICT_STYLES.get(standing, "red" if subject.status != "ok" else "")
+        colour = _STYLES.get(standing, "red" if subject.status != "ok" else "")
         style = "bold" if subject is best else "dim" if subject.name == plan.limit else ""
         rows.append(Row(cells, style, {_SPEEDUP: colour, _VERDICT: colour}))
     return without_empty(Table(columns, rows))

@@ -11,7 +11,7 @@ from onnxperf.errors import BadOption
 from onnxperf.records.einsum import EinsumPlan, OrderTime
 from onnxperf.render.kit import chart as fg
 from onnxperf.render.race.bench_chart import bench_plot
-from onnxperf.wording.names import name_of, visible
+from onnxperf.wording.names import name_of, shortened, visible
 from onnxperf.wording.numbers import count, duration, grouped
 
 if TYPE_CHECKING:
@@ -56,11 +56,11 @@ def orders_plot(plan: EinsumPlan, ax: Axes | None = None) -> Axes:
     if is_ours:
         # A figure of the user has no room at the right.
         _name_graphs(ax, rows)
-        _close_up(ax, bars)
-    fg.time_axis(ax, "per call, lower is better")
+    fg.time_axis(ax.xaxis, "per call, lower is better")
     _note(ax, notes if rows else ["nothing was timed"], keep=bool(rows))
     if rows:
-        fg.legend(ax, {"fastest": fg.GREEN, "as written": fg.ORANGE, "others, a shade per graph": fg.BLUE})
+        colours = {"fastest": fg.GREEN, "as written": fg.ORANGE, "others, a shade per graph": fg.BLUE}
+        fg.legend(ax, fg.patches(colours))
     return ax
 
 
@@ -107,7 +107,7 @@ def _row(orders: Sequence[OrderTime], written: str) -> _Row:
 
 
 def _shown(equation: str) -> str:
-    return fg.shorten(name_of(equation), _EQUATION_LENGTH)
+    return shortened(name_of(equation), _EQUATION_LENGTH)
 
 
 def _words(row: _Row, plan: EinsumPlan, fastest: float) -> str:
@@ -130,7 +130,7 @@ def _colours(rows: Sequence[_Row], fastest: float) -> list[str]:
 
 
 def _graph_name(row: _Row) -> str:
-    return fg.shorten(visible(row.graph), _GRAPH_LENGTH)
+    return shortened(visible(row.graph), _GRAPH_LENGTH)
 
 
 def _name_graphs(ax: Axes, rows: Sequence[_Row]) -> None:
@@ -145,13 +145,6 @@ def _name_graphs(ax: Axes, rows: Sequence[_Row]) -> None:
     right.tick_params(axis="y", length=0)
     right.spines["right"].set_visible(False)
     fg.as_written(*right.get_yticklabels())
-
-
-def _close_up(ax: Axes, bars: fg.Bars) -> None:
-    """End the axis where the last words end: the longest words stand beside short bars."""
-    character = 0.6 * fg.FONT / 72 / fg.PANEL
-    ends = (value / (1 - (len(words) + 2) * character) for value, words in zip(bars.values, bars.words, strict=True))
-    ax.set_xlim(0, max(ends, default=1.0) * 1.02)
 
 
 def _note(ax: Axes, notes: Sequence[str], keep: bool) -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from onnxperf.records.base import Machine
 from onnxperf.records.race import P90_CALLS, P99_CALLS, Bench, Case, Subject
-from onnxperf.render.kit.machine import cpu_text
+from onnxperf.render.kit.machine import cpu_text, thread_texts
 from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
 from onnxperf.render.kit.table import Column, Row, Stacking, Table
 from onnxperf.render.race.split import split_table
-from onnxperf.wording.names import dims_text, name_of
-from onnxperf.wording.numbers import count, duration, interval, ratio
+from onnxperf.wording.names import dims_text, name_of, with_reasons
+from onnxperf.wording.numbers import NOTHING, count, duration, interval, ratio
 
 STATUS_STYLES = {"ok": "", "differs": "yellow", "skipped": "dim", "pending": "dim", "running": "dim"}
 VERDICT_STYLES = {
@@ -21,7 +21,6 @@ VERDICT_STYLES = {
     "equivalent": "dim",
     "undecided": "yellow",
 }
-_NOTHING = "–"  # noqa: RUF001
 _PERCENTILES = {"p90": P90_CALLS, "p99": P99_CALLS}
 
 
@@ -30,26 +29,33 @@ def bench_page(bench: Bench, notes_on_parts: Sequence[Sequence[str]]) -> list[Pa
     parts: list[Part] = []
     for case, part_notes in zip(bench.cases, notes_on_parts, strict=True):
         parts += [GAP] if parts else []
-        parts.append(Heading(case.model, [dims_text(case.dims), *machine_facts(case.subjects, bench.machine)]))
+        parts.append(Heading(case.model, [dims_text(case.dims), *race_facts(case.subjects, bench.machine)]))
         parts += _tables(case, part_notes)
         parts += closing(case.answer, case.notes, case.interrupted)
-        parts += [
-            Line(f"{name_of(subject.name)}: {subject.reason}", STATUS_STYLES.get(subject.status, "red"), indent=2)
-            for subject in case.subjects
-            if subject.reason
-        ]
+        for status in dict.fromkeys(subject.status for subject in case.subjects):
+            texts = with_reasons((each.name, each.reason) for each in case.subjects if each.status == status)
+            parts += [Line(text, STATUS_STYLES.get(status, "red"), indent=2) for text in texts]
     return parts
 
 
-def machine_facts(subjects: Iterable[Subject], machine: Machine) -> list[str]:
+def race_facts(subjects: Sequence[Subject], machine: Machine) -> list[str]:
     """The processor, the number of threads where it is the same for all, and versions of what was raced."""
-    subjects = list(subjects)
-    threads = {subject.conditions["threads"] for subject in subjects if "threads" in subject.conditions}
-    equal = [count(int(each), "thread") for each in threads if isinstance(each, int)] if len(threads) == 1 else []
     raced = {subject.runtime for subject in subjects}
     versions = machine.versions.items()
     used = [f"{name} {text}" for name, text in versions if name.startswith("onnxruntime") or name in raced]
-    return [cpu_text(machine), *equal, *used]
+    return [cpu_text(machine), *thread_texts(subjects), *used]
+
+
+def speedup_text(subject: Subject) -> str:
+    """What a race found about a subject that has a speedup."""
+    low, high = subject.speedup_low, subject.speedup_high
+    within = "" if low is None else f" (95 % interval {interval(low, high)})"
+    return f"speedup {ratio(subject.speedup)}{within}, {subject.verdict or 'no verdict'}"
+
+
+def status_text(subject: Subject) -> str:
+    """How a subject ended, and why."""
+    return ", ".join(filter(None, [subject.status, subject.reason]))
 
 
 def _tables(case: Case, part_notes: Sequence[str]) -> list[Part]:
@@ -73,7 +79,7 @@ _TEXTS: dict[str, tuple[Column, Callable[[Subject], str]]] = {
     "mean": (Column("mean"), lambda s: duration(s.mean_ns)),
     "deviation": (
         Column("deviation", short="dev"),
-        lambda s: f"±{duration(s.deviation_ns)}" if s.deviation_ns is not None else _NOTHING,
+        lambda s: f"±{duration(s.deviation_ns)}" if s.deviation_ns is not None else NOTHING,
     ),
     "median": (Column("median"), lambda s: duration(s.median_ns)),
     "min": (Column("min"), lambda s: duration(s.min_ns)),
@@ -84,7 +90,7 @@ _TEXTS: dict[str, tuple[Column, Callable[[Subject], str]]] = {
     "first": (Column("first call", short="first"), lambda s: duration(s.first_call_ns)),
     "speedup": (Column("speedup"), lambda s: ratio(s.speedup)),
     "interval": (Column("95 % interval", short="95 % int."), lambda s: interval(s.speedup_low, s.speedup_high)),
-    "verdict": (Column("verdict", left=True), lambda s: s.verdict or _NOTHING),
+    "verdict": (Column("verdict", left=True), lambda s: s.verdict or NOTHING),
     "standing": (
         Column("status, verdict", left=True, short="  status, verdict"),
         lambda s: "  " + " · ".join(filter(None, [s.status, s.verdict])),

@@ -8,8 +8,9 @@ from onnxperf.render.kit.machine import machine_texts
 from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.render.race.einsum import shapes_words
-from onnxperf.wording.names import name_of
-from onnxperf.wording.numbers import duration, grouped, interval, ratio
+from onnxperf.render.race.page import speedup_text, status_text
+from onnxperf.wording.names import first_of, name_of
+from onnxperf.wording.numbers import duration, interval, ratio
 
 _OUTCOME_STYLES = {"rewritten": "green", "kept": "", "skipped": "dim"}
 _OUTCOME = 3
@@ -58,8 +59,7 @@ def sites_table(rewrite: Rewrite) -> Table:
 
 def nodes_text(site: RewrittenSite) -> str:
     """The first node of a group, and how many more there are."""
-    first, more = name_of(site.nodes[0]) if site.nodes else name_of(""), len(site.nodes) - 1
-    return f"{first} and {grouped(more)} more" if more > 0 else first
+    return first_of([name_of(node) for node in site.nodes or ("",)], 1)
 
 
 def whole_race_text(race: Case | None) -> str:
@@ -72,14 +72,9 @@ def whole_race_text(race: Case | None) -> str:
         return ""
     broken = next((each for each in (base, rival) if each.status != "ok" or each.median_ns is None), None)
     if broken is not None:
-        return f"Raced: {name_of(broken.name)} {broken.status}{f', {broken.reason}' if broken.reason else ''}"
+        return f"Raced: {name_of(broken.name)} {status_text(broken)}"
     times = ", ".join(f"{name_of(each.name)} {duration(each.median_ns)}" for each in (base, rival))
-    if rival.speedup is None:
-        return f"Raced: {times}"
-    speedup = f"speedup {ratio(rival.speedup)}"
-    if rival.speedup_low is not None:
-        speedup += f" (95 % interval {interval(rival.speedup_low, rival.speedup_high)})"
-    return f"Raced: {times}: {speedup}, {rival.verdict or 'no verdict'}"
+    return f"Raced: {times}{'' if rival.speedup is None else f': {speedup_text(rival)}'}"
 
 
 def written_text(rewrite: Rewrite) -> str:

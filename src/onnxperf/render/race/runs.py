@@ -7,11 +7,11 @@ from datetime import datetime, tzinfo
 from onnxperf.records.runs import ComparedSubject, KeptRun, KeptRuns, RunComparison
 from onnxperf.render.kit.page import Heading, Line, Part, closing
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
-from onnxperf.wording.names import dims_text, name_of
-from onnxperf.wording.numbers import duration, interval, ratio
+from onnxperf.render.race.page import VERDICT_STYLES
+from onnxperf.wording.names import dims_text, name_of, with_reasons
+from onnxperf.wording.numbers import NOTHING, duration, interval, ratio
 
 _STATUS_STYLES = {"ok": "", "running": "cyan", "differs": "yellow", "interrupted": "yellow"}
-_VERDICT_STYLES = {"faster": "green", "slower": "red", "undecided": "yellow"}
 _RUN_COLUMNS = (
     Column("id", left=True),
     Column("when", left=True),
@@ -19,7 +19,7 @@ _RUN_COLUMNS = (
     Column("command", left=True, room=14),
     Column("cases", rank=1),
     Column("status", left=True),
-    Column("answer", left=True, rank=2, room=16),
+    Column("answer", left=True, rank=2, room=30),
 )
 _COMPARED_COLUMNS = (
     Column("first run", left=True, room=12),
@@ -46,7 +46,7 @@ def comparison_page(comparison: RunComparison) -> list[Part]:
     """The times of both runs, the verdicts on the second, and why."""
     heading = Heading(f"{comparison.second} against {comparison.first}", ["two runs, not measured in turn"])
     rows = [_compared_row(row) for row in comparison.rows]
-    reasons = dict.fromkeys(f"{name_of(row.second)}: {row.reason}" for row in comparison.rows if row.reason)
+    reasons = with_reasons(dict.fromkeys((row.second, row.reason) for row in comparison.rows))
     alike = len({row.reason for row in comparison.rows}) == 1  # the answer has it once for all
     return [
         heading,
@@ -60,11 +60,12 @@ def _run_cells(run: KeptRun, zone: tzinfo | None) -> tuple[str, ...]:
     cases = "" if not run.cases else str(run.cases)
     if run.cases_done != run.cases:
         cases = f"{run.cases_done} of {run.cases}"
-    return run.id, when, run.kind, run.command, cases, run.status, run.answer
+    command = run.command.removeprefix("onnxperf ") or run.kind
+    return run.id, when, run.kind, command, cases, run.status, run.answer
 
 
 def _compared_row(row: ComparedSubject) -> Row:
-    verdict = "yardstick" if row.verdict == "baseline" else row.verdict or "–"  # noqa: RUF001
+    verdict = "yardstick" if row.verdict == "baseline" else row.verdict or NOTHING
     cells = (
         name_of(row.first),
         name_of(row.second),
@@ -75,4 +76,4 @@ def _compared_row(row: ComparedSubject) -> Row:
         interval(row.speedup_low, row.speedup_high),
         verdict,
     )
-    return Row(cells, styles={7: _VERDICT_STYLES.get(verdict, "dim")})
+    return Row(cells, styles={7: VERDICT_STYLES.get(verdict, "dim")})

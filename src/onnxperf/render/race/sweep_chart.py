@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from onnxperf.errors import BadOption
 from onnxperf.records.sweep import Duel, SweepPanel, values_of
 from onnxperf.render.kit import chart as fg
-from onnxperf.render.race.bench_chart import bench_plot
-from onnxperf.render.race.sweep_lines import NAME_LENGTH, draw_lines, legend_above
-from onnxperf.wording.names import name_of
+from onnxperf.render.race.bench_chart import ROW, bench_plot
+from onnxperf.render.race.sweep_lines import NAME_LENGTH, draw_lines
+from onnxperf.wording.names import name_of, shortened
 from onnxperf.wording.numbers import count, ratio
 
 if TYPE_CHECKING:
@@ -66,10 +66,10 @@ def sweep_plot(panels: Sequence[SweepPanel], ax: Axes | None = None) -> Axes:
     models = dict.fromkeys(name_of(case.model) for panel in panels for case in panel.cases)
     left_out = f" · {count(len(panels) - MAX_PANELS, 'more panel')} left out" if len(panels) > MAX_PANELS else ""
     fg.entitle(figure, _title(panels) + left_out, ", ".join(models))
-    every = figure.subplots(rows, columns, squeeze=False).flat
+    every = list(figure.subplots(rows, columns, squeeze=False).flat)
     for each, panel in zip(every, drawn, strict=False):
         _draw_panel(each, panel, panel.title if len(drawn) > 1 else "")
-    for each in list(every)[len(drawn) :]:
+    for each in every[len(drawn) :]:
         each.set_visible(False)
     return figure.axes[0]
 
@@ -84,17 +84,17 @@ def _draw_panel(ax: Axes, panel: SweepPanel, title: str) -> None:
         lines = draw_lines(ax, panel.cases, panel.dims[0], panel.dims[1:])
     else:
         bench_plot(panel.cases[0], ax)
-        return
+        lines = 0
     if title:
         pad = 8 + 1.6 * fg.FONT * lines
-        ax.set_title(fg.shorten(title, 60), loc="left", fontsize=fg.FONT + 1, pad=pad, color=fg.INK, parse_math=False)
+        ax.set_title(shortened(title, 60), loc="left", fontsize=fg.FONT + 1, pad=pad, color=fg.INK, parse_math=False)
 
 
 def _panel_size(panel: SweepPanel) -> tuple[float, float]:
     if len(panel.dims) == 2:
         rows, columns = (len(values_of(panel.cases, dim)) for dim in panel.dims)
         return min(max(6.8, 1.6 + 0.95 * columns), 20.0), min(max(4.0, 2.2 + 0.55 * rows), 16.0)
-    return (8.5, 5.0) if panel.dims else (9.0, 2.4 + 0.42 * len(panel.cases[0].subjects))
+    return (8.5, 5.0) if panel.dims else (9.0, 2.4 + ROW * len(panel.cases[0].subjects))
 
 
 def _title(panels: Sequence[SweepPanel]) -> str:
@@ -110,7 +110,7 @@ def _title(panels: Sequence[SweepPanel]) -> str:
 
 
 def _map_title(pair: tuple[str, str]) -> str:
-    baseline, rival = (fg.shorten(name_of(name), NAME_LENGTH) for name in pair)
+    baseline, rival = (shortened(name_of(name), NAME_LENGTH) for name in pair)
     return f"Speedup of {rival} against {baseline}"
 
 
@@ -207,7 +207,7 @@ def _dress_map(ax: Axes, sizes: tuple[Sequence[int], Sequence[int]], dims: Seque
     down, across = sizes
     ax.set_yticks(range(len(down)), [str(size) for size in down], fontsize=fg.FONT)
     ax.set_xticks(range(len(across)), [str(size) for size in across], fontsize=fg.FONT)
-    names = [fg.shorten(name_of(dim), NAME_LENGTH) for dim in dims]
+    names = [shortened(name_of(dim), NAME_LENGTH) for dim in dims]
     ax.set_ylabel(names[0], fontsize=fg.FONT + 0.5, parse_math=False)
     ax.set_xlabel(names[1], fontsize=fg.FONT + 0.5, parse_math=False)
     ax.set_xlim(-0.5, len(across) - 0.5)
@@ -225,7 +225,7 @@ def _explain_map(ax: Axes, duels: Sequence[Duel], pair: tuple[str, str], changes
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    baseline, rival = (f"{fg.shorten(name_of(name), NAME_LENGTH)} is faster" for name in pair)
+    baseline, rival = (f"{shortened(name_of(name), NAME_LENGTH)} is faster" for name in pair)
     verdicts = {duel.verdict for duel in duels if duel.speedup is not None}
     handles: list[Patch | Line2D] = []
     if "faster" in verdicts:
@@ -238,4 +238,4 @@ def _explain_map(ax: Axes, duels: Sequence[Duel], pair: tuple[str, str], changes
         handles.append(Patch(facecolor="white", edgecolor="#BBBBBB", hatch="////", label="not compared"))
     if changes:
         handles.append(Line2D([], [], color="black", linewidth=2.6, label="the winner changes"))
-    return legend_above(ax, handles)
+    return fg.legend(ax, handles)

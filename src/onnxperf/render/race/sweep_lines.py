@@ -1,4 +1,4 @@
-"""Lines of time over one dimension, and the legend that the charts of a sweep share."""
+"""Lines of time over one dimension."""
 
 from __future__ import annotations
 
@@ -10,19 +10,15 @@ from typing import TYPE_CHECKING
 from onnxperf.records.race import Case
 from onnxperf.records.sweep import subject_in, subjects_of, time_of, values_of, word_of
 from onnxperf.render.kit import chart as fg
-from onnxperf.wording.names import name_of, visible
-from onnxperf.wording.numbers import duration_unit
+from onnxperf.wording.names import name_of, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
 
 LOG_SIZES = 8
 LOG_TIMES = 10
 """From this ratio of the largest to the smallest on, an axis is logarithmic."""
 NAME_LENGTH = 28
-_LEGEND_LENGTH = 80
 _COLOURS = (fg.BLUE, fg.RED, fg.GREEN, fg.ORANGE, fg.PINK, fg.SKY, fg.GREY)
 _MARKERS = "osD^vP*"
 
@@ -39,19 +35,19 @@ def draw_lines(ax: Axes, cases: Sequence[Case], dim: str, others: Sequence[str] 
         for name in subjects_of(cases):
             points = _points(cases, name, dim, fixed)
             colour, marker = _COLOURS[number % len(_COLOURS)], _MARKERS[number // len(_COLOURS) % 7]
-            label = ", ".join([name_of(name), *(f"{visible(key)}={size}" for key, size in fixed.items())])
-            xs, ys = [size for size, _, _ in points], [ns if ns is not None else math.nan for _, ns, _ in points]
+            label = ", ".join([name_of(name), *(f"{key}={size}" for key, size in fixed.items())])
+            xs, ys = [size for size, _, _ in points], [math.nan if us is None else us for _, us, _ in points]
             ax.plot(xs, ys, color=colour, marker=marker, markersize=5, linewidth=1.8, zorder=3)
-            _write_failures(ax, [(size, word) for size, ns, word in points if ns is None], colour, stacked)
-            handles.append(Line2D([], [], color=colour, marker=marker, label=f" {fg.shorten(label, NAME_LENGTH)}"))
-            times += [ns for _, ns, _ in points if ns is not None]
+            _write_failures(ax, [(size, word) for size, us, word in points if us is None], colour, stacked)
+            handles.append(Line2D([], [], color=colour, marker=marker, label=fg.legend_name(label)))
+            times += [us for _, us, _ in points if us is not None]
             number += 1
-    _size_axis(ax, values_of(cases, dim), fg.shorten(name_of(dim), NAME_LENGTH))
+    _size_axis(ax, values_of(cases, dim), shortened(name_of(dim), NAME_LENGTH))
     _time_axis(ax, times)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(color="#DDDDDD", linewidth=0.8, zorder=0)
+    ax.grid(color=fg.GRID, linewidth=0.8, zorder=0)
     ax.set_axisbelow(True)
-    return legend_above(ax, handles)
+    return fg.legend(ax, handles)
 
 
 def _combinations(cases: Sequence[Case], dims: Sequence[str]) -> list[dict[str, int]]:
@@ -61,12 +57,13 @@ def _combinations(cases: Sequence[Case], dims: Sequence[str]) -> list[dict[str, 
 
 
 def _points(cases: Sequence[Case], name: str, dim: str, fixed: dict[str, int]) -> list[tuple[int, float | None, str]]:
-    """Size, time, and the word in its place."""
+    """Size, time in microseconds, and the word in its place."""
     points = []
     for case in cases:
         if dim in case.dims and all(case.dims.get(key) == size for key, size in fixed.items()):
             subject = subject_in(case, name)
-            points.append((case.dims[dim], time_of(subject), word_of(case, subject) or "failed"))
+            ns = time_of(subject)
+            points.append((case.dims[dim], ns and ns / 1e3, word_of(case, subject) or "failed"))
     return sorted(points, key=lambda point: point[0])
 
 
@@ -97,51 +94,19 @@ def _size_axis(ax: Axes, sizes: Sequence[int], name: str) -> None:
         ax.set_xscale("log")
     ax.xaxis.set_major_locator(FixedLocator([float(size) for size in sizes], nbins=14))
     ax.xaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0f}"))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: str(round(value))))
     ax.tick_params(labelsize=fg.FONT)
     text = f"{name}, logarithmic axis" if logarithmic else name
     ax.set_xlabel(text, fontsize=fg.FONT + 0.5, parse_math=False)
 
 
-def _tick(ns: float) -> str:
-    scale, unit = duration_unit(ns * 1.0001)  # 1e6 may arrive as 999999.99
-    return f"{ns / scale:.3g} {unit}"
-
-
-def _time_axis(ax: Axes, times: Sequence[float]) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-
-    if not times:
+def _time_axis(ax: Axes, times_us: Sequence[float]) -> None:
+    if not times_us:
         ax.set_yticks([])
-        ax.set_ylabel("nothing was measured", fontsize=fg.FONT + 0.5)
+        ax.set_ylabel("nothing was measured", fontsize=fg.FONT)
         return
-    if max(times) / min(times) >= LOG_TIMES:
+    if max(times_us) / min(times_us) >= LOG_TIMES:
         ax.set_yscale("log")
-        ax.yaxis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0)))
-        ax.yaxis.set_minor_locator(NullLocator())
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda ns, _: _tick(ns)))
-        ax.set_ylabel("time per call, logarithmic axis · lower is better", fontsize=fg.FONT + 0.5)
-        return
-    scale, unit = duration_unit(max(times))
-    ax.set_ylim(0, max(times) * 1.08)
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda ns, _: f"{ns / scale:g}"))
-    ax.set_ylabel(f"{unit} per call · lower is better", fontsize=fg.FONT + 0.5)
-
-
-def legend_above(ax: Axes, handles: Sequence[Patch | Line2D]) -> int:
-    """What the signs mean, above the axes, in as many lines as they need; returns their number."""
-    if not handles:
-        return 0
-    longest = max(fg.text_width(str(handle.get_label())) for handle in handles)
-    columns = min(len(handles), max(int(_LEGEND_LENGTH / (longest + 6)), 1))
-    drawn = ax.legend(
-        handles=list(handles),
-        fontsize=fg.FONT,
-        frameon=False,
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1.0),
-        ncols=columns,
-        borderaxespad=0.2,
-    )
-    fg.as_written(*drawn.get_texts())
-    return -(-len(handles) // columns)
+    else:
+        ax.set_ylim(0, max(times_us) * 1.08)
+    fg.time_axis(ax.yaxis, "per call, lower is better")

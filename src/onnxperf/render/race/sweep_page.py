@@ -19,7 +19,7 @@ from onnxperf.records.sweep import (
 )
 from onnxperf.render.kit.page import GAP, INTERRUPTED, Heading, Line, Part
 from onnxperf.render.kit.table import Column, Row, Table
-from onnxperf.render.race.page import STATUS_STYLES, VERDICT_STYLES, machine_facts
+from onnxperf.render.race.page import STATUS_STYLES, VERDICT_STYLES, race_facts
 from onnxperf.wording.names import name_of, shortened
 from onnxperf.wording.numbers import count, duration, interval, per_second, ratio, rough_time
 
@@ -35,8 +35,8 @@ Cell = tuple[str, str]
 
 def sweep_page(bench: Bench, models: Sequence[SweepModel]) -> list[Part]:
     """Heading, a row per case, matrices, reasons and crossovers of each model, and the notes of all."""
-    subjects = (subject for case in bench.cases for subject in case.subjects)
-    facts = [count(len(bench.cases), "case"), *machine_facts(subjects, bench.machine)]
+    subjects = [subject for case in bench.cases for subject in case.subjects]
+    facts = [count(len(bench.cases), "case"), *race_facts(subjects, bench.machine)]
     parts: list[Part] = [Heading(", ".join(name_of(each.model) for each in models), facts)]
     for each in models:
         title = _title(each, several=len(models) > 1)

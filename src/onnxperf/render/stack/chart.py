@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from onnxperf.records.stack import Stack
 from onnxperf.render.kit import chart as fg
 from onnxperf.render.stack.page import self_times
-from onnxperf.wording.names import name_of
+from onnxperf.wording.names import name_of, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +18,7 @@ MOST = 20
 def stack_plot(record: Stack, ax: Axes | None = None) -> Axes:
     """A bar per function: its self time per call, wherever in the tree it was called."""
     order = self_times(record)
-    labels = [fg.shorten(name_of(f"{function}  {file}"), fg.NAME_LENGTH) for (function, file), _ in order]
+    labels = [shortened(name_of(f"{function}  {file}"), fg.NAME_LENGTH) for (function, file), _ in order]
     labels, values = fg.capped(labels, [ns / record.calls / 1e3 for _, ns in order], most=MOST)
     if ax is None:
         ax = fg.bar_figure(labels, 1, "Time in each function itself", name_of(record.name)).subplots()
@@ -26,6 +26,6 @@ def stack_plot(record: Stack, ax: Axes | None = None) -> Axes:
     colours = [fg.SKY if "<built-in>" in label else fg.BLUE for label in labels]
     bars = fg.Bars(values, colours, [fg.cost(us, total) for us in values])
     fg.draw_bars(ax, labels, [bars], summed=len(order) > MOST)
-    fg.time_axis(ax, "per call")
-    fg.legend(ax, {"Python": fg.BLUE, "built-in": fg.SKY})
+    fg.time_axis(ax.xaxis, "per call")
+    fg.legend(ax, fg.patches({"Python": fg.BLUE, "built-in": fg.SKY}))
     return ax

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from html import escape
 
 from onnxperf.render.kit import chart as fg
-from onnxperf.wording.names import visible
+from onnxperf.wording.names import shortened, visible
 from onnxperf.wording.numbers import count, percent
 
 Sample = tuple[tuple[str, ...], int]
@@ -111,7 +111,7 @@ def _box(node: _Node, kind: str | None, depth: int, left: float, scale: float, t
     top, width = _TOP + _ROW * depth, node.count * scale
     letters = int((width - 6) / _LETTER)
     name = visible(node.name)
-    text = name if len(name) <= letters else fg.shorten(name.partition(" (")[0], letters) if letters >= 3 else ""
+    text = name if len(name) <= letters else shortened(name.partition(" (")[0], letters) if letters >= 3 else ""
     label = f'<text x="{left + 3:.1f}" y="{top + 12}">{_safe(text)}</text>' if text else ""
     share = f"{percent(node.count / total)}, {count(node.count, 'sample')}"
     return (
