@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -85,6 +87,45 @@ def test_summaries_can_be_queried_with_sql(store: Store) -> None:
     store.keep(examples.bench(), "bench")
     rows = sql(store, "SELECT name, status, verdict, mean_ns FROM subjects ORDER BY mean_ns LIMIT 1")
     assert rows == [("ort-values", "ok", "faster", 7010.0)]
+
+
+def test_rows_hold_what_identifies_a_subject_and_each_time_once(store: Store) -> None:
+    subjects = (
+        examples.subject("a", model="m.onnx", runtime="ort", call="run-c", call_ns=(7, 8)),
+        examples.subject("b", model=None, runtime="callable", call=None),
+    )
+    store.keep(examples.bench(examples.case(*subjects, fingerprint={"m.onnx": "f00"})), "bench")
+    assert sql(store, "SELECT name, model, fingerprint, runtime, call FROM subjects ORDER BY position") == [
+        ("a", "m.onnx", "f00", "ort", "run-c"),
+        ("b", None, None, "callable", None),
+    ]
+    for (record,) in sql(store, "SELECT record FROM subjects"):
+        kept = json.loads(str(record))
+        assert (kept["blocks"], kept["call_ns"]) == ([], [])
+    [(record, machine)] = sql(store, "SELECT record, machine FROM attempts")
+    assert json.loads(str(record))["subjects"] == []
+    assert machine == to_document(examples.machine())
+
+
+def test_subjects_come_back_in_their_order_whatever_that_of_the_rows(store: Store) -> None:
+    run = store.keep(examples.bench(examples.case(examples.subject("a"), examples.subject("b"))), "bench")
+    sql(store, "UPDATE subjects SET position = position + 10")
+    sql(store, "UPDATE subjects SET position = 11 - position")
+    assert [subject.name for subject in store.load(run).cases[0].subjects] == ["b", "a"]
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the time zone of a process is fixed there")
+def test_times_of_day_are_kept_in_utc_wherever_the_machine_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        before = datetime.now(UTC)
+        text = rows.time_of_day()
+        assert text.endswith("+00:00")
+        assert before <= datetime.fromisoformat(text) <= datetime.now(UTC)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 # ---------------------------------------------------------------- the list
@@ -173,6 +214,28 @@ def test_a_run_has_the_machine_of_its_start_until_it_ends(store: Store) -> None:
     store.keep_case(run, "a", examples.case())
     assert store.load(run).machine == examples.machine()
     assert store.find(run).status == "running"
+
+
+def test_a_case_is_kept_in_its_own_attempt_that_began_last(store: Store) -> None:
+    run = sweep(store, "a", "b")
+    for key in ("a", "a", "b", "b", "b"):
+        store.mark_running(run, key)
+    attempts = 'SELECT key, number, a.status FROM attempts a JOIN cases ON cases.id = "case" ORDER BY a.id'
+    store.keep_case(run, "a", examples.case())
+    assert sql(store, attempts)[:2] == [("a", 1, "running"), ("a", 2, "ok")]
+    assert {status for *_, status in sql(store, attempts)[2:]} == {"running"}
+    for status in ("failed", "ok"):  # nothing of it is running: an attempt each
+        store.keep_case(run, "c", examples.case(status=status))
+    assert sql(store, attempts)[-2:] == [("c", 1, "failed"), ("c", 2, "ok")]
+
+
+def test_an_attempt_has_no_output_and_no_versions_before_it_ends(store: Store) -> None:
+    run = sweep(store, "a")
+    store.mark_running(run, "a")
+    row = "SELECT reason, stderr_tail, versions, machine, record FROM attempts"
+    assert sql(store, row) == [("", "", "{}", None, None)]
+    store.keep_case(run, "a", examples.case())
+    assert sql(store, "SELECT versions, machine FROM attempts") == [("{}", None)]
 
 
 def test_another_attempt_takes_the_place_of_the_last_one(store: Store) -> None:
@@ -293,6 +356,7 @@ def test_a_damaged_run_is_one_clear_line_that_names_it(store: Store, statement: 
     with pytest.raises(StoreError, match=f"run {run} cannot be read: ") as caught:
         store.load_record(run)
     assert "\n" not in str(caught.value)
+    assert ("subject 'run': " in str(caught.value)) == ("substr" in statement or "call_times" in statement)
 
 
 def test_versions_and_machine_of_every_attempt_are_kept(store: Store) -> None:

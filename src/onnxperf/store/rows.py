@@ -171,7 +171,7 @@ def owner_in(row: Row[Any]) -> Owner | None:
 def read_bench(connection: Connection, row: Row[Any]) -> Bench:
     """A bench with all its raw blocks; cases that were never finished are left out."""
     head = from_document(row.record, _Head)
-    machine = from_document(row.machine or "null", Machine)
+    machine = from_document(row.machine, Machine)
     cases = tuple(_read_case(connection, *attempt) for attempt in _last_finished(connection, row.id))
     return Bench(version=head.version, command=head.command, machine=machine, cases=cases)
 
@@ -197,7 +197,7 @@ def _last_finished(connection: Connection, run: int) -> list[tuple[int, str]]:
     """Number and record of the last finished attempt of every case, in the order in which the cases were planned."""
     numbers = (
         select(schema.attempts.c.case, func.max(schema.attempts.c.number).label("number"))
-        .join(schema.cases, schema.cases.c.id == schema.attempts.c.case)
+        .join(schema.cases)
         .where(schema.cases.c.run == run, schema.attempts.c.record.is_not(None))
         .group_by(schema.attempts.c.case)
         .subquery()

@@ -65,6 +65,27 @@ def test_verdicts(estimate: float, low: float, high: float, min_effect: float, l
     assert not reason or word == "undecided"
 
 
+BAND = math.log1p(0.01)
+
+
+@pytest.mark.parametrize(
+    ("estimate", "low", "high", "verdict"),
+    [
+        (0.0, -BAND, 0.005, "undecided"),  # an interval that touches the band is not inside
+        (0.0, -0.005, BAND, "undecided"),
+        (BAND, 0.005, 0.02, "faster"),
+        (-BAND, -0.02, -0.005, "slower"),
+        (0.004, -0.01, 0.02, "undecided"),
+    ],
+)
+def test_verdicts_at_the_limits_lack_nothing_but_clarity(
+    estimate: float, low: float, high: float, verdict: Verdict
+) -> None:
+    assert verdict_of(estimate, (low, high), 0.01, MIN_ROUNDS, ENOUGH) == (verdict, "")
+    if verdict == "undecided":  # more launches are asked for only where they would lead to a claim
+        assert verdict_of(estimate, (low, high), 0.01, MIN_ROUNDS, 1) == (verdict, "")
+
+
 @pytest.mark.parametrize(
     ("rounds", "launches", "reason"),
     [
@@ -252,6 +273,11 @@ def test_mean_and_deviation_are_as_far_from_the_median_as_they_were_measured() -
     assert result.median_ns is not None
     assert result.mean_ns == pytest.approx(result.median_ns * measured.mean() / np.median(measured))
     assert result.deviation_ns == pytest.approx(result.median_ns * measured.std() / np.median(measured))
+
+
+def test_a_block_shorter_than_the_clock_can_tell_lasted_a_nanosecond() -> None:
+    result = compare([subject("a", [0.0, 1.0, 3.0], calls=1)], "a", 0.01)[0]
+    assert (result.min_ns, result.median_ns, result.max_ns) == (1, 1, 3)
 
 
 def test_percentiles_come_from_single_calls() -> None:

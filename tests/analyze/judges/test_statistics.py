@@ -160,7 +160,8 @@ def test_few_runs_and_few_launches_widen_the_interval_by_hand(runs: int, launche
     ],
 )
 def test_runs_by_hand(set_ups: list[int], runs: list[int]) -> None:
-    assert stats.runs_of(np.array(set_ups, dtype=np.int64)).tolist() == runs
+    numbered = stats.runs_of(np.array(set_ups, dtype=np.int64))
+    assert (numbered.tolist(), numbered.dtype) == (runs, np.dtype(np.int64))
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=200))
@@ -322,6 +323,11 @@ def test_several_intervals_are_those_of_their_levels_from_as_many_draws_as_these
     assert stats.holm_intervals(alphas, draw) == [stats.interval(*each) for each in zip(draws, levels, strict=True)]
     assert wanted[0] == wanted[1]
     assert stats.holm_intervals([], lambda _: []) == []
+
+
+@pytest.mark.parametrize(("comparisons", "alpha", "count"), [(1, 0.05, 4000), (20, 0.05, 8000), (1, 0.001, 20_000)])
+def test_draws_by_hand(comparisons: int, alpha: float, count: int) -> None:
+    assert stats.draws_needed(comparisons, alpha) == count
 
 
 # ---------------------------------------------------------------- percentiles
