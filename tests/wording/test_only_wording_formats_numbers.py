@@ -22,33 +22,6 @@ EXEMPT = {
 }
 """Files in which numbers are not for readers."""
 
-STILL_TO_CONVERT = {
-    # TEMPORARY: files that other hands convert in these days; a file leaves the list when it is done.
-    "analyze/answers/race.py",
-    "analyze/comparison.py",
-    "analyze/diff.py",
-    "analyze/profile.py",
-    "analyze/run_comparison.py",
-    "measure/columns.py",
-    "measure/machine/inventory.py",
-    "measure/native_stack.py",
-    "measure/process.py",
-    "model/load.py",
-    "render/profile/changes.py",
-    "render/profile/operator_bars.py",
-    "render/profile/profile.py",
-    "render/profile/timings.py",
-    "render/race/bench_chart.py",
-    "render/race/check.py",
-    "render/race/convert.py",
-    "render/race/einsum.py",
-    "render/race/einsum_chart.py",
-    "render/race/fields.py",
-    "render/race/split.py",
-    "render/race/sweep.py",
-    "render/race/sweep_lines.py",
-}
-
 FILES = {str(path.relative_to(HOUSE)): path for path in sorted(HOUSE.rglob("*.py"))}
 CHECKED = [name for name in FILES if name.partition("/")[0] != "wording" and name not in EXEMPT]
 
@@ -70,15 +43,11 @@ def numeric_formats(source: str) -> Iterator[tuple[int, str]]:
 
 @pytest.mark.parametrize("name", CHECKED)
 def test_no_number_is_formatted_outside_of_wording(name: str) -> None:
-    found = list(numeric_formats(FILES[name].read_text(encoding="utf-8")))
-    if name in STILL_TO_CONVERT:
-        assert found, f"{name} is converted: take it off the list"
-    else:
-        assert found == []
+    assert list(numeric_formats(FILES[name].read_text(encoding="utf-8"))) == []
 
 
-@pytest.mark.parametrize("name", sorted({*EXEMPT, *STILL_TO_CONVERT}))
-def test_the_lists_name_files_that_exist_and_need_it(name: str) -> None:
+@pytest.mark.parametrize("name", EXEMPT)
+def test_the_list_names_files_that_exist_and_need_it(name: str) -> None:
     assert list(numeric_formats(FILES[name].read_text(encoding="utf-8")))
 
 

@@ -310,11 +310,6 @@ def test_there_are_draws_enough_to_reject_at_the_smallest_level(comparisons: int
     assert 2 / (count + 1) < alpha / comparisons
 
 
-@pytest.mark.parametrize(("comparisons", "alpha", "count"), [(1, 0.05, 4000), (20, 0.05, 8000), (1, 0.001, 20_000)])
-def test_draws_by_hand(comparisons: int, alpha: float, count: int) -> None:
-    assert stats.draws_needed(comparisons, alpha) == count
-
-
 def test_several_intervals_are_those_of_their_levels_from_as_many_draws_as_these_need() -> None:
     alphas = [0.05, 0.005]
     wanted: list[int] = []
@@ -328,6 +323,11 @@ def test_several_intervals_are_those_of_their_levels_from_as_many_draws_as_these
     assert stats.holm_intervals(alphas, draw) == [stats.interval(*each) for each in zip(draws, levels, strict=True)]
     assert wanted[0] == wanted[1]
     assert stats.holm_intervals([], lambda _: []) == []
+
+
+@pytest.mark.parametrize(("comparisons", "alpha", "count"), [(1, 0.05, 4000), (20, 0.05, 8000), (1, 0.001, 20_000)])
+def test_draws_by_hand(comparisons: int, alpha: float, count: int) -> None:
+    assert stats.draws_needed(comparisons, alpha) == count
 
 
 # ---------------------------------------------------------------- percentiles

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from onnxperf.records.base import Experiment
 
 
-class Toy(Struct, frozen=True, kw_only=True):
+class Toy(Experiment, frozen=True, kw_only=True):
     """What `onnxperf toy` found."""
 
-    version: int = 1
-    command: str = ""
     model: str
     operators: dict[str, int]
-    answer: str = ""
