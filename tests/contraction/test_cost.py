@@ -66,7 +66,7 @@ def test_transposes_are_ordered_as_measured(cheaper: tuple[int, ...], dearer: tu
     assert cost.transpose(CUBE, cheaper, 4) < cost.transpose(CUBE, dearer, 4)
 
 
-def test_vectors_and_transposed_operands_are_told_apart() -> None:
+def test_vectors_and_transposed_operands_differ() -> None:
     plain = cost.product(1, 200, 200, 200, "float32", (False, False))
     assert plain < cost.product(1, 200, 200, 200, "float32", (True, False))
     assert plain < cost.product(1, 200, 200, 200, "float64", (False, False))

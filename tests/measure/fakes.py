@@ -200,11 +200,11 @@ class FakeWorker:
     def end_recording(self, _request: ms.EndRecording) -> ms.EndedRecording:
         return ms.EndedRecording(f"{self.spec.runtime}.json")
 
-    def hold(self, _request: ms.Hold) -> ms.Held:
-        return ms.Held()
+    def hold(self, _request: ms.Hold) -> ms.Done:
+        return ms.Done()
 
-    def move_to(self, _request: ms.MoveTo) -> ms.Moved:
-        return ms.Moved()
+    def move_to(self, _request: ms.MoveTo) -> ms.Done:
+        return ms.Done()
 
     def _begin(self, subject: int, warm_ns: int) -> str:
         assert subject in self.prepared

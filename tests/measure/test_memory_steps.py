@@ -141,7 +141,7 @@ def test_a_callable_is_named_and_has_no_call_style() -> None:
     assert (subject.name, subject.runtime, subject.call, subject.model) == ("skl", "callable", None, None)
 
 
-def test_where_the_kernel_has_no_mark_the_highest_sample_is_taken_and_says_so() -> None:
+def test_where_the_kernel_has_no_mark_the_highest_sample_is_taken_and_marked_inexact() -> None:
     subject = probe(FakeMemory(exact=False)).subject
     assert not any(step.exact for step in subject.steps)
     assert all(step.peak_bytes == step.before.total_bytes for step in subject.steps)

@@ -106,7 +106,7 @@ def test_strings_of_fixed_width_arrive_as_texts() -> None:
     ("array", "nbytes"),
     [(np.zeros((2, 3), np.float32), 24), (np.array(["ab", "c"]), 3), (np.zeros((0, 3)), 0), (np.float64(1), 8)],
 )
-def test_a_tensor_knows_its_size(array: Array, nbytes: int) -> None:
+def test_a_tensor_has_the_size_of_its_contents(array: Array, nbytes: int) -> None:
     assert packing.pack_feeds({"X": array})["X"].nbytes == nbytes
 
 
@@ -132,7 +132,7 @@ REQUESTS: list[ms.Request[Any]] = [
 ]
 REPLIES: list[ms.Reply] = [
     ms.Ready(),
-    ms.Moved(),
+    ms.Done(),
     ms.Loaded(None, {}),
     ms.Loaded(5, {"threads": 2, "spinning": True, "version": "1", "share": 0.5, "gpu": None}),
     ms.Prepared(9, {"assume_finite": True}),

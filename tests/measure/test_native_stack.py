@@ -54,7 +54,7 @@ def test_py_spy_is_asked_for_raw_samples_with_compiled_frames_of_this_process(sp
         ("os.kill(os.getpid(), signal.SIGKILL)", "py-spy was killed by SIGKILL"),
     ],
 )
-def test_what_goes_wrong_is_told_in_one_line(spy: Spy, script: str, message: str) -> None:
+def test_what_goes_wrong_is_reported_in_one_line(spy: Spy, script: str, message: str) -> None:
     with pytest.raises(SubjectError) as raised:
         record(spy(script))
     assert str(raised.value) == message

@@ -272,7 +272,7 @@ def test_everyone_follows_everyone_else_equally_often(subjects: int, seed: int) 
     follows = Counter(pair for order in orders for pair in pairwise(order))
     assert len(follows) == subjects * (subjects - 1)
     assert len(set(follows.values())) == 1
-    places = Counter((place, who) for order in orders for place, who in enumerate(order))
+    places = Counter((place, subject) for order in orders for place, subject in enumerate(order))
     assert len(set(places.values())) == 1
 
 

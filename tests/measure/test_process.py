@@ -435,7 +435,7 @@ def test_closing_twice_does_no_harm(start: Workers) -> None:
 
 
 @pytest.mark.parametrize(("kills", "status", "reason"), [(3, "crashed", "from outside"), (4, "oom", "out of memory")])
-def test_a_kill_of_the_kernel_for_lack_of_memory_is_told_from_another(
+def test_a_kill_of_the_kernel_for_lack_of_memory_differs_from_another(
     start: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kills: int, status: str, reason: str
 ) -> None:
     monkeypatch.setattr(memory, "PROC", tmp_path)

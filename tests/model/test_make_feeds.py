@@ -88,7 +88,7 @@ def test_an_unset_dimension_is_said_to_be_one() -> None:
     assert make_feeds(model, InputOptions(dims={"batch": 1, "Z.1": 1})).notes == ()
 
 
-def test_an_input_of_unknown_rank_takes_the_shape_it_is_told() -> None:
+def test_an_input_of_unknown_rank_takes_the_shape_that_is_given() -> None:
     model = model_of(X=(F, None))
     assert make_feeds(model, InputOptions(shapes={"X": (2, 3)})).dims == {"X.0": 2, "X.1": 3}
     assert make_feeds(model, InputOptions(), {"X": ones(4)}).dims == {"X.0": 4}

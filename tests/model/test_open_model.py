@@ -1,4 +1,4 @@
-"""Opening models: what is read, and what a damaged or misplaced file is told."""
+"""Opening models: what is read, and how a damaged or misplaced file is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays from files, and what a wrong file is told."""
+"""Arrays from files, and how a wrong file is refused."""
 
 from __future__ import annotations
 

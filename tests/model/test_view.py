@@ -37,7 +37,7 @@ def test_shapes_that_are_given_settle_those_inside() -> None:
     assert view.graph.types["h"].shape == (8, 4)
 
 
-def test_sizes_that_nobody_gave_stay_as_they_are() -> None:
+def test_sizes_that_were_not_given_stay_as_they_are() -> None:
     view = viewed("g (float[N, M, ?] x) => (float[N, M, ?] y) { y = Relu(x) }", shapes={"x": (8, "M", None)})
     assert view.graph.inputs[0].shape == (8, "M", None)
     assert view.free_dims == ("M",)
@@ -70,7 +70,7 @@ def test_multiply_adds_are_counted_with_free_sizes_of_one() -> None:
     assert view.free_dims == ("N",)
 
 
-def test_a_size_that_nobody_knows_leaves_the_multiply_adds_unknown() -> None:
+def test_an_unknown_size_leaves_the_multiply_adds_unknown() -> None:
     view = viewed("g (float[?, 4] x, float[4, 3] w) => (float[?, 3] y) { y = MatMul(x, w) }")
     assert view.totals.macs is None
     assert view.totals.macs_unknown == 1

@@ -61,7 +61,7 @@ def recall(key: Key) -> Kept | None:
 
 
 def keep(key: Key, kept: Kept) -> None:
-    """Keep a plan; a read-only home is no reason to fail."""
+    """Keep a plan; a read-only home is not an error."""
     in_memory[key] = kept
     data = msgspec.msgpack.encode(_Entry(key, *kept))
     with contextlib.suppress(OSError):

@@ -77,6 +77,10 @@ class Ready(Reply, frozen=True):
     """The worker has started and imported its runtime; not requested."""
 
 
+class Done(Reply, frozen=True):
+    """The request was carried out, and there is nothing to send."""
+
+
 class Failed(Reply, frozen=True):
     """A request raised an error; the worker can answer others."""
 
@@ -103,11 +107,7 @@ class Load(Request[Loaded], frozen=True):
     spec: WorkerSpec
 
 
-class Held(Reply, frozen=True):
-    """The inputs are there."""
-
-
-class Hold(Request[Held], frozen=True):
+class Hold(Request[Done], frozen=True):
     """Take over a spec and its inputs, and load nothing yet."""
 
     answered_by = "onnxperf.measure.worker.host:hold"
@@ -128,11 +128,7 @@ class Prepare(Request[Prepared], frozen=True):
     subject: int
 
 
-class Moved(Reply, frozen=True):
-    """All threads of the worker are on these processors."""
-
-
-class MoveTo(Request[Moved], frozen=True):
+class MoveTo(Request[Done], frozen=True):
     """Use these processors from now on, and no others."""
 
     answered_by = "onnxperf.measure.worker.host:move"
@@ -307,13 +303,7 @@ class TraceLines(Request[TracedLines], frozen=True):
     subject: int
 
 
-class TrackedAllocations(Reply, frozen=True):
-    """The allocations are in this file."""
-
-    path: str
-
-
-class TrackAllocations(Request[TrackedAllocations], frozen=True):
+class TrackAllocations(Request[Done], frozen=True):
     """Call a subject while memray records the memory that is taken."""
 
     answered_by = "onnxperf.measure.worker.allocations:track_allocations"

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from onnxperf.runtimes.base import Array
+
 
 class PackedTensor(Struct, frozen=True, tag="tensor"):
     """An array on its way to another process."""
@@ -47,7 +49,7 @@ def pack_feeds(arrays: Mapping[str, Any]) -> dict[str, PackedTensor]:
     return {name: _pack(np.asarray(array)) for name, array in arrays.items()}
 
 
-def _pack(array: Any) -> PackedTensor:
+def _pack(array: Array) -> PackedTensor:
     if array.dtype.kind in "OUS":
         return PackedTensor("string", array.shape, (), [str(item) for item in array.ravel()])
     # A name does not include the byte order, and ml_dtypes' types have nothing but a name.
@@ -55,7 +57,7 @@ def _pack(array: Any) -> PackedTensor:
     return PackedTensor(dtype, array.shape, array.strides, array.tobytes())
 
 
-def unpack_feeds(tensors: Mapping[str, PackedTensor]) -> dict[str, Any]:
+def unpack_feeds(tensors: Mapping[str, PackedTensor]) -> dict[str, Array]:
     """Turn messages into arrays that own their memory and have the layout of the originals."""
     return {name: _unpack(tensor) for name, tensor in tensors.items()}
 
@@ -87,7 +89,7 @@ def unpack_value(value: Packed) -> Any:
             return _unpack(value)
 
 
-def _unpack(tensor: PackedTensor) -> Any:
+def _unpack(tensor: PackedTensor) -> Array:
     if isinstance(tensor.data, list):
         return np.array(tensor.data, dtype=object).reshape(tensor.shape)
     plain = np.frombuffer(bytearray(tensor.data), dtype=_dtype(tensor.dtype)).reshape(tensor.shape)
@@ -96,15 +98,16 @@ def _unpack(tensor: PackedTensor) -> Any:
     reach = [(size - 1) * step for size, step in zip(tensor.shape, tensor.strides, strict=True)]
     before = -sum(step for step in reach if step < 0)
     memory = bytearray(before + sum(step for step in reach if step > 0) + plain.itemsize)
-    array: Any = np.ndarray(tensor.shape, plain.dtype, memory, before, tensor.strides)
+    array: Array = np.ndarray(tensor.shape, plain.dtype, memory, before, tensor.strides)
     array[...] = plain
     return array
 
 
-def _dtype(name: str) -> Any:
+def _dtype(name: str) -> np.dtype[Any]:
     try:
         return np.dtype(name)
     except TypeError:
         import ml_dtypes  # bfloat16 and its kin; installed with onnx
 
-        return np.dtype(getattr(ml_dtypes, name))
+        dtype: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
+        return dtype

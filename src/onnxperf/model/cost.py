@@ -26,7 +26,7 @@ INFERENCE_ERRORS = (
 _MULTIPLICATIONS_PER_MOVE = 8
 """A processor multiplies about this many numbers in the time that it takes to move one through memory."""
 _MOST_NUMBERS_OF_A_SHAPE = 1024
-"""A tensor with more elements is no shape, no axes and no pads: its values determine no other sizes."""
+"""A tensor with more elements is not a shape, axes or pads: its values determine no other sizes."""
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,7 @@ def test_onnxruntime_takes_every_physical_core(wheel: str, monkeypatch: pytest.M
         ({"MKL_NUM_THREADS": "some"}, "8 (one per logical cpu, unless its BLAS decides otherwise)"),
     ],
 )
-def test_without_threadpoolctl_numpy_is_told_by_the_environment(
+def test_without_threadpoolctl_the_threads_of_numpy_follow_the_environment(
     environment: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "threadpoolctl", None)

@@ -32,7 +32,7 @@ def parse(data: bytes) -> Trace:
     return parse_trace(data, "it")
 
 
-def told(trace: Trace) -> list[dict[str, Any]]:
+def rows_of(trace: Trace) -> list[dict[str, Any]]:
     """What a trace says of each event; statistics as values, since their text may be spaced in any way."""
     columns = {
         "cat": trace.categories.rows(),
@@ -62,7 +62,7 @@ def with_arguments(**arguments: Any) -> Event:
 
 def test_an_event_of_a_node_is_read_with_all_that_it_tells() -> None:
     trace = parse(written([node("conv"), session()]))
-    first, second = told(trace)
+    first, second = rows_of(trace)
     assert first == {
         "cat": "Node",
         "name": "conv_kernel_time",
@@ -165,14 +165,14 @@ def test_every_format_tells_the_same(form: str, chunk: int, monkeypatch: pytest.
     events = [*(node(f"n{i} {{", ts=20 * i) for i in range(30)), session(ts=0, dur=700)]
     monkeypatch.setattr(trace_module, "CHUNK_BYTES", chunk)
     trace = parse(FORMATS[form](events))
-    assert told(trace) == told(trace_of_events(events))
+    assert rows_of(trace) == rows_of(trace_of_events(events))
     assert not trace.notes
 
 
 def test_a_file_gives_what_its_content_gives(tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
     path.write_bytes(written([node(str(i)) for i in range(1000)]))
-    assert told(read_trace(path)) == told(parse(path.read_bytes()))
+    assert rows_of(read_trace(path)) == rows_of(parse(path.read_bytes()))
 
 
 def test_metadata_of_other_tools_is_no_loss() -> None:
@@ -237,9 +237,9 @@ def test_a_shape_that_is_none_is_left_out(shapes: Any, expected: Any) -> None:
         assert not trace.notes
 
 
-@pytest.mark.parametrize("told_statistics", ["", None, [], "{}", 5])
-def test_statistics_that_are_no_object_tell_nothing(told_statistics: Any) -> None:
-    events = [with_arguments(thread_scheduling_stats=told_statistics), session()]
+@pytest.mark.parametrize("statistics", ["", None, [], "{}", 5])
+def test_statistics_that_are_not_an_object_are_left_out(statistics: Any) -> None:
+    events = [with_arguments(thread_scheduling_stats=statistics), session()]
     assert parse(written(events)).thread_statistics == (b"", b"")
     assert trace_of_events(events).thread_statistics == (b"", b"")
 
@@ -328,7 +328,7 @@ def test_damage_is_counted_across_chunks(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_an_event_larger_than_several_chunks_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trace_module, "CHUNK_BYTES", 100)
     events = [node("a"), with_arguments(input_type_shape=[{"float": list(range(5000))}]), node("b")]
-    assert told(parse(written(events))) == told(trace_of_events(events))
+    assert rows_of(parse(written(events))) == rows_of(trace_of_events(events))
 
 
 def test_much_text_without_an_event_is_looked_at_step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -450,7 +450,7 @@ def expected(event: Event) -> tuple[Any, ...]:
 
 def found(trace: Trace) -> list[tuple[Any, ...]]:
     keys = ("name", "ts", "dur", "tid", "op", "inputs")
-    return [tuple(row[key] for key in keys) for row in told(trace)]
+    return [tuple(row[key] for key in keys) for row in rows_of(trace)]
 
 
 @given(EVENTS)

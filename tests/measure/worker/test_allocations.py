@@ -34,7 +34,7 @@ def tracked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "out.bin"
 
 
-def test_peak_sum_and_number_are_told_by_line(tracked: Path) -> None:
+def test_peak_sum_and_number_are_listed_by_line(tracked: Path) -> None:
     found = allocations.read(tracked, 5, lambda path: Path(path).name)
     top = found.allocators[0]
     assert (top.function, top.file, top.line, top.count) == ("take", "taking.py", 7, 5)

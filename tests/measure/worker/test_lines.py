@@ -111,7 +111,7 @@ def test_a_loop_sums_its_increments_and_keeps_its_worst_peak() -> None:
     assert near(line(traced, "pop").increment_bytes, -8)
 
 
-def test_an_error_ends_the_account_and_is_told_with_its_line() -> None:
+def test_an_error_ends_the_account_and_is_recorded_with_its_line() -> None:
     traced = trace_lines(fails)
     assert near(line(traced, "block(16)").increment_bytes, 16)
     assert traced.error == "ValueError: on purpose"
@@ -225,9 +225,9 @@ def test_a_file_finds_its_neighbours(written: Callable[[str, str], str]) -> None
         ("def g(): pass\n", "has no function 'f'; choose from: g"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_told_in_one_line(
+def test_a_file_that_cannot_be_used_is_refused_in_one_line(
     written: Callable[[str, str], str], text: str, words: str
 ) -> None:
-    with pytest.raises(BadInput, match=words) as told:
+    with pytest.raises(BadInput, match=words) as refused:
         trace_lines(NamedFunction(written("unusable.py", text), "f"))
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(refused.value)

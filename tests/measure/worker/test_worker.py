@@ -103,7 +103,7 @@ def test_a_thread_that_cannot_be_moved_does_not_keep_the_others(monkeypatch: pyt
     helper = threading.Thread(target=stay.wait)
     helper.start()
     try:
-        assert Host().answer(ms.MoveTo((5,))) == ms.Moved()  # even before anything is loaded
+        assert Host().answer(ms.MoveTo((5,))) == ms.Done()  # even before anything is loaded
     finally:
         stay.set()
         helper.join()

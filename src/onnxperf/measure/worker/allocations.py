@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onnxperf.errors import MissingExtra, SubjectError
-from onnxperf.measure.messages import TrackAllocations, TrackedAllocations
+from onnxperf.measure.messages import Done, TrackAllocations
 from onnxperf.records.stack import Allocations, Allocator
 
 if TYPE_CHECKING:
@@ -30,10 +30,10 @@ def require_memray() -> None:
         raise MissingExtra("memray", "stack")
 
 
-def track_allocations(host: Host, request: TrackAllocations) -> TrackedAllocations:
+def track_allocations(host: Host, request: TrackAllocations) -> Done:
     """Track the calls of a subject."""
     track(host.calls[request.subject], request.calls, Path(request.path))
-    return TrackedAllocations(request.path)
+    return Done()
 
 
 def track(work: Callable[[], object], calls: int, path: Path) -> None:

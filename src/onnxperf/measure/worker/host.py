@@ -23,13 +23,12 @@ from onnxperf.measure import messages, packing
 from onnxperf.measure.memory import reset_peak
 from onnxperf.measure.messages import (
     Computed,
+    Done,
     EndedRecording,
     Failed,
     FunctionSubject,
-    Held,
     Loaded,
     ModelSubject,
-    Moved,
     Prepared,
     Reply,
     Request,
@@ -40,6 +39,7 @@ from onnxperf.records.base import Scalar
 from onnxperf.records.options import Recording
 from onnxperf.runtimes.base import Parts, Session
 from onnxperf.runtimes.find import find_runtime
+from onnxperf.wording.names import one_line
 
 
 @dataclass(eq=False)
@@ -116,10 +116,10 @@ def handler_of(kind: type[Request[Any]]) -> Callable[[Host, Any], Reply]:
     return handler
 
 
-def hold(host: Host, request: messages.Hold) -> Held:
+def hold(host: Host, request: messages.Hold) -> Done:
     """Take over a spec and its inputs."""
     host.take(request.spec)
-    return Held()
+    return Done()
 
 
 def load(host: Host, request: messages.Load) -> Loaded:
@@ -158,12 +158,12 @@ def end_recording(host: Host, _request: messages.EndRecording) -> EndedRecording
     return EndedRecording(host.session.end_recording())
 
 
-def move(_host: Host, request: messages.MoveTo) -> Moved:
+def move(_host: Host, request: messages.MoveTo) -> Done:
     """Bind all threads of this process to these processors."""
     for thread in Path("/proc/self/task").iterdir():
         with contextlib.suppress(OSError):  # a thread may end, and a processor be taken from us, meanwhile
             os.sched_setaffinity(int(thread.name), request.cpus)
-    return Moved()
+    return Done()
 
 
 def _own_session(subject: ModelSubject, spec: WorkerSpec) -> Session:
@@ -213,7 +213,6 @@ def _describe(error: Exception) -> Failed:
         return Failed(error.status, error.reason)
     if isinstance(error, BadInput):
         return Failed("failed", str(error), bad_input=True)
-    lines = traceback.format_exception_only(error)
-    text = " ".join(" ".join(lines).split())
+    text = one_line(" ".join(traceback.format_exception_only(error)))
     out_of_memory = isinstance(error, MemoryError) or "bad_alloc" in text or "Failed to allocate memory" in text
     return Failed("oom" if out_of_memory else "failed", text)

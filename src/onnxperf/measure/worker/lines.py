@@ -19,6 +19,7 @@ from onnxperf.errors import BadInput, BadOption
 from onnxperf.measure import memory
 from onnxperf.measure.messages import TracedLines, TraceLines
 from onnxperf.records.lines import LineMemory
+from onnxperf.wording.names import one_line
 
 if TYPE_CHECKING:
     from onnxperf.measure.worker.host import Host
@@ -237,4 +238,4 @@ def load_file(path: Path, name: str) -> ModuleType:
 
 
 def _one_line(error: BaseException) -> str:
-    return " ".join(" ".join(traceback.format_exception_only(error)).split())
+    return one_line(" ".join(traceback.format_exception_only(error)))

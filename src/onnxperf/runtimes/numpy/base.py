@@ -1,4 +1,4 @@
-"""What a kernel is, what it knows of its node at compile time, and where kernels are found."""
+"""What a kernel is, what is known of its node at compile time, and where kernels are found."""
 
 from __future__ import annotations
 
@@ -126,6 +126,10 @@ class Kernel(NamedTuple):
     uses: tuple[int, ...] | None = None
     """Inputs that are passed; None means all. Those that were bound at compile time are left out."""
 
+
+PLAIN_KINDS = frozenset("fiub")
+"""Kinds of numpy's own types; ml_dtypes' are left to the fallback."""
+NUMBER_KINDS = frozenset("fiu")
 
 Maker = Callable[[Node], Kernel | None]
 """Binds a node's attributes and constants; None when it does not cover this node, and the fallback must."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from onnxperf.runtimes.numpy.base import Array, Kernel, Maker, Node, kernel
+from onnxperf.runtimes.numpy.base import NUMBER_KINDS, PLAIN_KINDS, Array, Kernel, Maker, Node, kernel
 
 Ufunc = Callable[..., Array]
 
@@ -55,8 +55,6 @@ _BINARY: dict[str, tuple[int, Ufunc]] = {
     "BitwiseXor": (18, np.bitwise_xor),
 }
 _BOOLEAN_RESULTS = frozenset(("Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual", "IsNaN"))
-_PLAIN_KINDS = frozenset("fiub")
-"""Kinds of numpy's own types; ml_dtypes' are left to the fallback."""
 
 
 def _register_ufunc(operator: str, since: int, function: Ufunc, inputs: int) -> None:
@@ -64,7 +62,7 @@ def _register_ufunc(operator: str, since: int, function: Ufunc, inputs: int) -> 
 
     @kernel(operator, since=since)
     def make(node: Node) -> Kernel | None:
-        if any(node.kind(i) not in _PLAIN_KINDS for i in range(inputs)):
+        if any(node.kind(i) not in PLAIN_KINDS for i in range(inputs)):
             return None
         return Kernel(function, "fresh", overwrites)
 
@@ -77,12 +75,16 @@ for _operator, (_since, _function) in _BINARY.items():
 
 @kernel("Div", since=7)
 def make_div(node: Node) -> Kernel | None:
-    """Divide; whole numbers are rounded towards zero."""
-    if node.kind() == "f":
-        return Kernel(np.divide, "fresh", (0, 1))
-    if node.kind() == "u":
-        return Kernel(np.floor_divide, "fresh", (0, 1))
-    return None
+    """Divide; whole numbers are rounded towards zero, exactly."""
+
+    def divide(x: Array, y: Array) -> Array:
+        # The remainder has the sign of x, so that x - remainder is a multiple of y nearer to zero.
+        return np.floor_divide(np.subtract(x, np.fmod(x, y)), y)
+
+    if node.kind() == "i":
+        return Kernel(divide, "fresh")
+    function = {"f": np.divide, "u": np.floor_divide}.get(node.kind())
+    return None if function is None else Kernel(function, "fresh", (0, 1))
 
 
 @kernel("Relu", since=6)
@@ -118,19 +120,18 @@ def make_sigmoid(node: Node) -> Kernel | None:
 
 
 @kernel("Identity")
-def make_identity(node: Node) -> Kernel:
+def make_identity(_node: Node) -> Kernel:
     """The same value."""
-    del node
     return Kernel(lambda x: x, "view")
 
 
 @kernel("Pow", since=7)
 def make_pow(node: Node) -> Kernel | None:
-    """A power; the result has the type of the base."""
+    """A power; the result has the type of the base, whole numbers are rounded towards zero."""
     dtype = node.dtype()
-    if dtype is None or dtype.kind != "f" or node.kind(1) not in {"f", "i", "u"}:
+    if dtype is None or dtype.kind not in NUMBER_KINDS or node.kind(1) not in NUMBER_KINDS:
         return None
-    exponent = node.constant(1)
+    exponent = node.constant(1) if dtype.kind == "f" else None
     if exponent is not None and exponent.size == 1 and exponent.ndim <= (node.rank() or 0):
         number = float(exponent.reshape(()))
         if number == 2:
@@ -144,7 +145,7 @@ def make_pow(node: Node) -> Kernel | None:
 
 def _variadic(function: Ufunc) -> Maker:
     def make(node: Node) -> Kernel | None:
-        if any(node.kind(i) not in _PLAIN_KINDS for i in range(len(node.inputs))):
+        if any(node.kind(i) not in PLAIN_KINDS for i in range(len(node.inputs))):
             return None
 
         def fold(*values: Any) -> Any:
@@ -165,9 +166,8 @@ for _operator, _function in (("Sum", np.add), ("Max", np.maximum), ("Min", np.mi
 
 
 @kernel("Where", since=9)
-def make_where(node: Node) -> Kernel:
+def make_where(_node: Node) -> Kernel:
     """Choose per element."""
-    del node
     return Kernel(np.where, "fresh")
 
 

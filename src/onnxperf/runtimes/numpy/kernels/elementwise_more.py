@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 
 from onnxperf.records.view import Dims
-from onnxperf.runtimes.numpy.base import Array, Kernel, Node, kernel
-from onnxperf.runtimes.numpy.kernels.elementwise import make_div, make_erf, make_pow
+from onnxperf.runtimes.numpy.base import NUMBER_KINDS, Array, Kernel, Node, kernel
+from onnxperf.runtimes.numpy.kernels.elementwise import make_erf
 
 Activation = Callable[[Array], Array]
 Number = Callable[[float], Any]
 """Turns a number into the type of the data: with anything else, numpy may compute in double precision."""
-
-_WHOLE, _NUMBERS = frozenset("iu"), frozenset("fiu")
 
 
 def _in_place(y: Array) -> Array | None:
@@ -41,8 +39,7 @@ def _ramp(alpha: Any, beta: Any, number: Number) -> Activation:
     return ramp
 
 
-def _hard_swish(node: Node, number: Number) -> Activation:
-    del node
+def _hard_swish(_node: Node, number: Number) -> Activation:
     ramp = _ramp(number(1 / 6), number(0.5), number)
 
     def hard_swish(x: Array) -> Array:
@@ -87,8 +84,7 @@ def _selu(node: Node, number: Number) -> Activation:
     return _exponential(number(alpha * gamma), number(1), number(gamma), number)
 
 
-def _softplus(node: Node, number: Number) -> Activation:
-    del node
+def _softplus(_node: Node, number: Number) -> Activation:
     zero = number(0)
 
     def softplus(x: Array) -> Array:
@@ -115,8 +111,7 @@ def _mish(node: Node, number: Number) -> Activation:
     return mish
 
 
-def _softsign(node: Node, number: Number) -> Activation:
-    del node
+def _softsign(_node: Node, number: Number) -> Activation:
     one = number(1)
 
     def softsign(x: Array) -> Array:
@@ -220,7 +215,7 @@ def make_gelu(node: Node) -> Kernel | None:
 def make_prelu(node: Node) -> Kernel | None:
     """Negative values are multiplied by a slope that is an input."""
     dtype = node.dtype()
-    if dtype is None or dtype.kind not in _NUMBERS or node.rank() is None or node.rank(1) is None:
+    if dtype is None or dtype.kind not in NUMBER_KINDS or node.rank() is None or node.rank(1) is None:
         return None
     zero = dtype.type(0)
     slope, data = node.inputs[1], node.inputs[0]
@@ -242,7 +237,7 @@ def _may_broadcast(small: Dims, large: Dims) -> bool:
 @kernel("Mod", since=10)
 def make_mod(node: Node) -> Kernel | None:
     """The remainder, with the sign of the divisor, or of the dividend where `fmod` is set."""
-    if node.kind() not in _NUMBERS:
+    if node.kind() not in NUMBER_KINDS:
         return None
     return Kernel(np.fmod if node.get("fmod", 0) else np.remainder, "fresh", (0, 1))
 
@@ -284,30 +279,6 @@ def make_mean(node: Node) -> Kernel | None:
         return total * share
 
     return Kernel(mean, "fresh")
-
-
-@kernel("Div", since=7)
-def make_division(node: Node) -> Kernel | None:
-    """Divide; signed whole numbers are rounded towards zero, exactly."""
-    if node.kind() != "i":
-        return make_div(node)
-
-    def divide(x: Array, y: Array) -> Array:
-        # The remainder has the sign of x, so that x - remainder is a multiple of y nearer to zero.
-        return np.floor_divide(np.subtract(x, np.fmod(x, y)), y)
-
-    return Kernel(divide, "fresh")
-
-
-@kernel("Pow", since=7)
-def make_power(node: Node) -> Kernel | None:
-    """A power; whole bases are rounded towards zero."""
-    dtype = node.dtype()
-    if dtype is None or dtype.kind not in _WHOLE or node.kind(1) not in _NUMBERS:
-        return make_pow(node)
-    if node.dtype(1) == dtype:
-        return Kernel(np.power, "fresh", (0,))
-    return Kernel(lambda x, y: np.power(x, y).astype(dtype, copy=False), "fresh")
 
 
 @kernel("Clip", since=6)

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from onnxperf.runtimes.numpy.base import Array, Kernel, Maker, Node, kernel
+from onnxperf.runtimes.numpy.base import NUMBER_KINDS, PLAIN_KINDS, Array, Kernel, Maker, Node, kernel
 from onnxperf.runtimes.numpy.kernels.shape import ALL, index_at
 
-_NUMBERS = frozenset("fiu")
-_PLAIN_KINDS = frozenset("fiub")
 _NOT_COVERED = frozenset(("", "O"))
 """A single string taken from an array is no longer one of numpy's values."""
 
@@ -82,7 +80,7 @@ _REDUCTIONS: dict[str, Callable[[Array, tuple[Any, ...], Array], None]] = {
 def _scatter(node: Node, index_of: Callable[[Array], tuple[Any, ...]]) -> Kernel | None:
     """A copy with updates; entries that meet are combined, or the last one stays."""
     reduction = node.get("reduction", "none")
-    if reduction != "none" and node.kind() not in _PLAIN_KINDS:
+    if reduction != "none" and node.kind() not in PLAIN_KINDS:
         return None
     combine = _REDUCTIONS[reduction]
 
@@ -120,7 +118,7 @@ def make_scatter_nd(node: Node) -> Kernel | None:
 @kernel("OneHot", since=9)
 def make_one_hot(node: Node) -> Kernel | None:
     """A new axis with the on-value at each index; indices out of range have none."""
-    if node.kind() not in _NUMBERS or node.kind(2) not in _PLAIN_KINDS:
+    if node.kind() not in NUMBER_KINDS or node.kind(2) not in PLAIN_KINDS:
         return None
     axis = node.get("axis", -1)
 
@@ -138,7 +136,7 @@ def make_one_hot(node: Node) -> Kernel | None:
 @kernel("NonZero", since=9)
 def make_non_zero(node: Node) -> Kernel | None:
     """Positions of elements that are not zero, one row per axis."""
-    if node.kind() not in _PLAIN_KINDS or not node.rank():
+    if node.kind() not in PLAIN_KINDS or not node.rank():
         return None
     return Kernel(lambda x: np.array(x.nonzero(), np.int64), "fresh")
 
@@ -154,7 +152,7 @@ def make_compress(node: Node) -> Kernel:
 def make_top_k(node: Node) -> Kernel | None:
     """The largest or smallest elements and their positions; of equal ones the first comes first."""
     axis, largest = node.get("axis", -1), bool(node.get("largest", 1))
-    if node.kind() not in _NUMBERS or node.output_count == 1:
+    if node.kind() not in NUMBER_KINDS or node.output_count == 1:
         return None
     backwards = index_at(axis, slice(None, None, -1))
 
@@ -172,7 +170,7 @@ def make_top_k(node: Node) -> Kernel | None:
 
 def _arg(name: str) -> Maker:
     def make(node: Node) -> Kernel | None:
-        if node.kind() not in _PLAIN_KINDS:
+        if node.kind() not in PLAIN_KINDS:
             return None
         axis, keep = node.get("axis", 0), bool(node.get("keepdims", 1))
         function = getattr(np.ndarray, name)
@@ -191,7 +189,7 @@ for _operator, _name in (("ArgMax", "argmax"), ("ArgMin", "argmin")):
 def _accumulate(function: np.ufunc) -> Maker:
     def make(node: Node) -> Kernel | None:
         dtype, axis = node.dtype(), node.constant(1)
-        if dtype is None or dtype.kind not in _NUMBERS:
+        if dtype is None or dtype.kind not in NUMBER_KINDS:
             return None
         exclusive, reverse = bool(node.get("exclusive", 0)), bool(node.get("reverse", 0))
 

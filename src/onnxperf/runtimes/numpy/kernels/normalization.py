@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from onnxperf.runtimes.numpy.base import Array, DType, Kernel, Node, kernel
-
-# Numpy's stubs know only keywords, which are slower.
-_add: Callable[..., Array] = np.add.reduce
+from onnxperf.runtimes.numpy.kernels.reduce import add
 
 
 def _per_channel(values: Any, rank: int) -> Any:
@@ -52,7 +50,7 @@ def make_batch_normalization(node: Node) -> Kernel | None:
 
 
 def _mean(x: Array, axes: tuple[int, ...]) -> Array:
-    total = _add(x, axes, None, None, True)
+    total = add(x, axes, None, None, True)
     total /= x.dtype.type(x.size / (total.size or 1))
     return total
 
@@ -176,8 +174,8 @@ def make_group_normalization(node: Node) -> Kernel | None:
 
 
 _NORMS: dict[int, Callable[[Array, int], Array]] = {
-    1: lambda x, axis: _add(np.abs(x), axis, None, None, True),
-    2: lambda x, axis: np.sqrt(_add(np.square(x), axis, None, None, True)),
+    1: lambda x, axis: add(np.abs(x), axis, None, None, True),
+    2: lambda x, axis: np.sqrt(add(np.square(x), axis, None, None, True)),
 }
 
 

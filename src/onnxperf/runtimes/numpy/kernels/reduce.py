@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from onnxperf.runtimes.numpy.base import Array, DType, Kernel, Node, kernel
+from onnxperf.runtimes.numpy.base import NUMBER_KINDS, PLAIN_KINDS, Array, DType, Kernel, Node, kernel
 
 Axes = tuple[int, ...] | None
 Reduction = Callable[[Array, Axes, bool], Array]
 """From data, axes (None for all) and whether they stay as axes of size 1."""
 
-# Numpy's stubs know only keywords, which are slower.
-_add: Callable[..., Array] = np.add.reduce
-_multiply: Callable[..., Array] = np.multiply.reduce
-_maximum: Callable[..., Array] = np.maximum.reduce
-_minimum: Callable[..., Array] = np.minimum.reduce
+# Numpy's stubs accept only keywords, which are slower.
+add: Callable[..., Array] = np.add.reduce
+multiply: Callable[..., Array] = np.multiply.reduce
+maximum: Callable[..., Array] = np.maximum.reduce
+minimum: Callable[..., Array] = np.minimum.reduce
 
 
 def _sum(dtype: DType) -> Reduction:
-    return lambda x, axes, keep: _add(x, axes, dtype, None, keep)
+    return lambda x, axes, keep: add(x, axes, dtype, None, keep)
 
 
 def _mean(dtype: DType) -> Reduction:
@@ -30,7 +30,7 @@ def _mean(dtype: DType) -> Reduction:
     number = dtype.type
 
     def mean(x: Array, axes: Axes, keep: bool) -> Array:
-        y = _add(x, axes, None, None, keep)
+        y = add(x, axes, None, None, keep)
         y /= number(x.size / (y.size or 1))
         return y
 
@@ -60,48 +60,48 @@ def _highest(dtype: DType) -> Any:
 
 
 def _product(dtype: DType) -> Reduction:
-    return lambda x, axes, keep: _multiply(x, axes, dtype, None, keep)
+    return lambda x, axes, keep: multiply(x, axes, dtype, None, keep)
 
 
 def _l1(dtype: DType) -> Reduction:
-    return lambda x, axes, keep: _add(np.abs(x), axes, dtype, None, keep)
+    return lambda x, axes, keep: add(np.abs(x), axes, dtype, None, keep)
 
 
 def _sum_square(dtype: DType) -> Reduction:
-    return lambda x, axes, keep: _add(np.square(x), axes, dtype, None, keep)
+    return lambda x, axes, keep: add(np.square(x), axes, dtype, None, keep)
 
 
 def _l2(dtype: DType) -> Reduction:
-    return lambda x, axes, keep: np.sqrt(_add(np.square(x), axes, dtype, None, keep))
+    return lambda x, axes, keep: np.sqrt(add(np.square(x), axes, dtype, None, keep))
 
 
 def _log_sum(dtype: DType) -> Reduction:
-    return lambda x, axes, keep: np.log(_add(x, axes, dtype, None, keep))
+    return lambda x, axes, keep: np.log(add(x, axes, dtype, None, keep))
 
 
 def _log_sum_exp(dtype: DType) -> Reduction:
     zero = dtype.type(0)
 
     def log_sum_exp(x: Array, axes: Axes, keep: bool) -> Array:
-        largest = _maximum(x, axes, None, None, True, -np.inf)
+        largest = maximum(x, axes, None, None, True, -np.inf)
         # A maximum that is infinite would make the difference a NaN.
         largest = np.where(np.isfinite(largest), largest, zero)
-        y = np.log(_add(np.exp(x - largest), axes, None, None, True)) + largest
+        y = np.log(add(np.exp(x - largest), axes, None, None, True)) + largest
         return y if keep else y.squeeze(axes)
 
     return log_sum_exp
 
 
-_ANY_NUMBER, _FLOAT = frozenset("fiu"), frozenset("f")
+_FLOAT = frozenset("f")
 _REDUCTIONS: dict[str, tuple[frozenset[str], Callable[[DType], Reduction]]] = {
-    "ReduceSum": (_ANY_NUMBER, _sum),
+    "ReduceSum": (NUMBER_KINDS, _sum),
     "ReduceMean": (_FLOAT, _mean),
-    "ReduceMax": (frozenset("fiub"), _extreme(_maximum, True)),
-    "ReduceMin": (frozenset("fiub"), _extreme(_minimum, False)),
-    "ReduceProd": (_ANY_NUMBER, _product),
-    "ReduceL1": (_ANY_NUMBER, _l1),
+    "ReduceMax": (PLAIN_KINDS, _extreme(maximum, True)),
+    "ReduceMin": (PLAIN_KINDS, _extreme(minimum, False)),
+    "ReduceProd": (NUMBER_KINDS, _product),
+    "ReduceL1": (NUMBER_KINDS, _l1),
     "ReduceL2": (_FLOAT, _l2),
-    "ReduceSumSquare": (_ANY_NUMBER, _sum_square),
+    "ReduceSumSquare": (NUMBER_KINDS, _sum_square),
     "ReduceLogSum": (_FLOAT, _log_sum),
     "ReduceLogSumExp": (_FLOAT, _log_sum_exp),
 }

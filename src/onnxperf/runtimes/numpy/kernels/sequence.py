@@ -10,23 +10,20 @@ from onnxperf.runtimes.numpy.base import Array, Kernel, Node, kernel
 
 
 @kernel("SequenceConstruct", since=11)
-def make_sequence_construct(node: Node) -> Kernel:
+def make_sequence_construct(_node: Node) -> Kernel:
     """A list of the inputs."""
-    del node
     return Kernel(lambda *values: list(values), "view")
 
 
 @kernel("SequenceEmpty", since=11)
-def make_sequence_empty(node: Node) -> Kernel:
+def make_sequence_empty(_node: Node) -> Kernel:
     """An empty list."""
-    del node
     return Kernel(list, "fresh")
 
 
 @kernel("SequenceInsert", since=11)
-def make_sequence_insert(node: Node) -> Kernel:
+def make_sequence_insert(_node: Node) -> Kernel:
     """A copy of the list with one more tensor."""
-    del node
 
     def insert(sequence: Any, tensor: Array, position: Any = None) -> Any:
         if position is None:
@@ -39,9 +36,8 @@ def make_sequence_insert(node: Node) -> Kernel:
 
 
 @kernel("SequenceErase", since=11)
-def make_sequence_erase(node: Node) -> Kernel:
+def make_sequence_erase(_node: Node) -> Kernel:
     """A copy of the list without one of its tensors."""
-    del node
 
     def erase(sequence: Any, position: Any = None) -> Any:
         rest = list(sequence)
@@ -52,16 +48,14 @@ def make_sequence_erase(node: Node) -> Kernel:
 
 
 @kernel("SequenceAt", since=11)
-def make_sequence_at(node: Node) -> Kernel:
+def make_sequence_at(_node: Node) -> Kernel:
     """One tensor of the list."""
-    del node
     return Kernel(lambda sequence, position: sequence[int(position.reshape(()))], "view")
 
 
 @kernel("SequenceLength", since=11)
-def make_sequence_length(node: Node) -> Kernel:
+def make_sequence_length(_node: Node) -> Kernel:
     """How many tensors the list has."""
-    del node
     return Kernel(lambda sequence: np.int64(len(sequence)), "fresh")
 
 
@@ -95,9 +89,8 @@ def make_optional(node: Node) -> Kernel | None:
 
 
 @kernel("OptionalGetElement", since=15)
-def make_optional_get_element(node: Node) -> Kernel:
+def make_optional_get_element(_node: Node) -> Kernel:
     """The value, which must be there."""
-    del node
 
     def get(value: Any) -> Any:
         if value is None:
@@ -108,7 +101,6 @@ def make_optional_get_element(node: Node) -> Kernel:
 
 
 @kernel("OptionalHasElement", since=15)
-def make_optional_has_element(node: Node) -> Kernel:
+def make_optional_has_element(_node: Node) -> Kernel:
     """Whether there is a value."""
-    del node
     return Kernel(lambda value=None: np.bool_(value is not None), "fresh")

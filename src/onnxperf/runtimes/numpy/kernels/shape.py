@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from onnx.helper import tensor_dtype_to_np_dtype
 
-from onnxperf.runtimes.numpy.base import Array, DType, Kernel, Node, kernel
+from onnxperf.runtimes.numpy.base import PLAIN_KINDS, Array, DType, Kernel, Node, kernel
 
 Index = tuple[Any, ...]
 
@@ -190,9 +190,8 @@ def make_shape(node: Node) -> Kernel:
 
 
 @kernel("Size")
-def make_size(node: Node) -> Kernel:
+def make_size(_node: Node) -> Kernel:
     """The number of elements."""
-    del node
     int64 = np.int64
     return Kernel(lambda x: int64(x.size), "fresh")
 
@@ -254,12 +253,9 @@ def make_cast_like(node: Node) -> Kernel | None:
     return _cast(node, node.dtype(1))
 
 
-_PLAIN_KINDS = frozenset("fiub")
-
-
 def _is_plain(dtype: DType) -> bool:
     # One of ml_dtypes' types bears the kind of numpy's floats.
-    return dtype.kind in _PLAIN_KINDS and dtype.isbuiltin == 1
+    return dtype.kind in PLAIN_KINDS and dtype.isbuiltin == 1
 
 
 def _cast(node: Node, target: DType | None) -> Kernel | None:
@@ -325,7 +321,7 @@ def make_eye_like(node: Node) -> Kernel | None:
     """Ones on a diagonal."""
     given = node.get("dtype")
     dtype = node.dtype() if given is None else np.dtype(tensor_dtype_to_np_dtype(given))
-    if dtype is None or dtype.kind not in _PLAIN_KINDS:
+    if dtype is None or dtype.kind not in PLAIN_KINDS:
         return None
     offset = node.get("k", 0)
     return Kernel(lambda x: np.eye(x.shape[0], x.shape[1], offset, dtype), "fresh")
@@ -334,7 +330,7 @@ def make_eye_like(node: Node) -> Kernel | None:
 @kernel("Trilu", since=14)
 def make_trilu(node: Node) -> Kernel | None:
     """The upper or lower triangle of matrices."""
-    if node.kind() not in _PLAIN_KINDS:
+    if node.kind() not in PLAIN_KINDS:
         return None
     triangle = np.triu if node.get("upper", 1) else np.tril
     if not node.has(1):
@@ -368,7 +364,7 @@ def _pad_other(mode: Any) -> Callable[..., Any]:
 def make_pad_attribute(node: Node) -> Kernel | None:
     """A margin around a tensor, given by attributes."""
     pads, rank, mode = node.get("pads"), node.rank(), node.get("mode", "constant")
-    if rank is None or min(pads, default=0) < 0 or node.kind() not in _PLAIN_KINDS:
+    if rank is None or min(pads, default=0) < 0 or node.kind() not in PLAIN_KINDS:
         return None
     pad = _pad_constant if mode == "constant" else _pad_other(mode)
     widths, value = _widths(pads, None, rank), node.get("value", 0.0)
@@ -379,7 +375,7 @@ def make_pad_attribute(node: Node) -> Kernel | None:
 def make_pad(node: Node) -> Kernel | None:
     """A margin around a tensor, given by inputs; known negative ones are left to the fallback."""
     rank, mode = node.rank(), node.get("mode", "constant")
-    if node.kind() not in _PLAIN_KINDS:
+    if node.kind() not in PLAIN_KINDS:
         return None
     pad = _pad_constant if mode == "constant" else _pad_other(mode)
     pads, filler, axes = (node.constant(i) for i in (1, 2, 3))

@@ -8,20 +8,17 @@ from math import prod
 import numpy as np
 
 from onnxperf.runtimes.numpy.base import Array, Kernel, Maker, Node, kernel
+from onnxperf.runtimes.numpy.kernels.reduce import add, maximum
 
 AlongAxis = Callable[..., Array]
 """From data, and memory for the result where that is given."""
 
-# Numpy's stubs know only keywords, which are slower.
-_add: Callable[..., Array] = np.add.reduce
-_maximum: Callable[..., Array] = np.maximum.reduce
-
 
 def _softmax(axis: int) -> AlongAxis:
     def softmax(x: Array, out: Array | None = None) -> Array:
-        y = np.subtract(x, _maximum(x, axis, None, None, True), out)
+        y = np.subtract(x, maximum(x, axis, None, None, True), out)
         np.exp(y, y)
-        y /= _add(y, axis, None, None, True)
+        y /= add(y, axis, None, None, True)
         return y
 
     return softmax
@@ -29,8 +26,8 @@ def _softmax(axis: int) -> AlongAxis:
 
 def _log_softmax(axis: int) -> AlongAxis:
     def log_softmax(x: Array, out: Array | None = None) -> Array:
-        y = np.subtract(x, _maximum(x, axis, None, None, True), out)
-        y -= np.log(_add(np.exp(y), axis, None, None, True))
+        y = np.subtract(x, maximum(x, axis, None, None, True), out)
+        y -= np.log(add(np.exp(y), axis, None, None, True))
         return y
 
     return log_softmax
