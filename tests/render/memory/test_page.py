@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from rich.cells import cell_len
-from rich.console import Console
 
 from onnxperf.records.memory import Memory
-from onnxperf.render.kit.console import print_page
 from onnxperf.render.kit.html import page_html
 from onnxperf.render.kit.markdown import page_markdown
 from onnxperf.render.memory.page import growth_text, memory_page
 from onnxperf.wording.names import name_of
-from tests.render import examples
+from tests.render import drawn_pages, examples
 from tests.render.memory import examples as made
 
 
 def printed(record: Memory, width: int = 100) -> str:
-    text = io.StringIO()
-    print_page(memory_page(record), Console(file=text, width=width, color_system=None))
-    return text.getvalue()
+    return drawn_pages.printed(memory_page(record), width)
 
 
 def html(record: Memory) -> str:

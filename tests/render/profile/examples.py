@@ -204,3 +204,16 @@ def optimization(**changes: Any) -> Optimization:
     }
     record = Optimization(**(fields | changes))
     return replace(record, answer=optimization_answer(record))
+
+
+def hostile(name: str) -> tuple[Profile, Diff, Optimization]:
+    """Records in which everything bears one name."""
+    ops: dict[str, Any] = {"sources": (name,), "source_ops": (name,)}
+    fused = group(**ops, executed=(name,), executed_ops=(name,), path=(name,))
+    words: dict[str, Any] = {"model": name, "notes": (name,)}
+    nodes = (node(name, op_name=name, path=(name,), provider=name), node(name))
+    profiled = profile(*nodes, sources=(source(fused, (1, 2, 3), calls=1),), answer=name, **words)
+    both = row(op_name=name, provider=name, before_name=name, after_name=name + "2", path=(name,))
+    compared = diff(both, before=profiled, after=profiled, answer=name, notes=(name,))
+    found = (fused, group("folded", **ops, same_as=name))
+    return profiled, compared, optimization(groups=found, output=name, before={name: 2}, after={"x": 1}, **words)

@@ -16,18 +16,17 @@ from onnxperf.render.profile.optimization import optimization_page
 from onnxperf.render.profile.page import profile_page
 from onnxperf.wording.names import name_of
 from tests.render import examples
-from tests.render.kit.html_reader import ALLOWED, HtmlReader
+from tests.render.drawn_pages import TAGS, Markup
 from tests.render.profile import examples as profiles
-from tests.render.profile.test_pages import hostile
 
 
 @settings(deadline=None)
 @given(st.one_of(st.sampled_from(examples.NASTY_NAMES), st.text()))
 def test_no_name_becomes_markup(name: str) -> None:
-    profile, diff, optimization = hostile(name)
+    profile, diff, optimization = profiles.hostile(name)
     for page in (profile_page(profile), diff_page(diff), optimization_page(optimization)):
-        reader = HtmlReader(page_html(page))
-        assert reader.tags <= ALLOWED
+        reader = Markup(page)
+        assert reader.tags <= TAGS
         assert reader.attributes == {"style"}
         assert name_of(name) in unescape("\n".join(reader.words))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from typing import Any
 
@@ -10,16 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
-from rich.console import Console
 
 from onnxperf.records.profile import Diff, Optimization, Profile
-from onnxperf.render.kit.console import print_page
 from onnxperf.render.profile.diff import diff_page
 from onnxperf.render.profile.optimization import optimization_page
 from onnxperf.render.profile.page import profile_page
 from onnxperf.render.profile.tables import bar
 from onnxperf.wording.names import name_of
-from tests.render import examples
+from tests.render import drawn_pages, examples
+from tests.render.drawn_pages import cells, line_with
 from tests.render.profile import examples as profiles
 
 WIDTHS = [60, 80, 100, 120, 200]
@@ -29,31 +27,14 @@ NAMES = st.one_of(st.sampled_from(examples.NASTY_NAMES), st.text(max_size=40))
 def printed(
     record: Profile | Diff | Optimization, width: int = 120, encoding: str = "utf-8", colour: bool = False, **how: Any
 ) -> str:
-    raw = io.BytesIO()
-    stream = io.TextIOWrapper(raw, encoding=encoding, write_through=True)
-    console = Console(
-        file=stream,
-        width=width,
-        color_system="standard" if colour else None,
-        force_terminal=colour,
-        legacy_windows=False,
-    )
     match record:
         case Profile():
-            print_page(profile_page(record, **how), console)
+            page = profile_page(record, **how)
         case Diff():
-            print_page(diff_page(record, **how), console)
+            page = diff_page(record, **how)
         case Optimization():
-            print_page(optimization_page(record, **how), console)
-    return raw.getvalue().decode(encoding)
-
-
-def line_with(text: str, part: str) -> str:
-    return next(line for line in text.splitlines() if part in line)
-
-
-def cells(line: str) -> list[str]:
-    return re.split(r"  +", line.strip())
+            page = optimization_page(record, **how)
+    return drawn_pages.printed(page, width, encoding, colour)
 
 
 @pytest.mark.parametrize(
@@ -311,23 +292,10 @@ def test_long_lists_are_cut_unless_everything_is_asked_for() -> None:
 # ---------------------------------------------------------------- hostile names
 
 
-def hostile(name: str) -> tuple[Profile, Diff, Optimization]:
-    node = profiles.node(name, op_name=name, path=(name,), provider=name)
-    group = profiles.group(sources=(name,), source_ops=(name,), executed=(name,), executed_ops=(name,), path=(name,))
-    folded = profiles.group("folded", sources=(name,), source_ops=(name,), same_as=name)
-    source = profiles.source(group, (1, 2, 3), calls=1)
-    words: dict[str, Any] = {"model": name, "notes": (name,)}
-    profile = profiles.profile(node, profiles.node(name), sources=(source,), answer=name, **words)
-    row = profiles.row(op_name=name, provider=name, before_name=name, after_name=name + "2", path=(name,))
-    diff = profiles.diff(row, before=profile, after=profile, answer=name, notes=(name,))
-    counts = {"before": {name: 2}, "after": {"x": 1}}
-    return profile, diff, profiles.optimization(groups=(group, folded), output=name, **counts, **words)
-
-
 @settings(deadline=None, max_examples=40)
 @given(NAMES, st.sampled_from([60, 100]), st.sampled_from(["utf-8", "ascii"]))
 def test_no_name_steers_the_terminal_or_breaks_a_line(name: str, width: int, encoding: str) -> None:
-    for record in hostile(name):
+    for record in profiles.hostile(name):
         text = printed(record, width, encoding)
         assert max(map(cell_len, text.splitlines())) <= width
         assert not set(text) & {"\x1b", "\r", "\t", "\u202e", "\u2028"}
@@ -335,7 +303,7 @@ def test_no_name_steers_the_terminal_or_breaks_a_line(name: str, width: int, enc
 
 @pytest.mark.parametrize("name", [name for name in examples.NASTY_NAMES if len(name) < 40])
 def test_names_are_shown_as_they_are_and_never_as_markup(name: str) -> None:
-    for record in hostile(name):
+    for record in profiles.hostile(name):
         assert printed(record, 400).startswith(name_of(name))
 
 

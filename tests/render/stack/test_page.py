@@ -16,13 +16,12 @@ from onnxperf.render.kit.console import print_page
 from onnxperf.render.kit.page import Verbatim
 from onnxperf.render.stack import flame
 from onnxperf.render.stack.page import stack_page
+from tests.render import drawn_pages
 from tests.render.stack import examples as made
 
 
 def printed(record: Stack, tree: Verbatim | None = None, width: int = 100, top: int = 15) -> str:
-    text = io.StringIO()
-    print_page(stack_page(record, tree, top), Console(file=text, width=width, color_system=None))
-    return text.getvalue()
+    return drawn_pages.printed(stack_page(record, tree, top), width)
 
 
 def test_the_tree_stands_above_functions_memory_and_answer() -> None:

@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 from rich.cells import cell_len
-from rich.console import Console
 
 from onnxperf.analyze.answers.race import notes_on_parts
 from onnxperf.records.race import SPLIT_COLUMNS, SUBJECT_COLUMNS, Bench, Split, Subject
-from onnxperf.render.kit.console import print_page
 from onnxperf.render.kit.documents import from_json, to_json
 from onnxperf.render.race.split import HEADING, split_table
 from onnxperf.results.bench import BenchResult
-from tests.render import examples
+from tests.render import drawn_pages, examples
 
 MADE_ONCE = "its 3.00 µs are on tensors made once; a caller with arrays pays for preparing and fetching on top"
 
@@ -41,10 +39,7 @@ def markdown_and_html(record: Bench) -> tuple[str, str]:
 
 
 def printed(record: Bench, width: int = 100, encoding: str = "utf-8") -> str:
-    raw = io.BytesIO()
-    stream = io.TextIOWrapper(raw, encoding=encoding, write_through=True)
-    print_page(BenchResult(record).page(), Console(file=stream, width=width, color_system=None))
-    return raw.getvalue().decode(encoding)
+    return drawn_pages.printed(BenchResult(record).page(), width, encoding)
 
 
 def test_every_part_has_its_time_and_its_share_and_the_bar_shows_all_three() -> None:

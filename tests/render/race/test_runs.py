@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import io
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 from rich.cells import cell_len
-from rich.console import Console
 
 from onnxperf.records.runs import ComparedSubject, KeptRun, KeptRuns, RunComparison
-from onnxperf.render.kit.console import print_page
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race.runs import comparison_page, runs_page
+from tests.render.drawn_pages import printed
 from tests.render.examples import NASTY_NAMES
 
 
@@ -50,13 +48,6 @@ def row(**changes: Any) -> ComparedSubject:
 
 def listed(*runs: KeptRun) -> Page:
     return runs_page(KeptRuns(runs=runs))
-
-
-def printed(page: Page, width: int = 120, encoding: str = "utf-8") -> str:
-    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-    print_page(page, Console(file=stream, width=width, color_system=None))
-    stream.seek(0)
-    return stream.read()
 
 
 def test_the_list_has_a_line_per_run() -> None:

@@ -1,9 +1,8 @@
-"""Results as HTML fragments."""
+"""A race as an HTML fragment."""
 
 from __future__ import annotations
 
 from html import unescape
-from html.parser import HTMLParser
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,24 +10,7 @@ from hypothesis import strategies as st
 from onnxperf.results.bench import BenchResult
 from onnxperf.wording.names import name_of
 from tests.render import examples
-
-ALLOWED = {"div", "table", "thead", "tbody", "tr", "th", "td", "p"}
-
-
-class Reader(HTMLParser):
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.attributes: set[str] = set()
-        self.words: list[str] = []
-        self.feed(html)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        self.attributes |= {name for name, _ in attrs}
-
-    def handle_data(self, data: str) -> None:
-        self.words.append(data)
+from tests.render.drawn_pages import TAGS, Markup
 
 
 @given(st.one_of(st.sampled_from(examples.NASTY_NAMES), st.text()))
@@ -41,8 +23,8 @@ def test_no_name_becomes_markup(name: str) -> None:
         notes=(name,),
         dims={name: 1},
     )
-    reader = Reader(BenchResult(examples.bench(case))._repr_html_())
-    assert reader.tags <= ALLOWED
+    reader = Markup(BenchResult(examples.bench(case)).page())
+    assert reader.tags <= TAGS
     assert reader.attributes == {"style"}
     assert name_of(name) in unescape("\n".join(reader.words))
 

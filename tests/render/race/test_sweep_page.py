@@ -15,17 +15,13 @@ from onnxperf.records.race import Bench, Case
 from onnxperf.render.kit.console import page_group, print_page
 from onnxperf.render.race.sweep_page import MAX_LINES, plan_page, sweep_page
 from onnxperf.results.bench import BenchResult, live_page
-from tests.render import examples, sweeps
+from tests.render import drawn_pages, examples, sweeps
 
 WIDTHS = [80, 100, 120, 160, 200]
 
 
 def printed(bench: Bench, width: int = 100, encoding: str = "utf-8", colour: bool = False) -> str:
-    raw = io.BytesIO()
-    stream = io.TextIOWrapper(raw, encoding=encoding, write_through=True)
-    console = Console(file=stream, width=width, color_system="standard" if colour else None, force_terminal=colour)
-    print_page(sweep_page(bench, sweep_models(bench.cases)), console)
-    return raw.getvalue().decode(encoding)
+    return drawn_pages.printed(sweep_page(bench, sweep_models(bench.cases)), width, encoding, colour)
 
 
 def row_of(text: str, *start: str) -> list[str]:

@@ -1,40 +1,27 @@
-"""Tables and sentences for the terminal."""
+"""A race on the terminal."""
 
 from __future__ import annotations
-
-import io
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
-from rich.console import Console
-from rich.text import Text
 
 from onnxperf.records.race import Bench, Case
-from onnxperf.render.kit.console import drawn, print_page
-from onnxperf.render.kit.progress import Progress
 from onnxperf.render.race.page import race_table
 from onnxperf.results.bench import BenchResult
-from tests.render import examples
+from tests.render import drawn_pages, examples
 
 WIDTHS = [60, 80, 100, 120, 160, 200]
 LONG_NAME = "bert-base-uncased-quantized · io-binding-inplace"
 
 
 def table_text(case: Case, width: int) -> str:
-    text = io.StringIO()
-    console = Console(file=text, width=width, color_system=None)
-    console.print(drawn(race_table(case), width))
-    return text.getvalue()
+    return drawn_pages.printed([race_table(case)], width)
 
 
 def printed(bench: Bench, width: int = 100, encoding: str = "utf-8", colour: bool = False) -> str:
-    raw = io.BytesIO()
-    stream = io.TextIOWrapper(raw, encoding=encoding, write_through=True)
-    console = Console(file=stream, width=width, color_system="standard" if colour else None, force_terminal=colour)
-    print_page(BenchResult(bench).page(), console)
-    return raw.getvalue().decode(encoding)
+    return drawn_pages.printed(BenchResult(bench).page(), width, encoding, colour)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -145,82 +132,3 @@ def test_a_terminal_without_unicode_gets_plain_signs() -> None:
     assert "8.43 us" in text
     assert "+-118 ns" in text
     assert "----" in text
-
-
-# ---------------------------------------------------------------- progress
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-class Clock:
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture(autouse=True)
-def _capable_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.setenv("COLUMNS", "80")
-
-
-def test_progress_is_silent_for_the_first_second() -> None:
-    clock, terminal = Clock(), Terminal()
-    with Progress(terminal, clock) as progress:
-        clock.now += 0.9
-        progress.update(0.5, "round 3")
-        assert terminal.getvalue() == ""
-        clock.now += 0.2
-        progress(0.6, "round [4]\n")
-        assert "round [4]\\n" in terminal.getvalue()
-        assert "60%" in terminal.getvalue()
-
-
-def test_progress_is_redrawn_at_most_ten_times_a_second() -> None:
-    clock, terminal = Clock(), Terminal()
-    drawn = 0
-    with Progress(terminal, clock) as progress:
-        clock.now += 1
-        for _ in range(1000):
-            clock.now += 0.001
-            before = len(terminal.getvalue())
-            progress.update(0.5, "racing")
-            drawn += len(terminal.getvalue()) > before
-    assert 9 <= drawn <= 10
-
-
-def test_progress_vanishes_and_gives_the_cursor_back() -> None:
-    clock, terminal = Clock(), Terminal()
-    with Progress(terminal, clock) as progress:
-        clock.now += 2
-        progress.update(2.0, "racing")
-    assert terminal.getvalue().endswith("\x1b[2K")
-    assert "\x1b[?25h" in terminal.getvalue()
-
-
-@pytest.mark.parametrize("term", ["xterm", "dumb"])
-def test_progress_draws_nothing_where_it_could_not_be_wiped(term: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TERM", term)
-    clock, stream = Clock(), Terminal() if term == "dumb" else io.StringIO()
-    with Progress(stream, clock) as progress:
-        clock.now += 5
-        progress.update(0.5, "racing")
-    assert stream.getvalue() == ""
-
-
-def test_what_is_known_so_far_is_drawn_above_the_bar() -> None:
-    stream = Terminal()
-    with Progress(stream, Clock()) as progress:
-        progress.show(lambda console: Text(f"a table {console.width} wide"))
-        assert "a table" in stream.getvalue()
-
-
-def test_nothing_is_drawn_above_a_bar_that_is_not_shown() -> None:
-    stream = io.StringIO()
-    with Progress(stream, enabled=True) as progress:
-        progress.show(lambda _console: Text("a table"))
-    assert stream.getvalue() == ""
