@@ -18,14 +18,33 @@ COMMANDS = (
 )
 
 
-@pytest.fixture(scope="module")
-def maker() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("make_records", ROOT / "docs" / "make_records.py")
+def load_maker(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def maker() -> ModuleType:
+    return load_maker("make_records")
+
+
+def test_the_page_of_files_is_what_the_formats_say() -> None:
+    assert (ROOT / "docs" / "files.md").read_text(encoding="utf-8") == load_maker("make_files").page()
+
+
+def test_the_files_that_the_walks_pass_exist_and_no_walk_is_longer_than_twelve_steps() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    _, *walks = text.split("## A walk: ")
+    assert len(walks) == 2
+    for walk in walks:
+        assert len(re.findall(r"^\d+\. ", walk, flags=re.MULTILINE)) <= 12
+        paths = set(re.findall(r"`([a-z_]+/[a-z_/]+\.py)`", walk))
+        assert len(paths) >= 12
+        assert [path for path in sorted(paths) if not (ROOT / "src" / "onnxperf" / path).is_file()] == []
 
 
 def test_the_page_of_records_is_what_the_records_say(maker: ModuleType) -> None:

@@ -151,13 +151,12 @@ def struct_frame(rows: Sequence[Struct], kind: type[Struct]) -> DataFrame:
 def result_classes() -> dict[type, type[Result[Any]]]:
     """The class of result for every class of record: a new one is found because it is in this package."""
     package = importlib.import_module("onnxperf.results")
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"onnxperf.results.{module.name}")
-    return {_record_class(each): each for each in _subclasses(Result)}
-
-
-def _subclasses(kind: Any) -> list[type[Result[Any]]]:
-    return [each for child in kind.__subclasses__() for each in (child, *_subclasses(child))]
+    modules = [
+        importlib.import_module(f"{package.__name__}.{each.name}") for each in pkgutil.iter_modules(package.__path__)
+    ]
+    found = [each for module in modules for each in vars(module).values() if isinstance(each, type)]
+    results = [each for each in found if issubclass(each, Result) and each is not Result]
+    return {_record_class(each): each for each in results}
 
 
 def _record_class(kind: type) -> type:
