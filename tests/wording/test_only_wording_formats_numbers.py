@@ -25,37 +25,11 @@ EXEMPT = {
 
 STILL_TO_CONVERT = {
     # TEMPORARY: files that other hands convert in these days; a file leaves the list when it is done.
-    "analyze/answers/race.py",
-    "analyze/comparison.py",
-    "analyze/diff.py",
-    "analyze/profile.py",
-    "analyze/run_comparison.py",
-    "api/_shared/agreement.py",
-    "api/_shared/cells.py",
-    "api/doctor.py",
-    "api/optimize.py",
-    "api/optimize_einsum.py",
-    "api/profile.py",
-    "api/rewrite_einsum.py",
-    "frameworks/convert.py",
+    "frameworks/tensorflow.py",
     "measure/columns.py",
-    "measure/machine/inventory.py",
     "measure/native_stack.py",
     "measure/process.py",
     "model/load.py",
-    "render/profile/changes.py",
-    "render/profile/operator_bars.py",
-    "render/profile/profile.py",
-    "render/profile/timings.py",
-    "render/race/bench_chart.py",
-    "render/race/check.py",
-    "render/race/convert.py",
-    "render/race/einsum.py",
-    "render/race/einsum_chart.py",
-    "render/race/fields.py",
-    "render/race/split.py",
-    "render/race/sweep.py",
-    "render/race/sweep_lines.py",
 }
 
 FILES = {str(path.relative_to(HOUSE)): path for path in sorted(HOUSE.rglob("*.py"))}
