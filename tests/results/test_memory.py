@@ -29,8 +29,8 @@ def test_samples_have_times_and_an_unknown_subject_is_refused(result: MemoryResu
     frame = result.samples("ort")
     assert set(frame["subject"]) == {"ort"}
     assert frame["timestamp"].iloc[0].year == 2023
-    with pytest.raises(BadOption, match="nobody"):
-        result.samples("nobody")
+    with pytest.raises(BadOption, match="missing"):
+        result.samples("missing")
 
 
 def test_the_breakdown_names_copies_and_tensors(result: MemoryResult) -> None:

@@ -73,7 +73,7 @@ def test_a_matrix_refuses_what_it_cannot_show(square: BenchResult, line: BenchRe
     with pytest.raises(BadOption, match="choose from: median, speedup, throughput"):
         square.matrix("torch", "mean")
     with pytest.raises(BadOption, match="choose from: ort, torch"):
-        square.matrix("nobody")
+        square.matrix("missing")
     with pytest.raises(BadOption, match="two dimensions"):
         line.matrix("torch")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import median_low
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -178,7 +178,7 @@ class BenchResult(Result[Bench]):
         """The columns of a row per subject; those of parts only where calls were divided."""
         return (*SUBJECT_COLUMNS, *(SPLIT_COLUMNS if any(subject.split for subject in self.subjects) else ()))
 
-    def _values(self, subject: Subject) -> dict[str, Any]:
+    def _values(self, subject: Subject) -> dict[str, object]:
         values = {
             name: getattr(subject.split if name in SPLIT_COLUMNS else subject, name, None) for name in self._columns()
         }
@@ -214,7 +214,7 @@ def live_page(cases: Sequence[Case]) -> Page:
     return sweep_page.live_page(sweep_models(cases))
 
 
-def _seconds(subject: Subject, per_call: bool) -> dict[str, Any]:
+def _seconds(subject: Subject, per_call: bool) -> dict[str, object]:
     """The columns of the classic notebook table: seconds for a block of `number` calls."""
     number = median_low([block.calls for block in subject.blocks]) if subject.blocks else _NAN
     factor = (1 if per_call else number) / 1e9
@@ -235,7 +235,7 @@ def _place(case: Case) -> tuple[str, str]:
     return storable(case.model), storable(dims_text(case.dims))
 
 
-def _cell(value: Any, is_text: bool) -> Any:
+def _cell(value: object, is_text: bool) -> object:
     if isinstance(value, str):
         return storable(value)
     return _NAN if value is None and not is_text else value

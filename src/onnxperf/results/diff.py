@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from onnxperf.records.profile import Diff
 from onnxperf.render.kit.page import Page
@@ -15,6 +15,8 @@ from onnxperf.results.profile import ProfileResult
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
+
+    from onnxperf.render.kit.chart import AxesArray
 
 
 class DiffResult(Result[Diff]):
@@ -76,11 +78,11 @@ class DiffResult(Result[Diff]):
         ordered: DataFrame = kept.loc[both[kept.index].sort_values(ascending=False, kind="stable").index]
         return ordered
 
-    def plot(self, ax: Sequence[Axes] | None = None, min_share: float = MIN_SHARE) -> Any:
+    def plot(self, ax: Sequence[Axes] | None = None, min_share: float = MIN_SHARE) -> AxesArray:
         """Duration and count, side by side, per label."""
         return diff_plot(self.record, ax, min_share)
 
-    def plot_operators(self) -> Any:
+    def plot_operators(self) -> AxesArray:
         """Duration and occurrences per operator, of the first side and below of the second."""
         return operators_plot(self.record)
 

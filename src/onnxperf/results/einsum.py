@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from onnxperf.errors import BadInput
 from onnxperf.records.einsum import EinsumPlan
@@ -14,6 +14,7 @@ from onnxperf.results.base import Result, frame_of
 from onnxperf.results.formats import Format
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from onnx import ModelProto
     from pandas import DataFrame
 
@@ -75,8 +76,8 @@ class EinsumResult(Result[EinsumPlan]):
         """The final race."""
         return self.table("race")
 
-    def plot_race(self, ax: Any = None) -> Any:
-        """The final race as bars; returns matplotlib's axes."""
+    def plot_race(self, ax: Axes | None = None) -> Axes:
+        """The final race as bars."""
         return race_plot(self.record, ax)
 
     def _held(self, model: bytes) -> bytes:

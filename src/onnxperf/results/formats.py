@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from onnxperf.render.kit import chart, frames
-
-if TYPE_CHECKING:
-    from onnxperf.results.base import Result
 
 
 class Format(NamedTuple):
@@ -24,41 +21,20 @@ class Format(NamedTuple):
     """Raises MissingExtra where the library for it is not installed."""
 
 
-def _json(result: Result[Any], _table: str | None) -> bytes:
-    return result.to_json().encode()
-
-
-def _markdown(result: Result[Any], _table: str | None) -> bytes:
-    return result.to_markdown().encode()
-
-
-def _csv(result: Result[Any], table: str | None) -> bytes:
-    return frames.csv_bytes(result.table(table))
-
-
-def _parquet(result: Result[Any], table: str | None) -> bytes:
-    return frames.parquet_bytes(result.table(table))
-
-
-def _excel(result: Result[Any], _table: str | None) -> bytes:
-    return frames.workbook_bytes({name: result.table(name) for name in result.table_names()})
-
-
-def _png(result: Result[Any], _table: str | None) -> bytes:
-    return chart.figure_bytes(result.plot(), "png")
-
-
-def _svg(result: Result[Any], _table: str | None) -> bytes:
-    return chart.figure_bytes(result.plot(), "svg")
-
-
 FORMATS: dict[str, Format] = {
-    ".json": Format("the whole record", _json, "record"),
-    ".md": Format("the page", _markdown, "page"),
-    ".csv": Format("a table", _csv, "table"),
-    ".parquet": Format("a table", _parquet, "table", frames.require_pyarrow),
-    ".xlsx": Format("all tables", _excel, "table", frames.require_xlsxwriter),
-    ".png": Format("the chart", _png, "chart"),
-    ".svg": Format("the chart", _svg, "chart"),
+    ".json": Format("the whole record", lambda result, _: result.to_json().encode(), "record"),
+    ".md": Format("the page", lambda result, _: result.to_markdown().encode(), "page"),
+    ".csv": Format("a table", lambda result, table: frames.csv_bytes(result.table(table)), "table"),
+    ".parquet": Format(
+        "a table", lambda result, table: frames.parquet_bytes(result.table(table)), "table", frames.require_pyarrow
+    ),
+    ".xlsx": Format(
+        "all tables",
+        lambda result, _: frames.workbook_bytes({name: result.table(name) for name in result.table_names()}),
+        "table",
+        frames.require_xlsxwriter,
+    ),
+    ".png": Format("the chart", lambda result, _: chart.figure_bytes(result.plot(), "png"), "chart"),
+    ".svg": Format("the chart", lambda result, _: chart.figure_bytes(result.plot(), "svg"), "chart"),
 }
 """What a suffix means for every result; `Result.own_formats` adds to it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from onnxperf.errors import BadOption
 from onnxperf.records.memory import Breakdown, Memory, MemoryCase, MemorySubject, StepName
@@ -70,13 +70,13 @@ class MemoryResult(Result[Memory]):
         return [(case, subject) for case in self.record.cases for subject in case.subjects]
 
 
-def _place(case: MemoryCase, subject: MemorySubject) -> dict[str, Any]:
+def _place(case: MemoryCase, subject: MemorySubject) -> dict[str, object]:
     names = {name: getattr(subject, name) for name in ("name", "runtime", "call", "status", "reason")}
     return {"model": case.model, "dims": sizes_text(case.dims), **names}
 
 
-def _row(subject: MemorySubject) -> dict[str, Any]:
-    row: dict[str, Any] = {"needed_bytes": subject.needed_bytes}
+def _row(subject: MemorySubject) -> dict[str, object]:
+    row: dict[str, object] = {"needed_bytes": subject.needed_bytes}
     for short, name in _STEPS.items():
         step = subject.step(name)
         row |= {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from msgspec.structs import replace
@@ -22,15 +22,18 @@ from onnxperf.render.kit.page import Page
 from onnxperf.render.profile.page import TOP, profile_page
 from onnxperf.render.profile.perfetto import perfetto_json
 from onnxperf.render.profile.profile_chart import Span, nodes_plot, profile_plot, sources_plot, timeline_plot
-from onnxperf.results.base import Result
+from onnxperf.results.base import Result, frame_of
 from onnxperf.results.formats import Format
 from onnxperf.results.node_memory import NodeMemoryResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
     from pandas import DataFrame
 
-    Rows = np.ndarray[Any, np.dtype[np.intp]]
+
+Timed = OperatorTime | NodeTime | SourceTime
+T = TypeVar("T", bound=Timed)
 
 
 class ProfileResult(Result[Profile]):
@@ -121,7 +124,7 @@ class ProfileResult(Result[Profile]):
 
         count = max((len(node.self_us) for node in self.record.nodes), default=self.record.iterations)
         nodes = [sum(each.self_us[turn] for each in self.record.nodes) for turn in range(count)]
-        columns: dict[str, Any] = {"nodes_us": nodes}
+        columns: dict[str, Sequence[int]] = {"nodes_us": nodes}
         columns |= {"executor_us": self.record.executor_us} if len(self.record.executor_us) == count else {}
         columns |= {"run_us": self.record.run_us} if len(self.record.run_us) == count else {}
         columns |= {each.op_name: each.self_us for each in self.record.operators} if operators else {}
@@ -159,23 +162,20 @@ class ProfileResult(Result[Profile]):
         """The trace in a form that Perfetto opens, one track per thread."""
         return perfetto_json(self.trace, self.record.model)
 
-    def _frame(self, rows: Sequence[Any], columns: dict[str, Callable[[Any], Any]], per_iteration: bool) -> DataFrame:
-        """One row per record: what it is, then its times."""
-        from pandas import DataFrame
-
+    def _frame(self, rows: Sequence[T], columns: dict[str, Callable[[T], object]], per_iteration: bool) -> DataFrame:
+        """One row per record: what it is, then its times; without times that none of them has."""
         everything = sum(node.usual_us for node in self.record.nodes)
-        made = [
-            {name: read(row) for name, read in columns.items()} | _times(row, everything, per_iteration) for row in rows
-        ]
-        return DataFrame(made, columns=[*columns, *_time_columns(rows)])
+        made = [[*(read(row) for read in columns.values()), *_times(row, everything, per_iteration)] for row in rows]
+        frame = frame_of(made, [*columns, *_Times._fields])
+        return frame.drop(columns=[name for name in ("total_us", "kernel_us") if frame[name].isna().all()])
 
 
 _NO_EVENTS = "this profile has only sums, as kept in the store; profile the model again, or read a trace"
-_OPERATOR_COLUMNS: dict[str, Callable[[OperatorTime], Any]] = {
+_OPERATOR_COLUMNS: dict[str, Callable[[OperatorTime], object]] = {
     "op_name": lambda row: row.op_name,
     "nodes": lambda row: row.nodes,
 }
-_NODE_COLUMNS: dict[str, Callable[[NodeTime], Any]] = {
+_NODE_COLUMNS: dict[str, Callable[[NodeTime], object]] = {
     "node_name": lambda row: row.name,
     "op_name": lambda row: row.op_name,
     "path": lambda row: "/".join(row.path),
@@ -185,7 +185,7 @@ _NODE_COLUMNS: dict[str, Callable[[NodeTime], Any]] = {
     "shapes": lambda row: row.shapes,
     "tensors": lambda row: row.tensors,
 }
-_SOURCE_COLUMNS: dict[str, Callable[[SourceTime], Any]] = {
+_SOURCE_COLUMNS: dict[str, Callable[[SourceTime], object]] = {
     "kind": lambda row: row.group.kind,
     "sources": lambda row: row.group.sources,
     "source_ops": lambda row: row.group.source_ops,
@@ -196,35 +196,39 @@ _SOURCE_COLUMNS: dict[str, Callable[[SourceTime], Any]] = {
 }
 
 
-def _times(row: Any, everything: float, per_iteration: bool) -> dict[str, Any]:
+class _Times(NamedTuple):
     """Sums, or means per iteration; then the share, the first iteration and the spread of the others."""
-    count = (len(row.self_us) or 1) if per_iteration else 1
-    others = row.steady_us
-    times = {
-        "calls": row.calls / count if per_iteration else row.calls,
-        "self_us": sum(row.self_us) / count if per_iteration else sum(row.self_us),
-        "share": row.usual_us / everything if everything else 0.0,
-        "first_us": row.self_us[0] if row.self_us else None,
-        "usual_us": row.usual_us,
-        "min_us": min(others, default=None),
-        "max_us": max(others, default=None),
-    }
-    if hasattr(row, "total_us"):
-        total = sum(row.total_us)
-        times["total_us"] = total / count if per_iteration else total
-    if getattr(row, "kernel_us", None) is not None:
-        times["kernel_us"] = row.kernel_us / count if per_iteration else row.kernel_us
-    return times
+
+    calls: float
+    self_us: float
+    total_us: float | None
+    share: float
+    first_us: int | None
+    usual_us: float
+    min_us: int | None
+    max_us: int | None
+    kernel_us: float | None
 
 
-def _time_columns(rows: Sequence[Any]) -> list[str]:
-    columns = ["calls", "self_us", "total_us", "share", "first_us", "usual_us", "min_us", "max_us", "kernel_us"]
-    without = set() if rows and hasattr(rows[0], "total_us") else {"total_us"}
-    without |= set() if any(getattr(row, "kernel_us", None) is not None for row in rows) else {"kernel_us"}
-    return [column for column in columns if column not in without]
+def _times(row: Timed, everything: float, per_iteration: bool) -> _Times:
+    def summed(time: float) -> float:
+        return time / max(len(row.self_us), 1) if per_iteration else time
+
+    kernel_us = row.kernel_us if isinstance(row, NodeTime) else None
+    return _Times(
+        calls=summed(row.calls),
+        self_us=summed(sum(row.self_us)),
+        total_us=None if isinstance(row, SourceTime) else summed(sum(row.total_us)),
+        share=row.usual_us / everything if everything else 0.0,
+        first_us=row.self_us[0] if row.self_us else None,
+        usual_us=row.usual_us,
+        min_us=min(row.steady_us, default=None),
+        max_us=max(row.steady_us, default=None),
+        kernel_us=None if kernel_us is None else summed(kernel_us),
+    )
 
 
-def _texts(column: Coded[str], rows: Rows) -> list[str]:
+def _texts(column: Coded[str], rows: NDArray[np.intp]) -> list[str]:
     return [column.values[code] if code >= 0 else "" for code in column.codes[rows].tolist()]
 
 

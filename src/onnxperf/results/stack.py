@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from onnxperf.analyze.trace.stack import Sample, kind_of
 from onnxperf.errors import BadOption
@@ -43,7 +43,7 @@ class StackResult(Result[Stack]):
     def __init__(
         self,
         record: Stack,
-        session: dict[str, Any] | None = None,
+        session: dict[str, object] | None = None,
         samples: Sequence[Sample] = (),
         allocation_page: str | None = None,
     ) -> None:

@@ -47,11 +47,11 @@ def test_words_of_short_steps_do_not_cover_each_other() -> None:
     assert all(later - sooner > 0.15 for sooner, later in pairwise(places))
 
 
-@pytest.mark.parametrize(("exact", "told"), [(True, "peak, from the kernel"), (False, "peak, highest sample")])
-def test_the_legend_tells_where_a_peak_is_from(exact: bool, told: str) -> None:
+@pytest.mark.parametrize(("exact", "words"), [(True, "peak, from the kernel"), (False, "peak, highest sample")])
+def test_the_legend_names_the_source_of_a_peak(exact: bool, words: str) -> None:
     (panel,) = memory_plot(made.memory(made.case(made.subject(steps=made.steps(exact=exact)))))
     entries = [text.get_text() for text in panel.get_legend().get_texts()]
-    assert [entry for entry in entries if entry.startswith("peak")] == [told]
+    assert [entry for entry in entries if entry.startswith("peak")] == [words]
 
 
 def test_what_is_beyond_the_last_panel_is_named() -> None:

@@ -234,17 +234,17 @@ def test_gone_rows_are_red_new_ones_green_and_noise_is_dim() -> None:
 
 
 @pytest.mark.parametrize(
-    ("race", "told"),
+    ("race", "words"),
     [
         (examples.case(examples.subject("a"), examples.failed("b"), baseline="a"), "failed, X is not contig"),
         (examples.case(examples.subject("a"), baseline="a"), ""),
         (None, ""),
     ],
 )
-def test_a_race_without_a_speedup_says_why(race: Any, told: str) -> None:
+def test_a_race_without_a_speedup_says_why(race: Any, words: str) -> None:
     text = printed(profiles.diff(race=race))
-    assert told in text
-    assert ("Raced" in text) == bool(told)
+    assert words in text
+    assert ("Raced" in text) == bool(words)
 
 
 def test_what_was_interrupted_says_so_before_its_answer() -> None:

@@ -106,7 +106,7 @@ def test_a_grid_with_holes_and_a_large_one_are_drawn(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (("ort", "nobody"), "unknown subject 'nobody'; choose from: ort, torch"),
+        (("ort", "missing"), "unknown subject 'missing'; choose from: ort, torch"),
         (("ort", "ort"), "two different subjects"),
     ],
 )

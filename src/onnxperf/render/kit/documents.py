@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -41,7 +41,7 @@ def from_json(data: bytes, kind: type[R]) -> R:
         raise BadInput(f"not a {kind.__name__} document of onnxperf: {error}") from error
 
 
-def _encodable(value: Any) -> Any:
+def _encodable(value: object) -> object:
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, dict):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from onnxperf.errors import MissingExtra
 from onnxperf.render.kit.page import Verbatim
@@ -16,7 +16,7 @@ _SHOWN = r".*[/\\](onnxperf|sklearn)[/\\].*|<onnxperf.*"
 _WEB_FONT = re.compile(r'"https://fonts\.googleapis\.com/[^"]*"')
 
 
-def session_of(data: dict[str, Any]) -> Session:
+def session_of(data: dict[str, object]) -> Session:
     """pyinstrument's session, back from JSON."""
     try:
         from pyinstrument.session import Session
