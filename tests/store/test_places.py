@@ -178,7 +178,7 @@ def test_a_file_that_is_always_read_is_busy(reader: sqlite3.Connection, monkeypa
 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
-    """A folder that everyone may enter: root's own is closed to whom it becomes in these tests."""
+    """A folder that every user may enter: that of root is closed to the user that these tests switch to."""
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o777)
     yield folder

@@ -82,7 +82,7 @@ def test_verdicts_at_the_limits_lack_nothing_but_clarity(
     estimate: float, low: float, high: float, verdict: Verdict
 ) -> None:
     assert verdict_of(estimate, (low, high), 0.01, MIN_ROUNDS, ENOUGH) == (verdict, "")
-    if verdict == "undecided":  # more launches are asked for only where they would lead to a claim
+    if verdict == "undecided":  # more launches are requested only where they would lead to a claim
         assert verdict_of(estimate, (low, high), 0.01, MIN_ROUNDS, 1) == (verdict, "")
 
 
@@ -389,7 +389,7 @@ def test_without_any_baseline_subjects_stay_as_they_are() -> None:
         ([subject("a", noisy(10_000, 1, noise=0.3))], False),
         # known to 0.6 %, and still perhaps more or less than 1 %
         ([subject("a", noisy(10_000, 1, noise=0.005)), subject("b", noisy(10_000 / 1.008, 2, noise=0.005))], False),
-        # clearly faster, and known to 13 %, where 10 % are asked for
+        # clearly faster, and known to 13 %, where 10 % are requested
         ([subject("a", noisy(10_000, 1, noise=0.1)), subject("b", noisy(5_000, 2, noise=0.1))], False),
         ([subject("a", noisy(10_000, 1, noise=0.07)), subject("b", noisy(5_000, 2, noise=0.07))], True),
         # a subject alone is known to 1 %, at its last look rather than at the first of three

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from scipy.stats import mannwhitneyu
 
 from onnxperf.analyze.answers.diff import diff_answer
-from onnxperf.analyze.trace.diff import align, common_order, differ, rank_sum_p, totals
+from onnxperf.analyze.trace.diff import align, common_order, differ, rank_sum_p
 from onnxperf.analyze.trace.iterations import mean_of, typical
 from onnxperf.records.profile import DiffRow, NodeTime
 from onnxperf.records.race import Case, Subject, Verdict
@@ -264,13 +264,6 @@ ROWS = align(
     [node("Conv", "conv1", (900, 310, 310)), node("Relu", "relu1", (9, 40, 40)), node("Add", "add", (2, 2, 2))],
     [node("Conv", "conv1", (700, 120, 120)), node("FusedAdd", "fused", (1, 20, 20)), node("Add", "add", (2, 2, 2))],
 )
-
-
-def test_totals_leave_the_first_iteration_out() -> None:
-    sums = totals(ROWS)
-    assert (sums.before_us, sums.after_us) == (352, 142)
-    assert (sums.kept_before_us, sums.kept_after_us, sums.removed_us, sums.added_us) == (312, 122, 40, 20)
-    assert (sums.kept, sums.removed, sums.added, sums.noise) == (2, 1, 1, 1)
 
 
 def race(verdict: Verdict | None, speedup: float | None = 1.43) -> Case:

@@ -27,7 +27,7 @@ GRAPH = Graph(
 )
 
 
-def told(in_use: int, delta: int, held: int) -> dict[str, Any]:
+def memory_figures(in_use: int, delta: int, held: int) -> dict[str, Any]:
     return {
         "mem_bytes_in_use": str(in_use),
         "mem_in_use_delta": str(delta),
@@ -39,8 +39,8 @@ def told(in_use: int, delta: int, held: int) -> dict[str, Any]:
     }
 
 
-FIRST = [told(850, 800, 850), told(850, 0, 850), told(1_650, 800, 1_650)]
-SECOND = [told(850, 0, 1_650), told(850, 0, 1_650), told(1_650, 800, 1_650)]
+FIRST = [memory_figures(850, 800, 850), memory_figures(850, 0, 850), memory_figures(1_650, 800, 1_650)]
+SECOND = [memory_figures(850, 0, 1_650), memory_figures(850, 0, 1_650), memory_figures(1_650, 800, 1_650)]
 
 
 def events(*iterations: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -79,7 +79,7 @@ def test_the_graph_adds_live_sets() -> None:
 
 
 def test_a_node_that_tells_no_memory_is_no_peak() -> None:
-    made = events([told(850, 800, 850), {}, told(900, 50, 900)])
+    made = events([memory_figures(850, 800, 850), {}, memory_figures(900, 50, 900)])
     assert [node.in_use_bytes for node in memories(made).nodes] == [850, None, 900]
 
 
@@ -94,7 +94,7 @@ def test_nodes_of_bodies_come_before_their_owner_with_its_name_as_path() -> None
     made = events_of([[Ran("if", "If", bodies=[[Ran("inner")]])]])
     for event in made:
         if event["name"].endswith("_kernel_time"):
-            event["args"] |= told(10, 10, 10)
+            event["args"] |= memory_figures(10, 10, 10)
     assert [(node.path, node.name) for node in memories(made).nodes] == [(("if",), "inner"), ((), "if")]
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.race import answer
-from onnxperf.analyze.trace.diff import Totals, totals
 from onnxperf.records.profile import DiffRow
 from onnxperf.records.race import Case, Subject
 from onnxperf.wording.numbers import count, factor, microseconds
@@ -16,7 +16,7 @@ from onnxperf.wording.numbers import count, factor, microseconds
 def diff_answer(rows: Sequence[DiffRow], race: Case | None, before: str, after: str) -> str:
     """What changed between two sides; whether one is faster only ever comes from the race."""
     verdict, decided = _verdict(race, before, after) if race is not None else ("", False)
-    parts = [verdict or _profiled(rows, before, after), _exchange(totals(rows))]
+    parts = [verdict or _profiled(rows, before, after), _exchange(rows)]
     if decided or not verdict:
         parts.append(_largest_change(rows))
     return "; ".join(parts) + "."
@@ -42,14 +42,14 @@ def _undecided(rival: Subject, before: str, after: str) -> str:
 
 
 def _profiled(rows: Sequence[DiffRow], before: str, after: str) -> str:
-    sums = totals(rows)
-    first, second = microseconds(sums.before_us), microseconds(sums.after_us)
+    first = microseconds(math.fsum(row.before_usual_us for row in rows))
+    second = microseconds(math.fsum(row.after_usual_us for row in rows))
     times = f"the nodes of {before} take {first} and those of {after} {second} per iteration"
     return f"With the profiler on, {times}, no verdict"
 
 
-def _exchange(sums: Totals) -> str:
-    gone, new = sums.removed, sums.added
+def _exchange(rows: Sequence[DiffRow]) -> str:
+    gone, new = sum(row.side == "-" for row in rows), sum(row.side == "+" for row in rows)
     if gone and new:
         return f"{_nodes(gone)} replaced by {new}"
     if gone or new:

@@ -7,7 +7,6 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Container, Hashable, Iterator, Sequence
 from statistics import median
-from typing import NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
@@ -229,55 +228,3 @@ def rank_sum_p(first: Sequence[float], second: Sequence[float]) -> float:
     tied = float((ties.astype(np.float64) ** 3 - ties).sum()) / ((n + m) * (n + m - 1))
     variance = n * m / 12 * (n + m + 1 - tied)
     return min(1.0, math.erfc((excess - 0.5) / math.sqrt(2 * variance))) if variance > 0 else 1.0
-
-
-# ---------------------------------------------------------------- what rows add up to
-
-
-class Totals(NamedTuple):
-    """Sums over the rows of a diff; times are those of a usual iteration."""
-
-    before_us: float
-    """All nodes of the first side."""
-    after_us: float
-    """All nodes of the second side."""
-    kept_before_us: float
-    """Nodes in both, in the first."""
-    kept_after_us: float
-    """Nodes in both, in the second."""
-    removed_us: float
-    """Nodes only in the first."""
-    added_us: float
-    """Nodes only in the second."""
-    kept: int
-    """How many nodes are in both."""
-    removed: int
-    """How many are only in the first."""
-    added: int
-    """How many are only in the second."""
-    noise: int
-    """How many in both do not differ beyond the noise."""
-
-
-def totals(rows: Sequence[DiffRow]) -> Totals:
-    """Times and numbers of nodes per side, and of those in both, gone and new."""
-    times: dict[tuple[Side, str], float] = defaultdict(float)
-    counts: dict[Side, int] = defaultdict(int)
-    for row in rows:
-        counts[row.side] += 1
-        times[row.side, "before"] += row.before_usual_us
-        times[row.side, "after"] += row.after_usual_us
-    kept_before, kept_after = times["=", "before"], times["=", "after"]
-    removed, added = times["-", "before"], times["+", "after"]
-    return Totals(
-        before_us=kept_before + removed,
-        after_us=kept_after + added,
-        kept_before_us=kept_before,
-        kept_after_us=kept_after,
-        removed_us=removed,
-        added_us=added,
-        kept=counts["="],
-        removed=counts["-"],
-        added=counts["+"],
-        noise=sum(row.noise for row in rows),
-    )
