@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from onnx import ModelProto
 
 import onnxperf
-from onnxperf.results.profile import ProfileResult
+from onnxperf import ProfileResult
 
 EQUATION = "bsnh,btnh->bnts"
 FEW, N = 2, 20

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from pandas import DataFrame, concat, isna
 
 import onnxperf
+from onnxperf import BenchResult
 from onnxperf.records.race import Subject
-from onnxperf.results.bench import BenchResult
 
 RESNET = "zoo:resnet50"
 BERT = "zoo:bert-base"
@@ -28,7 +28,7 @@ MEMORY_LIMIT = 1_500_000_000
 TIMES_S = {"tensorflow": 12.0, "torch": 4.0}
 """Seconds of measuring in each race: TensorFlow has five subjects, torch two."""
 ORT = "ort"
-BASELINES = {"tensorflow": "saved_model", "torch": "torch"}
+BASELINES = {"tensorflow": "tensorflow saved_model", "torch": "torch"}
 """What onnxruntime is compared with, where a framework has several ways."""
 
 

@@ -26,9 +26,7 @@ from sklearn.linear_model import LinearRegression, SGDClassifier
 from sklearn.model_selection import train_test_split
 
 import onnxperf
-from onnxperf.results.bench import BenchResult
-from onnxperf.results.memory import MemoryResult
-from onnxperf.results.stack import StackResult
+from onnxperf import BenchResult, MemoryResult, StackResult
 
 FEATURES, OUTPUTS, TRAINED = 200, 50, 0.1
 RUNTIMES = ("numpy", "ort")

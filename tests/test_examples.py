@@ -84,7 +84,7 @@ def test_frameworks_prints_four_tables_and_says_what_did_not_fit_into_memory(run
         TIMES_S={"tensorflow": 0.5, "torch": 0.5},
     )
     assert printed.count("### ") == 4
-    for text in ("keras predict_on_batch", "saved_model", "and ort over torch", "95 % interval"):
+    for text in ("tensorflow predict_on_batch", "tensorflow saved_model", "and ort over torch", "95 % interval"):
         assert text in printed
     assert "- batch=2, seq=8: torch: oom, needed" in printed
 
