@@ -25,17 +25,7 @@ def test_a_flat_table_has_the_columns_of_its_first_stacking_and_no_others() -> N
     assert narrow.flat().stackings == ()
 
 
-def test_a_frame_has_the_texts_under_their_headings() -> None:
-    frame = toys.stacked("a", "b").frame()
-    assert frame.to_dict("list") == {
-        "name": ["a", "b"],
-        "mean": ["8.43 µs"] * 2,
-        "p99": ["10.2 µs"] * 2,
-        "calls": ["12345", "12346"],
-    }
-
-
 def test_a_plain_table_is_words_that_start_at_the_left() -> None:
-    table = plain_table(["what", "text"], [["CPU", "EPYC"]], "Machine")
+    table = plain_table(["what", "text"], [["CPU", "EPYC"]])
     assert all(column.left and column.room for column in table.columns)
     assert table.rows == [Row(["CPU", "EPYC"])]

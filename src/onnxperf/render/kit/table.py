@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
+from typing import NamedTuple
 
 
 class Column(NamedTuple):
@@ -61,13 +58,6 @@ class Table(NamedTuple):
             return self
         return chosen(self, [place for places in self.stackings[0].columns for place in places])
 
-    def frame(self) -> DataFrame:
-        """The texts as a DataFrame."""
-        from pandas import DataFrame
-
-        flat = self.flat()
-        return DataFrame([list(row.cells) for row in flat.rows], columns=[column.heading for column in flat.columns])
-
 
 def chosen(table: Table, places: Sequence[int]) -> Table:
     """The table with these columns, one line per row."""
@@ -94,6 +84,6 @@ def without_empty(table: Table) -> Table:
     return chosen(table, [i for i in range(len(table.columns)) if any(row.cells[i] for row in table.rows)])
 
 
-def plain_table(headings: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -> Table:
+def plain_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
     """A table of words without any hints."""
-    return Table([Column(heading, left=True, room=16) for heading in headings], [Row(row) for row in rows], title)
+    return Table([Column(heading, left=True, room=16) for heading in headings], [Row(row) for row in rows])
