@@ -24,6 +24,11 @@ class CheckResult(Result[Check]):
         """Whether both sides agree, in plain sentences."""
         return check_answer(self.record)
 
-    def __bool__(self) -> bool:
+    @property
+    def equal(self) -> bool:
         """Whether all outputs agree."""
         return self.record.equal
+
+    def __bool__(self) -> bool:
+        """Whether all outputs agree."""
+        return self.equal

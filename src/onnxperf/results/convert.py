@@ -49,9 +49,14 @@ class ConvertResult(Result[Conversion]):
         """The result in plain sentences."""
         return conversion_answer(self.record)
 
-    def __bool__(self) -> bool:
+    @property
+    def equal(self) -> bool:
         """Whether no output differs from the source's."""
         return self.record.equal
+
+    def __bool__(self) -> bool:
+        """Whether no output differs from the source's."""
+        return self.equal
 
     def save(self, path: str | Path, table: str | None = None, *, force: bool = False) -> None:
         """Write a file of the kind that its name ends with.

@@ -17,3 +17,8 @@ class DoctorResult(Result[MachineReport]):
     def page(self) -> Page:
         """All facts, and what they mean."""
         return doctor_page(self.record)
+
+    @property
+    def noise_band(self) -> float | None:
+        """The relative difference that two equal subjects could be taken for; None where it is not known."""
+        return self.record.noise_band

@@ -19,7 +19,7 @@ _RUN_COLUMNS = (
     Column("command", left=True, room=14),
     Column("cases", rank=1),
     Column("status", left=True),
-    Column("answer", left=True, rank=2, room=30),
+    Column("answer", left=True, rank=2, room=16),
 )
 _COMPARED_COLUMNS = (
     Column("first run", left=True, room=12),
