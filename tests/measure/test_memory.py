@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import mmap
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +28,18 @@ def spike(size: int) -> None:
         area.write(b"x" * size)
 
 
+def alone(body: Callable[..., None], *arguments: Any) -> None:
+    """Run the body of a test in a fresh process: in this one, an array may lie in memory that others have left."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        pool.submit(body, *arguments).result()
+
+
 @pytest.mark.parametrize("size", [32 * MB, 128 * MB])
 def test_a_peak_that_is_over_is_still_known(size: int) -> None:
-    trim()  # else the array may lie in memory that an earlier test has left
+    alone(peak_is_known, size)
+
+
+def peak_is_known(size: int) -> None:
     before = read_resident().total_bytes
     assert reset_peak()
     np.ones(size, np.uint8)
@@ -86,6 +98,10 @@ def test_without_the_kernels_help_there_is_no_peak_and_psutil_gives_the_rest(
 
 
 def test_a_step_is_measured_with_its_peak_and_without_what_it_returned() -> None:
+    alone(step_is_measured)
+
+
+def step_is_measured() -> None:
     def step() -> list[np.ndarray]:
         np.ones(96 * MB, np.uint8)
         return [np.ones(32 * MB, np.uint8)]
