@@ -47,8 +47,8 @@ LEVELS = ["--opt-level", "disable,all"]
 @pytest.mark.parametrize(
     "command",
     [
-        ["profile", "{model}", "--repeat", "2000"],
-        ["diff", "{model}", *LEVELS, "--no-race", "--repeat", "2000"],
+        ["profile", "{model}", "--repeat", "33000"],
+        ["diff", "{model}", *LEVELS, "--no-race", "--repeat", "33000"],
         ["diff", "{model}", *LEVELS, "--repeat", "3", "--time", "60", "--min-effect", "0.01%"],
     ],
     ids=["profile", "profiles of a diff", "race of a diff"],

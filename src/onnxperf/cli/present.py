@@ -1,4 +1,4 @@
-"""From a measurement to the exit code, for every command the same: check, measure, show, keep, write."""
+"""From a measurement to the exit code, for every command the same: check, measure, keep, show, write."""
 
 # No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
 import dataclasses
@@ -161,14 +161,14 @@ def present(
     measure: "Callable[[Progress], R]",
     page: "Callable[[R], Page] | None" = None,
 ) -> int:
-    """Measure, show the page or only the answer, keep the run, write the files; returns the exit code."""
+    """Measure, keep the run, show the page or only the answer, write the files; returns the exit code."""
     output.check(kind)
     with make_progress(output.quiet) as progress:
         result = measure(progress)
     if hasattr(result.record, "command"):
         result.record = replace(result.record, command=command_line())
+    _keep(result, output)  # first, so that a terminal that goes away costs nothing
     show(result, output, page)
-    _keep(result, output)
     if not write_files(result, output) and not result.interrupted:
         return exit_codes.NO_ANSWER
     return exit_code(result)
