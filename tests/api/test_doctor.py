@@ -54,7 +54,7 @@ def test_a_complete_race_gives_a_band_that_is_remembered() -> None:
 
 @pytest.mark.usefixtures("fake")
 @pytest.mark.parametrize(
-    ("share", "warned"), [(0.01, ""), (0.4, "Other processes used 40 % of the 4 processors during the race:")]
+    ("share", "warned"), [(0.01, ""), (0.4, "Other processes used 40 % of the processors during the race:")]
 )
 def test_what_others_used_during_the_race_is_kept_and_warned_of(
     monkeypatch: pytest.MonkeyPatch, share: float, warned: str

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import collections
-from typing import Any
+from typing import NamedTuple
 
 import psutil
 import pytest
@@ -11,8 +10,28 @@ import pytest
 from onnxperf.measure.machine import load
 from onnxperf.measure.machine.load import Snapshot, share_of_others, snapshot
 
-TIMES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice")
-Times = collections.namedtuple("Times", TIMES)
+
+class Times(NamedTuple):
+    """Kinds of time, as psutil names them on Linux."""
+
+    user: float
+    nice: float
+    system: float
+    idle: float
+    iowait: float
+    irq: float
+    softirq: float
+    steal: float
+    guest: float
+    guest_nice: float
+
+
+class FewTimes(NamedTuple):
+    """The same where the system has fewer kinds."""
+
+    user: float
+    system: float
+    idle: float
 
 
 def at(total: float, idle: float, own: float) -> Snapshot:
@@ -63,8 +82,7 @@ def test_only_processors_that_we_may_use_are_counted_and_guests_once(
 
 
 def test_a_system_with_fewer_kinds_of_time_is_read_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    few: Any = collections.namedtuple("Few", ("user", "system", "idle"))
-    monkeypatch.setattr(psutil, "cpu_times", lambda percpu: [few(3, 2, 5)] if percpu else None)
+    monkeypatch.setattr(psutil, "cpu_times", lambda percpu: [FewTimes(3, 2, 5)] if percpu else None)
     monkeypatch.setattr(load, "processors", tuple)
     seen = snapshot()
     assert (seen.total_s, seen.idle_s) == (10, 5)

@@ -41,9 +41,7 @@ def others_warnings(machine: Machine) -> list[str]:
     share = machine.others_share
     if share is None or share <= BUSY_SHARE:
         return []
-    used = (
-        f"Other processes used {whole_percent(share)} of the {count(machine.logical_cpus, 'processor')} during the race"
-    )
+    used = f"Other processes used {whole_percent(share)} of the processors during the race"
     return [f"{used}: close them, or measure when they have ended."]
 
 
