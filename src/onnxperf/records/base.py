@@ -45,6 +45,8 @@ class Machine(Struct, frozen=True, kw_only=True):
     """Thermal throttling events counted by the kernel before the race, where readable."""
     throttled_after: int | None = None
     """The same after the race."""
+    others_share: float | None = None
+    """Part of the processors that other processes used meanwhile, from 0 to 1; null where it was not measured."""
     frozen: bool = True
     """Idle workers were stopped while another one was measured (not possible on Windows)."""
 

@@ -13,6 +13,8 @@ from onnxperf.wording.numbers import count, duration, percent_at_most, significa
 
 BUSY_LOAD = 0.5
 """Load per core above which something else is at work."""
+BUSY_SHARE = 0.05
+"""Part of the processors above which the work of others disturbs a race."""
 
 
 def doctor_answer(
@@ -25,17 +27,31 @@ def doctor_answer(
 
 def warnings(machine: Machine) -> list[str]:
     """What makes this a bad moment to measure."""
-    found = []
-    load = machine.load_before
-    if load is not None and load > BUSY_LOAD * machine.cores:
-        busy = f"the load before the race was {significant(load)} on {count(machine.cores, 'core')}"
-        found.append(f"Something else is running, or was a minute ago: {busy}.")
+    found = others_warnings(machine) if machine.others_share is not None else _load_warnings(machine)
     before, after = machine.throttled_before, machine.throttled_after
     if before is not None and after is not None and after > before:
         found.append("The CPU was too hot during the race and slowed itself down.")
     if not machine.frozen:
         found.append("Idle workers cannot be frozen here, so they disturb each other a little.")
     return found
+
+
+def others_warnings(machine: Machine) -> list[str]:
+    """What other processes took from a race, where that disturbs it."""
+    share = machine.others_share
+    if share is None or share <= BUSY_SHARE:
+        return []
+    used = f"Other processes used {whole_percent(share)} of the processors during the race"
+    return [f"{used}: close them, or measure when they have ended."]
+
+
+def _load_warnings(machine: Machine) -> list[str]:
+    """The load of the last minute, which includes work that has ended: for want of what was used during the race."""
+    load = machine.load_before
+    if load is None or load <= BUSY_LOAD * machine.cores:
+        return []
+    busy = f"the load before the race was {significant(load)} on {count(machine.cores, 'core')}"
+    return [f"Something else is running, or was a minute ago: {busy}."]
 
 
 def conclusion(band: float, time: float) -> str:
