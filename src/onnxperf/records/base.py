@@ -6,6 +6,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+BUSY_SHARE = 0.05
+"""Part of the processors above which the work of others disturbs a race."""
 FORMAT_VERSION = 1
 
 Status = Literal["pending", "running", "ok", "differs", "failed", "timeout", "oom", "crashed", "skipped"]

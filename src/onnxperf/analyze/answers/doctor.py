@@ -7,14 +7,12 @@ import statistics
 from collections.abc import Sequence
 
 from onnxperf.analyze.judges.noise import COMMON_CLAIM, VERY_NOISY
-from onnxperf.records.base import Machine
+from onnxperf.records.base import BUSY_SHARE, Machine
 from onnxperf.records.race import MIN_ROUNDS, Measurement
 from onnxperf.wording.numbers import count, duration, percent_at_most, significant, whole_percent
 
 BUSY_LOAD = 0.5
 """Load per core above which something else is at work."""
-BUSY_SHARE = 0.05
-"""Part of the processors above which the work of others disturbs a race."""
 
 
 def doctor_answer(
