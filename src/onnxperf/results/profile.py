@@ -164,7 +164,7 @@ class ProfileResult(Result[Profile]):
 
     def _frame(self, rows: Sequence[T], columns: dict[str, Callable[[T], object]], per_iteration: bool) -> DataFrame:
         """One row per record: what it is, then its times; without times that none of them has."""
-        everything = sum(node.usual_us for node in self.record.nodes)
+        everything = self.record.usual_nodes_us
         made = [[*(read(row) for read in columns.values()), *_times(row, everything, per_iteration)] for row in rows]
         frame = frame_of(made, [*columns, *_Times._fields])
         return frame.drop(columns=[name for name in ("total_us", "kernel_us") if frame[name].isna().all()])

@@ -15,8 +15,7 @@ from scipy.stats import mannwhitneyu
 
 from onnxperf.analyze.answers.diff import diff_answer
 from onnxperf.analyze.trace.diff import align, common_order, differ, rank_sum_p
-from onnxperf.analyze.trace.iterations import mean_of, typical
-from onnxperf.records.profile import DiffRow, NodeTime
+from onnxperf.records.profile import DiffRow, NodeTime, usual
 from onnxperf.records.race import Case, Subject, Verdict
 from onnxperf.records.trace import TensorType
 from tests.analyze.steps import lines_executed
@@ -27,8 +26,8 @@ SHAPES = ((TensorType("float", (1, 8)),), (TensorType("float", (2,)), TensorType
 def node(op: str = "Add", name: str = "", us: tuple[int, ...] = (10, 10), **fields: Any) -> NodeTime:
     types = {"inputs": SHAPES[0], "outputs": SHAPES[0], "provider": "CPUExecutionProvider"}
     fields = {"op_name": op, "name": name, "self_us": us, "total_us": us, "calls": len(us), **types, **fields}
-    usual = mean_of(fields["self_us"], typical(fields["self_us"]))
-    return NodeTime(usual_us=usual, usual_total_us=usual, **fields)
+    time = usual(fields["self_us"])
+    return NodeTime(usual_us=time, usual_total_us=time, **fields)
 
 
 def chain(text: str, known: bool = False) -> list[NodeTime]:

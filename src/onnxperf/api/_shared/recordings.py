@@ -210,7 +210,7 @@ def result_of_recording(recorded: RecordedModel, trace: Path | None) -> ProfileR
         result.record,
         fingerprint=recorded.model.fingerprint,
         nodes=nodes,
-        sources=source_times(attribute(outline(recorded.proto), executed), nodes),
+        sources=source_times(attribute(outline(recorded.proto), executed), nodes, result.record.alike),
     )
     weights = partial(work_of_nodes, recorded.proto, recorded.shapes)
     return ProfileResult(record, result.trace, result.layout, weights, executed)

@@ -52,18 +52,18 @@ def sides_table(diff: Diff) -> Table:
     )
     rows = []
     sides = (
-        ("-", diff.before, [row.before_usual_us for row in diff.rows if row.side != "+"]),
-        ("+", diff.after, [row.after_usual_us for row in diff.rows if row.side != "-"]),
+        ("-", diff.before, sum(row.side != "+" for row in diff.rows)),
+        ("+", diff.after, sum(row.side != "-" for row in diff.rows)),
     )
-    for sign, profile, times in sides:
+    for sign, profile, nodes in sides:
         cells = (
             sign,
             name_of(profile.model),
             profile.session.opt_level if profile.session else "",
             grouped(profile.iterations),
-            grouped(len(times)),
-            microseconds(sum(times)),
-            microseconds(profile.later_run_us or next(iter(profile.run_us), None)),
+            grouped(nodes),
+            microseconds(profile.usual_nodes_us) + (" overlapping" if profile.nodes_overlap else ""),
+            microseconds(profile.usual_run_us),
             "" if profile.unprofiled_ns is None else duration(profile.unprofiled_ns),
         )
         rows.append(Row(cells, styles={0: SIDE_STYLES[sign]}))

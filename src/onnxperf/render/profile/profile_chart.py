@@ -61,10 +61,12 @@ def nodes_plot(profile: Profile, ax: Axes | None = None, op: str | None = None) 
     """A bar per node, the longest on top; only of one operator where that is named."""
     nodes = [node for node in profile.nodes if op in (None, node.op_name)]
     nodes.sort(key=lambda node: -node.usual_us)
-    total = sum(node.usual_us for node in profile.nodes)
+    total = profile.usual_nodes_us
     roomy = len(nodes) <= ROOMY
     labels = [_node_label(node, roomy) for node in nodes]
     labels, values = fg.capped(labels, [node.usual_us for node in nodes])
+    if len(nodes) > fg.MAX_BARS:
+        values[-1] = profile.usual_of(nodes[fg.MAX_BARS - 1 :])
     if ax is None:
         what = f"Time per {visible(shortened(op, 40))} node" if op else "Time per node"
         ax = fg.bar_figure(labels, 1, what, name_of(profile.model)).subplots()
@@ -80,8 +82,10 @@ def sources_plot(profile: Profile, ax: Axes | None = None) -> Axes:
     """A bar per group of nodes of the original model, coloured by what became of them."""
     sources = [source for source in profile.sources if any(source.self_us)]
     sources.sort(key=lambda source: -source.usual_us)
-    total = sum(source.usual_us for source in profile.sources)
+    total = profile.usual_nodes_us
     labels, values = fg.capped([_source_label(s) for s in sources], [s.usual_us for s in sources])
+    if len(sources) > fg.MAX_BARS:
+        values[-1] = profile.usual_of(sources[fg.MAX_BARS - 1 :])
     colours = [_KINDS[source.group.kind] for source in sources[: len(values)]]
     if len(sources) > len(values):
         colours[-1] = _OTHERS
