@@ -32,9 +32,9 @@ def usual(values: Sequence[int], alike: Sequence[int] = ()) -> float:
     """The mean of the faster half of the steady iterations; 0 where there is none.
 
     Other programs only ever make an iteration slower, so the faster half is the undisturbed one. Parts that are
-    estimated each by itself never add up to more than their whole: a part is at most its mean over the iterations that
-    are the faster half of the whole. `alike` numbers iterations that did not do the same work (other shapes, another
-    branch): each kind has its own faster half, and counts as often as it occurs.
+    estimated each by itself never add up to more than their whole: a part is at most its mean over the iterations
+    that are the faster half of the whole. `alike` has a number for the kind of each iteration (its shapes, its
+    branches): each kind has its own faster half, and counts as often as it occurs.
     """
     counted = steady(values)
     first = len(values) - len(counted)
@@ -96,6 +96,11 @@ class NodeTime(Times, frozen=True, kw_only=True):
     """Different combinations of shapes that it met."""
     tensors: tuple[str, ...] = ()
     """Names of its outputs, where the executed graph is known."""
+    sources: tuple[str, ...] = ()
+    """Names of the original nodes whose work it does, where the original model is known."""
+    module: str | None = None
+    """Module of the source framework that it belongs to, such as encoder.layer.0; empty for the outermost one, null
+    where the model does not say."""
     total_us: tuple[int, ...]
     """Time in each iteration, bodies included."""
     usual_total_us: float
@@ -123,6 +128,19 @@ class SourceGroup(Struct, frozen=True, kw_only=True):
     """Their operator types."""
     same_as: str = ""
     """Of a duplicate: the node that was kept."""
+
+
+class ModuleTime(Times, frozen=True, kw_only=True):
+    """A module of the source framework: the nodes of its own, and those of the modules inside."""
+
+    module: str
+    """Its path, such as encoder.layer.0; empty for the outermost one."""
+    nodes: int
+    """Executed nodes, those of the modules inside included."""
+    total_us: tuple[int, ...]
+    """Time in each iteration, modules inside included."""
+    usual_total_us: float
+    """Time in the usual iteration, modules inside included."""
 
 
 class SourceTime(Times, frozen=True, kw_only=True):
@@ -168,6 +186,9 @@ class Profile(Experiment, frozen=True, kw_only=True):
     """Time per node, in the order of execution."""
     sources: tuple[SourceTime, ...] = ()
     """Time per group of nodes of the original model, where that is known, the most costly first."""
+    modules: tuple[ModuleTime, ...] = ()
+    """Time per module of the source framework, where the exporter wrote them: each before those inside, the most costly
+    first."""
     interrupted: bool = False
     """Stopped by the user before its end."""
 

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxperf.analyze.answers.profile import profile_answer
 from onnxperf.analyze.graphs.attribution import source_times
 from onnxperf.analyze.trace.events import lay_out
 from onnxperf.analyze.trace.profile import node_times, operator_times, summarise, with_tensors
@@ -131,29 +130,6 @@ def test_nodes_get_the_names_of_their_tensors_by_path_and_name() -> None:
         (("l",), "a", ("y",)),
         (("l",), "b", ()),
     ]
-
-
-@pytest.mark.parametrize(
-    ("own_ns", "sentence"),
-    [
-        ([("Add", 0)], "No node took any time that the trace could show."),
-        ([("Add", 5_000)], "Add takes 100 % of the time in 1 node."),
-        (
-            [(f"Op{number}", 10_000) for number in range(30)],
-            "The largest share, Op0's, is under 5 % of the time in 30 nodes.",
-        ),
-        ([("Conv", 997_000), ("Add", 3_000)], "Conv takes 99.7 % of the time in 2 nodes."),
-        ([("Conv", 99_999_000), ("Add", 1_000)], "Conv takes 99.9 % of the time in 2 nodes."),
-    ],
-)
-def test_the_answer_for_the_smallest_and_the_largest_shares(own_ns: list[tuple[str, int]], sentence: str) -> None:
-    nodes = [Ran(f"n{number}", op_name, own) for number, (op_name, own) in enumerate(own_ns)]
-    assert profile_answer(profile_of([nodes])) == sentence
-
-
-def test_the_answer_names_the_most_costly_operators() -> None:
-    profile = profile_of([[Ran("a", "Conv", 70_000), Ran("b", "Relu", 29_000), Ran("c", "Add", 1_000)]])
-    assert profile_answer(profile) == "Conv takes 70 %, Relu takes 29 % of the time in 3 nodes."
 
 
 @given(graphs(st.integers(0, 30_000)), st.integers(1, 4), st.sampled_from([0, 700, 1_500]))

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from onnxperf.analyze.graphs.modules import module_times
 from onnxperf.records.profile import Diff, Optimization, Profile
 from onnxperf.render.profile.diff import diff_page
 from onnxperf.render.profile.optimization import optimization_page
@@ -178,6 +179,24 @@ def test_the_original_model_shows_what_was_fused_into_what() -> None:
     assert "and 7 more)" in text
     assert "Duplicates of another node: 1 node (n11 = n17)" in text
     assert "Removed, without effect: 1 node (drop)" in text
+
+
+def test_modules_stand_under_the_module_that_they_are_in() -> None:
+    nodes = (
+        profiles.node("a", 300, module="enc.layer.0.conv"),
+        profiles.node("b", 200, module="enc.layer.0"),
+        profiles.node("c", 400, module="enc.layer.1"),
+        profiles.node("d", 50, module=""),
+        profiles.node("e", 50),
+    )
+    text = printed(profiles.profile(*nodes, modules=module_times(nodes)), top=4)
+    table = text.split("Time per module")[1].split("\n\n")[0].splitlines()[3:]
+    assert [line[:20].rstrip() for line in table] == [
+        "(outermost module)", "  enc.layer", "    0", "    1", "1 other", "(no module)",
+    ]  # fmt: skip
+    assert cells(table[2]) == ["0", "2", "200 µs", "500 µs", "50.0 %"]
+    assert cells(table[5]) == ["(no module)", "1", "50 µs", "50 µs", "5.00 %"]
+    assert "module" not in printed(profiles.profile())
 
 
 def test_equal_operators_of_a_group_are_counted() -> None:

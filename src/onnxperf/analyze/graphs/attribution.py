@@ -283,7 +283,7 @@ def source_times(
     """The time of every group, the most costly first; what no group names is in groups of its own."""
     groups = list(groups)
     owned: dict[int, list[NodeTime]] = defaultdict(list)
-    for place, node in zip(_places(groups, nodes), nodes, strict=True):
+    for place, node in zip(places_of(groups, nodes), nodes, strict=True):
         if place is None:
             owned[len(groups)].append(node)
             groups.append(
@@ -313,7 +313,7 @@ def _called(group: SourceGroup, place: int, name: str) -> SourceGroup:
     return replace(group, executed=(*group.executed[:place], name, *group.executed[place + 1 :]))
 
 
-def _places(groups: Sequence[SourceGroup], nodes: Sequence[NodeTime]) -> list[_Place | None]:
+def places_of(groups: Sequence[SourceGroup], nodes: Sequence[NodeTime]) -> list[_Place | None]:
     """For every node of the trace: its group, and its place in there."""
     named: dict[tuple[Path, str], list[_Place]] = defaultdict(list)
     nameless: dict[tuple[Path, str], list[_Place]] = defaultdict(list)

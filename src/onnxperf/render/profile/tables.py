@@ -179,6 +179,46 @@ def shapes_text(node: NodeTime | DiffRow) -> str:
 # ---------------------------------------------------------------- the original model
 
 
+def modules_table(profile: Profile, top: int) -> Table | None:
+    """A row for each of the most costly modules, under the module that it is in; None where no module is known."""
+    if not profile.modules:
+        return None
+    columns = (
+        Column("module", left=True, room=24),
+        Column("nodes", rank=1),
+        Column("self", rank=2),
+        Column("total"),
+        Column("share"),
+    )
+    costly = sorted(profile.modules, key=lambda module: -module.usual_total_us)[:top]
+    shown = {module.module for module in costly}
+    whole = profile.usual_nodes_us
+    rows = []
+    for module in profile.modules:
+        if module.module not in shown:
+            continue
+        outer = [each for each in shown if each and module.module.startswith(f"{each}.")]
+        depth = len(outer) + ("" in shown) if module.module else 0
+        name = module.module.removeprefix(f"{max(outer, key=len)}." if outer else "")
+        cells = (
+            "  " * depth + (name_of(name) if module.module else "(outermost module)"),
+            grouped(module.nodes),
+            microseconds(module.usual_us),
+            microseconds(module.usual_total_us),
+            _share(module.usual_total_us, whole),
+        )
+        rows.append(Row(cells))
+    left = len(profile.modules) - len(rows)
+    if left:
+        rows.append(Row((count(left, "other"), "", "", "", ""), style="dim"))
+    homeless = [node for node in profile.nodes if node.module is None]
+    if homeless:
+        time = profile.usual_of(homeless)
+        cells = ("(no module)", grouped(len(homeless)), microseconds(time), microseconds(time), _share(time, whole))
+        rows.append(Row(cells, style="dim"))
+    return Table(columns, rows, f"Time per module ({estimator(profile)})")
+
+
 def sources_table(profile: Profile, top: int) -> Table | None:
     """A row for each of the most costly groups of original nodes; None where the optimiser changed nothing."""
     timed = [source for source in profile.sources if source.group.kind not in TIMELESS]
