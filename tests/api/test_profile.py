@@ -238,7 +238,9 @@ def test_unknown_files_tables_and_repeats_are_refused(profiled: onnxperf.Profile
 
 
 def test_charts_show_what_was_profiled(profiled: onnxperf.ProfileResult) -> None:
-    time, executions = profiled.plot()
+    time, executions, nodes = profiled.plot()
+    costly = profiled.by_node().sort_values("usual_us", ascending=False)["node_name"].tolist()
+    assert [label.get_text() for label in nodes.get_yticklabels()] == costly
     operators = profiled.by_operator().sort_values("usual_us", ascending=False)["op_name"].tolist()
     assert [label.get_text() for label in time.get_yticklabels()] == operators
     assert [text.get_text() for text in executions.texts] == ["1"] * len(operators)

@@ -97,7 +97,7 @@ class NodeTime(Times, frozen=True, kw_only=True):
     tensors: tuple[str, ...] = ()
     """Names of its outputs, where the executed graph is known."""
     sources: tuple[str, ...] = ()
-    """Names of the original nodes whose work it does, where the original model is known."""
+    """Names of the original nodes whose work it does, those of its operator first, where the model is known."""
     module: str | None = None
     """Module of the source framework that it belongs to, such as encoder.layer.0; empty for the outermost one, null
     where the model does not say."""

@@ -40,8 +40,19 @@ def test_an_executed_node_belongs_to_the_module_of_its_original_nodes(
     group = SourceGroup(kind="fused", sources=sources, source_ops=ops, executed=("made",), executed_ops=(executed_op,))
     nodes = [node("made", op_name=executed_op), node("unknown")]
     made, unknown = with_origins(nodes, [group], MODULES)
-    assert (made.sources, made.module) == (sources, module)
+    assert (set(made.sources), made.module) == (set(sources), module)
     assert (unknown.sources, unknown.module) == ((), None)
+
+
+def test_the_original_node_that_an_executed_one_is_called_after_comes_first() -> None:
+    group = SourceGroup(
+        kind="fused",
+        sources=("pad", "conv", "relu"),
+        source_ops=("Pad", "Conv", "Relu"),
+        executed=("n",),
+        executed_ops=("FusedConv",),
+    )
+    assert with_origins([node(op_name="FusedConv")], [group], {})[0].sources == ("conv", "pad", "relu")
 
 
 def test_a_module_has_the_time_of_those_inside_it_and_stands_before_them() -> None:

@@ -161,7 +161,11 @@ def test_nasty_names_are_drawn_as_they_are(chart: str) -> None:
 
 
 def test_a_profile_shows_time_and_executions_of_each_operator() -> None:
-    time, count = profile_plot(examples.before())
+    time, count, nodes = profile_plot(examples.before())
+    assert names(nodes)[0] == "block/conv1"
+    assert len(names(nodes)) == 12
+    assert names(nodes)[-1].endswith(" others")
+    assert bars(nodes)[0] < bars(time)[0]
     assert names(time)[:2] == ["Conv", "PRelu"]
     assert len(bars(time)) == len(bars(count)) == 9
     assert words(count)[:2] == ["4", "2"]

@@ -181,6 +181,14 @@ def test_the_original_model_shows_what_was_fused_into_what() -> None:
     assert "Removed, without effect: 1 node (drop)" in text
 
 
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_long_names_that_differ_in_one_number_are_told_apart(width: int) -> None:
+    names = [f"/encoder/layer.{number}/attention/self/query/MatMul" for number in range(12)]
+    text = printed(profiles.profile(*(profiles.node(name, op_name="MatMul") for name in names)), width, top=12)
+    table = text.split("The most costly nodes")[1].split("\n\n")[0].splitlines()[3:]
+    assert len({line.split()[0] for line in table}) == 12
+
+
 def test_modules_stand_under_the_module_that_they_are_in() -> None:
     nodes = (
         profiles.node("a", 300, module="enc.layer.0.conv"),

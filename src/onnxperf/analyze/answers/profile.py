@@ -41,8 +41,8 @@ def _operator(operator: OperatorTime, nodes: Sequence[NodeTime], everything: flo
     if top.usual_us >= DOMINATING * operator.usual_us:
         about = ", ".join(_about(top))
         return f"{_short(top.name)}{f' ({about})' if about else ''} takes {share}"
-    module = f" of {_short(top.module)}" if top.module else ""
-    return f"{operator.op_name} takes {share_percent(operator.usual_us / everything)} ({share} in {_short(top.name)}{module})"
+    place = f"{_short(top.name)} of {_short(top.module)}" if top.module else _short(top.name)
+    return f"{operator.op_name} takes {share_percent(operator.usual_us / everything)} ({share} in {place})"
 
 
 def _about(node: NodeTime) -> Iterator[str]:

@@ -19,21 +19,21 @@ def with_origins(
 ) -> tuple[NodeTime, ...]:
     """The nodes with the original nodes and the module that they work for."""
     return tuple(
-        node if place is None else replace(node, sources=groups[place[0]].sources, module=module)
+        node if place is None else _with_origin(node, groups[place[0]], modules)
         for node, place in zip(nodes, places_of(groups, nodes), strict=True)
-        for module in [None if place is None else _module(groups[place[0]], node.op_name, modules)]
     )
 
 
-def leading(sources: Sequence[str], source_ops: Sequence[str], op_name: str) -> tuple[str, ...]:
-    """The original nodes that an executed one is called after: a FusedConv does the work of a Conv and its Relu."""
-    alike = tuple(name for name, op in zip(sources, source_ops, strict=True) if op and op in op_name)
-    return alike or tuple(sources)
+def _with_origin(node: NodeTime, group: SourceGroup, modules: Mapping[str, str]) -> NodeTime:
+    """An executed node is called after some of its original ones: a FusedConv does the work of a Conv and its Relu."""
+    pairs = zip(group.sources, group.source_ops, strict=True)
+    leading = [name for name, operator in pairs if operator and operator in node.op_name]
+    sources = (*leading, *(name for name in group.sources if name not in leading))
+    return replace(node, sources=sources, module=_module(leading or group.sources, modules))
 
 
-def _module(group: SourceGroup, op_name: str, modules: Mapping[str, str]) -> str | None:
-    """The module that all its leading nodes are in."""
-    names = leading(group.sources, group.source_ops, op_name)
+def _module(names: Sequence[str], modules: Mapping[str, str]) -> str | None:
+    """The module that all these nodes are in."""
     paths = [_parts(modules[name]) for name in names if name in modules]
     if not paths:
         return None
