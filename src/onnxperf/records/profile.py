@@ -96,6 +96,8 @@ class NodeTime(Times, frozen=True, kw_only=True):
     """Different combinations of shapes that it met."""
     tensors: tuple[str, ...] = ()
     """Names of its outputs, where the executed graph is known."""
+    attributes: str | None = None
+    """Digest of its attributes, defaults included; null where the executed graph is not known."""
     sources: tuple[str, ...] = ()
     """Names of the original nodes whose work it does, those of its operator first, where the model is known."""
     module: str | None = None
@@ -263,6 +265,28 @@ class DiffRow(Struct, frozen=True, kw_only=True):
     """Self time in the usual iteration of the second profile."""
     noise: bool = False
     """In both, and their times do not differ by more than the iterations among themselves."""
+
+
+class DiffSum(Struct, frozen=True, kw_only=True):
+    """Rows of a diff together, and whether their sums differ."""
+
+    name: str
+    """Their label, or how many they are."""
+    others: bool = False
+    """Whether these are the small ones that have no row of their own."""
+    rows: tuple[DiffRow, ...]
+    """The rows, at least one."""
+    before_usual_us: float
+    """Self time in the usual iteration of the first profile."""
+    after_usual_us: float
+    """Self time in the usual iteration of the second profile."""
+    noise: bool
+    """On both sides, and the sums do not differ by more than the iterations among themselves."""
+
+    @property
+    def both_us(self) -> float:
+        """Time on both sides."""
+        return self.before_usual_us + self.after_usual_us
 
 
 class Diff(Findings, frozen=True, kw_only=True):

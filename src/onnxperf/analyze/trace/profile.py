@@ -164,6 +164,10 @@ _ASYNCHRONOUS = frozenset({"CUDA", "Tensorrt", "ROCM", "MIGraphX", "Dml", "WebGp
 
 
 def with_tensors(nodes: Sequence[NodeTime], executed: Graph) -> tuple[NodeTime, ...]:
-    """The nodes with the names of their output tensors in the graph that was executed."""
-    outputs = dict(executed.outputs_by_place())
-    return tuple(replace(node, tensors=outputs.get((node.path, node.name), ())) for node in nodes)
+    """The nodes with their output tensors and attributes in the graph that was executed."""
+    known = dict(executed.nodes_by_place())
+    return tuple(
+        node if found is None else replace(node, tensors=found.outputs, attributes=found.attributes)
+        for node in nodes
+        for found in [known.get((node.path, node.name))]
+    )
