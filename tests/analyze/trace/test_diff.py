@@ -340,6 +340,14 @@ def test_the_sentence_counts_what_was_exchanged(before: str, after: str, words: 
     assert words in diff_answer(diff(chain(before), chain(after)))
 
 
+def test_a_difference_that_the_shown_times_do_not_have_is_noise() -> None:
+    before, after = (9, *[10] * 49, *[30] * 51), (9, *[10] * 51, *[11] * 49)
+    assert differ(before, after)
+    (row,) = align([node(us=before)], [node(us=after)])
+    assert (row.before_usual_us, row.after_usual_us) == (10.4, 10)
+    assert row.noise
+
+
 def test_one_iteration_is_too_few_to_compare_nodes() -> None:
     answer = diff_answer(diff([node("Add", "a", (10,))], [node("Add", "a", (90,))]))
     assert answer.endswith("the nodes are the same; one iteration is too few to compare nodes.")

@@ -191,17 +191,22 @@ def _row(before: NodeTime | None, after: NodeTime | None) -> DiffRow:
         after_usual_us=after.usual_us if after else 0.0,
         noise=before is not None
         and after is not None
-        and is_noise(before.self_us, after.self_us, after.usual_us - before.usual_us),
+        and is_noise(before.self_us, after.self_us, (before.usual_us, after.usual_us)),
     )
 
 
 # ---------------------------------------------------------------- noise
 
 
-def is_noise(before_us: Sequence[int], after_us: Sequence[int], shown: float) -> bool:
-    """No difference, or one whose direction is not that of the difference that is shown."""
+def is_noise(before_us: Sequence[int], after_us: Sequence[int], shown: tuple[float, float]) -> bool:
+    """No difference, or one that the two times that are shown do not have: in size, or in direction."""
     medians = median(steady(before_us) or [0]) < median(steady(after_us) or [0])
-    return (shown > 0) != medians or not differ(before_us, after_us)
+    return (shown[0] < shown[1]) != medians or not _is_large(*shown) or not differ(before_us, after_us)
+
+
+def _is_large(first: float, second: float) -> bool:
+    """More than the last digit of the clock, and than what the place in memory changes."""
+    return abs(first - second) > max(CLOCK_US, SMALL_CLAIM * min(first, second))
 
 
 def differ(before_us: Sequence[int], after_us: Sequence[int]) -> bool:
@@ -213,7 +218,7 @@ def differ(before_us: Sequence[int], after_us: Sequence[int]) -> bool:
     if min(len(first), len(second)) < 2:
         return False
     low, high = sorted((median(first), median(second)))
-    if high - low <= max(CLOCK_US, SMALL_CLAIM * low):
+    if not _is_large(low, high):
         return False
     apart = max(first) < min(second) or max(second) < min(first)
     if min(len(first), len(second)) < ENOUGH:

@@ -63,5 +63,5 @@ def _sum(diff: Diff, name: str, rows: Sequence[DiffRow]) -> DiffSum:
         rows=tuple(rows),
         before_usual_us=before,
         after_usual_us=after,
-        noise=bool(before_us and after_us) and is_noise(before_us, after_us, after - before),
+        noise=bool(before_us and after_us) and is_noise(before_us, after_us, (before, after)),
     )
