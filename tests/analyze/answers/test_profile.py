@@ -64,6 +64,10 @@ def test_a_node_that_takes_nearly_all_of_its_operator_is_named_with_its_origin(
 
 
 def test_an_operator_of_many_nodes_is_named_with_the_most_costly_of_them() -> None:
-    nodes = [node(f"mm_{number}", "MatMul", 10 + number, module=f"layer.{number}.ffn") for number in range(4)]
+    nodes = [
+        node(f"mm_{number}", "MatMul", 10 + number, module=f"layer.{number}.ffn", sources=("a",)) for number in range(4)
+    ]
     found = profile_answer(profile(*nodes, node("softmax_9", "Softmax", 20), node("a", "Add", 1)))
-    assert found == ("MatMul takes 69 % (19 % in mm_3 of layer.3.ffn), softmax_9 takes 30 % of the time in 6 nodes.")
+    assert found == (
+        "MatMul takes 69 % (19 % in mm_3 from a of layer.3.ffn), softmax_9 takes 30 % of the time in 6 nodes."
+    )

@@ -38,16 +38,22 @@ def _operator(operator: OperatorTime, nodes: Sequence[NodeTime], everything: flo
     """An operator and its most costly node; that node alone where it takes nearly all of it."""
     top = max(nodes, key=lambda node: node.usual_us)
     share = share_percent(top.usual_us / everything)
+    original = _original(top)
     if top.usual_us >= DOMINATING * operator.usual_us:
-        about = ", ".join(_about(top))
+        about = ", ".join(_about(top, original))
         return f"{_short(top.name)}{f' ({about})' if about else ''} takes {share}"
-    place = f"{_short(top.name)} of {_short(top.module)}" if top.module else _short(top.name)
+    origin = f" from {_short(original)}" if original else ""
+    place = f"{_short(top.name)}{origin}{f' of {_short(top.module)}' if top.module else ''}"
     return f"{operator.op_name} takes {share_percent(operator.usual_us / everything)} ({share} in {place})"
 
 
-def _about(node: NodeTime) -> Iterator[str]:
+def _original(node: NodeTime) -> str:
+    """The original node that it is called after, where its own name is not that of one."""
+    return node.sources[0] if node.sources and node.name not in node.sources else ""
+
+
+def _about(node: NodeTime, original: str) -> Iterator[str]:
     """What the name of a node leaves open: its operator, the original node, the module."""
-    original = node.sources[0] if node.sources and node.name not in node.sources else ""
     if node.op_name.lower() not in f"{node.name} {original}".lower():
         yield node.op_name
     if original:

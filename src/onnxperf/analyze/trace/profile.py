@@ -28,7 +28,7 @@ def summarise(trace: Trace, layout: TraceLayout, label: str) -> Profile:
         alike=alike,
         operators=operator_times(nodes, alike),
         nodes=nodes,
-        notes=(*trace.notes, *_notes(trace, layout)),
+        notes=(*trace.notes, *_notes(trace, layout, bool(alike))),
     )
 
 
@@ -140,7 +140,7 @@ def _per_run(trace: Trace, layout: TraceLayout, kind: str) -> tuple[int, ...]:
 # ---------------------------------------------------------------- notes
 
 
-def _notes(trace: Trace, layout: TraceLayout) -> list[str]:
+def _notes(trace: Trace, layout: TraceLayout, several_kinds: bool) -> list[str]:
     notes = []
     if layout.iterations == 0:
         notes.append("no inference was recorded to its end; the times are those of the part that is there")
@@ -153,7 +153,7 @@ def _notes(trace: Trace, layout: TraceLayout) -> list[str]:
     if providers & _ASYNCHRONOUS and not device:
         names = ", ".join(sorted(providers & _ASYNCHRONOUS))
         notes.append(f"node times on {names} are mostly the cost of launching: the trace has no events of the device")
-    if alike_iterations(trace, layout):
+    if several_kinds:
         notes.append("the inferences differ in their shapes or nodes; a time is the mean over their kinds")
     if len(np.unique(trace.threads[layout.is_kernel])) > 1:
         notes.append("nodes ran on several threads; their times may overlap")
