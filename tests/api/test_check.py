@@ -78,7 +78,7 @@ def test_a_regressor_is_compared_although_its_output_is_a_column() -> None:
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"runtime": "ort"}, "two runtimes, or one and `against`"),
+        ({"runtime": "ort"}, "compares two models, two runtimes, or one model"),
         ({"runtime": "ort,jvm"}, "unknown runtime"),
         ({"against": 3, "runtime": "ort"}, "expected an estimator"),
         ({"against": wrong_sqrt, "nodes": True}, "no nodes"),

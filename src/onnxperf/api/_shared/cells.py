@@ -202,12 +202,13 @@ def _case(
         *function_specs(sources, entries[0].feeds, settings.session, settings.source),
     ]
     check_names(specs, options.baseline)
-    end = run_race(specs, options, launch, progress, bool(sources) or len(calls) > 1)
+    several = sum(len(spec.subjects) for spec in specs) > 1
+    end = run_race(specs, options, launch, progress, several and settings.tolerances.check)
     plain = [name for name, source in group.sources.items() if is_plain(source)]
-    differing, unlike = compared(end, entries[0].model.label, settings.tolerances, plain)
-    notes = (*_notes_on_entries(entries), *_notes_on_race(specs, end, settings.race, options), *unlike)
+    equality = compared(end, specs, entries, settings.tolerances, plain)
+    notes = (*_notes_on_entries(entries), *_notes_on_race(specs, end, settings.race, options), *equality.notes)
     case = replace(
-        with_differences(judged_case(end, options), differing),
+        with_differences(judged_case(end, options), equality.differing),
         model=", ".join(entry.model.label for entry in entries),
         fingerprint={entry.model.label: entry.model.fingerprint for entry in entries},
         dims={name: size for entry in entries for name, size in entry.feeds.dims.items()},
@@ -216,7 +217,7 @@ def _case(
     )
     _refuse_if_nothing_ran(case)
     parts = about_parts(case.subjects, {entry.model.label: cast_text(_types_cast(entry)) for entry in entries})
-    return replace(case, answer=f"{case.answer} {parts}".strip())
+    return replace(case, answer=" ".join(filter(None, [equality.sentence, case.answer, parts])))
 
 
 def _race_of_functions(
