@@ -6,15 +6,15 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack, get_args
+from typing import Any, Unpack
 
 import numpy as np
 from msgspec.structs import replace
 from onnx import NodeProto
 
-from onnxperf.analyze.answers.check import not_deterministic
+from onnxperf.analyze.answers.check import LEVELS, not_deterministic
 from onnxperf.analyze.judges.accuracy import compare
-from onnxperf.analyze.judges.agreement import Form, Outputs, differences, disagreement, unlike_inputs
+from onnxperf.analyze.judges.agreement import Form, Outputs, differences, disagreement, same_again, unlike_inputs
 from onnxperf.api._shared.cells import Group, groups
 from onnxperf.api._shared.outputs import outputs_of, outputs_of_calls, tensors_of
 from onnxperf.api._shared.requests import CheckKeywords, Settings, names_in, parse
@@ -147,9 +147,9 @@ def _fed_alike(first: Entry, second: Entry) -> Entry:
 def _undecided(sides: _Sides, calls: tuple[list[Outputs], list[Outputs]], tolerances: Tolerances) -> str:
     """Which side is not deterministic: different from call to call, or a source that is another one when made again."""
     for spec, (one, other) in zip(sides.specs, calls, strict=True):
-        if disagreement(one, other, tolerances):
+        if not same_again(one, other, tolerances):
             return not_deterministic(spec.subjects[0].name)
-    if sides.make_again is not None and disagreement(calls[1][0], outputs_of(sides.make_again()), tolerances):
+    if sides.make_again is not None and not same_again(calls[1][0], outputs_of(sides.make_again()), tolerances):
         return not_deterministic(sides.specs[1].subjects[0].name, made=True)
     return ""
 
@@ -183,8 +183,7 @@ def _first_difference(sides: _Sides, tolerances: Tolerances, save: str | Path | 
 def _first_level(specs: Sequence[WorkerSpec], tolerances: Tolerances) -> OptLevel | None:
     """The first optimisation level of onnxruntime at which the outputs differ."""
     others = {id(spec): outputs_of(spec) for spec in specs if spec.runtime != "ort"}
-    levels: tuple[OptLevel, ...] = get_args(OptLevel)
-    for level in levels if len(others) < len(specs) else ():
+    for level in LEVELS if len(others) < len(specs) else ():
         first, second = (others.get(id(spec)) or outputs_of(_at_level(spec, level)) for spec in specs)
         if disagreement(first, second, tolerances):
             return level

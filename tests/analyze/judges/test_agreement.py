@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onnxperf.analyze.judges.agreement import Form, Outputs, disagreement, matched, unlike_interfaces
+from onnxperf.analyze.judges.agreement import Form, Outputs, disagreement, matched, same_again, unlike_interfaces
 from onnxperf.errors import BadOption
 from onnxperf.records.options import Tolerances
 
@@ -78,6 +78,20 @@ def test_only_the_source_of_a_model_may_have_another_form(ours: Any, theirs: Any
     forms: tuple[Form, ...] = ("exact", "precision", "table")
     found = tuple(not disagreement((["y"], [ours]), (["y"], [theirs]), Tolerances(), form) for form in forms)
     assert found == agrees
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        (([], [ONE, TWO]), ([], [ONE, TWO]), True),
+        (([], [ONE, TWO]), ([], [ONE, TWO + 1]), False),
+        (([], [ONE]), ([], [ONE, TWO]), False),
+        ((["y"], [ONE]), (["y"], [ONE + 1e-7]), True),  # threads add in any order
+        ((["y"], [ONE]), (["y"], [ONE + 0.1]), False),
+    ],
+)
+def test_two_calls_of_one_subject_agree_with_names_or_without(first: Outputs, second: Outputs, same: bool) -> None:
+    assert same_again(first, second, Tolerances()) is same
 
 
 X = np.zeros((2, 3), F32)

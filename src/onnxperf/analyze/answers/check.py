@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import get_args
 
 from onnxperf.records.check import Check, Difference
+from onnxperf.records.options import OptLevel
 from onnxperf.wording.names import listed
 from onnxperf.wording.numbers import count, grouped, significant
+
+LEVELS: tuple[OptLevel, ...] = get_args(OptLevel)
+"""Optimisation levels of onnxruntime, each with what the ones before it do."""
 
 
 def check_answer(check: Check) -> str:
@@ -32,12 +37,11 @@ def _about_nodes(check: Check) -> str:
     agrees = "Every node agrees once intermediates are outputs"
     if check.level is None:
         return f"{agrees}."
-    if check.level == "disable":
+    if check.level == LEVELS[0]:
         return f"{agrees}, and the outputs differ without optimisations of onnxruntime, too."
-    return (
-        f"{agrees}: an optimisation of onnxruntime changes the result. The first level at which it does is "
-        f"{check.level} (`opt_level={check.level}`)."
-    )
+    before = LEVELS[LEVELS.index(check.level) - 1]
+    changes = f"an optimisation of onnxruntime changes the result, first at level {check.level}"
+    return f"{agrees}: {changes}. With `opt_level={before}`, {check.first} and {check.second} agree."
 
 
 def difference_text(difference: Difference) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.check import about_differences, not_compared, not_deterministic
-from onnxperf.analyze.judges.agreement import Form, Interface, Outputs, disagreement, unlike_interfaces
+from onnxperf.analyze.judges.agreement import Form, Interface, Outputs, disagreement, same_again, unlike_interfaces
 from onnxperf.api._shared.subjects import Entry
 from onnxperf.errors import BadInput, SubjectError
 from onnxperf.measure.messages import Compute, Load, Prepare, WorkerSpec, outputs_in
@@ -42,7 +42,7 @@ def tensors_of(spec: WorkerSpec) -> dict[str, Any]:
 def is_deterministic(spec: WorkerSpec, tolerances: Tolerances) -> bool:
     """Whether two calls on the same inputs agree."""
     first, second = outputs_of_calls(spec, 2)
-    return not disagreement(first, second, replace(tolerances, match={}))
+    return same_again(first, second, tolerances)
 
 
 def interface_of(entry: Entry) -> Interface:

@@ -48,8 +48,10 @@ def differences_table(check: Check) -> Table:
 
 def _reason(difference: Difference) -> str:
     """What a row cannot show: what differs besides numbers, else where these differ most."""
-    place = f"the largest difference is at {difference.differs_at}" if difference.differs_at else ""
-    return difference.reason or place
+    if difference.reason or not difference.differs_at:
+        return difference.reason
+    which = "largest" if difference.differs_by is not None else "first"
+    return f"the {which} difference is at {difference.differs_at}"
 
 
 def _cells(difference: Difference) -> tuple[str, ...]:
