@@ -276,9 +276,9 @@ class _Job:
     axes: Axes
     tolerances: Tolerances
     call: Any
-    takes_table: bool
     may_fix: bool
     """Whether free dimensions that the source turns out not to have may be fixed."""
+    takes_table: bool = False
 
     @property
     def sizes(self) -> dict[str, int]:

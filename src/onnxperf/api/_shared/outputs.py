@@ -94,10 +94,10 @@ def compared(
         wrong = disagreement(outputs[base.name], outputs[subject.name], tolerances, _form(subject))
         if wrong:
             found.differing[subject.name] = wrong
-    if found.differing and not end.interrupted:
-        _without_random(found, specs, tolerances)
     for name in [name for name in found.differing if name in plain]:
         found.notes.append(f"{name} returns something else than the model: {found.differing.pop(name)}")
+    if found.differing and not end.interrupted:
+        _without_random(found, specs, tolerances)
     return found
 
 
