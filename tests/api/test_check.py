@@ -153,7 +153,19 @@ def test_an_output_that_only_one_model_has_is_a_difference() -> None:
     more = changed(TWO_STEPS, "(float[n, 2] Y)", "(float[n, 2] Y, float[n, 2] B)")
     result = onnxperf.check({"old": changed(), "new": more})
     assert [(each.name, each.reason) for each in result.record.outputs] == [("Y", ""), ("B", "only the second has it")]
-    assert not result
+    assert result.answer == "old and new differ in B."
+
+
+def test_models_that_share_no_names_are_compared_without_a_claim_about_nodes() -> None:
+    renamed = changed(TWO_STEPS.replace("A", "D").replace("Dbs(", "Abs(").replace("Y", "Z"), "B", "E")
+    assert onnxperf.check({"old": changed(), "new": renamed})
+    wrong = changed(
+        TWO_STEPS.replace("Y", "Z").replace("B", "E").replace("A = Abs(X)", "D = Neg(X)"), "Sqrt(A)", "Neg(D)"
+    )
+    result = onnxperf.check({"old": changed(), "new": wrong})
+    assert result.answer == "old and new differ in Y."
+    assert "no node is named" in result.record.notes[-1]
+    assert (result.record.walked, result.record.level) == (False, None)
 
 
 def test_two_models_are_fed_the_same_even_where_their_tables_differ() -> None:

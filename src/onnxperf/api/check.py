@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
@@ -12,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 from onnx import NodeProto
 
-from onnxperf.analyze.answers.check import LEVELS, not_deterministic
+from onnxperf.analyze.answers.check import LEVELS, NO_NODE, not_deterministic
 from onnxperf.analyze.judges.accuracy import compare
 from onnxperf.analyze.judges.agreement import Form, Outputs, differences, disagreement, same_again, unlike_inputs
 from onnxperf.api._shared.cells import Group, groups
@@ -68,7 +68,8 @@ def check(
     if not record.equal:
         record = replace(record, undecided=_undecided(sides, (first, second), settings.tolerances))
     if (nodes or (len(sides.entries) > 1 and not record.equal)) and not record.undecided:
-        record = _walked(record, sides, settings.tolerances, save)
+        shared = {*first[0][0]} & {*second[0][0]}
+        record = _walked(record, sides, shared, settings.tolerances, save)
     return CheckResult(record)
 
 
@@ -154,11 +155,15 @@ def _undecided(sides: _Sides, calls: tuple[list[Outputs], list[Outputs]], tolera
     return ""
 
 
-def _walked(record: Check, sides: _Sides, tolerances: Tolerances, save: str | Path | None) -> Check:
+def _walked(
+    record: Check, sides: _Sides, shared: Collection[str], tolerances: Tolerances, save: str | Path | None
+) -> Check:
     """The check with the first node that differs; where none does, with the optimisation level that is at fault."""
     node = _first_difference(sides, tolerances, save)
     if node is not None or record.equal:
         return replace(record, node=node, walked=True)
+    if not any(output.name in shared for output in record.outputs if not output.equal):
+        return replace(record, notes=(*record.notes, NO_NODE))
     return replace(record, walked=True, level=_first_level(sides.specs, tolerances))
 
 

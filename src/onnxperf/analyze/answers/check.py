@@ -13,6 +13,8 @@ from onnxperf.wording.numbers import count, grouped, significant
 LEVELS: tuple[OptLevel, ...] = get_args(OptLevel)
 """Optimisation levels of onnxruntime, each with what the ones before it do."""
 
+NO_NODE = "no node is named: both sides have no name in common for what differs"
+
 
 def check_answer(check: Check) -> str:
     """Answer whether both sides agree, and where the difference begins."""
