@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import parser
+from onnx import numpy_helper, parser
 
 from onnxperf.cli.main import run
 from onnxperf.records.race import Bench
@@ -248,3 +248,18 @@ def test_a_reader_that_has_seen_enough_is_no_error(model: Path) -> None:
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert done.stdout.split("{")[-1].strip() == "0"
     assert "Traceback" not in done.stderr
+
+
+def test_models_that_differ_are_exit_code_1_unless_they_are_meant_to(
+    linear_path: Path, linear_proto: onnx.ModelProto, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changed = onnx.ModelProto()
+    changed.CopyFrom(linear_proto)
+    changed.graph.node[0].input[1] = "V"
+    changed.graph.initializer.append(numpy_helper.from_array(np.ones((10, 4), np.float32), "V"))
+    onnx.save(changed, tmp_path / "changed.onnx")
+    arguments = ["bench", str(linear_path), str(tmp_path / "changed.onnx"), *TINY, "--quiet"]
+    assert run(arguments) == 1
+    assert f"changed does not compute what {linear_path.stem} does: output Y" in capsys.readouterr().out
+    assert run([*arguments, "--no-check"]) == 0
+    assert "does not compute" not in capsys.readouterr().out

@@ -23,8 +23,9 @@ def bench(
     `call` and `runtime` are names, separated by commas (`run` and `ort` unless given), and `feeds` arrays by input.
     `against` adds what it was converted from (a torch module, a Keras model, the path of a saved_model, a fitted
     estimator) or any callable, by name; for a zoo model, names of frameworks. They are called with the feeds in the
-    order of the model's inputs, each in a process of its own; one whose outputs are not the model's gets the status
-    `differs`. Where `dims` has several values for a dimension, there is a case for every combination.
+    order of the model's inputs, each in a process of its own. A subject whose outputs are not those of the first model
+    gets the status `differs`, unless `check` is False; models of other inputs or outputs are not compared. Where
+    `dims` has several values for a dimension, there is a case for every combination.
     A function without arguments, or a dict of them by name, is raced without any model.
     """
     settings = parse(keywords, BenchKeywords)

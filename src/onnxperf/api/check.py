@@ -1,8 +1,10 @@
-"""`onnxperf.check`: do two runtimes, or a model and its source, give the same results?"""
+"""`onnxperf.check`: do two models, two runtimes, or a model and its source, give the same results?"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -10,70 +12,165 @@ import numpy as np
 from msgspec.structs import replace
 from onnx import NodeProto
 
+from onnxperf.analyze.answers.check import LEVELS, NO_NODE, not_deterministic
 from onnxperf.analyze.judges.accuracy import compare
-from onnxperf.analyze.judges.agreement import differences
-from onnxperf.api._shared.outputs import outputs_of, tensors_of
-from onnxperf.api._shared.requests import CheckKeywords, names_in, parse
-from onnxperf.api._shared.sources import as_callable
-from onnxperf.api._shared.subjects import Source, chosen_calls, function_specs, model_specs, open_entries
-from onnxperf.errors import BadOption
+from onnxperf.analyze.judges.agreement import Form, Outputs, differences, disagreement, same_again, unlike_inputs
+from onnxperf.api._shared.cells import Group, groups
+from onnxperf.api._shared.outputs import outputs_of, outputs_of_calls, tensors_of
+from onnxperf.api._shared.requests import CheckKeywords, Settings, names_in, parse
+from onnxperf.api._shared.sources import source_callables
+from onnxperf.api._shared.subjects import Entry, Sources, chosen_calls, function_specs, model_specs, open_entries
+from onnxperf.api._shared.sweeps import sources_of
+from onnxperf.errors import BadInput, BadOption
+from onnxperf.frameworks.base import FrameworkModel
 from onnxperf.measure.messages import WorkerSpec
-from onnxperf.model.load import Model
 from onnxperf.records.check import Check, NodeDifference
-from onnxperf.records.options import Tolerances
+from onnxperf.records.options import OptLevel, Tolerances
 from onnxperf.results.check import CheckResult
+
+_TWO = "a check compares two models, two runtimes, or one model in one runtime with `against`"
 
 
 def check(
-    model: Source,
+    model: Sources,
     *,
-    runtime: str | Sequence[str] = "ort,numpy",
+    runtime: str | Sequence[str] | None = None,
     against: Any = None,
     feeds: Mapping[str, Any] | None = None,
     nodes: bool = False,
     save: str | Path | None = None,
     **keywords: Unpack[CheckKeywords],
 ) -> CheckResult:
-    """Run two runtimes, or one and the model's source, on the same inputs and compare every output.
+    """Run two models, two runtimes, or a model and its source on the same inputs, and compare every output.
 
-    `against` is a fitted scikit-learn estimator, a torch module, a Keras model, the path of a saved_model or a
-    callable of the feeds. With `nodes`, every tensor of both runtimes is compared in the order of the graph, to find
-    the first node that differs; `save` names a folder for its inputs and outputs.
+    `model` may be a list or dict of two models: where their outputs differ, the first node that differs is found by
+    the names of its outputs. `runtime` is "ort,numpy" for one model, and "ort" otherwise. `against` is a fitted
+    scikit-learn estimator, a torch module, a Keras model, a callable of the feeds, or a text as `onnxperf bench
+    --against` takes it. With `nodes`, every tensor of both sides is compared in the order of the graph, to find the
+    first node that differs; `save` names a folder for its inputs and outputs, and implies `nodes`.
     """
     settings = parse(keywords, CheckKeywords)
-    runtimes = names_in(runtime)[: 1 if against is not None else 2]
-    if len(runtimes) + (against is not None) < 2:
-        raise BadOption("a check needs two runtimes, or one and `against`")
-    if nodes and against is not None:
-        raise BadOption("`nodes` compares two runtimes; the source of a model has no nodes")
-    calls = chosen_calls(runtimes, ["run"], settings.session)
-    entry = open_entries(model, settings.inputs, feeds)[0]
-    specs = model_specs([entry], calls, settings.session)
-    if against is not None:
-        source = as_callable(against, input_names=list(entry.feeds.arrays))
-        specs += function_specs({"source": source}, entry.feeds, settings.session)
-    names = [subject.name for spec in specs for subject in spec.subjects]
-    first, second = (outputs_of(spec) for spec in specs)
+    sides = _sides(model, runtime, against, feeds, settings)
+    nodes = nodes or save is not None
+    if nodes and sides.source:
+        raise BadOption("`nodes` compares two models or runtimes; the source of a model has no nodes")
+    first, second = (outputs_of_calls(spec, 2) for spec in sides.specs)
+    names = [spec.subjects[0].name for spec in sides.specs]
     record = Check(
-        model=entry.model.label,
+        model=", ".join(entry.model.label for entry in sides.entries),
         first=names[0],
         second=names[1],
         rtol=settings.tolerances.rtol,
         atol=settings.tolerances.atol,
-        outputs=differences(first, second, settings.tolerances),
-        notes=entry.feeds.notes,
+        outputs=differences(first[0], second[0], settings.tolerances, sides.form),
+        notes=sides.entries[0].feeds.notes,
     )
-    if nodes:
-        record = replace(record, node=_first_difference(entry.model, specs, settings.tolerances, save))
+    if not record.equal:
+        record = replace(record, undecided=_undecided(sides, (first, second), settings.tolerances))
+    if (nodes or (len(sides.entries) > 1 and not record.equal)) and not record.undecided:
+        shared = {*first[0][0]} & {*second[0][0]}
+        record = _walked(record, sides, shared, settings.tolerances, save)
     return CheckResult(record)
 
 
-def _first_difference(
-    model: Model, specs: Sequence[WorkerSpec], tolerances: Tolerances, save: str | Path | None
-) -> NodeDifference | None:
-    """Walk the graph in order; what only one runtime computes (the other folded it away) is skipped."""
-    first, second = (tensors_of(spec) for spec in specs)
-    for index, node in enumerate(model.proto.graph.node):
+# ---------------------------------------------------------------- what is compared
+
+
+@dataclass(frozen=True, eq=False)
+class _Sides:
+    """Two subjects on the same inputs."""
+
+    entries: list[Entry]
+    """One model or two."""
+    specs: list[WorkerSpec]
+    form: Form = "exact"
+    source: bool = False
+    """The second side is the source of the model."""
+    make_again: Callable[[], WorkerSpec] | None = None
+    """Makes the source once more, where it was named by a text."""
+
+
+def _sides(
+    model: Sources,
+    runtime: str | Sequence[str] | None,
+    against: Any,
+    feeds: Mapping[str, Any] | None,
+    settings: Settings,
+) -> _Sides:
+    group = _group(model, against)
+    inputs = settings.inputs
+    entries = open_entries(group.models, replace(inputs, ranges={**group.ranges, **inputs.ranges}), feeds)
+    given = 1 + (len(entries) > 1 or bool(group.sources))
+    runtimes = names_in(runtime if runtime is not None else "ort" if given > 1 else "ort,numpy")
+    if (len(entries), len(group.sources), len(runtimes)) not in ((2, 0, 1), (1, 1, 1), (1, 0, 2)):
+        raise BadOption(_TWO)
+    calls = chosen_calls(runtimes, ["run"], settings.session)
+    if len(entries) > 1:
+        entries[1] = _fed_alike(*entries)
+    specs = model_specs(entries, calls, settings.session)
+    if not group.sources:
+        return _Sides(entries, specs)
+
+    def made(sources: Mapping[str, Any]) -> tuple[WorkerSpec, bool]:
+        name, call = next(iter(source_callables(sources, list(entries[0].feeds.arrays)).items()))
+        spec = function_specs({name: call}, entries[0].feeds, settings.session)[0]
+        return spec, isinstance(call, FrameworkModel)
+
+    spec, of_framework = made(group.sources)
+    form: Form = "precision" if of_framework else "table"
+    again = (lambda: made(_group(model, against).sources)[0]) if isinstance(against, str) else None
+    return _Sides(entries, [*specs, spec], form, source=True, make_again=again)
+
+
+def _group(model: Sources, against: Any) -> Group:
+    """The models and the source; a text is what the command line takes."""
+    if isinstance(against, str):
+        against = sources_of([against])
+        if isinstance(against, dict):
+            against = next(iter(against.values()))
+    if isinstance(against, list | tuple):
+        return next(groups(model, against))
+    return Group(model, {} if against is None else {"source": against}, {})
+
+
+def _fed_alike(first: Entry, second: Entry) -> Entry:
+    """The second model on the inputs of the first."""
+    unlike = unlike_inputs(first.feeds.arrays, second.feeds.arrays)
+    if unlike:
+        raise BadInput(f"{first.model.label} and {second.model.label} take different inputs: {unlike}")
+    arrays = {name: first.feeds.arrays[name] for name in second.feeds.arrays}
+    return dataclasses.replace(second, feeds=dataclasses.replace(second.feeds, arrays=arrays))
+
+
+# ---------------------------------------------------------------- why outputs differ
+
+
+def _undecided(sides: _Sides, calls: tuple[list[Outputs], list[Outputs]], tolerances: Tolerances) -> str:
+    """Which side is not deterministic: different from call to call, or a source that is another one when made again."""
+    for spec, (one, other) in zip(sides.specs, calls, strict=True):
+        if not same_again(one, other, tolerances):
+            return not_deterministic(spec.subjects[0].name)
+    if sides.make_again is not None and not same_again(calls[1][0], outputs_of(sides.make_again()), tolerances):
+        return not_deterministic(sides.specs[1].subjects[0].name, made=True)
+    return ""
+
+
+def _walked(
+    record: Check, sides: _Sides, shared: Collection[str], tolerances: Tolerances, save: str | Path | None
+) -> Check:
+    """The check with the first node that differs; where none does, with the optimisation level that is at fault."""
+    node = _first_difference(sides, tolerances, save)
+    if node is not None or record.equal:
+        return replace(record, node=node, walked=True)
+    if not any(output.name in shared for output in record.outputs if not output.equal):
+        return replace(record, notes=(*record.notes, NO_NODE))
+    return replace(record, walked=True, level=_first_level(sides.specs, tolerances))
+
+
+def _first_difference(sides: _Sides, tolerances: Tolerances, save: str | Path | None) -> NodeDifference | None:
+    """Walk the graph in order; what only one side computes (the other folded it away) is skipped."""
+    first, second = (tensors_of(spec) for spec in sides.specs)
+    for index, node in enumerate(sides.entries[0].model.proto.graph.node):
         for name in (name for name in node.output if name in first and name in second):
             difference = compare(name, first[name], second[name], tolerances.rtol, tolerances.atol)
             if not difference.equal:
@@ -86,6 +183,20 @@ def _first_difference(
                     saved=_save(Path(save), index, node, (first, second)) if save is not None else None,
                 )
     return None
+
+
+def _first_level(specs: Sequence[WorkerSpec], tolerances: Tolerances) -> OptLevel | None:
+    """The first optimisation level of onnxruntime at which the outputs differ."""
+    others = {id(spec): outputs_of(spec) for spec in specs if spec.runtime != "ort"}
+    for level in LEVELS if len(others) < len(specs) else ():
+        first, second = (others.get(id(spec)) or outputs_of(_at_level(spec, level)) for spec in specs)
+        if disagreement(first, second, tolerances):
+            return level
+    return None
+
+
+def _at_level(spec: WorkerSpec, level: OptLevel) -> WorkerSpec:
+    return replace(spec, session=replace(spec.session, opt_level=level))
 
 
 def _save(folder: Path, index: int, node: NodeProto, sides: tuple[dict[str, Any], dict[str, Any]]) -> str:

@@ -12,7 +12,7 @@ from typing import Any, get_type_hints
 import numpy as np
 import onnx
 
-from onnxperf.analyze.judges.accuracy import compare_outputs
+from onnxperf.analyze.judges.agreement import Form, differences
 from onnxperf.api._shared.outputs import outputs_of
 from onnxperf.api._shared.requests import ConvertKeywords, Settings, parse, require
 from onnxperf.api._shared.samples import caller_of, matched, resized
@@ -77,6 +77,7 @@ def convert(
         axes={} if wanted.is_static else axes,
         tolerances=request.settings.tolerances,
         call=caller_of(framework, model, draft.links, draft.keys) if check else None,
+        takes_table=framework.takes_table,
         may_fix=dynamic is None and framework.fixes_sizes,
     )
     checks, found = _examine(job)
@@ -277,6 +278,7 @@ class _Job:
     call: Any
     may_fix: bool
     """Whether free dimensions that the source turns out not to have may be fixed."""
+    takes_table: bool = False
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -300,8 +302,8 @@ class _Job:
         count = min(len(ours), len(theirs))
         if not count:
             raise BadInput("the source returns nothing that could be compared with the converted model")
-        tolerances = self.tolerances.rtol, self.tolerances.atol
-        return self.check(compare_outputs(names[:count], ours[:count], theirs[:count], *tolerances), sizes)
+        form: Form = "table" if self.takes_table else "precision"
+        return self.check(differences((list(names), list(ours)), ([], list(theirs)), self.tolerances, form), sizes)
 
     def check(self, outputs: Sequence[Difference], sizes: Mapping[str, int]) -> Check:
         return Check(

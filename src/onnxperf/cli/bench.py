@@ -22,7 +22,7 @@ def bench(
 ) -> int:
     """Time models, and race the ways of running them.
 
-    The first subject is the baseline; several MODELS race each other.
+    The first subject is the baseline; several MODELS race each other, and their outputs are compared first.
 
     For example:
 
@@ -31,6 +31,8 @@ def bench(
         onnxperf bench model.onnx --call all --plot calls.png
 
         onnxperf bench old.onnx new.onnx --shape X=1000x10 --time 20
+
+        onnxperf bench model.onnx quantised.onnx --no-check
 
         onnxperf bench model.onnx --runtime ort,reference --json result.json
 

@@ -15,44 +15,46 @@ class ComparisonFlags(ToleranceFlags):
     """What counts as equal, and how far to look."""
 
     nodes: Switch = False
-    """Walk the graph, and name the first node whose output differs."""
+    """Walk the graph, and name the first node whose output differs; of two models that differ it is always named."""
     save: str | None = None
-    """Folder for the inputs and outputs of that node (.npz)."""
+    """Folder for the inputs and outputs of that node (.npz); implies --nodes."""
 
 
 def check(
-    model: str,
-    /,
-    *,
-    runtime: str = "ort,numpy",
+    *models: str,
+    runtime: str | None = None,
     against: str | None = None,
     comparison: ComparisonFlags = ComparisonFlags(),
     inputs: InputFlags = InputFlags(),
     session: SessionFlags = SessionFlags(),
     output: KeptOutputFlags = KeptOutputFlags(),
 ) -> int:
-    """Compare the results of two runtimes, or of a model and its source.
+    """Compare the results of two models, of two runtimes, or of a model and its source.
 
-    Exit code 1 when they differ.
+    Exit code 1 when they differ, or when a side is not deterministic.
 
     For example:
 
         onnxperf check model.onnx --dim batch=8
 
+        onnxperf check old.onnx new.onnx
+
         onnxperf check model.onnx --runtime ort,reference --nodes --save where
 
         onnxperf check model.onnx --against train.py:make_model --input X=x.npy
 
+        onnxperf check zoo:tiny-bert --against torch
+
     Parameters
     ----------
-    model
-        An ONNX file.
+    models
+        An ONNX file or zoo:NAME, or two of them.
     runtime
-        Two runtimes, or one with --against: ort, numpy, reference.
+        Two runtimes (ort,numpy unless given); one for two models or with --against (ort): ort, numpy, reference.
     against
-        A function that returns the source of the model, an estimator or a callable: FILE.py:function.
+        The source of the model, as bench takes it: a function that returns it, FILE.py:function; for a zoo model,
+        or one that convert wrote here, torch, tensorflow or sklearn.
     """
-    from onnxperf.api._shared.sources import load_source
     from onnxperf.api.check import check as compare
     from onnxperf.results.check import CheckResult
 
@@ -60,9 +62,9 @@ def check(
         CheckResult,
         output,
         lambda _progress: compare(
-            model,
+            list(models),
             runtime=runtime,
-            against=None if against is None else load_source(against),
+            against=against,
             feeds=inputs.feeds(),
             **keywords_of(comparison, inputs, session),
         ),

@@ -149,7 +149,7 @@ class ToleranceFlags(Flags):
 class SourceFlags(Flags):
     """The sources of a model, and where they run."""
 
-    only_here = ("against",)
+    only_here: ClassVar[tuple[str, ...]] = ("against",)
 
     against: Several = field(default_factory=list)
     """A function that returns the source (torch module, Keras model, saved_model path, estimator, callable), as
@@ -171,12 +171,16 @@ class SourceFlags(Flags):
 class AgainstFlags(ToleranceFlags, SourceFlags):
     """What a model is raced against, and what counts as the same result."""
 
+    only_here = ("against", "no_check")
+
     match: Several = field(default_factory=list)
     """Which output of the source belongs to one of the model: pooled_output=0. May be repeated."""
+    no_check: Switch = False
+    """Compare no outputs: what races is meant to compute different things."""
 
     def keywords(self) -> dict[str, Any]:
         """The keywords of the Python functions."""
-        return {**super().keywords(), "match": pairs("match", self.match, place)}
+        return {**super().keywords(), "match": pairs("match", self.match, place), "check": not self.no_check}
 
 
 def refuse_others(allowed: frozenset[str], reason: str, *groups: "DataclassInstance") -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from onnxperf.records.base import Document
+from onnxperf.records.base import Document, Status
+from onnxperf.records.options import OptLevel
 
 
 class Difference(Struct, frozen=True, kw_only=True):
@@ -13,11 +14,15 @@ class Difference(Struct, frozen=True, kw_only=True):
     name: str
     """Name of the output."""
     equal: bool
-    """Every element is within the tolerances."""
+    """Type and shape are the same, floats are within the tolerances, and all other elements exactly the same."""
     elements: int = 0
     """Elements that were compared."""
     differing: int = 0
     """Elements outside the tolerances."""
+    differs_by: float | None = None
+    """Largest absolute difference of these elements; null where it is not a finite number."""
+    differs_at: str = ""
+    """Where that is, as Python writes the place: [3, 1]; else the first element that differs."""
     max_absolute: float | None = None
     """Largest absolute difference of finite numbers."""
     max_relative: float | None = None
@@ -53,7 +58,7 @@ class Check(Document, frozen=True, kw_only=True):
     """What `onnxperf check` found."""
 
     model: str
-    """Label of the model."""
+    """Label of the model; of two, both labels joined by a comma."""
     first: str
     """What was checked."""
     second: str
@@ -65,7 +70,13 @@ class Check(Document, frozen=True, kw_only=True):
     outputs: tuple[Difference, ...]
     """One per output."""
     node: NodeDifference | None = None
-    """Where the difference begins, if that was requested."""
+    """The first node that differs, where nodes were compared and one does."""
+    walked: bool = False
+    """Every tensor that both sides have was compared, node by node."""
+    level: OptLevel | None = None
+    """First optimisation level of onnxruntime at which the outputs differ; only looked for where no node does."""
+    undecided: str = ""
+    """Why outputs that differ say nothing about both sides: one of them is not deterministic."""
     notes: tuple[str, ...] = ()
     """What a reader must know."""
 
@@ -73,3 +84,8 @@ class Check(Document, frozen=True, kw_only=True):
     def equal(self) -> bool:
         """All outputs agree."""
         return all(output.equal for output in self.outputs)
+
+    @property
+    def status(self) -> Status:
+        """Failed where a side is not deterministic; whether outputs differ is in `equal`."""
+        return "failed" if self.undecided else "ok"

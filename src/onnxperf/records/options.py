@@ -103,6 +103,8 @@ class Tolerances(Struct, frozen=True, kw_only=True):
     """Absolute tolerance."""
     match: dict[str, str | int] = {}
     """Output of the model -> name or place of the source's output; by name, else by order, unless given."""
+    check: bool = True
+    """Compare the outputs of subjects that race each other; False where they are meant to differ."""
 
 
 class Signature(Struct, frozen=True, kw_only=True):

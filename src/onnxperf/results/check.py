@@ -21,7 +21,7 @@ class CheckResult(Result[Check]):
 
     @property
     def answer(self) -> str:
-        """Whether both sides agree, in plain sentences."""
+        """Whether both sides agree, and where they do not, in plain sentences."""
         return check_answer(self.record)
 
     @property

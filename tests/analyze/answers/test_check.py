@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 
-from onnxperf.analyze.answers.check import check_answer, difference_text
+from onnxperf.analyze.answers.check import (
+    about_differences,
+    check_answer,
+    difference_text,
+    not_compared,
+    not_deterministic,
+)
 from onnxperf.analyze.answers.convert import conversion_answer
 from onnxperf.records.check import Check, Difference, NodeDifference
 from onnxperf.records.convert import Conversion
@@ -14,8 +20,8 @@ from onnxperf.records.convert import Conversion
 RIGHT, WRONG = Difference(name="Y", equal=True), Difference(name="Z", equal=False, elements=3, differing=2)
 
 
-def check(*outputs: Difference, node: NodeDifference | None = None) -> Check:
-    return Check(model="m", first="ort", second="numpy", rtol=0, atol=0, outputs=outputs, node=node)
+def check(*outputs: Difference, **others: Any) -> Check:
+    return Check(model="m", first="ort", second="numpy", rtol=0, atol=0, outputs=outputs, **others)
 
 
 def conversion(*checks: Check, output: str = "") -> Conversion:
@@ -46,6 +52,31 @@ NODE = NodeDifference(index=3, name="n", operator="Exp", inputs=(), difference=W
             check(WRONG, node=NODE),
             "ort and numpy differ in Z. The first node that differs is node 3 (Exp 'n'), in its output 'Z'.",
         ),
+        (
+            check(RIGHT, node=NODE, walked=True),
+            "ort and numpy agree on 1 output. The first node that differs is node 3 (Exp 'n'), in its output 'Z'.",
+        ),
+        (check(RIGHT, walked=True), "ort and numpy agree on 1 output."),
+        (check(WRONG, walked=True), "ort and numpy differ in Z. Every node agrees once intermediates are outputs."),
+        (
+            check(WRONG, walked=True, level="extended"),
+            "ort and numpy differ in Z. Every node agrees once intermediates are outputs: an optimisation of "
+            "onnxruntime changes the result, first at level extended. With `opt_level=basic`, ort and numpy agree.",
+        ),
+        (
+            check(WRONG, walked=True, level="disable"),
+            "ort and numpy differ in Z. Every node agrees once intermediates are outputs, and the outputs differ "
+            "without optimisations of onnxruntime, too.",
+        ),
+        (
+            check(WRONG, undecided=not_deterministic("numpy")),
+            "Undecided: numpy is not deterministic: two calls on the same inputs give different outputs.",
+        ),
+        (
+            check(WRONG, undecided=not_deterministic("source", made=True)),
+            "Undecided: source is not deterministic: the function that makes it returns another one at every call; set "
+            "a seed.",
+        ),
     ],
 )
 def test_a_check_says_whether_both_sides_agree(record: Check, answer: str) -> None:
@@ -56,15 +87,31 @@ def test_a_check_says_whether_both_sides_agree(record: Check, answer: str) -> No
     ("changes", "text"),
     [
         (
-            {"elements": 3000, "differing": 2000, "max_absolute": 0.12345},
-            "2,000 of 3,000 elements differ, by up to 0.123",
+            {"elements": 3000, "differing": 2000, "differs_by": 0.12345, "differs_at": "[3, 1]"},
+            "2,000 of 3,000 elements differ, by up to 0.123 at [3, 1]",
         ),
         ({"elements": 1, "differing": 1}, "1 of 1 element differs"),
+        (
+            {"elements": 2, "differing": 1, "differs_by": 2.0, "differs_at": "[1]"},
+            "1 of 2 elements differs, by 2 at [1]",
+        ),
+        ({"elements": 2, "differing": 1, "differs_at": "[1]"}, "1 of 2 elements differs, at [1]"),
         ({"reason": "3 against 4 items"}, "3 against 4 items"),
     ],
 )
 def test_a_difference_is_a_number_of_elements_or_a_reason(changes: dict[str, Any], text: str) -> None:
     assert difference_text(Difference(name="Y", equal=False, **changes)) == f"output Y: {text}"
+
+
+def test_a_race_says_which_subjects_differ_and_how() -> None:
+    assert about_differences("old", {}) == ""
+    assert about_differences("old", {"new": "output Y: 1 of 2 elements differs", "other": "output Z: types"}) == (
+        "new does not compute what old does: output Y: 1 of 2 elements differs. "
+        "other does not compute what old does: output Z: types."
+    )
+    assert not_compared("new", "old", "inputs X against Z") == (
+        "outputs of new were not compared with those of old: inputs X against Z"
+    )
 
 
 @pytest.mark.parametrize(

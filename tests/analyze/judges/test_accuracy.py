@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from ml_dtypes import bfloat16, int4
 
 from onnxperf.analyze.judges.accuracy import compare, compare_outputs
 
@@ -29,12 +30,20 @@ NAN, INF = math.nan, math.inf
         (np.array([1, 2, 3]), np.array([1, 2, 4]), 1),
         (np.array([True, False]), np.array([True, True]), 1),
         (np.array(["a", "b"], object), np.array(["a", "c"], object), 1),
-        (np.array([[1.0], [2.0]]), np.array([1.0, 2.0]), 0),
         (np.array([1 + 1j]), np.array([1 + 2j]), 1),
         (np.zeros((0, 3)), np.zeros((0, 3)), 0),
         ([np.array([1.0]), np.array([2.0])], [np.array([1.0]), np.array([3.0])], 1),
         ([{0: 0.25, 1: 0.75}], [{0: 0.25, 1: 0.5}], 1),
-        ([{0: 0.25, 1: 0.75}], np.array([[0.25, 0.75]]), 0),
+        ([{0: np.float32(0.25)}], [{0: np.float64(0.25)}], 0),  # a map holds plain numbers
+        (np.array([30522]), np.array([30523]), 1),
+        (np.array([2**53]), np.array([2**53 + 1]), 1),
+        (np.array([2**64 - 1], np.uint64), np.array([2**64 - 2], np.uint64), 1),
+        (np.array([-(2**63)]), np.array([2**63 - 1]), 1),
+        (np.array([1, 7], int4), np.array([1, -8], int4), 1),
+        (np.array([1.0, 2.0], bfloat16), np.array([1.0, 3.0], bfloat16), 1),
+        (np.array(["a", "b\0"], object), np.array(["a", "b"], object), 1),
+        (np.array(["a", "b"], "U9"), np.array(["a", "b"], object), 0),
+        (np.array([1.0], ">f4"), np.array([1.0], "<f4"), 0),
         (None, None, 0),
     ],
 )
@@ -47,6 +56,12 @@ def test_elements_outside_the_tolerances_are_counted(first: Any, second: Any, di
     ("first", "second", "reason"),
     [
         (np.zeros((2, 3)), np.zeros((3, 2)), "shapes (2, 3) and (3, 2)"),
+        (np.zeros(3), np.zeros((3, 1)), "shapes (3,) and (3, 1)"),
+        (np.zeros(3, np.int64), np.zeros(3, F32), "types int64 and float32"),
+        (np.zeros(3, np.float64), np.zeros(3, F32), "types float64 and float32"),
+        (np.zeros(3, bool), np.zeros(3, np.int8), "types bool and int8"),
+        (np.array(["1"], object), np.array([1]), "types string and int64"),
+        (np.zeros(3), np.zeros((3, 1), F32), "shapes (3,) and (3, 1), types float64 and float32"),
         ([np.zeros(1)], [np.zeros(1), np.zeros(1)], "1 against 2 items"),
         ([{"a": 1.0}], [{"b": 1.0}], "[0] keys ['a'] against ['b']"),
         (None, np.zeros(1), "nothing against ndarray"),
@@ -68,6 +83,28 @@ def test_errors_are_absolute_relative_to_the_second_and_in_steps_of_the_type() -
     assert compare("y", np.array([-0.0], F32), np.array([0.0], F32)).max_ulp == 0
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "by", "at"),
+    [
+        (np.array([[1.0, 5.0], [2.0, 7.0]]), np.array([[1.0, 5.5], [2.0, 9.0]]), 2.0, "[1, 1]"),
+        # The element of 1e6 is off by more, and within the tolerances.
+        (np.array([1e6, 1.0]), np.array([1e6 + 100, 1.5]), 0.5, "[1]"),
+        (np.array([1.0, NAN]), np.array([1.0, 1.0]), None, "[1]"),
+        (np.array([4, 5]), np.array([4, 15]), 10.0, "[1]"),
+        (np.array([-(2**63)]), np.array([2**63 - 1]), float(2**64 - 1), "[0]"),
+        (np.array(["a", "b"], object), np.array(["a", "c"], object), None, "[1]"),
+        (np.array(1.0), np.array(2.0), 1.0, ""),
+        ([np.zeros(2), np.zeros(2)], [np.zeros(2), np.array([0.0, 3.0])], 3.0, "[1] [1]"),
+        (np.zeros(2), np.zeros(2), None, ""),
+    ],
+)
+def test_the_largest_difference_is_located_among_the_elements_that_differ(
+    first: Any, second: Any, by: float | None, at: str
+) -> None:
+    found = compare("y", first, second)
+    assert (found.differs_by, found.differs_at) == (by, at)
+
+
 def test_nan_and_infinity_are_counted_on_both_sides() -> None:
     found = compare("y", np.array([NAN, INF, 1.0]), np.array([1.0, INF, -INF]))
     assert (found.nans, found.infinities) == ((1, 0), (1, 2))
@@ -87,6 +124,51 @@ def test_everything_equals_itself(values: Any) -> None:
 def test_steps_are_symmetric(value: float, change: float) -> None:
     a, b = np.array([value], F32), np.array([value + change], F32)
     assert compare("y", a, b).max_ulp == compare("y", b, a).max_ulp
+
+
+ANY_ARRAY = st.sampled_from(
+    [np.bool_, np.int8, np.int32, np.int64, np.uint8, np.uint64, np.float16, np.float32, np.float64, np.complex64]
+).flatmap(lambda kind: hnp.arrays(kind, hnp.array_shapes(max_dims=3, max_side=4)))
+
+
+@given(ANY_ARRAY, ANY_ARRAY)
+def test_both_sides_have_the_same_say(first: Any, second: Any) -> None:
+    assert compare("y", first, second).equal == compare("y", second, first).equal
+
+
+@given(st.lists(st.tuples(st.floats(), st.floats()), min_size=1))
+def test_both_sides_have_the_same_say_about_floats_that_lie_close(pairs: list[tuple[float, float]]) -> None:
+    first, second = (np.array(side) for side in zip(*pairs, strict=True))
+    near = second.copy()
+    with np.errstate(all="ignore"):
+        near[1:] = first[1:] * (1 + 1e-3)
+    assert compare("y", first, near).equal == compare("y", near, first).equal
+
+
+@given(ANY_ARRAY)
+def test_equal_arrays_always_agree(values: Any) -> None:
+    assert compare("y", values, values.copy(), rtol=0, atol=0).equal
+
+
+@given(ANY_ARRAY.filter(lambda array: array.dtype.kind in "biu"), st.data())
+def test_one_flipped_integer_never_agrees(values: Any, data: st.DataObject) -> None:
+    changed = values.copy()
+    place = data.draw(st.integers(0, values.size - 1))
+    bit = 0 if values.dtype == bool else data.draw(st.integers(0, 8 * values.dtype.itemsize - 1))
+    changed.view(np.dtype(f"u{values.dtype.itemsize}")).flat[place] ^= np.dtype(f"u{values.dtype.itemsize}").type(
+        1 << bit
+    )
+    found = compare("y", values, changed, rtol=1.0, atol=1e30)
+    assert (found.equal, found.differing) == (False, 1)
+    assert found.differs_by
+
+
+@given(st.lists(st.text(), min_size=1), st.data())
+def test_one_changed_text_never_agrees(texts: list[str], data: st.DataObject) -> None:
+    place = data.draw(st.integers(0, len(texts) - 1))
+    changed = [text + "x" * (index == place) for index, text in enumerate(texts)]
+    found = compare("y", np.array(texts, object), np.array(changed, object))
+    assert (found.equal, found.differing, found.differs_at) == (False, 1, f"[{place}]")
 
 
 def test_outputs_are_compared_one_by_one_within_the_tolerances() -> None:

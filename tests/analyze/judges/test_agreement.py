@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onnxperf.analyze.judges.agreement import Outputs, disagreement, matched
+from onnxperf.analyze.judges.agreement import Form, Outputs, disagreement, matched, same_again, unlike_interfaces
 from onnxperf.errors import BadOption
 from onnxperf.records.options import Tolerances
 
@@ -23,15 +23,101 @@ MODEL: Outputs = (["pooled", "sequence"], [ONE, TWO])
         (([], [ONE]), {}, ""),  # as far as both go
         ((["a", "b"], [TWO, ONE]), {"pooled": "b", "sequence": "a"}, ""),
         (([], [TWO, ONE]), {"pooled": 1}, ""),
-        (([], [ONE + 1, TWO]), {}, "output pooled: 3 of 3 elements differ, by up to 1"),
-        (([], [np.ones((3, 1)), TWO]), {}, ""),  # a column against a vector
+        (([], [ONE + 1, TWO]), {}, "output pooled: 3 of 3 elements differ, by up to 1 at [0]"),
         (([], [np.ones(4), TWO]), {}, "output pooled: shapes (3,) and (4,)"),
     ],
 )
 def test_outputs_are_matched_by_name_else_by_order_or_as_given(
     source: Outputs, match: dict[str, Any], expected: str
 ) -> None:
-    assert disagreement(MODEL, source, Tolerances(match=match)) == expected
+    assert disagreement(MODEL, source, Tolerances(match=match), "table") == expected
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        ((["pooled", "sequence"], [ONE, TWO]), ""),
+        ((["sequence", "pooled"], [TWO, ONE]), ""),
+        ((["a", "b"], [ONE, TWO]), ""),  # renamed: by order
+        ((["pooled"], [ONE]), "output sequence: only the first has it"),
+        ((["a"], [ONE]), "output sequence: only the first has it"),
+        ((["pooled", "sequence", "more"], [ONE, TWO, ONE]), "output more: only the second has it"),
+        ((["a", "b", "c"], [ONE, TWO, ONE]), "output c: only the second has it"),
+        (
+            (["pooled", "other"], [ONE, TWO]),
+            "output sequence: only the first has it; output other: only the second has it",
+        ),
+    ],
+)
+def test_models_and_runtimes_have_the_same_outputs(other: Outputs, expected: str) -> None:
+    assert disagreement(MODEL, other, Tolerances()) == expected
+
+
+F32, F64, I64 = np.float32, np.float64, np.int64
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "agrees"),
+    [  # exactly, up to the precision of floats, as a table
+        (np.ones((3, 1), F32), np.ones(3, F32), (False, False, True)),
+        (np.ones(3, F32), np.ones((3, 1), F32), (False, False, False)),
+        (np.ones(3, F32), np.ones(3, F64), (False, True, True)),
+        (np.ones(3, F32), np.full(3, 1.5, F64), (False, False, False)),
+        (np.ones(3, I64), np.ones(3, F64), (False, False, True)),  # labels
+        (np.ones(3, I64), np.full(3, 1.5, F64), (False, False, False)),
+        (np.array([2**53]), np.array([2.0**53]), (False, False, True)),
+        (np.array([2.0**53]), np.array([2**53 + 1]), (False, False, False)),
+        (np.ones(3, I64), np.ones(3, np.int32), (False, False, True)),
+        (np.ones(1, I64), np.array(["1"], object), (False, False, False)),
+        ([{0: 0.25, 1: 0.75}], np.array([[0.25, 0.75]], F32), (False, False, True)),
+        ([{0: 0.25, 1: 0.75}], np.array([[0.25, 0.7]], F32), (False, False, False)),
+        (np.ones(3, F32), None, (False, False, False)),
+    ],
+)
+def test_only_the_source_of_a_model_may_have_another_form(ours: Any, theirs: Any, agrees: tuple[bool, ...]) -> None:
+    forms: tuple[Form, ...] = ("exact", "precision", "table")
+    found = tuple(not disagreement((["y"], [ours]), (["y"], [theirs]), Tolerances(), form) for form in forms)
+    assert found == agrees
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        (([], [ONE, TWO]), ([], [ONE, TWO]), True),
+        (([], [ONE, TWO]), ([], [ONE, TWO + 1]), False),
+        (([], [ONE]), ([], [ONE, TWO]), False),
+        ((["y"], [ONE]), (["y"], [ONE + 1e-7]), True),  # threads add in any order
+        ((["y"], [ONE]), (["y"], [ONE + 0.1]), False),
+    ],
+)
+def test_two_calls_of_one_subject_agree_with_names_or_without(first: Outputs, second: Outputs, same: bool) -> None:
+    assert same_again(first, second, Tolerances()) is same
+
+
+X = np.zeros((2, 3), F32)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "why"),
+    [
+        ({"X": X}, ["Y", "Z"], ""),
+        ({"X": X.copy()}, ["Z", "Y"], ""),
+        ({"A": X}, ["Y", "Z"], "inputs X against A"),
+        ({"X": X, "A": X}, ["Y", "Z"], "inputs X against X and A"),
+        ({"X": X.astype(F64)}, ["Y", "Z"], "input X float32[2, 3] against float64[2, 3]"),
+        ({"X": X.T}, ["Y", "Z"], "input X float32[2, 3] against float32[3, 2]"),
+        ({"X": X + 1}, ["Y", "Z"], "input X has other values"),
+        ({"X": X}, ["Y"], "outputs Y and Z against Y"),
+    ],
+)
+def test_models_are_compared_only_on_the_same_inputs(inputs: dict[str, Any], outputs: list[str], why: str) -> None:
+    assert unlike_interfaces(({"X": X}, ["Y", "Z"]), (inputs, outputs)) == why
+
+
+def test_texts_are_the_same_inputs_only_where_they_are_equal() -> None:
+    one, other = np.array(["a"], object), np.array(["b"], object)
+    assert unlike_interfaces(({"X": one}, []), ({"X": one.copy()}, [])) == ""
+    assert unlike_interfaces(({"X": one}, []), ({"X": other}, [])) == "input X has other values"
 
 
 @pytest.mark.parametrize("match", [{"nothing": 0}, {"pooled": 7}, {"pooled": "other"}])

@@ -63,6 +63,18 @@ def test_a_check_has_a_row_per_output_with_its_numbers() -> None:
         assert part in text
 
 
+@pytest.mark.parametrize(
+    ("by", "at", "line"),
+    [
+        (0.5, "[3, 1]", "Y: the largest difference is at [3, 1]"),
+        (None, "[0]", "Y: the first difference is at [0]"),  # a NaN has no distance
+    ],
+)
+def test_a_check_shows_where_an_output_differs(by: float | None, at: str, line: str) -> None:
+    wrong = Difference(name="Y", equal=False, elements=9, differing=2, differs_by=by, differs_at=at)
+    assert line in printed(check_page(check("m", wrong), "They differ.")).splitlines()
+
+
 def test_a_conversion_shows_its_interface_and_only_checks_that_differ() -> None:
     right, wrong = check("m (batch=3)", Difference(name="X", equal=True)), check("m (batch=4)", WRONG)
     text = printed(conversion_page(conversion("m", right, wrong), "It differs."))
@@ -81,7 +93,7 @@ def test_a_shape_has_the_names_of_its_dimensions(shape: tuple[str | int | None, 
 @settings(deadline=None, max_examples=60)
 @given(st.one_of(st.sampled_from(examples.NASTY_NAMES), st.text()), st.sampled_from([60, 80, 120]))
 def test_no_name_becomes_markup_steers_the_terminal_or_is_too_wide(name: str, width: int) -> None:
-    bad = Difference(name=name, equal=False, reason=name)
+    bad = Difference(name=name, equal=False, reason=name, differs_at=name)
     for page in (check_page(check(name, bad), name), conversion_page(conversion(name, check(name, bad)), name)):
         markup, text = Markup(page), printed(page, width)
         assert markup.tags <= TAGS

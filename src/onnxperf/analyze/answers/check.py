@@ -2,28 +2,73 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import get_args
+
 from onnxperf.records.check import Check, Difference
+from onnxperf.records.options import OptLevel
 from onnxperf.wording.names import listed
 from onnxperf.wording.numbers import count, grouped, significant
+
+LEVELS: tuple[OptLevel, ...] = get_args(OptLevel)
+"""Optimisation levels of onnxruntime, each with what the ones before it do."""
+
+NO_NODE = "no node is named: both sides have no name in common for what differs"
 
 
 def check_answer(check: Check) -> str:
     """Answer whether both sides agree, and where the difference begins."""
-    wrong = [output.name for output in check.outputs if not output.equal]
-    if not wrong:
-        return f"{check.first} and {check.second} agree on {count(len(check.outputs), 'output')}."
-    answer = f"{check.first} and {check.second} differ in {listed(wrong)}."
+    if check.undecided:
+        return f"Undecided: {check.undecided}."
+    wrong = [output for output in check.outputs if not output.equal]
+    if wrong:
+        answer = f"{check.first} and {check.second} differ in {listed(output.name for output in wrong)}."
+    else:
+        answer = f"{check.first} and {check.second} agree on {count(len(check.outputs), 'output')}."
+    return " ".join(filter(None, [answer, _about_nodes(check)]))
+
+
+def _about_nodes(check: Check) -> str:
+    """Where a difference begins, as far as nodes were compared."""
     node = check.node
-    if node is None:
-        return answer
-    place = f"node {node.index} ({node.operator}{f' {node.name!r}' if node.name else ''})"
-    return f"{answer} The first node that differs is {place}, in its output {node.difference.name!r}."
+    if node is not None:
+        place = f"node {node.index} ({node.operator}{f' {node.name!r}' if node.name else ''})"
+        return f"The first node that differs is {place}, in its output {node.difference.name!r}."
+    if not check.walked or check.equal:
+        return ""
+    agrees = "Every node agrees once intermediates are outputs"
+    if check.level is None:
+        return f"{agrees}."
+    if check.level == LEVELS[0]:
+        return f"{agrees}, and the outputs differ without optimisations of onnxruntime, too."
+    before = LEVELS[LEVELS.index(check.level) - 1]
+    changes = f"an optimisation of onnxruntime changes the result, first at level {check.level}"
+    return f"{agrees}: {changes}. With `opt_level={before}`, {check.first} and {check.second} agree."
 
 
 def difference_text(difference: Difference) -> str:
     """How an output differs."""
     if difference.reason:
         return f"output {difference.name}: {difference.reason}"
+    most = f", by {'' if difference.differing == 1 else 'up to '}{significant(difference.differs_by or 0.0)}"
     elements = f"{grouped(difference.differing)} of {count(difference.elements, 'element')}"
-    most = "" if difference.max_absolute is None else f", by up to {significant(difference.max_absolute)}"
-    return f"output {difference.name}: {elements} {'differs' if difference.differing == 1 else 'differ'}{most}"
+    where = f" at {difference.differs_at}" if difference.differs_at else ""
+    verb = "differs" if difference.differing == 1 else "differ"
+    return f"output {difference.name}: {elements} {verb}{most if difference.differs_by else ','}{where}".rstrip(",")
+
+
+def about_differences(reference: str, differing: Mapping[str, str]) -> str:
+    """Which subjects of a race do not compute what the others are compared with, and how they differ from it."""
+    return " ".join(f"{name} does not compute what {reference} does: {reason}." for name, reason in differing.items())
+
+
+def not_compared(name: str, reference: str, why: str) -> str:
+    """Why the outputs of a subject say nothing about its equality."""
+    return f"outputs of {name} were not compared with those of {reference}: {why}"
+
+
+def not_deterministic(name: str, made: bool = False) -> str:
+    """Why outputs that differ are no difference between subjects; `made` where a source differs when made again."""
+    if made:
+        return f"{name} is not deterministic: the function that makes it returns another one at every call; set a seed"
+    return f"{name} is not deterministic: two calls on the same inputs give different outputs"

@@ -30,9 +30,9 @@ def answer(subjects: Sequence[Subject], baseline: str | None, min_effect: float)
     lost = [s.name for s in subjects if s is not base and s.status not in ("ok", "differs") and s.blocks]
     sentences = [_about_all(rivals, base, min_effect)]
     if differing:
-        sentences.append(f"Not compared in speed, as outputs differ from those of {base.name}: {listed(differing)}.")
+        sentences.append(f"Not compared in speed: {listed(differing)} (outputs differ).")
     if lost:
-        sentences.append(f"Not compared in speed, as not measured to the end: {listed(lost)}.")
+        sentences.append(f"Not compared in speed: {listed(lost)} (not measured to the end).")
     return " ".join(sentences)
 
 
@@ -169,12 +169,11 @@ def _about_one(rival: Subject, base: Subject, min_effect: float) -> str:
         return f"{rival.name} and {base.name} are equally fast: they differ by less than {least} %."
     if rival.speedup_low is None:
         return (
-            f"{': '.join(filter(None, [f'Undecided whether {rival.name} is faster than {base.name}', rival.reason]))}."
+            ": ".join(filter(None, [f"Undecided whether {rival.name} is faster than {base.name}", rival.reason])) + "."
         )
     lies = f"lies between {factor(rival.speedup_low)} and {factor(rival.speedup_high)}"
-    return (
-        f"{'; '.join(filter(None, [f'Undecided: the speedup of {rival.name} over {base.name} {lies}', rival.reason]))}."
-    )
+    found = f"Undecided: the speedup of {rival.name} over {base.name} {lies}"
+    return "; ".join(filter(None, [found, rival.reason])) + "."
 
 
 def _about_many(rivals: Sequence[Subject], base: Subject, min_effect: float) -> str:

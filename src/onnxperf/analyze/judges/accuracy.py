@@ -1,9 +1,9 @@
-"""Do two results agree, and if not, by how much?"""
+"""Do two results agree, and if not, by how much? The one comparison of outputs that there is."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,10 @@ from onnxperf.records.check import Difference
 
 RTOL = 1e-3
 ATOL = 1e-5
+_TEXTS = "OUS"
+"""Kinds of arrays of texts."""
+_INTEGERS = ("int", "uint", "bool")
+"""How the names of types begin whose values are compared exactly; ml_dtypes' int4 is of no kind of its own."""
 
 
 def compare_outputs(
@@ -21,31 +25,48 @@ def compare_outputs(
 
 
 def compare(name: str, first: Any, second: Any, rtol: float = RTOL, atol: float = ATOL) -> Difference:
-    """Compare two values: tensors, strings, lists of them, dictionaries, or nothing."""
+    """Compare two values: tensors, strings, lists of them, dictionaries, or nothing.
+
+    Types and shapes are compared exactly, and so are integers, bools and texts; floats within the tolerances, which
+    are the same for both sides. NaN equals NaN, and an infinity one of the same sign.
+    """
     parts = []
-    for path, a, b in _leaves("", first, second):
-        if isinstance(b, str):
-            parts.append(Difference(name=name, equal=False, reason=f"{path}{b}".strip()))
+    for pair in _leaves("", first, second):
+        mismatch = pair.mismatch or _unlike(pair.first, pair.second)
+        if mismatch:
+            parts.append(Difference(name=name, equal=False, reason=f"{pair.path}{mismatch}"))
         else:
-            parts.append(_compare_arrays(name, path, np.asarray(a), np.asarray(b), rtol, atol))
+            parts.append(_compare_arrays(name, pair, rtol, atol))
     return _merged(name, parts)
 
 
-def _leaves(path: str, first: Any, second: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Pairs of arrays at the same place; a text instead of the second where the structures differ."""
-    if _is_table(first) != _is_table(second):
-        first, second = _as_table(first), _as_table(second)
+class _Pair(NamedTuple):
+    """Two arrays at the same place, or how the structures differ there."""
+
+    path: str
+    mismatch: str
+    first: Any = None
+    second: Any = None
+
+
+def _leaves(path: str, first: Any, second: Any) -> Iterator[_Pair]:
     mismatch = _mismatch(first, second)
     if mismatch:
-        yield path, None, mismatch
+        yield _Pair(path, mismatch)
     elif isinstance(first, dict):
         for key in first:
-            yield from _leaves(f"{path}[{key!r}] ", first[key], second[key])
+            # The values of a map are plain numbers, of whatever type a runtime holds them in.
+            values = (_plain(side[key]) for side in (first, second))
+            yield from _leaves(f"{path}[{key!r}] ", *values)
     elif isinstance(first, list | tuple):
         for index, (a, b) in enumerate(zip(first, second, strict=True)):
             yield from _leaves(f"{path}[{index}] ", a, b)
     elif first is not None:
-        yield path, first, second
+        yield _Pair(path, "", np.asarray(first), np.asarray(second))
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.ndarray | np.generic) and value.ndim == 0 else value
 
 
 def _mismatch(first: Any, second: Any) -> str:
@@ -60,50 +81,85 @@ def _mismatch(first: Any, second: Any) -> str:
     return ""
 
 
-def _is_table(value: Any) -> bool:
-    """What ZipMap returns: a dictionary per row."""
-    return isinstance(value, list) and len(value) > 0 and all(isinstance(row, dict) for row in value)
-
-
-def _as_table(value: Any) -> Any:
-    """Rows of probabilities in the order of the classes, as scikit-learn has them."""
-    return np.array([[float(row[key]) for key in row] for row in value]) if _is_table(value) else np.asarray(value)
-
-
 def _kind(value: Any) -> str:
     return "nothing" if value is None else type(value).__name__
 
 
-def _compare_arrays(name: str, path: str, a: Any, b: Any, rtol: float, atol: float) -> Difference:
-    if a.shape != b.shape:
-        if a.size != b.size or a.squeeze().shape != b.squeeze().shape:
-            return Difference(name=name, equal=False, reason=f"{path}shapes {a.shape} and {b.shape}".strip())
-        a, b = a.squeeze(), b.squeeze()  # a column against a vector: the numbers decide
-    if a.dtype.kind in "OUS" or b.dtype.kind in "OUS":
-        differing = int(np.count_nonzero(a.astype(str) != b.astype(str)))
-        return Difference(name=name, equal=differing == 0, elements=a.size, differing=differing)
-    return _compare_numbers(name, a, b, rtol, atol)
+def _unlike(a: Any, b: Any) -> str:
+    """How the shapes and types of two arrays differ; empty when they do not."""
+    types = type_name(a), type_name(b)
+    return ", ".join(
+        f"{what} {one} and {other}"
+        for what, one, other in (("shapes", a.shape, b.shape), ("types", *types))
+        if one != other
+    )
 
 
-def _compare_numbers(name: str, a: Any, b: Any, rtol: float, atol: float) -> Difference:
-    wide = np.complex128 if "c" in (a.dtype.kind, b.dtype.kind) else np.float64
-    x, y = a.astype(wide), b.astype(wide)
+def type_name(array: Any) -> str:
+    """The name of the type of an array's elements, whatever their byte order."""
+    return "string" if array.dtype.kind in _TEXTS else str(array.dtype.name)
+
+
+def _compare_arrays(name: str, pair: _Pair, rtol: float, atol: float) -> Difference:
+    kind = type_name(pair.first)
+    if kind == "string":
+        texts = (np.array([str(each) for each in side.ravel()], object) for side in (pair.first, pair.second))
+        wrong = np.asarray(np.not_equal(*texts), dtype=bool).reshape(pair.first.shape)
+        return _counted(name, pair, wrong, None)
+    if kind.startswith(_INTEGERS):
+        return _compare_integers(name, pair)
+    return _compare_floats(name, pair, rtol, atol)
+
+
+def _compare_integers(name: str, pair: _Pair) -> Difference:
+    """Without a detour through floats, which hold no integer above 2**53 for sure."""
+    a, b = (side if side.dtype.kind in "iu" else side.astype(np.int64) for side in (pair.first, pair.second))
+    unsigned = np.dtype(f"u{a.dtype.itemsize}")
+    gap = np.maximum(a, b).astype(unsigned) - np.minimum(a, b).astype(unsigned)
+    size = np.abs(b.astype(np.float64))
+    relative = np.divide(gap, size, out=np.zeros(gap.shape), where=size != 0)
+    return _counted(name, pair, gap != 0, gap.astype(np.float64), max_relative=float(relative.max(initial=0.0)))
+
+
+def _compare_floats(name: str, pair: _Pair, rtol: float, atol: float) -> Difference:
+    wide = np.complex128 if pair.first.dtype.kind == "c" else np.float64
+    x, y = pair.first.astype(wide), pair.second.astype(wide)
     finite = np.isfinite(x) & np.isfinite(y)
     with np.errstate(all="ignore"):
         gap = np.where(finite, np.abs(x - y), 0.0)
-        close = np.where(finite, gap <= atol + rtol * np.abs(y), (x == y) | (np.isnan(x) & np.isnan(y)))
+        allowed = atol + rtol * np.maximum(np.abs(x), np.abs(y))
+        close = np.where(finite, gap <= allowed, (x == y) | (np.isnan(x) & np.isnan(y)))
         relative = np.where(finite & (y != 0), gap / np.abs(y), 0.0)
-    differing = int(a.size - np.count_nonzero(close))
+    return _counted(
+        name,
+        pair,
+        ~close,
+        np.where(finite, gap, np.nan),
+        max_relative=float(relative.max(initial=0.0)),
+        max_ulp=_ulp(pair.first, pair.second, finite),
+        nans=(int(np.isnan(x).sum()), int(np.isnan(y).sum())),
+        infinities=(int(np.isinf(x).sum()), int(np.isinf(y).sum())),
+    )
+
+
+def _counted(name: str, pair: _Pair, wrong: Any, gap: Any, **figures: Any) -> Difference:
+    """What is wrong, and where it is most; `gap` is NaN where there is no number for it, None where there is none."""
+    differing = int(np.count_nonzero(wrong))
+    by, at = None, ""
+    if differing:
+        sizes = np.where(wrong, 0.0 if gap is None else np.nan_to_num(gap, nan=0.0), -1.0)
+        place = np.unravel_index(int(sizes.argmax()), wrong.shape)
+        at = f"{pair.path}{[int(index) for index in place] if place else ''}".strip()
+        by = float(sizes.max()) or None
     return Difference(
         name=name,
         equal=differing == 0,
-        elements=a.size,
+        elements=wrong.size,
         differing=differing,
-        max_absolute=float(gap.max(initial=0.0)),
-        max_relative=float(relative.max(initial=0.0)),
-        max_ulp=_ulp(a, b, finite),
-        nans=(int(np.isnan(x).sum()), int(np.isnan(y).sum())),
-        infinities=(int(np.isinf(x).sum()), int(np.isinf(y).sum())),
+        differs_by=by,
+        differs_at=at,
+        max_absolute=None if gap is None else float(np.nan_to_num(gap, nan=0.0).max(initial=0.0)),
+        **figures,
     )
 
 
@@ -111,10 +167,10 @@ _BITS: dict[int, Any] = {2: np.int16, 4: np.int32, 8: np.int64}
 
 
 def _ulp(a: Any, b: Any, finite: Any) -> float | None:
-    """The distance in steps between neighbouring floats; None for other types, or for two different ones."""
-    if a.dtype != b.dtype or a.dtype.kind != "f" or a.dtype.itemsize not in _BITS:
+    """The distance in steps between neighbouring floats; None for other types."""
+    if a.dtype.kind != "f" or a.dtype.itemsize not in _BITS:
         return None
-    steps = [_ladder(np.where(finite, each, 0).astype(a.dtype)) for each in (a, b)]
+    steps = [_ladder(np.where(finite, each, 0).astype(f"f{a.dtype.itemsize}")) for each in (a, b)]
     return float(np.abs(steps[0] - steps[1]).max(initial=0.0))
 
 
@@ -130,11 +186,14 @@ def _merged(name: str, parts: Sequence[Difference]) -> Difference:
     """One line for a value that has several parts."""
     if len(parts) == 1:
         return parts[0]
+    worst = max(parts, key=lambda part: (part.differs_by or 0.0, part.differing > 0), default=None)
     return Difference(
         name=name,
         equal=all(part.equal for part in parts),
         elements=sum(part.elements for part in parts),
         differing=sum(part.differing for part in parts),
+        differs_by=worst.differs_by if worst else None,
+        differs_at=worst.differs_at if worst else "",
         max_absolute=_largest([part.max_absolute for part in parts]),
         max_relative=_largest([part.max_relative for part in parts]),
         max_ulp=_largest([part.max_ulp for part in parts]),

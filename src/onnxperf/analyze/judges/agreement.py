@@ -3,28 +3,125 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
 
 from onnxperf.analyze.answers.check import difference_text
-from onnxperf.analyze.judges.accuracy import compare_outputs
+from onnxperf.analyze.judges.accuracy import compare_outputs, type_name
 from onnxperf.errors import BadOption
 from onnxperf.records.check import Difference
 from onnxperf.records.options import Tolerances
+from onnxperf.wording.names import listed
 
 Outputs = tuple[list[str], list[Any]]
 """Names (none where a callable gives none) and values."""
 
 
-def disagreement(model: Outputs, source: Outputs, tolerances: Tolerances) -> str:
+Interface = tuple[Mapping[str, Any], Sequence[str]]
+"""The arrays that a model is fed, by name, and the names of its outputs."""
+Form = Literal["exact", "precision", "table"]
+"""What may differ in form: nothing, between models and runtimes; the precision of floats, where a model of a framework
+is the other side; where that is an estimator or any callable, also a vector in place of a column, and a type that holds
+the same numbers (labels as floats)."""
+
+
+def disagreement(model: Outputs, source: Outputs, tolerances: Tolerances, form: Form = "exact") -> str:
     """How the outputs of a source differ from those of the model; empty where they agree."""
-    return "; ".join(difference_text(each) for each in differences(model, source, tolerances) if not each.equal)
+    found = differences(model, source, tolerances, form)
+    return "; ".join(difference_text(each) for each in found if not each.equal)
 
 
-def differences(model: Outputs, source: Outputs, tolerances: Tolerances) -> tuple[Difference, ...]:
-    """Every pair of matching outputs, compared."""
+def differences(
+    model: Outputs, source: Outputs, tolerances: Tolerances, form: Form = "exact"
+) -> tuple[Difference, ...]:
+    """Every pair of matching outputs, compared; of models and runtimes, also what only one side has."""
     pairs = matched(model, source, tolerances.match)
-    names, ours, theirs = ([pair[place] for pair in pairs] for place in range(3))
-    return compare_outputs(names, ours, theirs, tolerances.rtol, tolerances.atol)
+    names = [name for name, _, _ in pairs]
+    alike = [in_form(ours, theirs, form) for _, ours, theirs in pairs]
+    ours, theirs = [each for each, _ in alike], [each for _, each in alike]
+    found = compare_outputs(names, ours, theirs, tolerances.rtol, tolerances.atol)
+    return found if form != "exact" or tolerances.match else (*found, *_left_over(model[0], source[0], names))
+
+
+def _left_over(ours: Sequence[str], theirs: Sequence[str], compared: Sequence[str]) -> list[Difference]:
+    """Outputs that only one side has; where no name is shared, outputs were compared in order."""
+    by_name = any(name in theirs for name in compared)
+    others = [name for name in theirs if name not in compared] if by_name else theirs[len(compared) :]
+    lacking = [(name, "first") for name in ours if name not in compared] + [(name, "second") for name in others]
+    return [Difference(name=name, equal=False, reason=f"only the {side} has it") for name, side in lacking]
+
+
+def same_again(one: Outputs, other: Outputs, tolerances: Tolerances) -> bool:
+    """Whether two calls of the same thing agree; a callable gives its outputs no names."""
+    first, second = one[1], other[1]
+    names = [str(place) for place in range(len(first))]
+    if len(first) != len(second):
+        return False
+    return all(each.equal for each in compare_outputs(names, first, second, tolerances.rtol, tolerances.atol))
+
+
+def in_form(ours: Any, theirs: Any, form: Form) -> tuple[Any, Any]:
+    """Both values, the second one in the form of the first as far as its values stay the same."""
+    if form == "exact":
+        return ours, theirs
+    if form == "table":
+        if _is_table(ours) != _is_table(theirs):
+            ours, theirs = _as_array(ours), _as_array(theirs)
+        if isinstance(ours, np.ndarray) and not isinstance(theirs, dict | list | tuple | type(None)):
+            theirs = np.asarray(theirs)
+            theirs = theirs.reshape(ours.shape) if ours.shape == (*theirs.shape, 1) else theirs
+    if isinstance(ours, np.ndarray) and isinstance(theirs, np.ndarray):
+        return ours, _of_type(ours, theirs, form)
+    return ours, theirs
+
+
+def _of_type(ours: Any, theirs: Any, form: Form) -> Any:
+    """The second array in the type of the first: floats are rounded, other numbers must stay what they are."""
+    if type_name(ours) == type_name(theirs) or "string" in (type_name(ours), type_name(theirs)):
+        return theirs
+    with np.errstate(all="ignore"):
+        changed = theirs.astype(ours.dtype)
+        if all("float" in type_name(each) for each in (ours, theirs)):
+            return changed
+        is_same = form == "table" and np.array_equal(changed.astype(theirs.dtype), theirs)
+    return changed if is_same else theirs
+
+
+def _is_table(value: Any) -> bool:
+    """What ZipMap returns: a dictionary per row."""
+    return isinstance(value, list) and len(value) > 0 and all(isinstance(row, dict) for row in value)
+
+
+def _as_array(value: Any) -> Any:
+    """Rows of probabilities in the order of the classes, as scikit-learn has them."""
+    return np.array([[float(row[key]) for key in row] for row in value]) if _is_table(value) else np.asarray(value)
+
+
+def unlike_interfaces(first: Interface, second: Interface) -> str:
+    """Why the outputs of two models cannot be compared; empty where these have the same names, on the same inputs."""
+    (ours, outputs), (theirs, others) = first, second
+    unlike = unlike_inputs(ours, theirs)
+    if not unlike and set(outputs) != set(others):
+        unlike = f"outputs {listed(outputs)} against {listed(others)}"
+    changed = (name for name in ours if not unlike and not _same_values(ours[name], theirs[name]))
+    return unlike or next((f"input {name} has other values" for name in changed), "")
+
+
+def unlike_inputs(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
+    """How the inputs of two models differ in names, types and shapes; empty where they do not."""
+    if set(ours) != set(theirs):
+        return f"inputs {listed(ours)} against {listed(theirs)}"
+    pairs = ((name, _signature(array), _signature(theirs[name])) for name, array in ours.items())
+    return next((f"input {name} {one} against {other}" for name, one, other in pairs if one != other), "")
+
+
+def _signature(array: Any) -> str:
+    return f"{type_name(array)}{list(array.shape)}"
+
+
+def _same_values(a: Any, b: Any) -> bool:
+    return bool(a.tolist() == b.tolist() if type_name(a) == "string" else a.tobytes() == b.tobytes())
 
 
 def matched(model: Outputs, source: Outputs, match: Mapping[str, str | int]) -> list[tuple[str, Any, Any]]:

@@ -205,12 +205,13 @@ def _case(
         *function_specs(sources, entries[0].feeds, settings.session, settings.source),
     ]
     check_names(specs, options.baseline)
-    end = run_race(specs, options, launch, progress, bool(sources) or len(calls) > 1)
+    several = sum(len(spec.subjects) for spec in specs) > 1
+    end = run_race(specs, options, launch, progress, several and settings.tolerances.check)
     plain = [name for name, source in group.sources.items() if is_plain(source)]
-    differing, unlike = compared(end, entries[0].model.label, settings.tolerances, plain)
-    judged = judged_case(end, options, differing)
+    equality = compared(end, specs, entries, settings.tolerances, plain)
+    judged = judged_case(end, options, equality.differing)
     about_race = _notes_on_race(specs, end, settings.race, options)
-    notes = (*_notes_on_entries(entries), *about_race, *unlike, *judged.notes)
+    notes = (*_notes_on_entries(entries), *about_race, *equality.notes, *judged.notes)
     case = replace(
         judged,
         model=", ".join(entry.model.label for entry in entries),
@@ -221,7 +222,7 @@ def _case(
     )
     _refuse_if_nothing_ran(case)
     parts = about_parts(case.subjects, {entry.model.label: cast_text(_types_cast(entry)) for entry in entries})
-    return replace(case, answer=f"{case.answer} {parts}".strip())
+    return replace(case, answer=" ".join(filter(None, [equality.sentence, case.answer, parts])))
 
 
 def _race_of_functions(

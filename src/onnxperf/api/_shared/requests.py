@@ -106,6 +106,7 @@ class CaseKeywords(InputKeywords, RaceKeywords, LimitKeywords, SourceKeywords, T
     calls: int | None
     split: bool
     match: Mapping[str, str | int]
+    check: bool
 
 
 class BenchKeywords(ContestKeywords, CaseKeywords, total=False):

@@ -32,7 +32,7 @@ def differences_parts(check: Check) -> list[Part]:
         f"rtol {significant(check.rtol)}",
         f"atol {significant(check.atol)}",
     ]
-    reasons = [Line(text) for text in with_reasons((output.name, output.reason) for output in check.outputs)]
+    reasons = [Line(text) for text in with_reasons((output.name, _reason(output)) for output in check.outputs)]
     return [Heading(check.model, facts), differences_table(check), *([GAP, *reasons] if reasons else [])]
 
 
@@ -44,6 +44,14 @@ def differences_table(check: Check) -> Table:
         *(Column(heading, rank=rank) for heading, rank in _NUMBERS),
     )
     return Table(columns, [Row(_cells(output), "" if output.equal else "red") for output in check.outputs])
+
+
+def _reason(difference: Difference) -> str:
+    """What a row cannot show: what differs besides numbers, else where these differ most."""
+    if difference.reason or not difference.differs_at:
+        return difference.reason
+    which = "largest" if difference.differs_by is not None else "first"
+    return f"the {which} difference is at {difference.differs_at}"
 
 
 def _cells(difference: Difference) -> tuple[str, ...]:
