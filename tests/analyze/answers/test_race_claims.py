@@ -12,10 +12,12 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.answers.race import answer, notes_on_medians
 from onnxperf.analyze.judges.comparison import baseline_of, compare
+from onnxperf.records.base import Status
 from onnxperf.records.race import FEWEST_ROUNDS, Block, Case, Measurement, Subject
 from onnxperf.wording.numbers import significant
 
-STATUSES = st.sampled_from(["ok", "ok", "ok", "ok", "differs", "crashed", "failed"])
+_STATUSES: list[Status] = ["ok", "ok", "ok", "ok", "differs", "crashed", "failed"]
+STATUSES = st.sampled_from(_STATUSES)
 SPEEDS = st.sampled_from([1.0, 1.0, 1.005, 1.03, 1.3, 2.0, 11.0, 0.5])
 NOISES = st.sampled_from([0.0, 0.001, 0.02, 0.3, 2.0])
 EFFECTS = st.sampled_from([0.001, 0.01, 0.05])
