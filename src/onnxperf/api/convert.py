@@ -51,15 +51,16 @@ def convert(
 ) -> ConvertResult:
     """Convert a model, name its dimensions, and compare it with its source on the sample and on a second size.
 
-    `model` is a fitted sklearn estimator, a torch module, a Keras model or the folder of a saved_model;
-    `sample` an array, several in a tuple, or a dictionary of them. `dynamic` names free dimensions:
-    {"ids.0": "batch", "ids.1": "seq"}; without it the first axis is "batch", and {} fixes all sizes. `rtol`, `atol`,
-    `timeout`, `seed`, `dims`, `shapes` and `ranges` are ours; other keywords go to the converter of the framework,
-    such as `options` and `black_op` of skl2onnx.
+    `model` is a fitted sklearn estimator, a torch module or exported program, a Keras model, a .pt2 or .keras file, or
+    the folder of a saved_model; `sample` an array, several in a tuple, or a dictionary of them. `dynamic` names free
+    dimensions: {"ids.0": "batch", "ids.1": "seq"}; without it the first axis is "batch", and {} fixes all sizes.
+    `rtol`, `atol`, `timeout`, `seed`, `dims`, `shapes` and `ranges` are ours; other keywords go to the converter of the
+    framework, such as `options` and `black_op` of skl2onnx.
     """
     require(opset is None or opset >= 1, "opset", opset, "at least 1")
     request = _Request.of(keywords, opset)
-    framework = framework_to_convert(model)
+    framework, label = framework_to_convert(model), _label(model)
+    model = framework.opened(model)
     inputs = request.settings.inputs
     arrays = named_sample(framework, model, sample, inputs) if framework.defines_inputs(model) else None
     wanted = _Dynamic(dynamic, tuple(input_names or ()))
@@ -72,7 +73,7 @@ def convert(
     feeds, made = _settled(draft.proto, axes, given, inputs, wanted.is_static)
     job = _Job(
         proto=draft.proto,
-        label=_label(model),
+        label=label,
         feeds=feeds,
         axes={} if wanted.is_static else axes,
         tolerances=request.settings.tolerances,

@@ -28,7 +28,9 @@ from onnxperf.frameworks.base import (
     Shape,
     SubjectOptions,
     arranged,
+    is_file,
     is_instance,
+    is_path,
     required,
     threads_allowed,
 )
@@ -80,11 +82,24 @@ class TensorflowFramework(Framework[Source]):
         "tf2onnx": ("tf2onnx",),
     }
     calls = ("call", "predict", "predict_on_batch")
+    suffix = ".keras"
 
     def detect(self, source: object) -> TypeGuard[Source]:
-        """A layer or model of Keras, a module of TensorFlow, or the folder of a saved_model."""
+        """A layer or model of Keras, a module of TensorFlow, a .keras file, or the folder of a saved_model."""
         kinds = (("keras", "Layer"), ("tensorflow", "Module"))
-        return is_saved_model(source) or any(is_instance(source, *kind) for kind in kinds)
+        return is_saved_model(source) or self.is_file(source) or any(is_instance(source, *kind) for kind in kinds)
+
+    def read(self, path: str) -> KerasLayer:
+        """A model of Keras, in its safe mode: what would run code of the file is refused."""
+        _tensorflow()
+        _require_tensorflow()
+        try:
+            model: KerasLayer = required("keras", self.name).saving.load_model(path, compile=False, safe_mode=True)
+        except Exception as error:
+            why = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            hint = "layers of your own need a function that builds the model: FILE.py:function"
+            raise BadModel(f"{path!r} cannot be loaded in the safe mode of Keras ({hint}): {why}") from error
+        return model
 
     def export(self, source: Source, request: ExportRequest) -> onnx.ModelProto:
         """Convert with tf2onnx; a saved_model in a process of its own."""
@@ -116,7 +131,7 @@ class TensorflowFramework(Framework[Source]):
 
     def calls_of(self, source: Source) -> tuple[str, ...]:
         """A Keras model has three; a layer and a saved_model are only called."""
-        return self.calls if hasattr(source, "predict_on_batch") else self.calls[:1]
+        return self.calls if hasattr(source, "predict_on_batch") or self.is_file(source) else self.calls[:1]
 
     def lazy(self, load: Callable[[], Source], **options: Unpack[SubjectOptions]) -> KerasModel:
         """A model of Keras that is loaded in a worker."""
@@ -127,17 +142,14 @@ class TensorflowFramework(Framework[Source]):
         if is_saved_model(source):
             path = os.path.abspath(source)  # noqa: PTH100 - a worker may start elsewhere
             return SavedModel(Live(path), **options)
+        if self.is_file(source):
+            return self.lazy(partial(self.read, os.path.abspath(source)), **options)  # noqa: PTH100 - as above
         return KerasModel(LiveKeras(_keras_only(source, "sent to a process of its own")), **options)
 
 
 def is_saved_model(source: object) -> TypeGuard[str | os.PathLike[str]]:
     """Whether this is the path of a saved_model folder."""
-    if not isinstance(source, str | os.PathLike):
-        return False
-    try:
-        return any(Path(source, name).is_file() for name in _FILES)
-    except (OSError, ValueError, TypeError):  # not a path at all
-        return False
+    return is_path(source) and any(is_file(source, name) for name in _FILES)
 
 
 def _keras_only(source: Source, purpose: str) -> KerasLayer:

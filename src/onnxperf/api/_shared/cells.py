@@ -185,8 +185,7 @@ def _converted_from(model: Sources, names: Sequence[str]) -> dict[str, Any]:
         )
     if list(names) != [known.framework]:
         raise BadOption.unknown("source of this model", ",".join(names), [known.framework], option="against")
-    loaded = known.source if Path(known.source).is_dir() else load_source(known.source)
-    return {known.framework: loaded[0] if isinstance(loaded, tuple) else loaded}
+    return {known.framework: load_source(known.source)}
 
 
 def _case(
