@@ -81,6 +81,8 @@ class Framework(ABC, Generic[S]):
     """Its converter fixes every size that is not requested to be free."""
     takes_table: ClassVar[bool] = False
     """A sample is one table, even if it comes as a list."""
+    options: ClassVar[tuple[str, ...]] = ()
+    """Options of the converter that may be given and have an effect."""
     suffix: ClassVar[str] = ""
     """Of files that hold a model and no pickle; empty where there are none."""
 
@@ -127,6 +129,11 @@ class Framework(ABC, Generic[S]):
         """Shapes of a random sample, where none was given; empty where the model defines its inputs itself."""
         del source
         return requested
+
+    def tables(self, source: S, arrays: Mapping[str, Array]) -> list[dict[str, Array]]:
+        """Further rows on which a conversion is checked, the most demanding first; none where inputs are no table."""
+        del source, arrays
+        return []
 
     def calls_of(self, source: S) -> tuple[str, ...]:
         """The ways in which this model can be called."""

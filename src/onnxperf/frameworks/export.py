@@ -63,6 +63,9 @@ def versions_of(framework: AnyFramework) -> dict[str, str]:
 
 def export(framework: AnyFramework, source: object, request: ExportRequest) -> onnx.ModelProto:
     """Convert a model."""
+    for name in request.options:
+        if name not in framework.options:
+            raise BadOption.unknown(f"option of {framework.converter}", name, framework.options, option="options")
     try:
         with _quiet():
             return framework.export(source, request)

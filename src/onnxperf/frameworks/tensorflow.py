@@ -83,6 +83,13 @@ class TensorflowFramework(Framework[Source]):
     }
     calls = ("call", "predict", "predict_on_batch")
     suffix = ".keras"
+    options = (
+        *_SAVED_MODEL_OPTIONS,
+        "custom_op_handlers",
+        "custom_rewriter",
+        "shape_override",
+        "target",
+    )
 
     def detect(self, source: object) -> TypeGuard[Source]:
         """A layer or model of Keras, a module of TensorFlow, a .keras file, or the folder of a saved_model."""

@@ -51,6 +51,15 @@ class TorchFramework(Framework[Source]):
     libraries: ClassVar[Libraries] = {"torch": ("torch",), "onnxscript": ("onnxscript",)}
     fixes_sizes = True
     suffix = ".pt2"
+    options = (
+        "artifacts_dir",
+        "custom_translation_table",
+        "dump_exported_program",
+        "optimize",
+        "profile",
+        "report",
+        "verify",
+    )
 
     def detect(self, source: object) -> TypeGuard[Source]:
         """A module, an exported program, or the file of one."""

@@ -56,6 +56,20 @@ def resized(
     return made
 
 
+def cast_to_model(
+    proto: onnx.ModelProto, arrays: Mapping[str, Array]
+) -> tuple[dict[str, Array], dict[str, tuple[str, str]]]:
+    """Floats of a sample in the precision that the model takes, and the types of those that changed."""
+    made, casts = dict(arrays), {}
+    for value in proto.graph.input:
+        array = made.get(value.name)
+        wanted = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type or onnx.TensorProto.FLOAT)
+        if array is not None and array.dtype != wanted and array.dtype.kind == wanted.kind == "f":
+            casts[value.name] = (array.dtype.name, wanted.name)
+            made[value.name] = array.astype(wanted)
+    return made, casts
+
+
 def caller_of(framework: AnyFramework, source: object, links: Mapping[str, str], keys: Sequence[str]) -> Call:
     """The source as a function of arrays by the names of the converted model's inputs; its outputs in their order."""
 
