@@ -271,5 +271,5 @@ def _notes_on_race(specs: Sequence[WorkerSpec], end: RaceEnd, asked: RaceOptions
     if end.batches > 1:
         notes.append(f"raced in {end.batches} batches, each with the baseline: all at once do not fit into memory")
     if any(subject.conditions.get("assume_finite") for subject in end.subjects):
-        notes.append("scikit-learn runs with assume_finite=True (check_finite=True turns its checks on)")
+        notes.append("scikit-learn runs with assume_finite=True, as requested or set (check_finite=True turns it off)")
     return notes
