@@ -36,6 +36,11 @@ def unsteady_text(moved: Sequence[Difference]) -> str:
     )
 
 
+def other_model_text(function: str, difference: str) -> str:
+    """Why a source differs from its model where its function draws random weights."""
+    return f"{function.rpartition(':')[2]} makes another model at every call: seed its random numbers ({difference})"
+
+
 def rounded_text(difference: Difference, largest: float) -> str:
     """A difference beyond the tolerances that is no more than rounding."""
     numbers = f"{grouped(difference.differing)} of {count(difference.elements, 'value')}"

@@ -16,6 +16,7 @@ from onnxperf.analyze.judges.comparison import baseline_of
 from onnxperf.api._shared.origins import recall
 from onnxperf.api._shared.outputs import compared
 from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options, with_differences
+from onnxperf.api._shared.reload import explained
 from onnxperf.api._shared.requests import Against, ContestKeywords, Settings, names_in
 from onnxperf.api._shared.run_recorder import CaseRecorder
 from onnxperf.api._shared.sources import is_plain, load_source, source_callables
@@ -195,15 +196,13 @@ def _case(
     options = visible_options(settings.race, machines.cpu_model())
     calls = chosen_calls(names_in(contest.runtime), names_in(contest.call), settings.session)
     entries = open_entries(group.models, settings.sized(dims, group.ranges), contest.feeds)
-    sources = source_callables(group.sources, list(entries[0].feeds.arrays), settings.source.device)
-    specs = [
-        *model_specs(entries, calls, settings.session),
-        *function_specs(sources, entries[0].feeds, settings.session, settings.source),
-    ]
+    sources = _source_specs(entries, settings, group.sources)
+    specs = [*model_specs(entries, calls, settings.session), *sources]
     check_names(specs, options.baseline)
     end = run_race(specs, options, launch, progress, bool(sources) or len(calls) > 1)
     plain = [name for name, source in group.sources.items() if is_plain(source)]
     differing, unlike = compared(end, entries[0].model.label, settings.tolerances, plain)
+    differing = explained(differing, group.sources, partial(_source_specs, entries, settings), settings.tolerances)
     notes = (*_notes_on_entries(entries), *_notes_on_race(specs, end, settings.race, options), *unlike)
     case = replace(
         with_differences(judged_case(end, options), differing),
@@ -216,6 +215,12 @@ def _case(
     _refuse_if_nothing_ran(case)
     parts = about_parts(case.subjects, {entry.model.label: cast_text(_types_cast(entry)) for entry in entries})
     return replace(case, answer=f"{case.answer} {parts}".strip())
+
+
+def _source_specs(entries: Sequence[Entry], settings: Settings, sources: Mapping[str, Any]) -> list[WorkerSpec]:
+    feeds = entries[0].feeds
+    callables = source_callables(sources, list(feeds.arrays), settings.source.device)
+    return function_specs(callables, feeds, settings.session, settings.source)
 
 
 def _race_of_functions(

@@ -64,9 +64,21 @@ def is_plain(source: object) -> bool:
     return not isinstance(source, FrameworkModel) and framework_of(source) is None
 
 
+_LOADED: dict[int, tuple[object, str]] = {}
+"""What a function made, by its identity, and the function: one that differs from its model is made once more."""
+
+
 def load_source(text: str) -> object:
     """The model that is named as FILE.py:name, module:name, a .keras or .pt2 file, or the folder of a saved_model."""
-    return load_with_sample(text)[0]
+    model, _ = load_with_sample(text)
+    if not is_path(model):
+        _LOADED[id(model)] = (model, text)
+    return model
+
+
+def made_by(source: object) -> str | None:
+    """The function that a source was made by, if it was loaded here."""
+    return _LOADED[id(source)][1] if id(source) in _LOADED else None
 
 
 def load_with_sample(text: str) -> tuple[object, object]:
