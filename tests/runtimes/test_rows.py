@@ -67,6 +67,25 @@ def test_texts_and_integers_keep_the_values_of_the_sample() -> None:
     assert set(made["x"].ravel()) == {0.5, 2.5}  # the last resort
 
 
+def test_texts_in_one_row_are_a_column() -> None:
+    for made in probing_rows(object(), {"text": np.array(["a b", "c"], object)}):
+        assert made["text"].shape == (1000,)
+        assert set(made["text"]) == {"a b", "c"}
+
+
+def test_thresholds_at_infinity_are_left_out() -> None:
+    class Tree:
+        feature = np.array([0, 1, -2])
+        threshold = np.array([np.inf, 0.25, -2.0])
+
+    class Parted:
+        tree_ = Tree()
+
+    made = probing_rows(Parted(), {"X": X})[0]["X"]
+    assert np.isfinite(made).all()
+    assert (made[:, 1] == 0.25).any()
+
+
 @pytest.mark.parametrize(
     ("sample", "rows"),
     [

@@ -71,6 +71,7 @@ def convert(
         axes={} if wanted.is_static else axes,
         tolerances=request.settings.tolerances,
         call=caller_of(framework, model, draft.links, draft.keys) if check else None,
+        takes_table=framework.takes_table,
         may_fix=dynamic is None and framework.fixes_sizes,
         tables=framework.tables(model, feeds),
     )

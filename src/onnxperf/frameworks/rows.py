@@ -27,7 +27,7 @@ def probing_rows(estimator: object, sample: Mapping[str, Array], seed: int = 0) 
     if not is_table or not first.size:
         return []
     random = np.random.default_rng(seed)
-    width = sum(array[0].size for array in sample.values())
+    width = sum(map(_width, sample.values()))
     rows = max(min(ROWS, _ELEMENTS // width), 2)
     mixed = _mixed(sample, rows + (rows == len(first)), random)
     return [_with_edges(mixed, sample, splits_of(estimator), random), mixed]
@@ -59,8 +59,8 @@ def _with_edges(
         column = made[name].reshape(rows, -1)[:, place]
         known = sample[name].reshape(len(sample[name]), -1)[:, place]
         known = known[np.isfinite(known)]
-        if index in splits:
-            near = _neighbours(splits[index], column.dtype)
+        near = _neighbours(splits.get(index, ()), column.dtype)
+        if near.size:
             chosen = random.choice(near, spread - split)
             column[split:spread] = np.where(random.random(spread - split) < 0.5, chosen, column[split:spread])
         if known.size:
@@ -74,11 +74,16 @@ def _with_edges(
 
 def _columns(sample: Mapping[str, Array]) -> list[Column]:
     """All columns in the order in which an estimator counts them."""
-    return [(name, place) for name, array in sample.items() for place in range(array[0].size)]
+    return [(name, place) for name, array in sample.items() for place in range(_width(array))]
+
+
+def _width(array: Array) -> int:
+    return array.size // len(array)
 
 
 def _neighbours(thresholds: Sequence[float], dtype: np.dtype[Any]) -> Array:
-    at = np.unique(np.asarray(thresholds).astype(dtype))
+    at = np.unique(np.asarray(thresholds, np.float64).astype(dtype))
+    at = at[np.isfinite(at)]  # histograms part missing values from all others at infinity
     infinity = dtype.type(np.inf)
     return np.concatenate([np.nextafter(at, -infinity), at, np.nextafter(at, infinity)])
 

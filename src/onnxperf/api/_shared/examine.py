@@ -39,6 +39,7 @@ class Job:
     axes: Axes
     tolerances: Tolerances
     call: Call | None
+    takes_table: bool
     may_fix: bool
     """Whether free dimensions that the source turns out not to have may be fixed."""
     tables: Sequence[Mapping[str, Array]] = ()
@@ -94,7 +95,7 @@ class Findings:
         if not pairs:
             raise BadInput("the source returns nothing that could be compared with the converted model")
         names, ours, others = ([pair[place] for pair in pairs] for place in range(3))
-        if job.tables:
+        if job.takes_table:
             outputs, notes = compare_tables(names, ours, others, job.tolerances)
             self.rows.append(rows)
         else:
