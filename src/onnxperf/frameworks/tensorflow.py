@@ -5,18 +5,14 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeGuard, TypeVar, Unpack, cast
 
 import cloudpickle
 
-from onnxperf.errors import BadFeed, BadInput, BadModel, BadOption, MissingExtra
+from onnxperf.errors import BadFeed, BadModel, BadOption
 from onnxperf.frameworks.base import (
     Bind,
     ExportRequest,
@@ -34,9 +30,9 @@ from onnxperf.frameworks.base import (
     required,
     threads_allowed,
 )
+from onnxperf.frameworks.saved_model import SAVED_MODEL_OPTIONS, export_saved_model
 from onnxperf.records.base import Scalar
 from onnxperf.runtimes.base import Array
-from onnxperf.wording.numbers import significant
 
 if TYPE_CHECKING:
     import onnx
@@ -45,12 +41,6 @@ S = TypeVar("S")
 
 _SIGNATURE = "serving_default"
 _FILES = ("saved_model.pb", "saved_model.pbtxt")
-_SAVED_MODEL_OPTIONS = {
-    "custom_ops": "--custom-ops",
-    "extra_opset": "--extra_opset",
-    "inputs_as_nchw": "--inputs-as-nchw",
-    "outputs_as_nchw": "--outputs-as-nchw",
-}
 
 
 class KerasLayer(Protocol):
@@ -84,7 +74,7 @@ class TensorflowFramework(Framework[Source]):
     calls = ("call", "predict", "predict_on_batch")
     suffix = ".keras"
     options = (
-        *_SAVED_MODEL_OPTIONS,
+        *SAVED_MODEL_OPTIONS,
         "custom_op_handlers",
         "custom_rewriter",
         "shape_override",
@@ -111,7 +101,7 @@ class TensorflowFramework(Framework[Source]):
     def export(self, source: Source, request: ExportRequest) -> onnx.ModelProto:
         """Convert with tf2onnx; a saved_model in a process of its own."""
         if is_saved_model(source):
-            return _export_saved_model(source, request)
+            return export_saved_model(source, request)
         return _export_keras(_keras_only(source, "converted"), request)
 
     def defines_inputs(self, source: Source) -> bool:
@@ -391,38 +381,6 @@ def _keras_inputs(model: KerasLayer, sample: Mapping[str, Array] | None) -> list
         raise BadFeed("this Keras model does not declare its inputs; give a sample of its inputs")
     # A Sequential model: it has one input, and a batch that a first call fixed does not belong to the model.
     return [("input", (None, *inputs[0].shape[1:]), inputs[0].dtype)]
-
-
-def _export_saved_model(source: str | os.PathLike[str], request: ExportRequest) -> onnx.ModelProto:
-    """Run tf2onnx in a process of its own, as its documentation has it."""
-    import onnx
-    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
-
-    with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
-        output = Path(folder) / "model.onnx"
-        command = [sys.executable, "-P", "-m", "tf2onnx.convert", "--saved-model", str(source), "--output", str(output)]
-        command += [] if request.opset is None else ["--opset", str(request.opset)]
-        for name, value in request.options.items():
-            if name not in _SAVED_MODEL_OPTIONS:
-                raise BadOption.unknown("option of tf2onnx", name, _SAVED_MODEL_OPTIONS, option="options")
-            command += [_SAVED_MODEL_OPTIONS[name], str(value)]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=request.timeout, check=False)
-        except subprocess.TimeoutExpired as error:
-            raise BadInput(
-                f"tf2onnx took longer than {significant(request.timeout)} s; `timeout` gives it more"
-            ) from error
-        if done.returncode or not output.is_file():
-            if "No module named tf2onnx" in done.stderr:
-                raise MissingExtra("tf2onnx", "tensorflow")
-            last = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "no reason given")
-            raise BadInput(f"tf2onnx cannot convert {str(source)!r}: {' '.join(last.split())[:300]}")
-        try:
-            proto = onnx.load(output)
-        except DecodeError as error:
-            raise BadInput(f"tf2onnx wrote a damaged model for {str(source)!r}") from error
-    proto.graph.ClearField("doc_string")  # it names the folder
-    return proto
 
 
 FRAMEWORK = TensorflowFramework()
