@@ -406,7 +406,6 @@ def test_other_sizes_differ_from_each_other() -> None:
         axes={("a", 0): "batch", ("a", 1): "seq"},
         tolerances=Tolerances(),
         call=None,
-        takes_table=False,
         may_fix=False,
     )
     assert job.sizes == {"batch": 3, "seq": 3}

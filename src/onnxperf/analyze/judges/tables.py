@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from onnxperf.analyze.answers.convert import rounded_text
-from onnxperf.analyze.judges.accuracy import compare
+from onnxperf.analyze.judges.agreement import differences
 from onnxperf.records.check import Difference
 from onnxperf.records.options import Tolerances
 
@@ -22,11 +23,12 @@ def compare_tables(
     """Compare outputs one by one; notes name those whose differences are no more than float32 loses."""
     found, notes = [], []
     for name, a, b in zip(names, ours, theirs, strict=True):
-        difference = compare(name, a, b, tolerances.rtol, tolerances.atol)
+        pair = ([name], [a]), ([], [b])
+        (difference,) = differences(*pair, tolerances)
         if not difference.equal and not difference.reason:
             largest = _largest(b)
             rounding = _OF_LARGEST * tolerances.rtol * largest
-            again = compare(name, a, b, tolerances.rtol, max(tolerances.atol, rounding))
+            (again,) = differences(*pair, replace(tolerances, atol=max(tolerances.atol, rounding)))
             if again.equal:
                 notes.append(rounded_text(difference, largest))
                 difference = again

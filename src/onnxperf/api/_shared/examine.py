@@ -11,6 +11,7 @@ import onnx
 
 from onnxperf.analyze.answers.convert import unsteady_text
 from onnxperf.analyze.judges.accuracy import compare_outputs
+from onnxperf.analyze.judges.agreement import differences
 from onnxperf.analyze.judges.tables import compare_tables
 from onnxperf.api._shared.outputs import outputs_of
 from onnxperf.api._shared.samples import Call, resized
@@ -39,9 +40,9 @@ class Job:
     axes: Axes
     tolerances: Tolerances
     call: Call | None
-    takes_table: bool
     may_fix: bool
     """Whether free dimensions that the source turns out not to have may be fixed."""
+    takes_table: bool = False
     tables: Sequence[Mapping[str, Array]] = ()
     """Of an estimator: rows on which it is compared besides the sample, the most demanding first."""
 
@@ -99,7 +100,7 @@ class Findings:
             outputs, notes = compare_tables(names, ours, others, job.tolerances)
             self.rows.append(rows)
         else:
-            outputs, notes = compare_outputs(names, ours, others, job.tolerances.rtol, job.tolerances.atol), []
+            outputs, notes = differences((names, ours), ([], others), job.tolerances), []
         self.checks.append(job.check(outputs, sizes))
         self.notes += notes
 
