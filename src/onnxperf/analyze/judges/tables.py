@@ -9,7 +9,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.convert import rounded_text
-from onnxperf.analyze.judges.agreement import differences
+from onnxperf.analyze.judges.agreement import Outputs, differences
 from onnxperf.records.check import Difference
 from onnxperf.records.options import Tolerances
 
@@ -23,7 +23,7 @@ def compare_tables(
     """Compare outputs one by one; notes name those whose differences are no more than float32 loses."""
     found, notes = [], []
     for name, a, b in zip(names, ours, theirs, strict=True):
-        pair = ([name], [a]), ([], [b])
+        pair: tuple[Outputs, Outputs] = ([name], [a]), ([], [b])
         (difference,) = differences(*pair, tolerances)
         if not difference.equal and not difference.reason:
             largest = _largest(b)
