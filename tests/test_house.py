@@ -54,7 +54,7 @@ HEAVY = {"numpy", "onnx", "onnxruntime", "pandas", "matplotlib"}
 OTHER_PROGRAMS = {
     "measure/native_stack.py": "py-spy",
     "measure/machine/inventory.py": "nvidia-smi",
-    "frameworks/tensorflow.py": "tf2onnx",
+    "frameworks/saved_model.py": "tf2onnx",
 }
 """Files that call another program, with its options."""
 PYTHON_ONLY = {"optimize", "subject", "value"}

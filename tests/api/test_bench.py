@@ -144,16 +144,23 @@ def test_positional_arguments_come_in_the_order_of_the_models_inputs() -> None:
     assert result["check"].status == "ok", result["check"].reason
 
 
-@pytest.mark.parametrize("check_finite", [False, True])
-def test_sklearn_runs_with_assume_finite_and_the_result_says_so(linear_bytes: bytes, check_finite: bool) -> None:
+@pytest.mark.parametrize(
+    ("set_here", "check_finite", "assumed"),
+    [(False, None, False), (True, None, True), (False, False, True), (True, True, False)],
+)
+def test_assume_finite_is_what_it_is_here_unless_requested_otherwise_and_stands_in_the_row(
+    linear_bytes: bytes, set_here: bool, check_finite: bool | None, assumed: bool
+) -> None:
+    import sklearn
     from sklearn.linear_model import LinearRegression
 
     features = np.random.default_rng(0).random((20, 10), np.float32)
     predict = LinearRegression().fit(features, features[:, 0]).predict
-    result = bench(linear_bytes, feeds={"X": features}, against={"skl": predict}, check_finite=check_finite)
+    with sklearn.config_context(assume_finite=set_here):
+        result = bench(linear_bytes, feeds={"X": features}, against={"skl": predict}, check_finite=check_finite)
     assert result.ok
-    assert result["skl"].conditions["assume_finite"] is not check_finite
-    assert any("assume_finite=True" in note for note in result.cases[0].notes) is not check_finite
+    assert result["skl"].conditions["assume_finite"] is assumed
+    assert any("assume_finite=True" in note for note in result.cases[0].notes) is assumed
 
 
 # ---------------------------------------------------------------- options

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import onnx
 import pytest
 
 import onnxperf
+from onnxperf.api._shared.sweeps import sources_of
 from onnxperf.errors import BadOption
 
 SHORT: dict[str, Any] = {"time": 0.1, "blocks": 2, "calls": 1, "threads": 1}
@@ -36,6 +38,36 @@ def test_a_source_that_agrees_is_ok_and_one_that_does_not_differs(linear_bytes: 
     statuses = {subject.name: subject.status for subject in result.subjects}
     assert statuses == {"ort": "ok", "right": "ok", "wrong": "differs", "numpy": "ok"}
     assert any("numpy returns something else" in note for note in result.cases[0].notes)
+
+
+UNSEEDED = """
+import numpy as np
+from sklearn.linear_model import LinearRegression
+
+random = np.random.default_rng()
+
+def unseeded():
+    model = LinearRegression(fit_intercept=False)
+    model.coef_, model.intercept_ = random.random((4, 10)), 0.0
+    return model
+
+def wrong():
+    model = LinearRegression(fit_intercept=False)
+    model.coef_, model.intercept_ = np.ones((4, 10)), 0.0
+    return model
+"""
+
+
+def test_a_function_that_makes_another_model_at_every_call_is_recognised(
+    linear_bytes: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "unseeded_source.py").write_text(UNSEEDED, encoding="utf-8")
+    sources = sources_of(["unseeded_source.py:unseeded", "unseeded_source.py:wrong"], tmp_path)
+    result = onnxperf.bench(linear_bytes, against=sources, **SHORT)
+    assert result["unseeded"].status == result["wrong"].status == "differs"
+    assert result["unseeded"].reason.startswith("unseeded makes another model at every call: seed its random numbers")
+    assert result["wrong"].reason.startswith("output Y:")
 
 
 @pytest.mark.slow

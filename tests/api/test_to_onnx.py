@@ -11,11 +11,12 @@ import onnx
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
+from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from onnxperf.api import convert as converting
+from onnxperf.api._shared.examine import Job
 from onnxperf.api._shared.samples import resized
 from onnxperf.api.convert import convert
 from onnxperf.api.to_onnx import to_onnx
@@ -45,7 +46,7 @@ def test_the_rows_of_an_estimator_are_a_batch(pipeline: Pipeline) -> None:
     assert result
     assert shapes(result.record.inputs) == {"X": ("batch", 4)}
     assert shapes(result.record.outputs) == {"label": ("batch",), "probabilities": ("batch", 2)}
-    assert [check.model for check in result.record.checks] == ["Pipeline (batch=20)", "Pipeline (batch=21)"]
+    assert [check.model for check in result.record.checks] == ["Pipeline (batch=20)", "Pipeline (batch=1000)"]
     assert "agrees with its source on 2 outputs, with 2 sizes" in repr(result)
     assert result.to_df()["equal"].all()
 
@@ -155,7 +156,24 @@ def test_weights_of_a_large_model_go_beside_it(
         ({"dynamic": {"X.0": "a b"}}, BadOption, "`dynamic=X.0=a b`: expected a name for a dimension"),
         ({"output_names": ["a", "b", "c"]}, BadOption, "3 names for 2"),
         ({"rtol": -1}, BadOption, "`rtol=-1.0`: expected 0 or more"),
-        ({"no_such_option": 1}, BadInput, "no_such_option"),
+        (
+            {"no_such_option": 1},
+            BadOption,
+            "unknown option of skl2onnx 'no_such_option'; choose from: options, black_op",
+        ),
+        ({"verbose": 1}, BadOption, "unknown option of skl2onnx 'verbose'"),
+        (
+            {"black_op": {"Scaler", "LinearClasifier"}},
+            BadOption,
+            "unknown operator in `black_op` 'LinearClasifier'; choose from: .*LinearClassifier.*Scaler",
+        ),
+        ({"white_op": "Scalar"}, BadOption, "unknown operator in `white_op` 'Scalar'"),
+        ({"options": {"zipmapp": False}}, BadInput, "Option 'zipmapp' not in .*'zipmap'"),
+        (
+            {"options": {LinearRegression: {"zipmap": False}}},
+            BadOption,
+            "unknown estimator in `options` 'LinearRegression'; choose from: Pipeline, StandardScaler, Log",
+        ),
         ({"opset": 0}, BadOption, "at least 1"),
     ],
 )
@@ -172,7 +190,7 @@ def test_a_sample_that_is_no_array_is_refused(pipeline: Pipeline) -> None:
 
 
 def test_a_model_that_runs_with_one_size_only_differs_from_its_source(monkeypatch: pytest.MonkeyPatch) -> None:
-    run, calls = converting._Job.run, []
+    run, calls = Job.run, []
 
     def run_once(job: Any, feeds: Any) -> Any:
         calls.append(feeds)
@@ -180,7 +198,7 @@ def test_a_model_that_runs_with_one_size_only_differs_from_its_source(monkeypatc
             raise BadInput("ort: shapes do not fit")
         return run(job, feeds)
 
-    monkeypatch.setattr(converting._Job, "run", run_once)
+    monkeypatch.setattr(Job, "run", run_once)
     result = convert(LinearRegression().fit(X, X[:, 0]), X)
     assert not result
     assert [check.equal for check in result.record.checks] == [True, False]
@@ -203,6 +221,87 @@ def test_a_source_that_runs_with_one_size_only_is_noted(monkeypatch: pytest.Monk
     assert shapes(result.record.inputs) == {"X": ("batch", 4)}
     assert result.record.notes[-1].startswith("checked with the sizes of the sample only; with batch=21:")
     assert "twenty rows, please" in result.record.notes[-1]
+
+
+def tied_forest(labels: Any) -> tuple[Any, Any]:
+    """Trees whose votes, 0.05 each, are tied in many places."""
+    random = np.random.default_rng(0)
+    table = random.standard_normal((80, 4)).astype(np.float32)
+    chosen = np.asarray(labels)[random.integers(0, 3, 80)]
+    return ExtraTreesClassifier(20, random_state=0).fit(table, chosen), table
+
+
+@pytest.mark.parametrize("labels", [[0, 1, 2], ["a", "b", "c"]])
+def test_labels_that_differ_at_ties_are_found_though_the_sample_agrees(labels: list[Any]) -> None:
+    forest, table = tied_forest(labels)
+    result = convert(forest, table[:5], options={"zipmap": False})
+    first, second = result.record.checks
+    assert first.equal
+    label, scores = second.outputs
+    assert not label.equal
+    assert label.elements == 1000
+    assert scores.equal
+    assert not result
+    assert (result.record.rows, result.record.made_rows) == (5, 1000)
+    assert f"differs from its source in label ({label.differing} of 1,005)" in result.answer
+    assert "on 5 rows of the sample and 1,000 made from it" in result.answer
+    assert "The labels differ where classes are nearly tied: probabilities agrees." in result.answer
+
+
+def test_an_estimator_that_was_fitted_on_float64_takes_float32_and_is_compared_after_the_cast() -> None:
+    wide = X.astype(np.float64) + 1e-12
+    result = convert(LogisticRegression().fit(wide, LABELS), wide)
+    assert result
+    assert [each.dtype for each in result.record.inputs] == ["float32"]
+    assert result.record.casts == {"X": ("float64", "float32")}
+    assert "after the cast of X from float64 to float32" in result.answer
+    assert not convert(LogisticRegression().fit(wide, LABELS), X).record.casts
+
+
+def test_columns_of_a_frame_in_float64_become_float32() -> None:
+    frame = pd.DataFrame({"a": [0.1, 0.2, 0.3], "b": [1, 2, 3]})
+    steps = make_column_transformer((StandardScaler(), ["a"]), ("passthrough", ["b"]))
+    result = convert(steps.fit(frame), frame)
+    assert result
+    assert {each.name: each.dtype for each in result.record.inputs} == {"a": "float32", "b": "int64"}
+
+
+def test_types_of_inputs_may_be_given_to_skl2onnx() -> None:
+    from skl2onnx.common.data_types import DoubleTensorType
+
+    wide = X.astype(np.float64)
+    model = LinearRegression().fit(wide, wide[:, 0])
+    result = convert(model, wide, initial_types=[("X", DoubleTensorType([None, 4]))])
+    assert [each.dtype for each in result.record.inputs] == ["float64"]
+    assert not result.record.casts
+
+
+def test_rows_at_edges_that_the_source_refuses_are_left_out_with_a_note() -> None:
+    table = np.array([[1.0], [2.0], [4.0]], np.float32)
+    result = convert(OneHotEncoder(sparse_output=False).fit(table), table)
+    assert result
+    assert (result.record.rows, result.record.made_rows) == (3, 1000)
+    assert result.record.notes[-1].startswith("no rows at edges were checked; with batch=1000: the source fails")
+
+
+class Noisy(LinearRegression):  # type: ignore[misc]
+    """Draws random numbers at every call."""
+
+    random = np.random.default_rng(0)
+
+    def predict(self, X: Any) -> Any:
+        return super().predict(X) + self.random.random(len(X))
+
+
+def test_a_source_that_differs_at_every_call_is_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
+    from skl2onnx._supported_operators import sklearn_operator_name_map
+
+    monkeypatch.setitem(sklearn_operator_name_map, Noisy, "SklearnLinearRegressor")
+    noisy = Noisy().fit(X, X[:, 0])
+    message = r"the source returns other values at every call on the same inputs \(output variable: 20 of 20 elements"
+    with pytest.raises(BadInput, match=message):
+        convert(noisy, X)
+    assert convert(noisy, X, check=False)
 
 
 # ---------------------------------------------------------------- torch
@@ -300,7 +399,7 @@ def test_a_saved_model_is_converted_and_compared(keras_model: Any, tmp_path: Pat
 
 
 def test_other_sizes_differ_from_each_other() -> None:
-    job = converting._Job(
+    job = Job(
         proto=onnx.ModelProto(),
         label="",
         feeds={"a": np.ones((3, 3))},

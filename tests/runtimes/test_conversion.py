@@ -48,7 +48,11 @@ def test_a_folder_with_a_saved_model_is_one(tmp_path: Path) -> None:
     [
         (onnx.ModelProto(), "ONNX model already"),
         (3, "a int cannot be converted"),
-        ("nowhere.h5", "expected the folder of a saved_model"),
+        (
+            "nowhere.tflite",
+            "expected FILE.py:function, module:function, a .keras or .pt2 file, or the folder of a saved_model",
+        ),
+        ("nowhere.h5", "is of the format before .keras"),
     ],
 )
 def test_what_is_no_model_is_refused(source: Any, said: str) -> None:

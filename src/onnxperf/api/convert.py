@@ -9,33 +9,25 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, get_type_hints
 
-import numpy as np
 import onnx
 
-from onnxperf.analyze.judges.agreement import Form, differences
-from onnxperf.api._shared.outputs import outputs_of
+from onnxperf.api._shared.examine import Axes, Job, examine
 from onnxperf.api._shared.requests import ConvertKeywords, Settings, parse, require
-from onnxperf.api._shared.samples import caller_of, matched, resized
-from onnxperf.api._shared.subjects import Entry, ort_spec
-from onnxperf.errors import BadInput, BadOption
+from onnxperf.api._shared.samples import caller_of, cast_to_model, matched, resized
+from onnxperf.errors import BadOption
 from onnxperf.frameworks.base import AnyFramework, ExportRequest
 from onnxperf.frameworks.export import export, framework_to_convert, versions_of
 from onnxperf.frameworks.samples import named_sample
-from onnxperf.measure.machine.describe import usable_cores
 from onnxperf.model import interface
 from onnxperf.model.generate import Array
 from onnxperf.model.graph import all_nodes, opset_of
 from onnxperf.model.inputs import make_feeds
 from onnxperf.model.load import open_model
-from onnxperf.records.check import Check, Difference
 from onnxperf.records.convert import Conversion
-from onnxperf.records.options import LONG_TIMEOUT_S, InputOptions, SessionOptions, Tolerances
+from onnxperf.records.options import LONG_TIMEOUT_S, InputOptions
 from onnxperf.results.convert import ConvertResult
-from onnxperf.wording.names import dims_text
 
 BATCH = "batch"
-
-Axes = dict[interface.Axis, str]
 
 
 def convert(
@@ -51,15 +43,16 @@ def convert(
 ) -> ConvertResult:
     """Convert a model, name its dimensions, and compare it with its source on the sample and on a second size.
 
-    `model` is a fitted sklearn estimator, a torch module, a Keras model or the folder of a saved_model;
-    `sample` an array, several in a tuple, or a dictionary of them. `dynamic` names free dimensions:
-    {"ids.0": "batch", "ids.1": "seq"}; without it the first axis is "batch", and {} fixes all sizes. `rtol`, `atol`,
-    `timeout`, `seed`, `dims`, `shapes` and `ranges` are ours; other keywords go to the converter of the framework,
-    such as `options` and `black_op` of skl2onnx.
+    `model` is a fitted sklearn estimator, a torch module or exported program, a Keras model, a .pt2 or .keras file, or
+    the folder of a saved_model; `sample` an array, several in a tuple, or a dictionary of them. `dynamic` names free
+    dimensions: {"ids.0": "batch", "ids.1": "seq"}; without it the first axis is "batch", and {} fixes all sizes.
+    `rtol`, `atol`, `timeout`, `seed`, `dims`, `shapes` and `ranges` are ours; other keywords go to the converter of the
+    framework, such as `options` and `black_op` of skl2onnx.
     """
     require(opset is None or opset >= 1, "opset", opset, "at least 1")
     request = _Request.of(keywords, opset)
-    framework = framework_to_convert(model)
+    framework, label = framework_to_convert(model), _label(model)
+    model = framework.opened(model)
     inputs = request.settings.inputs
     arrays = named_sample(framework, model, sample, inputs) if framework.defines_inputs(model) else None
     wanted = _Dynamic(dynamic, tuple(input_names or ()))
@@ -69,21 +62,34 @@ def convert(
         arrays = named_sample(framework, model, sample, inputs, draft.inputs)
     given = None if arrays is None else {draft.links.get(name, name): array for name, array in arrays.items()}
     axes = wanted.names(draft.proto, given, draft.links)
-    feeds, made = _settled(draft.proto, axes, given, inputs, wanted.is_static)
-    job = _Job(
+    given, casts = cast_to_model(draft.proto, given or {})
+    feeds, made = _settled(draft.proto, axes, given or None, inputs, wanted.is_static)
+    job = Job(
         proto=draft.proto,
-        label=_label(model),
+        label=label,
         feeds=feeds,
         axes={} if wanted.is_static else axes,
         tolerances=request.settings.tolerances,
         call=caller_of(framework, model, draft.links, draft.keys) if check else None,
         takes_table=framework.takes_table,
         may_fix=dynamic is None and framework.fixes_sizes,
+        tables=framework.tables(model, feeds),
     )
-    checks, found = _examine(job)
+    findings = examine(job)
     versions = versions_of(framework)
     interface.stamp(draft.proto, _origin(framework.name, model, versions))
-    return _result(job, framework.name, versions, checks, [*draft.notes, *made, *found])
+    record = Conversion(
+        model=label,
+        framework=framework.name,
+        versions=versions,
+        casts=casts,
+        rows=sum(findings.rows[:1]),
+        made_rows=sum(findings.rows[1:]),
+        checks=tuple(findings.checks),
+        notes=(*draft.notes, *made, *findings.notes),
+        **_described(draft.proto, label),
+    )
+    return ConvertResult(record, draft.proto)
 
 
 @dataclass(eq=False)
@@ -263,124 +269,15 @@ def _origin(framework: str, model: object, versions: Mapping[str, str]) -> dict[
     }
 
 
-# ---------------------------------------------------------------- checking
+# ---------------------------------------------------------------- result
 
 
-@dataclass(frozen=True, eq=False)
-class _Job:
-    """A converted model, and what is needed to examine it."""
-
-    proto: onnx.ModelProto
-    label: str
-    feeds: dict[str, Array]
-    axes: Axes
-    tolerances: Tolerances
-    call: Any
-    may_fix: bool
-    """Whether free dimensions that the source turns out not to have may be fixed."""
-    takes_table: bool = False
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        return {dim: self.feeds[name].shape[axis] for (name, axis), dim in self.axes.items()}
-
-    @property
-    def other_sizes(self) -> dict[str, int]:
-        # Different steps, so that an axis of an output shows which dimension it follows.
-        return {dim: size + 1 + index for index, (dim, size) in enumerate(self.sizes.items())}
-
-    def run(self, feeds: Mapping[str, Array]) -> tuple[list[str], list[Any]]:
-        """What onnxruntime computes."""
-        model = open_model(self.proto, self.label)
-        entry = Entry(model, make_feeds(model, InputOptions(), feeds), {})
-        session = SessionOptions(threads=usable_cores())
-        return outputs_of(ort_spec(entry, session))
-
-    def compared(
-        self, names: Sequence[str], ours: Sequence[Any], theirs: Sequence[Any], sizes: Mapping[str, int]
-    ) -> Check:
-        count = min(len(ours), len(theirs))
-        if not count:
-            raise BadInput("the source returns nothing that could be compared with the converted model")
-        form: Form = "table" if self.takes_table else "precision"
-        return self.check(differences((list(names), list(ours)), ([], list(theirs)), self.tolerances, form), sizes)
-
-    def check(self, outputs: Sequence[Difference], sizes: Mapping[str, int]) -> Check:
-        return Check(
-            model=f"{self.label} ({dims_text(sizes)})" if sizes else self.label,
-            first="ort",
-            second="source",
-            rtol=self.tolerances.rtol,
-            atol=self.tolerances.atol,
-            outputs=tuple(outputs),
-        )
-
-
-def _examine(job: _Job) -> tuple[list[Check], list[str]]:
-    """Run the model and its source on the sample and on other sizes; outputs get the names of their dimensions."""
-    names, ours = job.run(job.feeds)
-    checks = []
-    if job.call is not None:
-        checks.append(job.compared(names, ours, _source_outputs(job, job.feeds), job.sizes))
-    if not job.axes or 0 in job.sizes.values():
-        interface.drop_foreign_symbols(job.proto, job.sizes)
-        return checks, []
-    other = resized(job.feeds, job.axes, job.other_sizes)
-    try:
-        theirs = None if job.call is None else _source_outputs(job, other)
-    except BadInput as error:
-        return checks, [_without_other_sizes(job, f"{dims_text(job.other_sizes)}: {error}")]
-    try:
-        _, others = job.run(other)
-    except BadInput as error:
-        interface.drop_foreign_symbols(job.proto, job.sizes)
-        lost = Difference(name=names[0], equal=False, reason=f"onnxruntime failed: {error}")
-        return [*checks, job.check([lost], job.other_sizes)], []
-    shapes = [
-        {n: v.shape for n, v in zip(names, run, strict=True) if isinstance(v, np.ndarray)} for run in (ours, others)
-    ]
-    interface.name_output_axes(job.proto, (job.sizes, job.other_sizes), shapes)
-    interface.drop_foreign_symbols(job.proto, job.sizes)
-    if theirs is not None:
-        checks.append(job.compared(names, others, theirs, job.other_sizes))
-    return checks, []
-
-
-def _source_outputs(job: _Job, feeds: Mapping[str, Array]) -> list[Any]:
-    try:
-        return list(job.call(feeds))
-    except Exception as error:
-        line = " ".join(str(error).split())[:300]
-        raise BadInput(f"the source fails on these inputs: {type(error).__name__}: {line}") from error
-
-
-def _without_other_sizes(job: _Job, why: str) -> str:
-    """The source takes only one size: so does the model, unless names of dimensions were requested."""
-    if job.may_fix:
-        interface.name_input_axes(job.proto, {}, {name: array.shape for name, array in job.feeds.items()})
-        return f"all sizes are fixed to those of the sample; with {why}"
-    interface.drop_foreign_symbols(job.proto, job.sizes)
-    return f"checked with the sizes of the sample only; with {why}"
-
-
-def _result(
-    job: _Job,
-    framework: str,
-    versions: Mapping[str, str],
-    checks: Sequence[Check],
-    notes: Sequence[str],
-) -> ConvertResult:
-    model = open_model(job.proto, job.label)
-    record = Conversion(
-        model=job.label,
-        framework=framework,
-        versions=dict(versions),
-        opset=opset_of(job.proto),
-        inputs=model.inputs,
-        outputs=model.outputs,
-        nodes=sum(1 for _ in all_nodes(job.proto)),
-        size_bytes=model.size_bytes,
-        checks=tuple(checks),
-        notes=tuple(notes),
-    )
-    return ConvertResult(record, job.proto)
+def _described(proto: onnx.ModelProto, label: str) -> dict[str, Any]:
+    model = open_model(proto, label)
+    return {
+        "opset": opset_of(proto),
+        "inputs": model.inputs,
+        "outputs": model.outputs,
+        "nodes": sum(1 for _ in all_nodes(proto)),
+        "size_bytes": model.size_bytes,
+    }

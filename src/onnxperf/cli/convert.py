@@ -100,7 +100,7 @@ def convert(
     ----------
     source
         A function that returns the model, or the model and a sample of its inputs: FILE.py:function or
-        module:function; or the folder of a saved_model.
+        module:function; the name of a model there; a .pt2 or .keras file; or the folder of a saved_model.
     """
     from onnxperf.api._shared.origins import remember
     from onnxperf.api._shared.samples import is_estimator, load_model

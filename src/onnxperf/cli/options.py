@@ -152,8 +152,9 @@ class SourceFlags(Flags):
     only_here: ClassVar[tuple[str, ...]] = ("against",)
 
     against: Several = field(default_factory=list)
-    """A function that returns the source (torch module, Keras model, saved_model path, estimator, callable), as
-    [NAME=]FILE.py:function or module:function; for a zoo model torch, tensorflow or sklearn. May be repeated."""
+    """What the model was converted from, as `convert` takes it: [NAME=]FILE.py:function or module:function, which
+    return a model (torch, Keras, estimator, callable) or a model and a sample; the name of a model there; a .pt2 or
+    .keras file; a saved_model folder; for a zoo model torch, tensorflow or sklearn. May be repeated."""
     device: str = "cpu"
     """Where torch and TensorFlow run: cpu, cuda."""
 

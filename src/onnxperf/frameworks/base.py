@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypedDict, TypeGuard, TypeVar, Unpack
 
@@ -80,6 +81,10 @@ class Framework(ABC, Generic[S]):
     """Its converter fixes every size that is not requested to be free."""
     takes_table: ClassVar[bool] = False
     """A sample is one table, even if it comes as a list."""
+    options: ClassVar[tuple[str, ...]] = ()
+    """Options of the converter that may be given and have an effect."""
+    suffix: ClassVar[str] = ""
+    """Of files that hold a model and no pickle; empty where there are none."""
 
     @abstractmethod
     def detect(self, source: object) -> TypeGuard[S]:
@@ -88,6 +93,23 @@ class Framework(ABC, Generic[S]):
     @abstractmethod
     def export(self, source: S, request: ExportRequest) -> onnx.ModelProto:
         """Convert a model."""
+
+    def is_file(self, source: object) -> TypeGuard[str | os.PathLike[str]]:
+        """Whether this is the path of a file that the framework reads."""
+        return bool(self.suffix) and is_path(source) and Path(source).suffix == self.suffix and is_file(source)
+
+    def read(self, path: str) -> S:
+        """Load a model from a file; nothing in it is unpickled."""
+        raise NotImplementedError(path)
+
+    def opened(self, source: S) -> S:
+        """A model, loaded if it is the path of a file."""
+        return self.read(os.fspath(source)) if self.is_file(source) else source
+
+    def example(self, source: S) -> dict[str, Array] | None:
+        """A sample that the model brings."""
+        del source
+        return None
 
     def defines_inputs(self, source: S) -> bool:
         """Whether the inputs are known before the conversion."""
@@ -108,6 +130,11 @@ class Framework(ABC, Generic[S]):
         del source
         return requested
 
+    def tables(self, source: S, arrays: Mapping[str, Array]) -> list[dict[str, Array]]:
+        """Further rows on which a conversion is checked, the most demanding first; none where inputs are no table."""
+        del source, arrays
+        return []
+
     def calls_of(self, source: S) -> tuple[str, ...]:
         """The ways in which this model can be called."""
         del source
@@ -118,7 +145,9 @@ class Framework(ABC, Generic[S]):
         """What a race can call with arrays; the model is loaded in the worker where that is possible."""
 
     def subject(self, source: S, **options: Unpack[SubjectOptions]) -> Callable[..., object]:
-        """A model of this process as something that a race can call with arrays."""
+        """A model of this process, or in a file, as something that a race can call with arrays."""
+        if self.is_file(source):
+            return self.lazy(partial(self.read, str(Path(source).absolute())), **options)
         return self.lazy(Live(source), **options)
 
     def outputs(self, source: S, arrays: Mapping[str, Array]) -> Outputs:
@@ -165,6 +194,19 @@ def required(module: str, extra: str) -> ModuleType:
         if error.name != module.partition(".")[0]:
             raise  # it is there, and lacks something itself
         raise MissingExtra(error.name, extra) from error
+
+
+def is_path(source: object) -> TypeGuard[str | os.PathLike[str]]:
+    """Whether this may name a file or a folder."""
+    return isinstance(source, str | os.PathLike)
+
+
+def is_file(*parts: str | os.PathLike[str]) -> bool:
+    """Whether there is a file of this name, which may be too long or odd for one."""
+    try:
+        return Path(*parts).is_file()
+    except (OSError, ValueError, TypeError):
+        return False
 
 
 def is_instance(source: object, module: str, path: str) -> bool:

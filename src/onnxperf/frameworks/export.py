@@ -13,7 +13,16 @@ from pathlib import Path
 import onnx
 
 from onnxperf.errors import BadInput, BadOption, MissingExtra
-from onnxperf.frameworks.base import AnyFramework, ExportRequest, framework_of, version_of
+from onnxperf.frameworks.base import AnyFramework, ExportRequest, framework_of, is_path, version_of
+
+SUFFIXES = (".keras", ".pt2")
+"""Of files that a framework reads without unpickling anything."""
+_FILES = "a .keras or .pt2 file"
+_PICKLE = "is a pickle, which may run any code when it is loaded"
+_UNSAFE = {
+    **dict.fromkeys((".bin", ".ckpt", ".dill", ".joblib", ".pickle", ".pkl", ".pt", ".pth", ".sav"), _PICKLE),
+    **dict.fromkeys((".h5", ".hdf5"), "is of the format before .keras, which may hold code"),
+}
 
 
 def framework_to_convert(source: object) -> AnyFramework:
@@ -21,20 +30,29 @@ def framework_to_convert(source: object) -> AnyFramework:
     found = framework_of(source)
     if found is not None:
         return found
-    if isinstance(source, str | os.PathLike):
-        raise BadOption(_path_problem(Path(source)))
+    if is_path(source):
+        raise BadOption(path_problem(source))
     if isinstance(source, onnx.ModelProto):
         raise BadOption("the model is an ONNX model already; there is nothing to convert")
     raise BadOption(
         f"a {type(source).__name__} cannot be converted; expected a fitted sklearn estimator, a torch module, or a "
-        "tensorflow model: one of Keras, or the folder of a saved_model"
+        f"tensorflow model: one of Keras, the folder of a saved_model, or {_FILES}"
     )
 
 
-def _path_problem(path: Path) -> str:
+def path_problem(source: str | os.PathLike[str]) -> str:
+    """Why nothing can be loaded from a path, and what to give instead."""
+    path = Path(source)
+    shown = repr(str(path))
     if path.is_dir():
-        return f"{str(path)!r} is not a saved_model folder: it holds no saved_model.pb"
-    return f"{str(path)!r}: expected the folder of a saved_model, FILE.py:function or module:function"
+        return f"{shown} is not a saved_model folder: it holds no saved_model.pb"
+    if path.suffix.lower() in _UNSAFE:
+        return (
+            f"{shown} {_UNSAFE[path.suffix.lower()]}: write a function that builds the model, and give FILE.py:function"
+        )
+    if path.suffix in SUFFIXES:
+        return f"no such file: {shown}"
+    return f"{shown}: expected FILE.py:function, module:function, {_FILES}, or the folder of a saved_model"
 
 
 def versions_of(framework: AnyFramework) -> dict[str, str]:
@@ -45,6 +63,9 @@ def versions_of(framework: AnyFramework) -> dict[str, str]:
 
 def export(framework: AnyFramework, source: object, request: ExportRequest) -> onnx.ModelProto:
     """Convert a model."""
+    for name in request.options:
+        if name not in framework.options:
+            raise BadOption.unknown(f"option of {framework.converter}", name, framework.options, option="options")
     try:
         with _quiet():
             return framework.export(source, request)

@@ -24,6 +24,9 @@ def named_sample(
 ) -> dict[str, Array] | None:
     """Arrays by the names of the source's inputs: random ones where only shapes are known, None where nothing is."""
     if sample is None:
+        example = None if options.shapes else framework.example(source)
+        if example is not None:
+            return example
         shapes = framework.shapes(source, options.shapes)
         return framework.ordered(source, _drawn(shapes, options)) if shapes else None
     if isinstance(sample, Mapping):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeGuard, Unpack
+
+import numpy as np
 
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.frameworks.base import ExportRequest, Framework, Libraries, Shape, SubjectOptions, is_instance, required
 from onnxperf.frameworks.outputs import Outputs
+from onnxperf.frameworks.rows import probing_rows
 from onnxperf.runtimes.base import Array
 
 if TYPE_CHECKING:
@@ -36,6 +40,16 @@ class SklearnFramework(Framework[Estimator]):
     converter = "skl2onnx"
     libraries: ClassVar[Libraries] = {"sklearn": ("scikit-learn",), "skl2onnx": ("skl2onnx",)}
     takes_table = True
+    options = (
+        "options",
+        "black_op",
+        "white_op",
+        "final_types",
+        "initial_types",
+        "model_optim",
+        "name",
+        "naming",
+    )
 
     def detect(self, source: object) -> TypeGuard[Estimator]:
         """An estimator of sklearn or of another library with its methods: skl2onnx can convert those as well."""
@@ -46,9 +60,15 @@ class SklearnFramework(Framework[Estimator]):
 
     def export(self, source: Estimator, request: ExportRequest) -> onnx.ModelProto:
         """Convert an estimator; the number of rows stays free."""
-        types = _initial_types(request.sample_for(self.name))
-        to_onnx: Callable[..., onnx.ModelProto | None] = required("skl2onnx", self.name).to_onnx
-        proto = to_onnx(source, initial_types=types, target_opset=request.opset, **request.options)
+        options = dict(request.options)
+        types = options.pop("initial_types", None) or _initial_types(request.sample_for(self.name))
+        convert = partial(required("skl2onnx", self.name).to_onnx, source, initial_types=types)
+        if options.get("options"):
+            _check_estimators(source, options["options"])
+        for name in ("black_op", "white_op"):
+            if options.get(name):
+                options[name] = _known_operators(name, options[name], convert)
+        proto: onnx.ModelProto | None = convert(target_opset=request.opset, **options)
         if proto is None:
             raise BadInput("skl2onnx returned no model")
         return proto
@@ -62,6 +82,10 @@ class SklearnFramework(Framework[Estimator]):
         """A few rows where the number of columns is known."""
         columns = getattr(source, "n_features_in_", None)
         return {"X": (_ROWS, columns)} if not requested and isinstance(columns, int) else requested
+
+    def tables(self, source: Estimator, arrays: Mapping[str, Array]) -> list[dict[str, Array]]:
+        """Rows at the thresholds of trees, at ties and at extremes: a few rows of a sample meet none of them."""
+        return probing_rows(source, arrays)
 
     def lazy(self, load: Callable[[], Estimator], **options: Unpack[SubjectOptions]) -> Callable[..., object]:
         """Labels and, where the estimator has them, probabilities or scores; or what a transformer returns."""
@@ -91,11 +115,36 @@ def estimator_call(estimator: Estimator) -> Callable[..., object]:
     return predict
 
 
+def _check_estimators(source: Estimator, options: Mapping[object, object]) -> None:
+    """skl2onnx ignores options of estimators that are not part of a model."""
+    enumerate_models = required("skl2onnx.common.utils_sklearn", "sklearn").enumerate_model_names
+    parts = [part for _, part in enumerate_models(source)]
+    known = {type(part) for part in parts} | {id(part) for part in parts}
+    for key in options:
+        if not isinstance(key, str) and key not in known:
+            named = key.__name__ if isinstance(key, type) else key
+            names = dict.fromkeys(type(part).__name__ for part in parts)
+            raise BadOption.unknown("estimator in `options`", named, names, option="options")
+
+
+def _known_operators(option: str, given: str | Collection[str], convert: Callable[[], onnx.ModelProto]) -> set[str]:
+    """Names of operators; skl2onnx takes any text, and one that is misspelt has no effect."""
+    from onnx import defs
+
+    names = {given} if isinstance(given, str) else set(given)
+    unknown = names - {schema.name for schema in defs.get_all_schemas()}
+    if unknown:
+        used = sorted({node.op_type for node in convert().graph.node})
+        raise BadOption.unknown(f"operator in `{option}`", min(unknown), used, option=option)
+    return names
+
+
 def _initial_types(arrays: Mapping[str, Array]) -> list[tuple[str, object]]:
     guess = required("skl2onnx.common.data_types", "sklearn").guess_data_type
     types: list[tuple[str, object]] = []
     for name, array in arrays.items():
-        kind = guess(array)[0][1]
+        # An estimator that was fitted on float64 serves float32: onnxruntime is fast in it, and knows all operators.
+        kind = guess(array.astype(np.float32) if array.dtype == np.float64 else array)[0][1]
         kind.shape = [None, *array.shape[1:]]
         types.append((name, kind))
     return types

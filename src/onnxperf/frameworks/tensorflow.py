@@ -5,18 +5,14 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeGuard, TypeVar, Unpack, cast
 
 import cloudpickle
 
-from onnxperf.errors import BadFeed, BadInput, BadModel, BadOption, MissingExtra
+from onnxperf.errors import BadFeed, BadModel, BadOption
 from onnxperf.frameworks.base import (
     Bind,
     ExportRequest,
@@ -28,13 +24,15 @@ from onnxperf.frameworks.base import (
     Shape,
     SubjectOptions,
     arranged,
+    is_file,
     is_instance,
+    is_path,
     required,
     threads_allowed,
 )
+from onnxperf.frameworks.saved_model import SAVED_MODEL_OPTIONS, export_saved_model
 from onnxperf.records.base import Scalar
 from onnxperf.runtimes.base import Array
-from onnxperf.wording.numbers import significant
 
 if TYPE_CHECKING:
     import onnx
@@ -43,12 +41,6 @@ S = TypeVar("S")
 
 _SIGNATURE = "serving_default"
 _FILES = ("saved_model.pb", "saved_model.pbtxt")
-_SAVED_MODEL_OPTIONS = {
-    "custom_ops": "--custom-ops",
-    "extra_opset": "--extra_opset",
-    "inputs_as_nchw": "--inputs-as-nchw",
-    "outputs_as_nchw": "--outputs-as-nchw",
-}
 
 
 class KerasLayer(Protocol):
@@ -80,16 +72,36 @@ class TensorflowFramework(Framework[Source]):
         "tf2onnx": ("tf2onnx",),
     }
     calls = ("call", "predict", "predict_on_batch")
+    suffix = ".keras"
+    options = (
+        *SAVED_MODEL_OPTIONS,
+        "custom_op_handlers",
+        "custom_rewriter",
+        "shape_override",
+        "target",
+    )
 
     def detect(self, source: object) -> TypeGuard[Source]:
-        """A layer or model of Keras, a module of TensorFlow, or the folder of a saved_model."""
+        """A layer or model of Keras, a module of TensorFlow, a .keras file, or the folder of a saved_model."""
         kinds = (("keras", "Layer"), ("tensorflow", "Module"))
-        return is_saved_model(source) or any(is_instance(source, *kind) for kind in kinds)
+        return is_saved_model(source) or self.is_file(source) or any(is_instance(source, *kind) for kind in kinds)
+
+    def read(self, path: str) -> KerasLayer:
+        """A model of Keras, in its safe mode: what would run code of the file is refused."""
+        _tensorflow()
+        _require_tensorflow()
+        try:
+            model: KerasLayer = required("keras", self.name).saving.load_model(path, compile=False, safe_mode=True)
+        except Exception as error:
+            why = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            hint = "layers of your own need a function that builds the model: FILE.py:function"
+            raise BadModel(f"{path!r} cannot be loaded in the safe mode of Keras ({hint}): {why}") from error
+        return model
 
     def export(self, source: Source, request: ExportRequest) -> onnx.ModelProto:
         """Convert with tf2onnx; a saved_model in a process of its own."""
         if is_saved_model(source):
-            return _export_saved_model(source, request)
+            return export_saved_model(source, request)
         return _export_keras(_keras_only(source, "converted"), request)
 
     def defines_inputs(self, source: Source) -> bool:
@@ -116,7 +128,7 @@ class TensorflowFramework(Framework[Source]):
 
     def calls_of(self, source: Source) -> tuple[str, ...]:
         """A Keras model has three; a layer and a saved_model are only called."""
-        return self.calls if hasattr(source, "predict_on_batch") else self.calls[:1]
+        return self.calls if hasattr(source, "predict_on_batch") or self.is_file(source) else self.calls[:1]
 
     def lazy(self, load: Callable[[], Source], **options: Unpack[SubjectOptions]) -> KerasModel:
         """A model of Keras that is loaded in a worker."""
@@ -127,17 +139,14 @@ class TensorflowFramework(Framework[Source]):
         if is_saved_model(source):
             path = os.path.abspath(source)  # noqa: PTH100 - a worker may start elsewhere
             return SavedModel(Live(path), **options)
+        if self.is_file(source):
+            return self.lazy(partial(self.read, os.path.abspath(source)), **options)  # noqa: PTH100 - as above
         return KerasModel(LiveKeras(_keras_only(source, "sent to a process of its own")), **options)
 
 
 def is_saved_model(source: object) -> TypeGuard[str | os.PathLike[str]]:
     """Whether this is the path of a saved_model folder."""
-    if not isinstance(source, str | os.PathLike):
-        return False
-    try:
-        return any(Path(source, name).is_file() for name in _FILES)
-    except (OSError, ValueError, TypeError):  # not a path at all
-        return False
+    return is_path(source) and any(is_file(source, name) for name in _FILES)
 
 
 def _keras_only(source: Source, purpose: str) -> KerasLayer:
@@ -372,38 +381,6 @@ def _keras_inputs(model: KerasLayer, sample: Mapping[str, Array] | None) -> list
         raise BadFeed("this Keras model does not declare its inputs; give a sample of its inputs")
     # A Sequential model: it has one input, and a batch that a first call fixed does not belong to the model.
     return [("input", (None, *inputs[0].shape[1:]), inputs[0].dtype)]
-
-
-def _export_saved_model(source: str | os.PathLike[str], request: ExportRequest) -> onnx.ModelProto:
-    """Run tf2onnx in a process of its own, as its documentation has it."""
-    import onnx
-    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
-
-    with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
-        output = Path(folder) / "model.onnx"
-        command = [sys.executable, "-P", "-m", "tf2onnx.convert", "--saved-model", str(source), "--output", str(output)]
-        command += [] if request.opset is None else ["--opset", str(request.opset)]
-        for name, value in request.options.items():
-            if name not in _SAVED_MODEL_OPTIONS:
-                raise BadOption.unknown("option of tf2onnx", name, _SAVED_MODEL_OPTIONS, option="options")
-            command += [_SAVED_MODEL_OPTIONS[name], str(value)]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=request.timeout, check=False)
-        except subprocess.TimeoutExpired as error:
-            raise BadInput(
-                f"tf2onnx took longer than {significant(request.timeout)} s; `timeout` gives it more"
-            ) from error
-        if done.returncode or not output.is_file():
-            if "No module named tf2onnx" in done.stderr:
-                raise MissingExtra("tf2onnx", "tensorflow")
-            last = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "no reason given")
-            raise BadInput(f"tf2onnx cannot convert {str(source)!r}: {' '.join(last.split())[:300]}")
-        try:
-            proto = onnx.load(output)
-        except DecodeError as error:
-            raise BadInput(f"tf2onnx wrote a damaged model for {str(source)!r}") from error
-    proto.graph.ClearField("doc_string")  # it names the folder
-    return proto
 
 
 FRAMEWORK = TensorflowFramework()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from types import ModuleType
-from typing import TYPE_CHECKING, ClassVar, TypeGuard, TypeVar, Unpack
+from typing import TYPE_CHECKING, ClassVar, TypeGuard, TypeVar, Union, Unpack, cast
 
 import numpy as np
 
@@ -25,47 +26,72 @@ from onnxperf.frameworks.base import (
     threads_allowed,
 )
 from onnxperf.frameworks.outputs import Outputs
+from onnxperf.frameworks.torch_program import LiveProgram, example_of, is_program, module_of, read_program
 from onnxperf.records.base import Scalar
 from onnxperf.runtimes.base import Array
 
 if TYPE_CHECKING:
     import onnx
     from torch import Tensor, device
+    from torch.export import ExportedProgram
     from torch.nn import Module
 
 T = TypeVar("T")
 
 
-class TorchFramework(Framework["Module"]):
-    """Modules, converted by torch's own exporter."""
+Source = Union["Module", "ExportedProgram", str, "os.PathLike[str]"]
+"""A module, a program that torch.export made, or the .pt2 file of one."""
+
+
+class TorchFramework(Framework[Source]):
+    """Modules and exported programs, converted by torch's own exporter."""
 
     name = "torch"
     converter = "torch.onnx.export"
     libraries: ClassVar[Libraries] = {"torch": ("torch",), "onnxscript": ("onnxscript",)}
     fixes_sizes = True
+    suffix = ".pt2"
+    options = (
+        "artifacts_dir",
+        "custom_translation_table",
+        "dump_exported_program",
+        "optimize",
+        "profile",
+        "report",
+        "verify",
+    )
 
-    def detect(self, source: object) -> TypeGuard[Module]:
-        """A module."""
-        return is_instance(source, "torch", "nn.Module")
+    def detect(self, source: object) -> TypeGuard[Source]:
+        """A module, an exported program, or the file of one."""
+        return self.is_file(source) or is_instance(source, "torch", "nn.Module") or is_program(source)
 
-    def export(self, source: Module, request: ExportRequest) -> onnx.ModelProto:
+    def read(self, path: str) -> ExportedProgram:
+        """A program that torch.export.save wrote."""
+        return read_program(path)
+
+    def example(self, source: Source) -> dict[str, Array] | None:
+        """A program brings the inputs that it was exported with."""
+        return example_of(source) if is_program(source) else None
+
+    def export(self, source: Source, request: ExportRequest) -> onnx.ModelProto:
         """Export a module with the names of its own inputs and outputs; its mode stays as it was."""
         torch = required("torch", self.name)
         arrays = request.sample_for(self.name)
-        device = _device(source)
+        module = _module(source)
+        device = _device(module)
         tensors = {name: torch.as_tensor(array).to(device) for name, array in arrays.items()}
         automatic = torch.export.Dim.AUTO
         axes = {name: {axis: automatic for value, axis in request.free if value == name} for name in arrays}
-        args, kwargs = _arguments(source, tensors)
-        with _mode_kept(source):
+        args, kwargs = _arguments(module, tensors)
+        # What a program takes, and which of its axes are free, is part of it.
+        inputs = {"args": args, "kwargs": kwargs, "dynamic_shapes": _shapes(module, axes) if request.free else None}
+        with _mode_kept(module):
             with torch.inference_mode():
-                outputs = source.eval()(*args, **kwargs)
+                outputs = module.eval()(*args, **kwargs)
             program = torch.onnx.export(
                 source,
-                args,
-                kwargs=kwargs,
+                **({} if is_program(source) else inputs),
                 dynamo=True,
-                dynamic_shapes=_shapes(source, axes) if request.free else None,
                 opset_version=request.opset,
                 verbose=False,
                 **request.options,
@@ -76,27 +102,37 @@ class TorchFramework(Framework["Module"]):
         name_like_module(proto, list(arrays), outputs)
         return proto
 
-    def input_names(self, source: Module, count: int) -> list[str]:
+    def input_names(self, source: Source, count: int) -> list[str]:
         """The first parameters of `forward`."""
-        return _parameters(source, count)
+        return _parameters(_module(source), count)
 
-    def ordered(self, source: Module, given: dict[str, Array]) -> dict[str, Array]:
+    def ordered(self, source: Source, given: dict[str, Array]) -> dict[str, Array]:
         """In the order of the parameters of `forward`."""
-        order = [name for name in inspect.signature(source.forward).parameters if name in given]
+        order = [name for name in inspect.signature(_module(source).forward).parameters if name in given]
         return {name: given[name] for name in [*order, *(name for name in given if name not in order)]}
 
-    def lazy(self, load: Callable[[], Module], **options: Unpack[SubjectOptions]) -> TorchModel:
+    def lazy(self, load: Callable[[], Source], **options: Unpack[SubjectOptions]) -> TorchModel:
         """A module that is loaded and moved to its device in a worker."""
         return TorchModel(load, **options)
 
-    def outputs(self, source: Module, arrays: Mapping[str, Array]) -> Outputs:
+    def subject(self, source: Source, **options: Unpack[SubjectOptions]) -> Callable[..., object]:
+        """A module or a program of this process, or a file."""
+        return self.lazy(LiveProgram(source), **options) if is_program(source) else super().subject(source, **options)
+
+    def outputs(self, source: Source, arrays: Mapping[str, Array]) -> Outputs:
         """What a module computes where its weights are; its mode stays as it was."""
-        device = "cuda" if str(_device(source)).startswith("cuda") else "cpu"
-        with _mode_kept(source):
-            return TorchModel(Live(source), input_names=tuple(arrays), device=device)(*arrays.values())
+        module = _module(source)
+        device = "cuda" if str(_device(module)).startswith("cuda") else "cpu"
+        with _mode_kept(module):
+            return TorchModel(Live(module), input_names=tuple(arrays), device=device)(*arrays.values())
 
 
-class TorchModel(FrameworkModel["Module"]):
+def _module(source: Source) -> Module:
+    """What can be called with tensors; of a program, a module that calls it."""
+    return module_of(source) if is_program(source) else cast("Module", source)
+
+
+class TorchModel(FrameworkModel[Source]):
     """A torch module that takes its inputs by name where its parameters have the names of the inputs, else by order."""
 
     framework = "torch"
@@ -108,7 +144,7 @@ class TorchModel(FrameworkModel["Module"]):
         threads = threads_allowed()
         if threads is not None:
             torch.set_num_threads(threads)
-        module = self.load().eval().to(self.device)
+        module = _module(self.load()).eval().to(self.device)
         return partial(self._inference, torch, module, self._names(module))
 
     def _inference(

@@ -36,7 +36,7 @@ class FunctionSubject(Struct, frozen=True, kw_only=True, tag="function"):
     name: str
     function: bytes
     """Pickled by cloudpickle in this very run, and never stored."""
-    check_finite: bool = False
+    check_finite: bool | None = None
 
 
 class WorkerSpec(Struct, frozen=True, kw_only=True):

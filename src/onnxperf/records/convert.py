@@ -28,6 +28,12 @@ class Conversion(Document, frozen=True, kw_only=True):
     """Size of the model with its weights."""
     checks: tuple[Check, ...] = ()
     """Comparisons with the source, one per size of the dimensions; empty if it was not checked."""
+    rows: int = 0
+    """Rows of the sample on which an estimator was compared with its source; 0 for other models."""
+    made_rows: int = 0
+    """Rows besides, made from the sample: its values mixed, thresholds of trees, extremes, zeros."""
+    casts: dict[str, tuple[str, str]] = {}
+    """Inputs whose type the converter changed, with the types before and after; the source was given the latter."""
     output: str = ""
     """File that it was written to; empty if it was not written."""
     notes: tuple[str, ...] = ()

@@ -90,8 +90,8 @@ class SourceOptions(Struct, frozen=True, kw_only=True):
 
     device: str = "cpu"
     """Where torch and TensorFlow run: cpu, cuda."""
-    check_finite: bool = False
-    """Let scikit-learn check its inputs for NaN and infinity, as it does by default."""
+    check_finite: bool | None = None
+    """Whether scikit-learn checks its inputs for NaN and infinity; None leaves that as it is set."""
 
 
 class Tolerances(Struct, frozen=True, kw_only=True):

@@ -154,8 +154,8 @@ def test_a_function_that_cannot_be_revived_is_a_reply() -> None:
     assert "\n" not in reply.reason
 
 
-@pytest.mark.parametrize("check_finite", [False, True])
-def test_sklearn_runs_with_assume_finite_unless_checks_are_asked_for(check_finite: bool) -> None:
+@pytest.mark.parametrize(("check_finite", "assumed"), [(None, False), (False, True), (True, False)])
+def test_sklearn_checks_its_inputs_unless_that_is_turned_off(check_finite: bool | None, assumed: bool) -> None:
     import sklearn
 
     def assume_finite() -> object:
@@ -166,12 +166,12 @@ def test_sklearn_runs_with_assume_finite_unless_checks_are_asked_for(check_finit
     host = Host()
     pickled = cloudpickle.dumps(assume_finite)
     subject = ms.FunctionSubject(name="f", function=pickled, check_finite=check_finite)
-    host.answer(ms.Load(ms.WorkerSpec(subjects=(subject,), threads=1, feeds={})))
     with sklearn.config_context():
+        host.answer(ms.Load(ms.WorkerSpec(subjects=(subject,), threads=1, feeds={})))
         reply = host.answer(ms.Prepare(0))
-        assert host.calls[0]() is not check_finite
+        assert host.calls[0]() is assumed
     assert isinstance(reply, ms.Prepared)
-    assert reply.conditions == {"sklearn": sklearn.__version__, "assume_finite": not check_finite}
+    assert reply.conditions == {"sklearn": sklearn.__version__, "assume_finite": assumed}
 
 
 # ---------------------------------------------------------------- what a call is made of

@@ -16,6 +16,7 @@ from onnxperf.analyze.judges.comparison import baseline_of
 from onnxperf.api._shared.origins import recall
 from onnxperf.api._shared.outputs import compared
 from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options
+from onnxperf.api._shared.reload import explained
 from onnxperf.api._shared.requests import Against, ContestKeywords, Settings, names_in
 from onnxperf.api._shared.run_recorder import CaseRecorder
 from onnxperf.api._shared.sources import is_plain, load_source, source_callables
@@ -188,8 +189,7 @@ def _converted_from(model: Sources, names: Sequence[str]) -> dict[str, Any]:
         )
     if list(names) != [known.framework]:
         raise BadOption.unknown("source of this model", ",".join(names), [known.framework], option="against")
-    loaded = known.source if Path(known.source).is_dir() else load_source(known.source)
-    return {known.framework: loaded[0] if isinstance(loaded, tuple) else loaded}
+    return {known.framework: load_source(known.source)}
 
 
 def _case(
@@ -199,16 +199,15 @@ def _case(
     options = visible_options(settings.race, machines.cpu_model())
     calls = chosen_calls(names_in(contest.runtime), names_in(contest.call), settings.session)
     entries = open_entries(group.models, settings.sized(dims, group.ranges), contest.feeds)
-    sources = source_callables(group.sources, list(entries[0].feeds.arrays), settings.source.device)
-    specs = [
-        *model_specs(entries, calls, settings.session),
-        *function_specs(sources, entries[0].feeds, settings.session, settings.source),
-    ]
+    sources = _source_specs(entries, settings, group.sources)
+    specs = [*model_specs(entries, calls, settings.session), *sources]
     check_names(specs, options.baseline)
     several = sum(len(spec.subjects) for spec in specs) > 1
     end = run_race(specs, options, launch, progress, several and settings.tolerances.check)
     plain = [name for name, source in group.sources.items() if is_plain(source)]
     equality = compared(end, specs, entries, settings.tolerances, plain)
+    load_again = partial(_source_specs, entries, settings)
+    equality.differing = explained(equality.differing, group.sources, load_again, settings.tolerances)
     judged = judged_case(end, options, equality.differing)
     about_race = _notes_on_race(specs, end, settings.race, options)
     notes = (*_notes_on_entries(entries), *about_race, *equality.notes, *judged.notes)
@@ -223,6 +222,12 @@ def _case(
     _refuse_if_nothing_ran(case)
     parts = about_parts(case.subjects, {entry.model.label: cast_text(_types_cast(entry)) for entry in entries})
     return replace(case, answer=" ".join(filter(None, [equality.sentence, case.answer, parts])))
+
+
+def _source_specs(entries: Sequence[Entry], settings: Settings, sources: Mapping[str, Any]) -> list[WorkerSpec]:
+    feeds = entries[0].feeds
+    callables = source_callables(sources, list(feeds.arrays), settings.source.device)
+    return function_specs(callables, feeds, settings.session, settings.source)
 
 
 def _race_of_functions(
@@ -281,5 +286,5 @@ def _notes_on_race(specs: Sequence[WorkerSpec], end: RaceEnd, asked: RaceOptions
     if end.batches > 1:
         notes.append(f"raced in {end.batches} batches, each with the baseline: all at once do not fit into memory")
     if any(subject.conditions.get("assume_finite") for subject in end.subjects):
-        notes.append("scikit-learn runs with assume_finite=True (check_finite=True turns its checks on)")
+        notes.append("scikit-learn runs with assume_finite=True, as requested or set (check_finite=True turns it off)")
     return notes

@@ -24,7 +24,7 @@ class Origin(Struct, frozen=True):
 
     framework: str
     source: str
-    """FILE.py:function with the whole path of the file, module:function, or the folder of a saved_model."""
+    """FILE.py:function with the whole path of the file, module:function, or the path of a saved_model or a file."""
 
 
 def remember(model: str | Path, framework: str, source: str) -> None:
@@ -32,7 +32,7 @@ def remember(model: str | Path, framework: str, source: str) -> None:
     place, colon, function = source.rpartition(":")
     is_file = bool(colon) and place.endswith(".py")
     whole = f"{Path(place).absolute()}:{function}" if is_file else source
-    if Path(source).is_dir():
+    if Path(source).exists():
         whole = str(Path(source).absolute())
     file = _file(open_model(model).fingerprint)
     with contextlib.suppress(OSError):

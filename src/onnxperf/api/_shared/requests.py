@@ -71,7 +71,7 @@ class SourceKeywords(TypedDict, total=False):
     """How the source of a model is called; see SourceOptions."""
 
     device: str
-    check_finite: bool
+    check_finite: bool | None
 
 
 class ToleranceKeywords(TypedDict, total=False):

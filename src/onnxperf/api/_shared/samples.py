@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from onnxperf.api._shared.sources import load_source
+from onnxperf.api._shared.sources import load_with_sample
 from onnxperf.errors import BadInput
 from onnxperf.frameworks.base import AnyFramework
 from onnxperf.frameworks.export import framework_to_convert
@@ -24,12 +23,7 @@ Call = Callable[[Mapping[str, Array]], list[Any]]
 def load_model(text: str, files: Mapping[str, Path]) -> tuple[object, object]:
     """A model that is named on the command line, and its sample; named files go before what the function returns."""
     given = read_inputs(files)
-    if Path(text).is_dir() or ":" not in text:
-        framework_to_convert(text)  # raises what is wrong with the path
-        return text, given or None
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # read when the function imports TensorFlow
-    loaded = load_source(text)
-    model, sample = loaded if isinstance(loaded, tuple) and len(loaded) == 2 else (loaded, None)
+    model, sample = load_with_sample(text)
     if given and isinstance(sample, Mapping):
         return model, {**sample, **given}
     return model, given or sample
@@ -60,6 +54,20 @@ def resized(
         if dim in sizes and array.shape[axis] not in (0, sizes[dim]):
             made[name] = np.take(array, np.arange(sizes[dim]) % array.shape[axis], axis=axis)
     return made
+
+
+def cast_to_model(
+    proto: onnx.ModelProto, arrays: Mapping[str, Array]
+) -> tuple[dict[str, Array], dict[str, tuple[str, str]]]:
+    """Floats of a sample in the precision that the model takes, and the types of those that changed."""
+    made, casts = dict(arrays), {}
+    for value in proto.graph.input:
+        array = made.get(value.name)
+        wanted = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type or onnx.TensorProto.FLOAT)
+        if array is not None and array.dtype != wanted and array.dtype.kind == wanted.kind == "f":
+            casts[value.name] = (array.dtype.name, wanted.name)
+            made[value.name] = array.astype(wanted)
+    return made, casts
 
 
 def caller_of(framework: AnyFramework, source: object, links: Mapping[str, str], keys: Sequence[str]) -> Call:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
 from onnxperf.errors import BadOption
-from onnxperf.frameworks.base import FrameworkModel, SubjectOptions, framework_of
-from onnxperf.measure.worker.lines import NamedFunction, load_file
+from onnxperf.frameworks.base import FrameworkModel, SubjectOptions, framework_of, is_path
+from onnxperf.frameworks.export import framework_to_convert, path_problem
+from onnxperf.measure.worker.lines import NamedFunction
+from onnxperf.wording.names import one_line
 
 
 def as_callable(source: object, **options: Unpack[SubjectOptions]) -> Callable[..., Any]:
@@ -27,8 +28,8 @@ def as_callable(source: object, **options: Unpack[SubjectOptions]) -> Callable[.
     kind = type(source).__name__
     if options.get("call", "call") != "call":
         raise BadOption(f"only models of Keras have a choice, not {kind}", option="call", value=options["call"])
-    if isinstance(source, str | os.PathLike):
-        raise BadOption(option="against", value=os.fspath(source), expected="the folder of a tensorflow saved_model")
+    if is_path(source):
+        raise BadOption(path_problem(source), option="against")
     if not callable(source):
         raise BadOption(option="against", expected=f"an estimator, a model or a function, not {kind}")
     return source
@@ -63,19 +64,41 @@ def is_plain(source: object) -> bool:
     return not isinstance(source, FrameworkModel) and framework_of(source) is None
 
 
+_LOADED: dict[int, tuple[object, str]] = {}
+"""What a function made, by its identity, and the function: one that differs from its model is made once more."""
+
+
 def load_source(text: str) -> object:
-    """What a function returns that is named as FILE.py:function or module:function."""
-    named = NamedFunction.parse(text)
-    place, path = named.place, Path(named.place)
-    try:  # workers find a file under its own name
-        module = load_file(path, path.stem) if place.endswith(".py") else importlib.import_module(place)
-    except Exception as error:
-        raise BadOption(f"{place!r} cannot be loaded: {type(error).__name__}: {error}") from error
-    function = getattr(module, named.name, None)
-    if not callable(function):
-        public = sorted(each for each in vars(module) if callable(getattr(module, each)) and not each.startswith("_"))
-        raise BadOption.unknown(f"function of {place}", named.name, public)
+    """The model that is named as FILE.py:name, module:name, a .keras or .pt2 file, or the folder of a saved_model."""
+    model, _ = load_with_sample(text)
+    if not is_path(model):
+        _LOADED[id(model)] = (model, text)
+    return model
+
+
+def made_by(source: object) -> str | None:
+    """The function that a source was made by, if it was loaded here."""
+    return _LOADED[id(source)][1] if id(source) in _LOADED else None
+
+
+def load_with_sample(text: str) -> tuple[object, object]:
+    """A model that is named on the command line, with its sample, or None where it has none.
+
+    A name in Python is a model, a pair of a model and its sample, or a function without arguments that returns either.
+    """
+    if ":" not in text or Path(text).exists():
+        framework_to_convert(text)  # raises what is wrong with the path
+        return text, None
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # read when the function imports TensorFlow
+    found = NamedFunction.parse(text).find(lambda each: callable(each) or _is_model(each))
     try:
-        return function()
+        loaded = found if _is_model(found) or not callable(found) else found()
     except Exception as error:
-        raise BadOption(f"the function {text} failed: {type(error).__name__}: {error}") from error
+        raise BadOption(f"the function {text} failed: {type(error).__name__}: {one_line(error)}") from error
+    return loaded if isinstance(loaded, tuple) and len(loaded) == 2 else (loaded, None)
+
+
+def _is_model(found: object) -> bool:
+    """Whether this is a model, or a model with its sample, and need not be called to become one."""
+    model = found[0] if isinstance(found, tuple) and len(found) == 2 else found
+    return isinstance(model, FrameworkModel) or framework_of(model) is not None

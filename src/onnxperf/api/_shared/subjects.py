@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -185,15 +186,22 @@ def function_specs(
     source: SourceOptions = _DEFAULT_SOURCE,
 ) -> list[WorkerSpec]:
     """One spec per callable of the user."""
+    check_finite = _as_set_here() if source.check_finite is None else source.check_finite
     return [
         WorkerSpec(
-            subjects=(FunctionSubject(name=name, function=pickled(name, each), check_finite=source.check_finite),),
+            subjects=(FunctionSubject(name=name, function=pickled(name, each), check_finite=check_finite),),
             threads=session.threads or 1,
             feeds=pack_feeds(feeds.arrays),
             memory_bytes=2 * _INTERPRETER_BYTES + 2 * feeds.nbytes,
         )
         for name, each in functions.items()
     ]
+
+
+def _as_set_here() -> bool | None:
+    """Whether scikit-learn checks for NaN and infinity in this process; None where it was not imported."""
+    sklearn = sys.modules.get("sklearn")
+    return None if sklearn is None else not sklearn.get_config()["assume_finite"]
 
 
 def check_names(specs: Sequence[WorkerSpec], baseline: str | None) -> None:

@@ -17,6 +17,7 @@ from onnxperf.api._shared.requests import CaseKeywords, names_in, parse
 from onnxperf.api._shared.run_recorder import RunRecorder
 from onnxperf.api._shared.sources import load_source
 from onnxperf.errors import BadInput, BadOption, StoreError
+from onnxperf.frameworks.base import FRAMEWORKS
 from onnxperf.measure.plan import DEFAULT_TIME_S
 from onnxperf.measure.race import Progress
 from onnxperf.records.base import Status
@@ -36,7 +37,7 @@ class PlannedModel(Struct, frozen=True, forbid_unknown_fields=True):
     path: str
     """A file beside the plan, or zoo:NAME."""
     against: list[str] = []
-    """Sources as [NAME=]FILE.py:function, or frameworks of a zoo model."""
+    """Sources as [NAME=]FILE.py:function, a .keras or .pt2 file, a saved_model folder, or frameworks of a zoo model."""
     dims: dict[str, int | list[int]] = {}
     """Sizes that this model has instead of those of the plan."""
 
@@ -116,20 +117,35 @@ def estimate_s(cells: Sequence[Cell]) -> float:
 
 
 def sources_of(texts: Sequence[str], folder: Path = Path()) -> dict[str, Any] | list[str] | None:
-    """Sources by name from [NAME=]FILE.py:function, or the names of frameworks."""
-    named = [text for text in texts if ":" in text]
+    """Sources by name from [NAME=]SOURCE, as `load_source` takes it, or the names of frameworks."""
+    named = [text for text in texts if not set(names_in(text)) <= set(FRAMEWORKS) and _names_source(text, folder)]
     if not named:
         return [name for text in texts for name in names_in(text)] or None
     if len(named) < len(texts):
-        raise BadOption("`against`: give either functions or frameworks of a zoo model, not both")
-    found = {}
+        raise BadOption("`against`: give either sources or frameworks of a zoo model, not both")
+    found: dict[str, Any] = {}
     for text in named:
         name, equals, place = text.partition("=")
         spelled = place if equals else text
-        file = spelled.rpartition(":")[0]
-        located = str(folder / spelled) if file.endswith(".py") else spelled
-        found[name if equals else spelled.rpartition(":")[2]] = load_source(located)
+        file, colon, function = spelled.rpartition(":")
+        located = spelled if colon and not file.endswith(".py") else str(folder / spelled)
+        row = name if equals else function if colon else Path(spelled).stem
+        if row in found:
+            raise BadOption(f"two sources are named {row!r}; give one another name: NAME={spelled}", option="against")
+        found[row] = load_source(located)
     return found
+
+
+def _names_source(text: str, folder: Path) -> bool:
+    """Whether this is a function, a file or a folder, and not a misspelt framework."""
+    place = text.rpartition("=")[2]
+    return (
+        ":" in place
+        or "=" in text
+        or bool(Path(place).suffix)
+        or len(Path(place).parts) > 1
+        or (folder / place).is_dir()
+    )
 
 
 def _read(path: Path) -> dict[str, Any]:

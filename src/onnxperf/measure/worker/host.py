@@ -99,7 +99,7 @@ class Host:
                 self.calls[index] = _in_turn([each.prepare() for each in parts])
             else:
                 self.calls[index] = _in_turn([_on(function, each) for each in self.feeds])
-            return _conditions_of(function, subject)
+            return _conditions_of(function)
         session = self.session if subject.model_path is None else _own_session(subject, self.spec)
         assert session is not None  # noqa: S101 - the parent loads first
         casts = self.spec.casts
@@ -176,7 +176,7 @@ def _revive(subject: FunctionSubject) -> Any:
     import cloudpickle
 
     function = cloudpickle.loads(subject.function)
-    if "sklearn" in sys.modules:
+    if "sklearn" in sys.modules and subject.check_finite is not None:
         importlib.import_module("sklearn").set_config(assume_finite=not subject.check_finite)
     return function
 
@@ -186,12 +186,12 @@ def _on(function: Any, feeds: dict[str, Any]) -> Callable[[], object]:
     return partial(function, *feeds.values()) if feeds else function
 
 
-def _conditions_of(function: Any, subject: FunctionSubject) -> dict[str, Scalar]:
+def _conditions_of(function: Any) -> dict[str, Scalar]:
     if isinstance(function, FrameworkModel):
         return {"framework": function.framework, **function.conditions()}
     if "sklearn" in sys.modules:
-        version = importlib.import_module("sklearn").__version__
-        return {"sklearn": version, "assume_finite": not subject.check_finite}
+        sklearn = importlib.import_module("sklearn")
+        return {"sklearn": sklearn.__version__, "assume_finite": sklearn.get_config()["assume_finite"]}
     return {}
 
 

@@ -15,6 +15,8 @@ from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+import cloudpickle
+
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.measure import memory
 from onnxperf.measure.messages import TracedLines, TraceLines
@@ -47,22 +49,31 @@ class NamedFunction:
 
     def load(self) -> Callable[..., object]:
         """The function; the statements at the top of its file have run then."""
+        return self.find(callable)  # type: ignore[return-value]  # it is callable
+
+    def find(self, usable: Callable[[object], bool]) -> object:
+        """What has this name in the file or module, if it is usable."""
         try:
             module = self._load_file() if self.place.endswith(".py") else importlib.import_module(self.place)
         except (Exception, SystemExit) as error:
-            raise BadInput(f"{self.place!r} cannot be loaded: {_one_line(error)}") from error
-        function = getattr(module, self.name, None)
-        if not callable(function):
+            raise BadOption(f"{self.place!r} cannot be loaded: {_one_line(error)}") from error
+        found = getattr(module, self.name, None)
+        if not usable(found):
             public = (name for name, value in vars(module).items() if inspect.isfunction(value) and name[0] != "_")
-            raise BadInput(
+            raise BadOption(
                 f"{self.place!r} has no function {self.name!r}; choose from: {', '.join(sorted(public)) or 'none'}"
             )
-        return function  # type: ignore[no-any-return]
+        return found
 
     def _load_file(self) -> ModuleType:
         path = Path(self.place)
-        # A file may bear the name of a module that is in use, such as statistics.py.
-        return load_file(path, path.stem if path.stem not in sys.modules else f"{path.stem} (traced)")
+        known = sys.modules.get(path.stem)
+        if known is None or getattr(known, "__file__", None) == str(path):
+            return load_file(path, path.stem)
+        # A file may bear the name of a module that is in use, such as statistics.py; workers could not import it.
+        module = load_file(path, f"{path.stem} (of {path.parent})")
+        cloudpickle.register_pickle_by_value(module)
+        return module
 
 
 def answer_trace_lines(host: Host, request: TraceLines) -> TracedLines:

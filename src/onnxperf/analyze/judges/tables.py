@@ -1,0 +1,44 @@
+"""Do a converted estimator and its source agree on many rows, where float32 has only so many digits?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+
+from onnxperf.analyze.answers.convert import rounded_text
+from onnxperf.analyze.judges.agreement import Outputs, differences
+from onnxperf.records.check import Difference
+from onnxperf.records.options import Tolerances
+
+_OF_LARGEST = 1e-3
+"""Times the relative tolerance: what a sum of large terms may lose where it is near zero, 1e-6 of the largest."""
+
+
+def compare_tables(
+    names: Sequence[str], ours: Sequence[Any], theirs: Sequence[Any], tolerances: Tolerances
+) -> tuple[tuple[Difference, ...], list[str]]:
+    """Compare outputs one by one; notes name those whose differences are no more than float32 loses."""
+    found, notes = [], []
+    for name, a, b in zip(names, ours, theirs, strict=True):
+        pair: tuple[Outputs, Outputs] = ([name], [a]), ([], [b])
+        (difference,) = differences(*pair, tolerances, "table")
+        if not difference.equal and not difference.reason:
+            largest = _largest(b)
+            rounding = _OF_LARGEST * tolerances.rtol * largest
+            (again,) = differences(*pair, replace(tolerances, atol=max(tolerances.atol, rounding)), "table")
+            if again.equal:
+                notes.append(rounded_text(difference, largest))
+                difference = again
+        found.append(difference)
+    return tuple(found), notes
+
+
+def _largest(values: Any) -> float:
+    """The largest finite float; 0 for labels, which have nothing to lose."""
+    array = np.asarray(values)
+    if array.dtype.kind != "f":
+        return 0.0
+    return float(np.abs(array[np.isfinite(array)]).max(initial=0.0))
