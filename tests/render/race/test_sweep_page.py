@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -140,6 +141,29 @@ def test_odd_sweeps_are_printed(bench: Bench) -> None:
     assert BenchResult(bench)._repr_html_()
 
 
+def test_winners_stand_below_the_table_and_then_the_sizes_without_one() -> None:
+    lines = printed(sweeps.line([0.5, 1.0, 2.0]), 120, "ascii").splitlines()
+    start = lines.index("batch=1: ort is the fastest: the speedup of torch is 0.500x (95 % interval 0.492..0.507).")
+    assert lines[start + 1 : start + 3] == [
+        "batch=4: torch is 2.00x as fast as ort (95 % interval 1.970..2.03).",
+        "No winner at batch=2: torch is undecided: the 95 % interval includes 1.",
+    ]
+
+
+def test_a_large_ratio_that_is_undecided_has_its_reason_below_the_table() -> None:
+    few = sweeps.ms("torch", 5000.0, "undecided", 0.002, speedup_low=None, speedup_high=None, reason="only 2 rounds")
+    text = printed(examples.bench(sweeps.case(sweeps.ms("ort", 10.0), few, dims={"batch": 8})), 120, "ascii")
+    assert row_of(text, "8")[5:7] == ["0.0020x", "undecided"]
+    assert "No winner at batch=8: torch is undecided: only 2 rounds." in text
+    assert "noise" not in text
+
+
+def test_a_row_without_the_usual_baseline_names_its_own() -> None:
+    lost = [examples.failed("ort", "oom"), sweeps.ms("subject-0", 9.0), sweeps.ms("subject-1", 3.0, "faster", 3.0)]
+    case = sweeps.case(*lost, dims={"batch": 4}, baseline="subject-0")
+    assert "subject-1 against subject-0" in printed(examples.bench(*many_subjects(2).cases, case), 160)
+
+
 # ---------------------------------------------------------------- matrices
 
 
@@ -150,6 +174,22 @@ def test_two_dimensions_make_a_matrix_per_subject() -> None:
     assert row_of(after, "batch")[1:3] == ["seq=10", "seq=50"]
     assert row_of(after, "16")[-1] == "oom"
     assert row_of(after, "8")[1:4] == ["26.0", "ms", "differs"]
+
+
+def test_cells_of_a_matrix_show_their_verdicts() -> None:
+    text = printed(sweeps.square(), 120, colour=True)
+    ort, torch = text[text.index("ort, time per call") :].split("torch, time per call")
+    assert "?" not in ort
+    assert torch.startswith(", ? undecided against ort")
+    assert torch.count(" ms ?") == 1
+    assert re.search(r"\x1b\[33m[\d. ]+ms \?", torch)
+    assert "\x1b[31m17.2 ms" in torch  # slower
+    assert "\x1b[1;32m" in torch  # the fastest
+
+
+def test_a_matrix_without_undecided_cells_needs_no_sign() -> None:
+    cases = [sweeps.case(*sweeps.pair(0.5), dims={"batch": b, "seq": s}) for b in (1, 2) for s in (1, 2)]
+    assert "?" not in printed(examples.bench(*cases))
 
 
 def test_no_matrix_where_it_would_not_fit_or_one_dimension_varies() -> None:
@@ -213,5 +253,5 @@ def test_html_has_a_row_per_case_and_no_markup_of_others() -> None:
     html = BenchResult(sweeps.square())._repr_html_()
     assert html.count("<tr") == 31 + 2 * 6
     assert "batch=16 seq=500: torch oom" in html
-    assert "torch is faster from" in html
+    assert "batch=1 seq=10 to 300: ort is the fastest" in html
     assert "<b>bold" not in BenchResult(nasty("</script><b>bold</b>"))._repr_html_()
