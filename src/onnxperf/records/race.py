@@ -108,6 +108,10 @@ class Subject(Measurement, frozen=True, kw_only=True):
 
     mean_ns: float | None = None
     """Mean time of a call over all blocks, scaled to the paired estimate so that it agrees with the speedup."""
+    mean_low_ns: float | None = None
+    """Lower end of the 95 % interval of the mean."""
+    mean_high_ns: float | None = None
+    """Upper end of that interval."""
     median_ns: float | None = None
     """Median time of a call; the ratio of two medians is the speedup."""
     deviation_ns: float | None = None

@@ -154,6 +154,14 @@ def mean_of(subject: Subject | None) -> float | None:
     return None if subject is None or subject.status != "ok" else _sound(subject.mean_ns)
 
 
+def mean_interval(subject: Subject | None) -> tuple[float, float] | None:
+    """Both ends of the 95 % interval of that mean, where it has one."""
+    if subject is None or mean_of(subject) is None:
+        return None
+    low, high = _sound(subject.mean_low_ns), _sound(subject.mean_high_ns)
+    return None if low is None or high is None else (low, high)
+
+
 def _sound(ns: float | None) -> float | None:
     return ns if ns is not None and math.isfinite(ns) and ns > 0 else None
 
