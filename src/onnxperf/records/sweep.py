@@ -76,6 +76,8 @@ class SweepModel(NamedTuple):
     """Which subject is the fastest where, and by how much."""
     undecided: Sequence[str]
     """Where there is no winner, and why."""
+    shortage: str
+    """How many cases lack the rounds that a verdict needs; empty where none does."""
 
     @property
     def cases(self) -> list[Case]:

@@ -265,6 +265,28 @@ def test_rivals_that_share_a_reason_and_its_cells_share_a_line() -> None:
     assert model.undecided == ["No winner at batch=1 to 2: a is undecided: only 2 rounds."]
 
 
+@pytest.mark.parametrize(
+    ("reasons", "line"),
+    [
+        (
+            ["only 1 round; a verdict needs 20", "", ""],
+            "1 of 3 cases had no time for",
+        ),
+        (["2 rounds are too few: use `time=45`", "", "only 3 rounds"], "2 of 3 cases had no time for"),
+        (["a claim below 5 % needs 3 launches", "", ""], ""),
+        (["", "", ""], ""),
+    ],
+)
+def test_cases_that_lack_rounds_are_counted_once(reasons: list[str], line: str) -> None:
+    cases = []
+    for batch, reason in enumerate(reasons):
+        rivals = [sweeps.ms(name, 20.0, "undecided" if reason else "slower", 0.5, reason=reason) for name in ("a", "b")]
+        cases.append(sweeps.case(sweeps.ms("ort", 10.0), *rivals, dims={"batch": batch}))
+    (model,) = sweep_models(cases)
+    assert model.shortage.startswith(line)
+    assert bool(model.shortage) == bool(line)
+
+
 # ---------------------------------------------------------------- two subjects in one case
 
 

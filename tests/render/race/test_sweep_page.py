@@ -158,6 +158,21 @@ def test_a_large_ratio_that_is_undecided_has_its_reason_below_the_table() -> Non
     assert "noise" not in text
 
 
+def test_a_sweep_that_lacks_rounds_has_their_number_once() -> None:
+    cases = [
+        sweeps.case(
+            sweeps.ms("ort", 10.0),
+            sweeps.ms("torch", 90.0, "undecided", 0.1, reason=f"only {batch} rounds"),
+            dims={"batch": batch},
+        )
+        for batch in (2, 3)
+    ]
+    text = printed(examples.bench(*cases), 120)
+    line = "2 of 2 cases had no time for the rounds that a verdict needs: give each more `time`."
+    assert text.count(line) == 1
+    assert "had no time" not in printed(sweeps.line([0.5, 2.0]))
+
+
 def test_a_row_without_the_usual_baseline_names_its_own() -> None:
     lost = [examples.failed("ort", "oom"), sweeps.ms("subject-0", 9.0), sweeps.ms("subject-1", 3.0, "faster", 3.0)]
     case = sweeps.case(*lost, dims={"batch": 4}, baseline="subject-0")

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import NamedTuple, TypeVar
 
 from onnxperf.records.race import Case, Subject
-from onnxperf.records.sweep import SweepRow, dims_of, values_of, varying
+from onnxperf.records.sweep import Duel, SweepRow, dims_of, values_of, varying
 from onnxperf.wording.names import first_of, listed, name_of, visible
-from onnxperf.wording.numbers import interval, ratio
+from onnxperf.wording.numbers import count, interval, ratio
 
 NOT_COMPARED = "the case compared both only with another subject"
 _MOST_ORDERS = 3
 """Dimensions up to which every order of joining neighbours is tried."""
 _MOST_NAMES = 3
+_ROUNDS = re.compile(r"\brounds?\b")
+"""What reasons have in common that name too few rounds."""
 Key = TypeVar("Key", bound=Hashable)
 
 
@@ -102,6 +105,20 @@ def _no_winner(reason: str, stretches: Sequence[Stretch]) -> str:
     rival = name_of(next(iter(rivals)) or "") if len(rivals) == 1 else "the best rival"
     places = ", ".join(stretch.text for stretch in stretches if stretch.text)
     return f"No winner{f' at {places}' if places else ''}: {rival} is undecided: {reason.rstrip('.')}."
+
+
+def shortage_line(rows: Sequence[SweepRow]) -> str:
+    """How many cases could not reach the rounds that a verdict needs; empty where all could."""
+    short = sum(any(_lacks_rounds(duel) for duel in row.duels.values()) for row in rows)
+    if not short:
+        return ""
+    return (
+        f"{short} of {count(len(rows), 'case')} had no time for the rounds that a verdict needs: give each more `time`."
+    )
+
+
+def _lacks_rounds(duel: Duel) -> bool:
+    return duel.verdict == "undecided" and bool(_ROUNDS.search(duel.reason))
 
 
 # ---------------------------------------------------------------- reasons

@@ -7,7 +7,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
-from onnxperf.analyze.answers.sweep import NOT_COMPARED, reason_lines, undecided_lines, why_undecided, winner_lines
+from onnxperf.analyze.answers.sweep import (
+    NOT_COMPARED,
+    reason_lines,
+    shortage_line,
+    undecided_lines,
+    why_undecided,
+    winner_lines,
+)
 from onnxperf.errors import BadOption
 from onnxperf.records.race import Bench, Case, Subject, Verdict
 from onnxperf.records.sweep import (
@@ -43,8 +50,17 @@ def _model(model: str, cases: Sequence[Case]) -> SweepModel:
     baseline, dim = usual_baseline(cases), rate_dim(cases)
     rivals = [name for name in subjects_of(cases) if name != baseline]
     rows = [_row(case, baseline, dim) for case in cases]
-    reasons = reason_lines(rows)
-    return SweepModel(model, baseline, rivals, dim, rows, reasons, winner_lines(rows), undecided_lines(rows))
+    return SweepModel(
+        model=model,
+        baseline=baseline,
+        rivals=rivals,
+        rate_dim=dim,
+        rows=rows,
+        reasons=reason_lines(rows),
+        winners=winner_lines(rows),
+        undecided=undecided_lines(rows),
+        shortage=shortage_line(rows),
+    )
 
 
 def _row(case: Case, usual: str | None, dim: str | None) -> SweepRow:

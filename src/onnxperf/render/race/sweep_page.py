@@ -45,7 +45,8 @@ def sweep_page(bench: Bench, models: Sequence[SweepModel]) -> list[Part]:
         parts += (_matrix(each, name) for name in subjects_of(each.cases) if len(varying(each.cases)) == 2)
         parts += _block(Line(line) for line in _limited(each.reasons, "reason"))
         winners = [Line(line, "bold") for line in _limited(each.winners, "stretch", "stretches")]
-        parts += _block([*winners, *(Line(line) for line in _limited(each.undecided, "reason"))])
+        undecided = [*_limited(each.undecided, "reason"), *filter(None, [each.shortage])]
+        parts += _block([*winners, *map(Line, undecided)])
     if any(case.interrupted for case in bench.cases):
         parts += [GAP, INTERRUPTED]
     return parts + _block(Line(note, "dim") for note in _notes(bench.cases))
