@@ -168,7 +168,7 @@ def test_a_sweep_that_lacks_rounds_has_their_number_once() -> None:
         for batch in (2, 3)
     ]
     text = printed(examples.bench(*cases), 120)
-    line = "2 of 2 cases had no time for the rounds that a verdict needs: give each more `time`."
+    line = "2 of 2 cases had no time for the rounds of a verdict: give each more `time`."
     assert text.count(line) == 1
     assert "had no time" not in printed(sweeps.line([0.5, 2.0]))
 

@@ -112,9 +112,7 @@ def shortage_line(rows: Sequence[SweepRow]) -> str:
     short = sum(any(_lacks_rounds(duel) for duel in row.duels.values()) for row in rows)
     if not short:
         return ""
-    return (
-        f"{short} of {count(len(rows), 'case')} had no time for the rounds that a verdict needs: give each more `time`."
-    )
+    return f"{short} of {count(len(rows), 'case')} had no time for the rounds of a verdict: give each more `time`."
 
 
 def _lacks_rounds(duel: Duel) -> bool:
