@@ -64,7 +64,7 @@ def test_a_sweep_is_shown_as_the_table_that_it_is(capsys: pytest.CaptureFixture[
     keep(BenchResult(sweeps.line([0.5, 2.0])))
     assert run(["runs", "show", "last"]) == 0
     out = capsys.readouterr().out
-    assert "Median time per call, speedup of torch against ort" in out
+    assert "Median of single calls, paired speedup of torch against ort" in out
     assert "ort is faster at batch=1, torch is faster at batch=2." in out
 
 

@@ -76,8 +76,8 @@ class SweepModel(NamedTuple):
     """Which subject is the fastest where, and by how much."""
     undecided: Sequence[str]
     """Where there is no winner, and why."""
-    shortage: str
-    """How many cases lack the rounds that a verdict needs; empty where none does."""
+    notes: Sequence[str]
+    """What a reader must know, with the number of cases in which it is true."""
 
     @property
     def cases(self) -> list[Case]:
@@ -160,8 +160,8 @@ def mean_interval(subject: Subject | None) -> tuple[float, float] | None:
     """Both ends of the 95 % interval of that mean, where it has one."""
     if subject is None or mean_of(subject) is None:
         return None
-    low, high = _sound(subject.mean_low_ns), _sound(subject.mean_high_ns)
-    return None if low is None or high is None else (low, high)
+    low, high = subject.mean_low_ns, _sound(subject.mean_high_ns)
+    return None if low is None or high is None or not math.isfinite(low) else (max(low, 0.0), high)
 
 
 def _sound(ns: float | None) -> float | None:

@@ -176,6 +176,11 @@ def check(model: SweepModel) -> None:
     assert sorted(map(id, answered)) == sorted(met)
 
 
+def without_numbers(text: str) -> str:
+    """Reasons that differ in whole numbers share a line."""
+    return re.sub(r"\d+( to \d+)?", "#", text)
+
+
 def check_reasons(model: SweepModel) -> None:
     """Every undecided rival has its reason, and every subject that failed."""
     text = "\n".join([*model.reasons, *model.undecided])
@@ -183,7 +188,7 @@ def check_reasons(model: SweepModel) -> None:
         for name, duel in row.duels.items():
             if duel.verdict == "undecided":
                 assert duel.reason
-                assert duel.reason.rstrip(".") in text
+                assert without_numbers(duel.reason.rstrip(".")) in without_numbers(text)
                 assert name in text or "the best rival" in text
         for each in row.case.subjects:
             if each.status != "ok":

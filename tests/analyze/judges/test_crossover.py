@@ -17,6 +17,7 @@ from onnxperf.analyze.judges.crossover import (
     two_dims,
     usual_rival,
 )
+from onnxperf.analyze.judges.reasons import Evidence, what_is_missing
 from onnxperf.errors import BadOption
 from onnxperf.records.race import Case, Subject, Verdict
 from onnxperf.wording.names import encodable
@@ -244,7 +245,7 @@ def test_undecided_rivals_beside_the_best_have_their_reasons_per_cell() -> None:
             sweeps.ms("ort", 10.0),
             sweeps.ms("best", 5.0, "faster", 2.0),
             undecided("tf", "only 2 rounds"),
-            undecided("torch", "only 2 rounds" if seq < 30 else "only 3 rounds"),
+            undecided("torch", "only 2 rounds" if seq < 30 else "one set-up"),
             dims={"batch": 8, "seq": seq},
         )
         for seq in (10, 20, 30)
@@ -253,7 +254,7 @@ def test_undecided_rivals_beside_the_best_have_their_reasons_per_cell() -> None:
     assert model.reasons == [
         "seq=10 to 30: tf undecided: only 2 rounds",
         "seq=10 to 20: torch undecided: only 2 rounds",
-        "seq=30: torch undecided: only 3 rounds",
+        "seq=30: torch undecided: one set-up",
     ]
 
 
@@ -265,26 +266,64 @@ def test_rivals_that_share_a_reason_and_its_cells_share_a_line() -> None:
     assert model.undecided == ["No winner at batch=1 to 2: a is undecided: only 2 rounds."]
 
 
+NARROW = (-0.02, 0.03)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "bounds", "counted"),
+    [
+        (Evidence(1, 1, 1, 0.0), None, True),
+        (Evidence(2, 1, 1, 4.0), None, True),
+        (Evidence(13, 3, 3, 4.0), NARROW, True),
+        (Evidence(40, 1, 1, 4.0), None, False),  # one set-up
+        (Evidence(40, 1, 2, 4.0), (0.02, 0.03), False),  # one launch
+        (Evidence(40, 3, 3, 4.0), NARROW, False),
+        (Evidence(40, 3, 3, 400.0), (-1.0, 1.0), False),
+    ],
+)
+def test_cases_that_lack_rounds_are_counted_once(
+    evidence: Evidence, bounds: tuple[float, float] | None, counted: bool
+) -> None:
+    reason = what_is_missing(evidence, bounds, 0.01)
+    rivals = [sweeps.ms(name, 20.0, "undecided", 0.5, reason=reason) for name in ("a", "b")]
+    cases = [sweeps.case(sweeps.ms("ort", 10.0), *rivals, dims={"batch": batch}) for batch in (1, 2)]
+    (model,) = sweep_models([*cases, sweeps.case(*sweeps.pair(0.5), dims={"batch": 4})])
+    short = "2 of 3 cases had no time for the rounds of a verdict: give each more `time`."
+    assert list(model.notes) == ([short] if counted else [])
+
+
+def test_cases_whose_medians_give_another_speedup_are_counted() -> None:
+    blocks = examples.blocks(10e6)
+    subjects = sweeps.ms("ort", 10.0, blocks=blocks), sweeps.ms("torch", 10.0, "faster", 2.0, blocks=blocks)
+    others = sweeps.line([0.5, 2.0, 2.0], "bert.onnx").cases[1:]
+    (model,) = sweep_models([sweeps.case(*subjects, dims={"batch": 1}), *others])
+    assert [line.partition(" whose ")[0] for line in model.notes] == ["1 of 3 cases have medians of single calls"]
+
+
 @pytest.mark.parametrize(
     ("reasons", "line"),
     [
         (
-            ["only 1 round; a verdict needs 20", "", ""],
-            "1 of 3 cases had no time for",
+            ["2 rounds are too few: use `time=45`", "13 rounds are too few: use `time=7`"],
+            ["No winner at batch=0 to 1: torch is undecided: 2 to 13 rounds are too few: use `time=45`."],
         ),
-        (["2 rounds are too few: use `time=45`", "", "only 3 rounds"], "2 of 3 cases had no time for"),
-        (["a claim below 5 % needs 3 launches", "", ""], ""),
-        (["", "", ""], ""),
+        (["`time=8` would decide"] * 2, ["No winner at batch=0 to 1: torch is undecided: `time=8` would decide."]),
+        (
+            ["rounds differ (0.9 to 1.3)", "rounds differ (0.8 to 1.3)"],
+            [
+                "No winner at batch=0: torch is undecided: rounds differ (0.9 to 1.3).",
+                "No winner at batch=1: torch is undecided: rounds differ (0.8 to 1.3).",
+            ],
+        ),
     ],
 )
-def test_cases_that_lack_rounds_are_counted_once(reasons: list[str], line: str) -> None:
-    cases = []
-    for batch, reason in enumerate(reasons):
-        rivals = [sweeps.ms(name, 20.0, "undecided" if reason else "slower", 0.5, reason=reason) for name in ("a", "b")]
-        cases.append(sweeps.case(sweeps.ms("ort", 10.0), *rivals, dims={"batch": batch}))
+def test_reasons_that_differ_only_in_whole_numbers_share_a_line(reasons: list[str], line: list[str]) -> None:
+    cases = [
+        sweeps.case(sweeps.ms("ort", 1.0), sweeps.ms("torch", 2.0, "undecided", 0.5, reason=text), dims={"batch": n})
+        for n, text in enumerate(reasons)
+    ]
     (model,) = sweep_models(cases)
-    assert model.shortage.startswith(line)
-    assert bool(model.shortage) == bool(line)
+    assert model.undecided == line
 
 
 # ---------------------------------------------------------------- two subjects in one case

@@ -238,6 +238,17 @@ def test_lines_show_means_and_their_band() -> None:
     assert figure_of(ax).get_suptitle().startswith("Mean time per call")
 
 
+def test_an_interval_that_begins_at_zero_is_drawn_on_either_axis() -> None:
+    for speedups in ([0.5, 0.7], [0.5, 0.7, 0.9, 1.1, 1.3]):
+        bench = sweeps.line(speedups)
+        wide = replace(bench.cases[0].subjects[0], mean_low_ns=0.0, mean_high_ns=3e7)
+        first = replace(bench.cases[0], subjects=(wide, *bench.cases[0].subjects[1:]))
+        ax = sweep_plot(replace(bench, cases=(first, *bench.cases[1:])))
+        assert 0 <= ax.get_ylim()[0] < 1e4
+        assert ax.get_ylim()[1] > 3e4
+        assert legend_of(ax)[-1] == "95 % interval of the mean"
+
+
 def test_no_band_is_drawn_where_a_mean_has_no_interval() -> None:
     ax = sweep_plot(sweeps.line([0.5, 0.7]))
     assert not ax.collections

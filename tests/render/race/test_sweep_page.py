@@ -110,7 +110,7 @@ def test_models_have_tables_of_their_own() -> None:
     both = examples.bench(*sweeps.line([0.5, 2.0]).cases, *sweeps.square().cases)
     text = printed(both)
     assert text.startswith("resnet.onnx, bert.onnx · 32 cases")
-    assert "resnet.onnx: median time per call" in text
+    assert "resnet.onnx: median of single calls" in text
     assert text.index("resnet.onnx: median") < text.index("bert.onnx: median")
 
 
@@ -162,7 +162,7 @@ def test_a_sweep_that_lacks_rounds_has_their_number_once() -> None:
     cases = [
         sweeps.case(
             sweeps.ms("ort", 10.0),
-            sweeps.ms("torch", 90.0, "undecided", 0.1, reason=f"only {batch} rounds"),
+            sweeps.ms("torch", 100.0, "undecided", 0.1, reason=f"only {batch} rounds"),
             dims={"batch": batch},
         )
         for batch in (2, 3)
@@ -208,7 +208,7 @@ def test_a_matrix_without_undecided_cells_needs_no_sign() -> None:
 
 
 def test_no_matrix_where_it_would_not_fit_or_one_dimension_varies() -> None:
-    assert "time per call\nbatch" not in printed(sweeps.line([0.5, 2.0])).replace("Median time per call, ", "")
+    assert "time per call\nbatch" not in printed(sweeps.line([0.5, 2.0])).replace("Median of single calls, ", "")
     wide = examples.bench(
         *(sweeps.case(*sweeps.pair(0.5), dims={"batch": b, "seq": s}) for b in (1, 2) for s in range(100, 130))
     )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import NamedTuple, TypeVar
 
+from onnxperf.analyze.answers.race import notes_on_medians
 from onnxperf.records.race import Case, Subject
 from onnxperf.records.sweep import Duel, SweepRow, dims_of, values_of, varying
 from onnxperf.wording.names import first_of, listed, name_of, visible
@@ -16,8 +17,10 @@ NOT_COMPARED = "the case compared both only with another subject"
 _MOST_ORDERS = 3
 """Dimensions up to which every order of joining neighbours is tried."""
 _MOST_NAMES = 3
-_ROUNDS = re.compile(r"\brounds?\b")
-"""What reasons have in common that name too few rounds."""
+_FEW_ROUNDS = re.compile(r"(only )?\d+ rounds?\b|too few rounds")
+"""How reasons begin that name too few rounds."""
+_WHOLE, _FRACTION = re.compile(r"\d+"), re.compile(r"\d[.,]\d")
+_TIME = "time="
 Key = TypeVar("Key", bound=Hashable)
 
 
@@ -46,9 +49,9 @@ def winner_lines(rows: Sequence[SweepRow]) -> list[str]:
 
 
 def undecided_lines(rows: Sequence[SweepRow]) -> list[str]:
-    """`No winner at batch=2, batch=8: torch is undecided: only 2 rounds…`: a line per reason."""
-    reasons = _grouped(rows, lambda row: row.duel.reason if row.duel.verdict == "undecided" else None)
-    return [_no_winner(reason, stretches) for reason, stretches in reasons]
+    """`No winner at batch=2, batch=8: torch is undecided: 2 rounds are too few…`: a line per reason."""
+    reasons = _grouped(rows, lambda row: _kind(row.duel.reason) if row.duel.verdict == "undecided" else None)
+    return [_no_winner(stretches) for _, stretches in reasons]
 
 
 def _outcome(row: SweepRow) -> tuple[str, Hashable] | None:
@@ -100,23 +103,28 @@ def _peers(rows: Sequence[SweepRow]) -> str:
     return f"; {'' if everywhere else 'in places '}{first_of([*map(name_of, names)], _MOST_NAMES)} may be as fast"
 
 
-def _no_winner(reason: str, stretches: Sequence[Stretch]) -> str:
-    rivals = {row.rival for stretch in stretches for row in stretch.rows}
-    rival = name_of(next(iter(rivals)) or "") if len(rivals) == 1 else "the best rival"
+def _no_winner(stretches: Sequence[Stretch]) -> str:
+    rows = [row for stretch in stretches for row in stretch.rows]
+    rivals = {row.rival for row in rows}
+    rival = name_of(rows[0].rival or "") if len(rivals) == 1 else "the best rival"
     places = ", ".join(stretch.text for stretch in stretches if stretch.text)
-    return f"No winner{f' at {places}' if places else ''}: {rival} is undecided: {reason.rstrip('.')}."
+    reason = _in_one([row.duel.reason for row in rows]).rstrip(".")
+    return f"No winner{f' at {places}' if places else ''}: {rival} is undecided: {reason}."
 
 
-def shortage_line(rows: Sequence[SweepRow]) -> str:
-    """How many cases could not reach the rounds that a verdict needs; empty where all could."""
+def notes_on_sweep(rows: Sequence[SweepRow]) -> list[str]:
+    """What is true of some cases: too little time, or medians that give another speedup than blocks side by side."""
     short = sum(any(_lacks_rounds(duel) for duel in row.duels.values()) for row in rows)
-    if not short:
-        return ""
-    return f"{short} of {count(len(rows), 'case')} had no time for the rounds of a verdict: give each more `time`."
+    other = sum(bool(notes_on_medians(row.case)) for row in rows)
+    notes = {
+        "had no time for the rounds of a verdict: give each more `time`": short,
+        "have medians of single calls whose ratio is not the speedup, which compares blocks side by side": other,
+    }
+    return [f"{number} of {count(len(rows), 'case')} {note}." for note, number in notes.items() if number]
 
 
 def _lacks_rounds(duel: Duel) -> bool:
-    return duel.verdict == "undecided" and bool(_ROUNDS.search(duel.reason))
+    return duel.verdict == "undecided" and bool(_FEW_ROUNDS.match(duel.reason))
 
 
 # ---------------------------------------------------------------- reasons
@@ -146,11 +154,35 @@ def _other_undecided(rows: Sequence[SweepRow]) -> list[str]:
     for row in rows:
         for name, duel in row.duels.items():
             if duel.verdict == "undecided" and (row.winner is not None or name != row.rival):
-                found.setdefault((duel.reason, name), []).append(row)
-    names: dict[tuple[str, str], list[str]] = {}
-    for (reason, name), members in found.items():
-        names.setdefault((_places(rows, members), reason), []).append(name_of(name))
-    return [_at(places, f"{listed(several)} undecided: {reason}") for (places, reason), several in names.items()]
+                found.setdefault((_kind(duel.reason), name), []).append(row)
+    alike: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for (kind, name), members in found.items():
+        of_name = [row.duels[name].reason for row in members]
+        alike.setdefault((_places(rows, members), kind), {})[name_of(name)] = of_name
+    return [
+        _at(places, f"{listed(reasons)} undecided: {_in_one([text for texts in reasons.values() for text in texts])}")
+        for (places, _), reasons in alike.items()
+    ]
+
+
+def _kind(reason: str) -> str:
+    """What reasons have in common that differ only in whole numbers."""
+    return reason if _FRACTION.search(reason) else _WHOLE.sub("#", reason)
+
+
+def _in_one(reasons: Sequence[str]) -> str:
+    """Reasons of one kind as one: `2 to 13 rounds are too few: use …` with the longest time."""
+    if _FRACTION.search(reasons[0]):
+        return reasons[0]
+    numbers = iter(zip(*(map(int, _WHOLE.findall(reason)) for reason in reasons), strict=True))
+
+    def span(found: re.Match[str]) -> str:
+        several = next(numbers)
+        least, most = min(several), max(several)
+        is_time = reasons[0].startswith(_TIME, found.start() - len(_TIME))
+        return str(most) if least == most or is_time else f"{least} to {most}"
+
+    return _WHOLE.sub(span, reasons[0])
 
 
 # ---------------------------------------------------------------- places

@@ -9,8 +9,8 @@ from typing import TypeGuard
 
 from onnxperf.analyze.answers.sweep import (
     NOT_COMPARED,
+    notes_on_sweep,
     reason_lines,
-    shortage_line,
     undecided_lines,
     why_undecided,
     winner_lines,
@@ -59,7 +59,7 @@ def _model(model: str, cases: Sequence[Case]) -> SweepModel:
         reasons=reason_lines(rows),
         winners=winner_lines(rows),
         undecided=undecided_lines(rows),
-        shortage=shortage_line(rows),
+        notes=notes_on_sweep(rows),
     )
 
 

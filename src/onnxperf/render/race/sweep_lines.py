@@ -132,8 +132,11 @@ def _time_axis(ax: Axes, times_us: Sequence[float]) -> None:
         ax.set_yticks([])
         ax.set_ylabel("nothing was measured", fontsize=fg.FONT)
         return
-    if max(times_us) / min(times_us) >= LOG_TIMES:
+    least = min(us for us in times_us if us > 0)
+    if max(times_us) / least >= LOG_TIMES:
         ax.set_yscale("log")
+        # An interval may begin at 0, which has no place on this axis.
+        ax.set_ylim(bottom=least / 1.25)
     else:
         ax.set_ylim(0, max(times_us) * 1.08)
     fg.time_axis(ax.yaxis, "(mean per call), lower is better")

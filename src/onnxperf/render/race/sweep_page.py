@@ -45,8 +45,7 @@ def sweep_page(bench: Bench, models: Sequence[SweepModel]) -> list[Part]:
         parts += (_matrix(each, name) for name in subjects_of(each.cases) if len(varying(each.cases)) == 2)
         parts += _block(Line(line) for line in _limited(each.reasons, "reason"))
         winners = [Line(line, "bold") for line in _limited(each.winners, "stretch", "stretches")]
-        undecided = [*_limited(each.undecided, "reason"), *filter(None, [each.shortage])]
-        parts += _block([*winners, *map(Line, undecided)])
+        parts += _block([*winners, *map(Line, [*_limited(each.undecided, "reason"), *each.notes])])
     if any(case.interrupted for case in bench.cases):
         parts += [GAP, INTERRUPTED]
     return parts + _block(Line(note, "dim") for note in _notes(bench.cases))
@@ -65,11 +64,11 @@ def plan_page(keys: Sequence[str], seconds: float) -> list[Part]:
 
 def _title(model: SweepModel, several: bool) -> str:
     """Which speedup the table of cases shows, and against what."""
-    text = f"{name_of(model.model)}: median time per call" if several else "Median time per call"
+    text = f"{name_of(model.model)}: median of single calls" if several else "Median of single calls"
     if not model.rivals or model.baseline is None:
         return text
     rival = name_of(model.rivals[0]) if len(model.rivals) == 1 else "the best rival"
-    return f"{text}, speedup of {rival} against {name_of(model.baseline)}"
+    return f"{text}, paired speedup of {rival} against {name_of(model.baseline)}"
 
 
 # ---------------------------------------------------------------- a row per case
