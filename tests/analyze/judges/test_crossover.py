@@ -317,7 +317,7 @@ def test_cases_whose_medians_give_another_speedup_are_counted() -> None:
         ),
     ],
 )
-def test_reasons_that_differ_only_in_whole_numbers_share_a_line(reasons: list[str], line: list[str]) -> None:
+def test_reasons_that_differ_only_in_numbers_share_a_line(reasons: list[str], line: list[str]) -> None:
     cases = [
         sweeps.case(sweeps.ms("ort", 1.0), sweeps.ms("torch", 2.0, "undecided", 0.5, reason=text), dims={"batch": n})
         for n, text in enumerate(reasons)

@@ -105,7 +105,7 @@ def test_reasons_beyond_the_most_frequent_share_an_entry() -> None:
     cases = [
         sweeps.case(
             sweeps.ms("ort", 1.0),
-            sweeps.ms("torch", 9.0, "undecided", 0.1, reason=f"only {column} rounds"),
+            sweeps.ms("torch", 9.0, "undecided", 0.1, reason="abcde"[column - 1]),
             dims={"batch": row, "seq": column},
         )
         for row in (1, 2)
@@ -113,7 +113,7 @@ def test_reasons_beyond_the_most_frequent_share_an_entry() -> None:
     ]
     entries = legend_of(crossover_plot(examples.bench(*cases)))
     assert entries[2:] == [
-        *(f"undecided in 2 cells: only {number} rounds" for number in (1, 2, 3)),
+        *(f"undecided in 2 cells: {reason}" for reason in "abc"),
         "undecided in 4 cells for other reasons",
     ]
 

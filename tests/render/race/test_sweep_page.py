@@ -122,6 +122,11 @@ def test_notes_are_told_once() -> None:
     assert "odd (1 case)" in text
 
 
+def test_notes_that_differ_only_in_numbers_are_one() -> None:
+    cases = [sweeps.case(*sweeps.pair(0.5), dims={"batch": b}, notes=(f"loading took {b}.5 s",)) for b in (1, 2)]
+    assert "loading took 1.5 to 2.5 s\n" in printed(examples.bench(*cases))
+
+
 def test_an_interrupted_sweep_says_so() -> None:
     cut = examples.bench(sweeps.case(*sweeps.pair(0.5), dims={"batch": 1}, interrupted=True))
     assert "Interrupted" in printed(cut)

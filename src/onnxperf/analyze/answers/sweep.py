@@ -12,6 +12,7 @@ from onnxperf.records.race import Case, Subject
 from onnxperf.records.sweep import Duel, SweepRow, dims_of, values_of, varying
 from onnxperf.wording.names import first_of, listed, name_of, visible
 from onnxperf.wording.numbers import count, interval, ratio
+from onnxperf.wording.spans import in_one, kind_of
 
 NOT_COMPARED = "the case compared both only with another subject"
 _MOST_ORDERS = 3
@@ -19,8 +20,6 @@ _MOST_ORDERS = 3
 _MOST_NAMES = 3
 _FEW_ROUNDS = re.compile(r"(only )?\d+ rounds?\b|too few rounds")
 """How reasons begin that name too few rounds."""
-_WHOLE, _FRACTION = re.compile(r"\d+"), re.compile(r"\d[.,]\d")
-_TIME = "time="
 Key = TypeVar("Key", bound=Hashable)
 
 
@@ -50,7 +49,7 @@ def winner_lines(rows: Sequence[SweepRow]) -> list[str]:
 
 def undecided_lines(rows: Sequence[SweepRow]) -> list[str]:
     """`No winner at batch=2, batch=8: torch is undecided: 2 rounds are too few…`: a line per reason."""
-    reasons = _grouped(rows, lambda row: _kind(row.duel.reason) if row.duel.verdict == "undecided" else None)
+    reasons = _grouped(rows, lambda row: kind_of(row.duel.reason) if row.duel.verdict == "undecided" else None)
     return [_no_winner(stretches) for _, stretches in reasons]
 
 
@@ -108,7 +107,7 @@ def _no_winner(stretches: Sequence[Stretch]) -> str:
     rivals = {row.rival for row in rows}
     rival = name_of(rows[0].rival or "") if len(rivals) == 1 else "the best rival"
     places = ", ".join(stretch.text for stretch in stretches if stretch.text)
-    reason = _in_one([row.duel.reason for row in rows]).rstrip(".")
+    reason = in_one([row.duel.reason for row in rows]).rstrip(".")
     return f"No winner{f' at {places}' if places else ''}: {rival} is undecided: {reason}."
 
 
@@ -154,35 +153,15 @@ def _other_undecided(rows: Sequence[SweepRow]) -> list[str]:
     for row in rows:
         for name, duel in row.duels.items():
             if duel.verdict == "undecided" and (row.winner is not None or name != row.rival):
-                found.setdefault((_kind(duel.reason), name), []).append(row)
+                found.setdefault((kind_of(duel.reason), name), []).append(row)
     alike: dict[tuple[str, str], dict[str, list[str]]] = {}
     for (kind, name), members in found.items():
         of_name = [row.duels[name].reason for row in members]
         alike.setdefault((_places(rows, members), kind), {})[name_of(name)] = of_name
     return [
-        _at(places, f"{listed(reasons)} undecided: {_in_one([text for texts in reasons.values() for text in texts])}")
+        _at(places, f"{listed(reasons)} undecided: {in_one([text for texts in reasons.values() for text in texts])}")
         for (places, _), reasons in alike.items()
     ]
-
-
-def _kind(reason: str) -> str:
-    """What reasons have in common that differ only in whole numbers."""
-    return reason if _FRACTION.search(reason) else _WHOLE.sub("#", reason)
-
-
-def _in_one(reasons: Sequence[str]) -> str:
-    """Reasons of one kind as one: `2 to 13 rounds are too few: use …` with the longest time."""
-    if _FRACTION.search(reasons[0]):
-        return reasons[0]
-    numbers = iter(zip(*(map(int, _WHOLE.findall(reason)) for reason in reasons), strict=True))
-
-    def span(found: re.Match[str]) -> str:
-        several = next(numbers)
-        least, most = min(several), max(several)
-        is_time = reasons[0].startswith(_TIME, found.start() - len(_TIME))
-        return str(most) if least == most or is_time else f"{least} to {most}"
-
-    return _WHOLE.sub(span, reasons[0])
 
 
 # ---------------------------------------------------------------- places

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from onnxperf.render.race.bench_chart import ROW, bench_plot
 from onnxperf.render.race.sweep_lines import NAME_LENGTH, draw_lines
 from onnxperf.wording.names import name_of, shortened, visible
 from onnxperf.wording.numbers import count, ratio
+from onnxperf.wording.spans import in_one, kind_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -251,10 +251,14 @@ def _explain_map(ax: Axes, duels: Sequence[Duel], pair: tuple[str, str], changes
 
 def _undecided_texts(duels: Iterable[Duel]) -> list[str]:
     """Why cells are undecided, the most frequent reason first."""
-    reasons = Counter(duel.reason for duel in duels if duel.verdict == "undecided")
+    found: dict[str, list[str]] = {}
+    for duel in duels:
+        if duel.verdict == "undecided":
+            found.setdefault(kind_of(duel.reason), []).append(duel.reason)
+    reasons = sorted(found.values(), key=len, reverse=True)
     texts = [
-        f"undecided in {count(number, 'cell')}: {shortened(visible(reason), _REASON_LENGTH)}"
-        for reason, number in reasons.most_common(_MOST_REASONS)
+        f"undecided in {count(len(alike), 'cell')}: {shortened(visible(in_one(alike)), _REASON_LENGTH)}"
+        for alike in reasons[:_MOST_REASONS]
     ]
-    rest = reasons.total() - sum(number for _, number in reasons.most_common(_MOST_REASONS))
+    rest = sum(map(len, reasons[_MOST_REASONS:]))
     return [*texts, f"undecided in {count(rest, 'cell')} for other reasons"] if rest else texts

@@ -22,6 +22,7 @@ from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.render.race.page import STATUS_STYLES, VERDICT_STYLES, race_facts
 from onnxperf.wording.names import name_of, shortened
 from onnxperf.wording.numbers import count, duration, interval, per_second, ratio, rough_time
+from onnxperf.wording.spans import in_one, kind_of
 
 MAX_LINES = 20
 """Lines of reasons or notes before the rest becomes a number."""
@@ -175,10 +176,13 @@ def _row(cells: Sequence[Cell]) -> Row:
 
 def _notes(cases: Sequence[Case]) -> list[str]:
     """What a reader must know, each note once, with its number of cases where it is not true of all."""
-    counts: dict[str, int] = {}
+    found: dict[str, list[str]] = {}
     for note in (note for case in cases for note in dict.fromkeys(case.notes)):
-        counts[note] = counts.get(note, 0) + 1
-    texts = [note if number == len(cases) else f"{note} ({count(number, 'case')})" for note, number in counts.items()]
+        found.setdefault(kind_of(note), []).append(note)
+    texts = []
+    for notes in found.values():
+        note = in_one(notes)
+        texts.append(note if len(notes) >= len(cases) else f"{note} ({count(len(notes), 'case')})")
     return _limited(texts, "note")
 
 
