@@ -115,11 +115,12 @@ def notes_on_sweep(rows: Sequence[SweepRow]) -> list[str]:
     """What is true of some cases: too little time, or medians that give another speedup than blocks side by side."""
     short = sum(any(_lacks_rounds(duel) for duel in row.duels.values()) for row in rows)
     other = sum(bool(notes_on_medians(row.case)) for row in rows)
+    cases = count(len(rows), "case")
     notes = {
-        "had no time for the rounds of a verdict: give each more `time`": short,
-        "have medians of single calls whose ratio is not the speedup, which compares blocks side by side": other,
+        f"{short} of {cases} had no time for the rounds of a verdict: give each more `time`.": short,
+        f"In {other} of {cases} the ratio of medians is not the speedup, which compares blocks side by side.": other,
     }
-    return [f"{number} of {count(len(rows), 'case')} {note}." for note, number in notes.items() if number]
+    return [note for note, number in notes.items() if number]
 
 
 def _lacks_rounds(duel: Duel) -> bool:

@@ -29,7 +29,7 @@ _UNDECIDED, _EQUAL = "#D0D0D0", "#BFE3D6"
 _UNJUDGED_WORDS = {"undecided": "undecided", "equivalent": "equal"}
 """Written below a speedup without a winner."""
 _MOST_REASONS = 3
-_REASON_LENGTH = 64
+_REASON_LENGTH = 72
 _LEGEND_LINE = 0.3
 """Height of a reason in inches, and of what has to leave its line because of it."""
 _BASELINE_WINS, _RIVAL_WINS = fg.RED, fg.BLUE
