@@ -298,7 +298,7 @@ def test_cases_whose_medians_give_another_speedup_are_counted() -> None:
     others = sweeps.line([0.5, 2.0, 2.0], "bert.onnx").cases[1:]
     (model,) = sweep_models([sweeps.case(*subjects, dims={"batch": 1}), *others])
     assert [line.partition(",")[0] for line in model.notes] == [
-        "In 1 of 3 cases the ratio of the medians is not the speedup"
+        "In 1 of 3 cases the ratio of medians is not the speedup"
     ]
 
 
