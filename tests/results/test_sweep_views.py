@@ -121,5 +121,5 @@ def test_a_case_that_failed_as_a_whole_is_a_row_of_every_table(line: BenchResult
 
 
 def test_its_text_and_its_html_are_those_of_a_sweep(square: BenchResult) -> None:
-    assert "Median time per call, speedup of torch against ort" in repr(square)
+    assert "Median of single calls, paired speedup of torch against ort" in repr(square)
     assert "batch=16 seq=500: torch oom" in square._repr_html_()

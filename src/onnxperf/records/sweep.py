@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from onnxperf.records.race import Case, Subject, Verdict
 
@@ -22,6 +22,8 @@ class Duel(NamedTuple):
     """Lower end of the 95 % interval, where the case compared the two itself."""
     high: float | None = None
     """Upper end of that interval."""
+    reason: str = ""
+    """Why the verdict is `undecided`."""
 
     @property
     def decided(self) -> bool:
@@ -33,14 +35,29 @@ class SweepRow(NamedTuple):
     """A case of a sweep, and what was concluded about it."""
 
     case: Case
-    winners: frozenset[str]
-    """The fastest subjects, where others are proven slower."""
+    against: str | None
+    """The baseline of most cases; where that has no time in this case, the case's own."""
+    duels: Mapping[str, Duel]
+    """Every other subject of the case against it."""
     rival: str | None
-    """The best of the baseline's rivals."""
-    duel: Duel
-    """That rival against the baseline."""
+    """The best of these: one that is proven faster comes before one that only seems so."""
+    first: frozenset[str]
+    """Subjects that no other is proven faster than; none, where that would be all."""
     rate: float | None
     """Rows per second of the fastest subject."""
+
+    @property
+    def duel(self) -> Duel:
+        """The best rival against the baseline."""
+        return Duel(None, None) if self.rival is None else self.duels[self.rival]
+
+    @property
+    def winner(self) -> str | None:
+        """The best rival where its verdict is `faster`; the baseline where every rival's is `slower`."""
+        if self.duel.verdict == "faster":
+            return self.rival
+        # The best rival is slower only where all are.
+        return self.against if self.duel.verdict == "slower" else None
 
 
 class SweepModel(NamedTuple):
@@ -54,9 +71,13 @@ class SweepModel(NamedTuple):
     """The dimension that counts the rows of a call."""
     rows: Sequence[SweepRow]
     reasons: Sequence[str]
-    """Why times are missing."""
-    crossovers: Sequence[str]
-    """Where which subject is faster."""
+    """Why times are missing, and why rivals are undecided where another subject wins."""
+    winners: Sequence[str]
+    """Which subject is the fastest where, and by how much."""
+    undecided: Sequence[str]
+    """Where there is no winner, and why."""
+    notes: Sequence[str]
+    """What a reader must know, with the number of cases in which it is true."""
 
     @property
     def cases(self) -> list[Case]:
@@ -122,9 +143,29 @@ def subject_in(case: Case, name: str) -> Subject | None:
 
 def time_of(subject: Subject | None) -> float | None:
     """The median in nanoseconds of a subject that may be compared: measured, with outputs that agree."""
-    if subject is None or subject.status != "ok" or subject.median_ns is None:
+    return None if subject is None or subject.status != "ok" else _sound(subject.median_ns)
+
+
+def measured(subject: Subject | None) -> TypeGuard[Subject]:
+    """Whether a subject may be compared: it has a time, and its outputs agree."""
+    return subject is not None and (time_of(subject) or mean_of(subject)) is not None
+
+
+def mean_of(subject: Subject | None) -> float | None:
+    """The mean in nanoseconds of a subject that may be compared."""
+    return None if subject is None or subject.status != "ok" else _sound(subject.mean_ns)
+
+
+def mean_interval(subject: Subject | None) -> tuple[float, float] | None:
+    """Both ends of the 95 % interval of that mean, where it has one."""
+    if subject is None or mean_of(subject) is None:
         return None
-    return subject.median_ns if math.isfinite(subject.median_ns) and subject.median_ns > 0 else None
+    low, high = subject.mean_low_ns, _sound(subject.mean_high_ns)
+    return None if low is None or high is None or not math.isfinite(low) else (max(low, 0.0), high)
+
+
+def _sound(ns: float | None) -> float | None:
+    return ns if ns is not None and math.isfinite(ns) and ns > 0 else None
 
 
 def word_of(case: Case, subject: Subject | None) -> str:

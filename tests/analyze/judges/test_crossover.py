@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -10,20 +11,21 @@ from onnxperf.analyze.judges.crossover import (
     cases_of,
     crossover_map,
     duel,
+    first_of_case,
     panels_of,
     sweep_models,
     two_dims,
     usual_rival,
-    winners,
 )
+from onnxperf.analyze.judges.reasons import Evidence, what_is_missing
 from onnxperf.errors import BadOption
-from onnxperf.records.race import Case
+from onnxperf.records.race import Case, Subject, Verdict
+from onnxperf.wording.names import encodable
 from tests.render import examples, sweeps
 
 
-def crossovers(cases: Sequence[Case]) -> Sequence[str]:
-    (model,) = sweep_models(cases)
-    return model.crossovers
+def plain(lines: Sequence[str]) -> list[str]:
+    return [encodable(line, "ascii") for line in lines]
 
 
 def several_rivals() -> list[Case]:
@@ -40,16 +42,16 @@ def test_those_that_share_the_first_place_all_win() -> None:
         sweeps.ms("run-c", 9.9, "equivalent", 1.01),
         sweeps.ms("torch", 20, "slower", 0.5),
     ]
-    assert winners(sweeps.case(*subjects, dims={})) == {"ort", "run-c"}
+    assert first_of_case(sweeps.case(*subjects, dims={})) == {"ort", "run-c"}
 
 
 def test_outputs_that_differ_never_win() -> None:
     wrong = sweeps.ms("torch", 1.0, "faster", 10.0, status="differs", reason="off by 0.02")
-    assert winners(sweeps.case(sweeps.ms("ort", 10.0), wrong, dims={"batch": 1})) == set()
+    assert first_of_case(sweeps.case(sweeps.ms("ort", 10.0), wrong, dims={"batch": 1})) == set()
 
 
 def test_nothing_wins_where_nothing_has_a_time() -> None:
-    assert winners(sweeps.case(examples.failed("ort", "oom"), dims={})) == set()
+    assert first_of_case(sweeps.case(examples.failed("ort", "oom"), dims={})) == set()
 
 
 def test_a_case_without_subjects_has_a_reason_too() -> None:
@@ -64,7 +66,7 @@ def test_a_case_without_subjects_has_a_reason_too() -> None:
 
 def test_equal_reasons_share_a_line() -> None:
     (model,) = sweep_models(sweeps.line([0.5, "oom", "oom"]).cases)
-    assert model.reasons == [f"batch=2, batch=4: torch oom: {sweeps.OOM}"]
+    assert model.reasons == [f"batch=2 to 4: torch oom: {sweeps.OOM}"]
 
 
 def test_every_case_has_its_best_rival() -> None:
@@ -79,91 +81,293 @@ def test_only_a_comparison_that_the_case_made_has_an_interval() -> None:
     assert duel(case, "torch", "ort").low is None
 
 
-# ---------------------------------------------------------------- where the winner changes
+# ---------------------------------------------------------------- a winner per size
 
 
 @pytest.mark.parametrize(
-    ("speedups", "sentence"),
+    ("speedups", "lines"),
     [
-        ([0.5, 0.6, 0.7, 0.8, 0.9], "ort is faster throughout."),
-        ([2.0, 2.0], "torch is faster throughout."),
-        ([1.0, 1.0], "undecided throughout."),
-        ([2.0], "torch is faster than ort."),
         (
-            [0.5, 0.9, 1.0, 2.0, 2.0],
-            "ort is faster up to batch=2, torch is faster from batch=8 on; undecided at batch=4.",
+            [0.5, 0.5],
+            ["batch=1 to 2: ort is the fastest: the speedup of torch is 0.500x (95 % intervals within 0.492..0.507)."],
         ),
-        ([1.0, 1.0, 1.0, 2.0, 2.0], "torch is faster from batch=8 on; undecided up to batch=4."),
-        ([0.5, 0.5, "oom", 2.0], "ort is faster up to batch=2, torch is faster at batch=8; oom at batch=4."),
+        ([1.6], ["batch=1: torch is 1.600x as fast as ort (95 % interval 1.576..1.624)."]),
+        ([2.0, 4.0], ["batch=1 to 2: torch is 2.00x to 4.00x as fast as ort (95 % intervals within 1.970..4.06)."]),
         (
             [0.5, 2.0, 2.0, 0.5],
-            "ort is faster at batch=1, torch is faster from batch=2 to 4, ort is faster at batch=8.",
+            [
+                "batch=1: ort is the fastest: the speedup of torch is 0.500x (95 % interval 0.492..0.507).",
+                "batch=2 to 4: torch is 2.00x as fast as ort (95 % intervals within 1.970..2.03).",
+                "batch=8: ort is the fastest: the speedup of torch is 0.500x (95 % interval 0.492..0.507).",
+            ],
         ),
+        ([1.0, 1.0], []),
+        (["oom", "oom"], []),
     ],
 )
-def test_a_sentence_says_where_the_winner_changes(speedups: list[float | str], sentence: str) -> None:
-    assert crossovers(sweeps.line(speedups).cases) == [sentence]
+def test_every_stretch_of_sizes_has_its_winner(speedups: list[float | str], lines: list[str]) -> None:
+    (model,) = sweep_models(sweeps.line(speedups).cases)
+    assert plain(model.winners) == lines
 
 
-def test_subjects_that_never_met_have_no_sentence() -> None:
-    assert crossovers(sweeps.line(["oom", "oom"]).cases) == []
+@pytest.mark.parametrize(
+    ("speedups", "lines"),
+    [
+        ([1.0, 1.0], ["No winner at batch=1 to 2: torch is undecided: the 95 % interval includes 1."]),
+        ([1.0, 2.0, 1.0], ["No winner at batch=1, batch=4: torch is undecided: the 95 % interval includes 1."]),
+        ([0.5, 2.0, "oom"], []),
+    ],
+)
+def test_one_line_has_the_sizes_without_a_winner(speedups: list[float | str], lines: list[str]) -> None:
+    (model,) = sweep_models(sweeps.line(speedups).cases)
+    assert model.undecided == lines
 
 
-def test_a_grid_has_a_sentence_for_rows_that_are_alike() -> None:
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"reason": "2 rounds are too few"}, "2 rounds are too few"),
+        ({"reason": "2 rounds are too few.", "speedup_low": None}, "2 rounds are too few"),
+        ({"speedup_low": None, "speedup_high": None}, "too few rounds for an interval"),
+        ({"speedup_low": 0.5, "speedup_high": 3.0}, "the 95 % interval includes 1"),
+        ({"speedup_low": 1.001, "speedup_high": 1.02}, "the difference may be below the minimum effect"),
+    ],
+)
+def test_the_reason_without_a_winner_is_that_of_the_subject(more: dict[str, Any], reason: str) -> None:
+    undecided = sweeps.ms("torch", 5000.0, "undecided", 0.002, **more)
+    (model,) = sweep_models([sweeps.case(sweeps.ms("ort", 10.0), undecided, dims={"batch": 1})])
+    assert (plain(model.winners), model.undecided) == ([], [f"No winner at batch=1: torch is undecided: {reason}."])
+
+
+def test_a_winner_without_an_interval_has_none_in_its_line() -> None:
+    few = sweeps.ms("torch", 1.0, "faster", 10.0, speedup_low=None, speedup_high=None)
+    (model,) = sweep_models([sweeps.case(sweeps.ms("ort", 10.0), few, dims={"batch": 1})])
+    assert plain(model.winners) == ["batch=1: torch is 10.0x as fast as ort."]
+
+
+def test_a_rival_that_is_proven_faster_comes_before_one_that_only_seems_so() -> None:
+    subjects = [
+        sweeps.ms("ort", 10.0),
+        sweeps.ms("tf", 8.0, "faster", 1.25),
+        sweeps.ms("torch", 5.0, "undecided", 2.0, speedup_low=0.5, speedup_high=8.0),
+    ]
+    (model,) = sweep_models([sweeps.case(*subjects, dims={"batch": 1})])
+    assert (model.rows[0].rival, model.rows[0].winner) == ("tf", "tf")
+    assert plain(model.winners) == [
+        "batch=1: tf is 1.250x as fast as ort (95 % interval 1.231..1.269); torch may be as fast."
+    ]
+    assert model.reasons == ["batch=1: torch undecided: the 95 % interval includes 1"]
+
+
+def test_a_baseline_wins_only_where_every_rival_is_slower() -> None:
+    slower = sweeps.ms("tf", 20.0, "slower", 0.5)
     cases = [
-        sweeps.case(*sweeps.pair(2.0 if seq == 30 and batch > 1 else 0.5), dims={"batch": batch, "seq": seq})
+        sweeps.case(sweeps.ms("ort", 10.0), slower, sweeps.ms("torch", 12.0, "slower", 0.8), dims={"batch": 1}),
+        sweeps.case(sweeps.ms("ort", 10.0), sweeps.ms("tf", 11.0, "slower", 0.9), dims={"batch": 2}),
+        sweeps.case(sweeps.ms("ort", 10.0), slower, sweeps.ms("torch", 10.0, "undecided", 0.99), dims={"batch": 4}),
+    ]
+    (model,) = sweep_models(cases)
+    assert plain(model.winners) == [
+        "batch=1 to 2: ort is the fastest: the speedup of the best rival is 0.800x to 0.900x "
+        "(95 % intervals within 0.788..0.913)."
+    ]
+    assert model.undecided == ["No winner at batch=4: torch is undecided: the 95 % interval includes 1."]
+
+
+def test_subjects_that_are_equally_fast_have_a_line_of_their_own() -> None:
+    cases = [
+        sweeps.case(sweeps.ms("ort", 10.0), sweeps.ms("torch", 10.0, "equivalent", 1.001), dims={"batch": batch})
+        for batch in (1, 2)
+    ]
+    (model,) = sweep_models(cases)
+    assert (plain(model.winners), model.undecided) == (["batch=1 to 2: torch and ort are equally fast."], [])
+
+
+def test_a_case_without_the_usual_baseline_has_its_winner_against_its_own() -> None:
+    cases = [*several_rivals()]
+    lost = [examples.failed("ort", "oom"), sweeps.ms("subject-0", 9.0), sweeps.ms("subject-1", 3.0, "faster", 3.0)]
+    (model,) = sweep_models([*cases, sweeps.case(*lost, dims={"batch": 4}, baseline="subject-0")])
+    assert plain(model.winners)[-1] == "batch=4: subject-1 is 3.00x as fast as subject-0 (95 % interval 2.96..3.04)."
+
+
+def test_cells_of_a_grid_with_the_same_winner_make_rectangles() -> None:
+    cases = [
+        sweeps.case(
+            *sweeps.pair(2.0 if seq == 30 and batch > 1 else 0.5), dims={"batch": batch, "seq": seq, "fixed": 7}
+        )
         for batch in (1, 2, 4)
         for seq in (10, 20, 30)
     ]
-    assert crossovers(cases) == [
-        "seq=10, 20: ort is faster throughout.",
-        "seq=30: ort is faster at batch=1, torch is faster from batch=2 on.",
+    (model,) = sweep_models(cases)
+    assert [line.partition(" is ")[0] for line in model.winners] == [
+        "batch=1 seq=30: ort",
+        "batch=1 to 4 seq=10 to 20: ort",
+        "batch=2 to 4 seq=30: torch",
     ]
 
 
-def test_more_dimensions_are_counted() -> None:
+def test_a_hole_of_a_grid_parts_its_neighbours() -> None:
+    cases = [sweeps.case(*sweeps.pair(2.0), dims={"a": a, "b": b}) for a, b in [(1, 1), (1, 2), (1, 3), (2, 1), (2, 3)]]
+    (model,) = sweep_models(cases)
+    assert [line.partition(":")[0] for line in model.winners] == ["a=1 b=2", "a=1 to 2 b=1", "a=1 to 2 b=3"]
+
+
+def test_more_dimensions_make_boxes() -> None:
     cases = [
         sweeps.case(*sweeps.pair(2.0 if a == 1 else 0.5), dims={"a": a, "b": b, "c": c})
         for a in (1, 2)
         for b in (1, 2)
         for c in (1, 2)
     ]
-    assert crossovers(cases) == ["torch is faster in 4, ort is faster in 4 of 8 cases."]
+    (model,) = sweep_models(cases)
+    assert [line.partition(" is ")[0] for line in model.winners] == [
+        "a=1 b=1 to 2 c=1 to 2: torch",
+        "a=2 b=1 to 2 c=1 to 2: ort",
+    ]
     assert len(panels_of(examples.bench(*cases))) == 2
 
 
-def test_several_rivals_are_named() -> None:
-    assert crossovers(several_rivals())[0] == "subject-0 against ort: ort is faster throughout."
+def test_a_case_that_lacks_a_dimension_is_named_by_the_others() -> None:
+    cases = [sweeps.case(*sweeps.pair(2.0), dims=dims) for dims in ({"a": 1, "b": 1}, {"a": 2, "b": 2}, {"a": 2}, {})]
+    (model,) = sweep_models(cases)
+    assert [line.partition("torch")[0] for line in model.winners] == ["", "a=1 b=1: ", "a=2: ", "a=2 b=2: "]
 
 
-def test_several_sentences_about_one_of_several_rivals_stand_below_its_name() -> None:
+# ---------------------------------------------------------------- a reason per cell
+
+
+def test_undecided_rivals_beside_the_best_have_their_reasons_per_cell() -> None:
+    def undecided(name: str, reason: str) -> Subject:
+        return sweeps.ms(name, 12.0, "undecided", 0.8, reason=reason)
+
     cases = [
         sweeps.case(
-            *sweeps.pair(2.0 if seq == 20 and batch == 2 else 0.5),
-            sweeps.ms("tf", 20.0, "slower", 0.5),
-            dims={"batch": batch, "seq": seq},
+            sweeps.ms("ort", 10.0),
+            sweeps.ms("best", 5.0, "faster", 2.0),
+            undecided("tf", "only 2 rounds"),
+            undecided("torch", "only 2 rounds" if seq < 30 else "one set-up"),
+            dims={"batch": 8, "seq": seq},
         )
-        for batch in (1, 2)
-        for seq in (10, 20)
+        for seq in (10, 20, 30)
     ]
-    assert crossovers(cases) == [
-        "torch against ort:",
-        "  seq=10: ort is faster throughout.",
-        "  seq=20: ort is faster at batch=1, torch is faster at batch=2.",
-        "tf against ort: ort is faster throughout.",
+    (model,) = sweep_models(cases)
+    assert model.reasons == [
+        "seq=10 to 30: tf undecided: only 2 rounds",
+        "seq=10 to 20: torch undecided: only 2 rounds",
+        "seq=30: torch undecided: one set-up",
     ]
 
 
-def test_rows_of_a_grid_that_are_all_alike_share_a_sentence() -> None:
+def test_rivals_that_share_a_reason_and_its_cells_share_a_line() -> None:
+    rivals = [sweeps.ms(name, 12.0, "undecided", 0.8, reason="only 2 rounds") for name in ("a", "b", "c")]
+    cases = [sweeps.case(sweeps.ms("ort", 10.0), *rivals, dims={"batch": batch}) for batch in (1, 2)]
+    (model,) = sweep_models(cases)
+    assert model.reasons == ["batch=1 to 2: b and c undecided: only 2 rounds"]
+    assert model.undecided == ["No winner at batch=1 to 2: a is undecided: only 2 rounds."]
+
+
+NARROW = (-0.02, 0.03)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "bounds", "counted"),
+    [
+        (Evidence(1, 1, 1, 0.0), None, True),
+        (Evidence(2, 1, 1, 4.0), None, True),
+        (Evidence(13, 3, 3, 4.0), NARROW, True),
+        (Evidence(40, 1, 1, 4.0), None, False),  # one set-up
+        (Evidence(40, 1, 2, 4.0), (0.02, 0.03), False),  # one launch
+        (Evidence(40, 3, 3, 4.0), NARROW, False),
+        (Evidence(40, 3, 3, 400.0), (-1.0, 1.0), False),
+    ],
+)
+def test_cases_that_lack_rounds_are_counted_once(
+    evidence: Evidence, bounds: tuple[float, float] | None, counted: bool
+) -> None:
+    reason = what_is_missing(evidence, bounds, 0.01)
+    rivals = [sweeps.ms(name, 20.0, "undecided", 0.5, reason=reason) for name in ("a", "b")]
+    cases = [sweeps.case(sweeps.ms("ort", 10.0), *rivals, dims={"batch": batch}) for batch in (1, 2)]
+    (model,) = sweep_models([*cases, sweeps.case(*sweeps.pair(0.5), dims={"batch": 4})])
+    short = "2 of 3 cases had no time for the rounds of a verdict: give each more `time`."
+    assert list(model.notes) == ([short] if counted else [])
+
+
+def test_cases_whose_medians_give_another_speedup_are_counted() -> None:
+    blocks = examples.blocks(10e6)
+    subjects = sweeps.ms("ort", 10.0, blocks=blocks), sweeps.ms("torch", 10.0, "faster", 2.0, blocks=blocks)
+    others = sweeps.line([0.5, 2.0, 2.0], "bert.onnx").cases[1:]
+    (model,) = sweep_models([sweeps.case(*subjects, dims={"batch": 1}), *others])
+    assert [line.partition(",")[0] for line in model.notes] == [
+        "In 1 of 3 cases the ratio of medians is not the speedup"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reasons", "line"),
+    [
+        (
+            ["2 rounds are too few: use `time=45`", "13 rounds are too few: use `time=7`"],
+            ["No winner at batch=0 to 1: torch is undecided: 2 to 13 rounds are too few: use `time=45`."],
+        ),
+        (["`time=8` would decide"] * 2, ["No winner at batch=0 to 1: torch is undecided: `time=8` would decide."]),
+        (
+            ["rounds differ (0.9 to 1.3)", "rounds differ (0.8 to 1.3)"],
+            [
+                "No winner at batch=0: torch is undecided: rounds differ (0.9 to 1.3).",
+                "No winner at batch=1: torch is undecided: rounds differ (0.8 to 1.3).",
+            ],
+        ),
+    ],
+)
+def test_reasons_that_differ_only_in_numbers_share_a_line(reasons: list[str], line: list[str]) -> None:
     cases = [
-        sweeps.case(*sweeps.pair(0.5 if batch == 1 else 2.0), dims={"batch": batch, "seq": seq})
-        for batch in (1, 2)
-        for seq in (10, 20)
+        sweeps.case(sweeps.ms("ort", 1.0), sweeps.ms("torch", 2.0, "undecided", 0.5, reason=text), dims={"batch": n})
+        for n, text in enumerate(reasons)
     ]
-    assert crossovers(cases) == ["ort is faster at batch=1, torch is faster at batch=2."]
+    (model,) = sweep_models(cases)
+    assert model.undecided == line
 
 
 # ---------------------------------------------------------------- two subjects in one case
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "found"),
+    [
+        (("faster", 2.0, 1.9, 2.1), ("slower", 0.5, 0.4, 0.6), "slower"),
+        (("faster", 9.0, None, None), ("slower", 0.5, None, None), "slower"),
+        (("faster", 2.0, 1.9, 2.1), ("faster", 4.0, 3.9, 4.1), "faster"),
+        (("faster", 2.0, 1.9, 2.1), ("undecided", 1.0, 0.9, 1.1), "slower"),
+        (("faster", 2.0, 1.9, 2.1), ("undecided", 4.0, 3.9, 4.1), "undecided"),
+        (("undecided", 1.0, 0.9, 1.1), ("slower", 0.5, 0.4, 0.6), "slower"),
+        (("undecided", 0.9, 0.8, 0.95), ("undecided", 1.2, 1.1, 1.3), "undecided"),
+        (("faster", 2.0, None, None), ("faster", 9.0, None, None), "undecided"),
+        (("faster", 2.0, 1.999, 2.001), ("faster", 2.005, 2.004, 2.006), "undecided"),
+    ],
+)
+def test_subjects_meet_through_a_third_only_by_its_verdicts(
+    one: tuple[Verdict, float, float | None, float | None],
+    two: tuple[Verdict, float, float | None, float | None],
+    found: Verdict,
+) -> None:
+    subjects = [
+        sweeps.ms(name, 10.0 / speedup, verdict, speedup, speedup_low=low, speedup_high=high)
+        for name, (verdict, speedup, low, high) in (("one", one), ("two", two))
+    ]
+    met = duel(sweeps.case(sweeps.ms("ort", 10.0), *subjects, dims={}), "one", "two")
+    assert met.verdict == found
+    assert met.speedup == pytest.approx(two[1] / one[1])
+    assert bool(met.reason) == (found == "undecided")
+
+
+def test_a_speedup_through_a_third_is_that_of_the_pairs_and_not_of_the_times() -> None:
+    subjects = [sweeps.ms("one", 3.0, "faster", 2.0), sweeps.ms("two", 3.0, "faster", 4.0)]
+    assert duel(sweeps.case(sweeps.ms("ort", 10.0), *subjects, dims={}), "one", "two").speedup == 2.0
+
+
+def test_subjects_without_speedups_are_not_decided_by_their_times() -> None:
+    case = sweeps.case(*(Subject(name=n, status="ok", mean_ns=ns) for n, ns in (("one", 1.0), ("two", 2.0))), dims={})
+    assert duel(case, "one", "two")[:2] == (0.5, "undecided")
 
 
 def test_a_duel_can_be_turned_round_or_go_through_a_third() -> None:

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from msgspec.structs import replace
 
 from onnxperf.errors import BadOption
-from onnxperf.records.race import Bench, Case
+from onnxperf.records.race import Bench, Case, Subject, Verdict
 from onnxperf.render.kit.chart import figure_of
 from onnxperf.render.race.sweep_chart import MAX_PANELS, MAX_WRITTEN
 from onnxperf.results.bench import BenchResult
@@ -52,6 +53,21 @@ def grid(speedups: list[list[float]]) -> Bench:
     )
 
 
+def judged(verdicts: list[list[Verdict]], speedup: float | None = None) -> Bench:
+    """Torch with these verdicts; its speedups lie above and below 1 in turn."""
+
+    def rival(verdict: Verdict, odd: bool) -> Subject:
+        return sweeps.ms("torch", 10.0, verdict, speedup or (1.5 if odd else 0.5), reason="only 2 rounds")
+
+    return examples.bench(
+        *(
+            sweeps.case(sweeps.ms("ort", 10.0), rival(verdict, bool((row + column) % 2)), dims={"a": row, "b": column})
+            for row, values in enumerate(verdicts)
+            for column, verdict in enumerate(values)
+        )
+    )
+
+
 # ---------------------------------------------------------------- the map
 
 
@@ -66,29 +82,68 @@ def test_the_map_has_a_cell_per_case_with_its_speedup_or_its_word() -> None:
     assert legend_of(ax) == [
         "torch is faster",
         "ort is faster",
-        "inside the noise",
+        "undecided in 1 cell: the 95 % interval includes 1",
         "not compared",
         "the winner changes",
     ]
 
 
-def test_cells_inside_the_noise_are_grey_and_winners_have_their_colour() -> None:
-    ax = crossover_plot(grid([[0.5, 1.0], [1.005, 2.0]]), "ort", "torch")
+def test_cells_have_the_colour_and_the_word_of_their_verdict() -> None:
+    ax = crossover_plot(judged([["slower", "undecided"], ["equivalent", "faster"]], speedup=0.002), "ort", "torch")
     image = ax.images[0].get_array()
     assert image is not None
-    grey = to_rgba("#D0D0D0")
-    assert image[0][1].tolist() == pytest.approx(grey)
-    assert image[1][0].tolist() == pytest.approx(grey)
+    assert image[0][1].tolist() == pytest.approx(to_rgba("#D0D0D0"))
+    assert image[1][0].tolist() == pytest.approx(to_rgba("#BFE3D6"))
     assert image[0][0][0] > image[0][0][2]  # orange: the baseline
     assert image[1][1][2] > image[1][1][0]  # blue: the rival
+    assert [text.partition("\n")[2] for text in words(ax)] == ["", "undecided", "equal", ""]
+    assert legend_of(ax)[2:4] == ["equally fast", "undecided in 1 cell: only 2 rounds"]
+    assert "noise" not in " ".join(legend_of(ax))
 
 
-def test_a_line_runs_where_the_winner_changes() -> None:
-    ax = crossover_plot(grid([[0.5, 0.5], [0.5, 2.0]]), "ort", "torch")
-    (drawn,) = [c for c in ax.collections if isinstance(c, LineCollection)]
-    edges = {tuple(map(tuple, segment.tolist())) for segment in drawn.get_segments()}
-    assert edges == {((0.5, 0.5), (0.5, 1.5)), ((0.5, 0.5), (1.5, 0.5))}
-    assert not crossover_plot(grid([[0.5, 0.5], [0.5, 0.6]]), "ort", "torch").collections
+def test_reasons_beyond_the_most_frequent_share_an_entry() -> None:
+    cases = [
+        sweeps.case(
+            sweeps.ms("ort", 1.0),
+            sweeps.ms("torch", 9.0, "undecided", 0.1, reason="abcde"[column - 1]),
+            dims={"batch": row, "seq": column},
+        )
+        for row in (1, 2)
+        for column in range(1, 6)
+    ]
+    entries = legend_of(crossover_plot(examples.bench(*cases)))
+    assert entries[2:] == [
+        *(f"undecided in 2 cells: {reason}" for reason in "abc"),
+        "undecided in 4 cells for other reasons",
+    ]
+
+
+@pytest.mark.parametrize("verdict", ["undecided", "faster", "slower", "equivalent"])
+def test_the_map_names_both_rivals_whatever_the_verdicts(verdict: Verdict) -> None:
+    ax = Figure().add_subplot()
+    crossover_plot(judged([[verdict] * 2] * 2), "ort", "torch", ax=ax)
+    assert legend_of(ax)[:2] == ["torch is faster", "ort is faster"]
+    assert (
+        figure_of(crossover_plot(judged([[verdict] * 2] * 2))).get_suptitle().startswith("Speedup of torch against ort")
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "edges"),
+    [
+        ([["slower", "slower"], ["slower", "faster"]], {((0.5, 0.5), (0.5, 1.5)), ((0.5, 0.5), (1.5, 0.5))}),
+        ([["slower", "slower"], ["slower", "slower"]], set()),
+        ([["slower", "undecided"], ["equivalent", "faster"]], set()),
+        ([["undecided", "faster"], ["slower", "undecided"]], set()),
+        ([["slower", "faster"], ["undecided", "undecided"]], {((0.5, -0.5), (0.5, 0.5))}),
+    ],
+)
+def test_a_line_runs_only_where_verdicts_change(verdicts: list[list[Verdict]], edges: set[object]) -> None:
+    # The estimates lie on both sides of 1 everywhere.
+    ax = crossover_plot(judged(verdicts), "ort", "torch")
+    drawn = [c for c in ax.collections if isinstance(c, LineCollection)]
+    assert {tuple(map(tuple, each.tolist())) for lines in drawn for each in lines.get_segments()} == edges
+    assert ("the winner changes" in legend_of(ax)) == bool(edges)
 
 
 def test_the_pair_can_be_turned_round_and_has_a_default() -> None:
@@ -138,7 +193,7 @@ def test_every_subject_has_a_line_over_the_dimension() -> None:
 def test_small_spans_stay_linear() -> None:
     ax = sweep_plot(sweeps.line([0.5, 0.7]))
     assert (ax.get_xscale(), ax.get_yscale()) == ("linear", "linear")
-    assert ax.get_ylabel() == "ms per call, lower is better"
+    assert ax.get_ylabel() == "ms (mean per call), lower is better"
     assert ax.get_ylim()[0] == 0
 
 
@@ -146,6 +201,60 @@ def test_a_failed_point_leaves_a_gap_and_its_word() -> None:
     ax = sweep_plot(sweeps.line([0.5, "oom", 0.9, 1.2]))
     assert words(ax) == ["oom ×"]  # noqa: RUF001
     assert np.isnan(np.asarray(ax.lines[1].get_ydata(), dtype=float)).tolist() == [False, True, False, False]
+
+
+def with_intervals(bench: Bench, *without: int) -> Bench:
+    """The sweep with an interval for each mean, but for the cases of these numbers."""
+    cases = []
+    for number, case in enumerate(bench.cases):
+        part = 0.1 if number not in without else None
+        subjects = [
+            replace(each, mean_low_ns=each.mean_ns * (1 - part), mean_high_ns=each.mean_ns * (1 + part))
+            if part and each.mean_ns
+            else each
+            for each in case.subjects
+        ]
+        cases.append(replace(case, subjects=tuple(subjects)))
+    return replace(bench, cases=tuple(cases))
+
+
+def bands(ax: Axes) -> list[list[tuple[float, ...]]]:
+    """Left, right, lowest and highest place of every part of each band."""
+    drawn = [each for each in ax.collections if isinstance(each, PolyCollection)]
+    boxes = [[path.get_extents() for path in band.get_paths()] for band in drawn]
+    return [[(box.x0, box.x1, box.y0, box.y1) for box in of_band] for of_band in boxes]
+
+
+def test_lines_show_means_and_their_band() -> None:
+    subjects = [examples.subject("ort", 10e6), examples.subject("torch", 20e6, "slower")]
+    cases = [sweeps.case(*subjects, dims={"batch": batch}) for batch in (1, 2)]
+    ax = sweep_plot(with_intervals(examples.bench(*cases)))
+    drawn = [np.asarray(line.get_ydata(), dtype=float).tolist() for line in ax.lines]
+    assert drawn == [[10e3, 10e3], [20e3, 20e3]]  # means; medians are 1 % shorter
+    assert bands(ax) == [[pytest.approx((1, 2, 9e3, 11e3))], [pytest.approx((1, 2, 18e3, 22e3))]]
+    assert legend_of(ax) == ["ort", "torch", "95 % interval of the mean"]
+    assert ax.get_ylabel() == "ms (mean per call), lower is better"
+    assert ax.get_ylim()[1] > 22e3
+    assert figure_of(ax).get_suptitle().startswith("Mean time per call")
+
+
+def test_an_interval_that_begins_at_zero_is_drawn_on_either_axis() -> None:
+    for speedups in ([0.5, 0.7], [0.5, 0.7, 0.9, 1.1, 1.3]):
+        bench = sweeps.line(speedups)
+        wide = replace(bench.cases[0].subjects[0], mean_low_ns=0.0, mean_high_ns=3e7)
+        first = replace(bench.cases[0], subjects=(wide, *bench.cases[0].subjects[1:]))
+        ax = sweep_plot(replace(bench, cases=(first, *bench.cases[1:])))
+        assert 0 <= ax.get_ylim()[0] < 1e4
+        assert ax.get_ylim()[1] > 3e4
+        assert legend_of(ax)[-1] == "95 % interval of the mean"
+
+
+def test_no_band_is_drawn_where_a_mean_has_no_interval() -> None:
+    ax = sweep_plot(sweeps.line([0.5, 0.7]))
+    assert not ax.collections
+    assert legend_of(ax) == ["ort", "torch"]
+    ax = sweep_plot(with_intervals(sweeps.line([0.5, 0.7, 0.9, 1.1, 1.3]), 2))
+    assert [part[:2] for part in bands(ax)[0]] == [(1, 2), (8, 16)]
 
 
 # ---------------------------------------------------------------- what suits a sweep

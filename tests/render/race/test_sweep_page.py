@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -109,7 +110,7 @@ def test_models_have_tables_of_their_own() -> None:
     both = examples.bench(*sweeps.line([0.5, 2.0]).cases, *sweeps.square().cases)
     text = printed(both)
     assert text.startswith("resnet.onnx, bert.onnx · 32 cases")
-    assert "resnet.onnx: median time per call" in text
+    assert "resnet.onnx: median of single calls" in text
     assert text.index("resnet.onnx: median") < text.index("bert.onnx: median")
 
 
@@ -119,6 +120,11 @@ def test_notes_are_told_once() -> None:
     text = printed(examples.bench(*cases))
     assert text.count("a cast\n") == 1
     assert "odd (1 case)" in text
+
+
+def test_notes_that_differ_only_in_numbers_are_one() -> None:
+    cases = [sweeps.case(*sweeps.pair(0.5), dims={"batch": b}, notes=(f"loading took {b}.5 s",)) for b in (1, 2)]
+    assert "loading took 1.5 to 2.5 s\n" in printed(examples.bench(*cases))
 
 
 def test_an_interrupted_sweep_says_so() -> None:
@@ -140,6 +146,44 @@ def test_odd_sweeps_are_printed(bench: Bench) -> None:
     assert BenchResult(bench)._repr_html_()
 
 
+def test_winners_stand_below_the_table_and_then_the_sizes_without_one() -> None:
+    lines = printed(sweeps.line([0.5, 1.0, 2.0]), 120, "ascii").splitlines()
+    start = lines.index("batch=1: ort is the fastest: the speedup of torch is 0.500x (95 % interval 0.492..0.507).")
+    assert lines[start + 1 : start + 3] == [
+        "batch=4: torch is 2.00x as fast as ort (95 % interval 1.970..2.03).",
+        "No winner at batch=2: torch is undecided: the 95 % interval includes 1.",
+    ]
+
+
+def test_a_large_ratio_that_is_undecided_has_its_reason_below_the_table() -> None:
+    few = sweeps.ms("torch", 5000.0, "undecided", 0.002, speedup_low=None, speedup_high=None, reason="only 2 rounds")
+    text = printed(examples.bench(sweeps.case(sweeps.ms("ort", 10.0), few, dims={"batch": 8})), 120, "ascii")
+    assert row_of(text, "8")[5:7] == ["0.0020x", "undecided"]
+    assert "No winner at batch=8: torch is undecided: only 2 rounds." in text
+    assert "noise" not in text
+
+
+def test_a_sweep_that_lacks_rounds_has_their_number_once() -> None:
+    cases = [
+        sweeps.case(
+            sweeps.ms("ort", 10.0),
+            sweeps.ms("torch", 100.0, "undecided", 0.1, reason=f"only {batch} rounds"),
+            dims={"batch": batch},
+        )
+        for batch in (2, 3)
+    ]
+    text = printed(examples.bench(*cases), 120)
+    line = "2 of 2 cases had no time for the rounds of a verdict: give each more `time`."
+    assert text.count(line) == 1
+    assert "had no time" not in printed(sweeps.line([0.5, 2.0]))
+
+
+def test_a_row_without_the_usual_baseline_names_its_own() -> None:
+    lost = [examples.failed("ort", "oom"), sweeps.ms("subject-0", 9.0), sweeps.ms("subject-1", 3.0, "faster", 3.0)]
+    case = sweeps.case(*lost, dims={"batch": 4}, baseline="subject-0")
+    assert "subject-1 against subject-0" in printed(examples.bench(*many_subjects(2).cases, case), 160)
+
+
 # ---------------------------------------------------------------- matrices
 
 
@@ -152,8 +196,24 @@ def test_two_dimensions_make_a_matrix_per_subject() -> None:
     assert row_of(after, "8")[1:4] == ["26.0", "ms", "differs"]
 
 
+def test_cells_of_a_matrix_show_their_verdicts() -> None:
+    text = printed(sweeps.square(), 120, colour=True)
+    ort, torch = text[text.index("ort, time per call") :].split("torch, time per call")
+    assert "?" not in ort
+    assert torch.startswith(", ? undecided against ort")
+    assert torch.count(" ms ?") == 1
+    assert re.search(r"\x1b\[33m[\d. ]+ms \?", torch)
+    assert re.search(r"\x1b\[31m +17\.2 ms", torch)  # slower
+    assert "\x1b[1;32m" in torch  # the fastest
+
+
+def test_a_matrix_without_undecided_cells_needs_no_sign() -> None:
+    cases = [sweeps.case(*sweeps.pair(0.5), dims={"batch": b, "seq": s}) for b in (1, 2) for s in (1, 2)]
+    assert "?" not in printed(examples.bench(*cases))
+
+
 def test_no_matrix_where_it_would_not_fit_or_one_dimension_varies() -> None:
-    assert "time per call\nbatch" not in printed(sweeps.line([0.5, 2.0])).replace("Median time per call, ", "")
+    assert "time per call\nbatch" not in printed(sweeps.line([0.5, 2.0])).replace("Median of single calls, ", "")
     wide = examples.bench(
         *(sweeps.case(*sweeps.pair(0.5), dims={"batch": b, "seq": s}) for b in (1, 2) for s in range(100, 130))
     )
@@ -213,5 +273,5 @@ def test_html_has_a_row_per_case_and_no_markup_of_others() -> None:
     html = BenchResult(sweeps.square())._repr_html_()
     assert html.count("<tr") == 31 + 2 * 6
     assert "batch=16 seq=500: torch oom" in html
-    assert "torch is faster from" in html
+    assert "batch=1 seq=10 to 300: ort is the fastest" in html
     assert "<b>bold" not in BenchResult(nasty("</script><b>bold</b>"))._repr_html_()

@@ -1,45 +1,146 @@
-"""Where which subject is faster in a bench of many cases, and why times are missing, in plain sentences."""
+"""Which subject is the fastest where in a bench of many cases, and why none is or times are missing, in sentences."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+import re
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from itertools import permutations
+from typing import NamedTuple, TypeVar
 
-from onnxperf.records.race import Case
-from onnxperf.records.sweep import Duel, values_of, varying
-from onnxperf.wording.names import name_of, visible
+from onnxperf.analyze.answers.race import notes_on_medians
+from onnxperf.records.race import Case, Subject
+from onnxperf.records.sweep import Duel, SweepRow, dims_of, values_of, varying
+from onnxperf.wording.names import first_of, listed, name_of, visible
+from onnxperf.wording.numbers import count, interval, ratio
+from onnxperf.wording.spans import in_one, kind_of
 
-Met = tuple[Case, Duel]
-"""A case, and how the two subjects compare in it."""
-
-
-def crossover_lines(cases: Sequence[Case], baseline: str, duels: Mapping[str, Sequence[Duel]]) -> list[str]:
-    """For each rival of the baseline: where which of the two is faster."""
-    lines: list[str] = []
-    several = len(duels) > 1
-    for rival, of_rival in duels.items():
-        texts = _crossovers(list(zip(cases, of_rival, strict=True)), baseline, rival)
-        pair = f"{name_of(rival)} against {name_of(baseline)}:"
-        # Several sentences about one of several rivals stand below its name.
-        if several and len(texts) > 1:
-            lines += [pair, *(f"  {text}" for text in texts)]
-        else:
-            lines += [f"{pair} {text}" if several else text for text in texts]
-    return lines
+NOT_COMPARED = "the case compared both only with another subject"
+_MOST_ORDERS = 3
+"""Dimensions up to which every order of joining neighbours is tried."""
+_MOST_NAMES = 3
+_FEW_ROUNDS = re.compile(r"(only )?\d+ rounds?\b|too few rounds")
+"""How reasons begin that name too few rounds."""
+Key = TypeVar("Key", bound=Hashable)
 
 
-def reason_lines(cases: Sequence[Case]) -> list[str]:
-    """Why times are missing: `batch=16 seq=500: torch oom: needed 9 GiB`; equal reasons share a line."""
-    places: dict[str, list[str]] = {}
-    for case in cases:
-        for reason in _reasons(case):
-            place = " ".join(f"{visible(name)}={size}" for name, size in case.dims.items())
-            places.setdefault(reason, []).append(place)
-    return [": ".join(filter(None, [", ".join(filter(None, where)), reason])) for reason, where in places.items()]
+def why_undecided(subject: Subject) -> str:
+    """What a verdict lacks; empty where there is one."""
+    if subject.verdict not in ("undecided", None):
+        return ""
+    low, high = subject.speedup_low, subject.speedup_high
+    if subject.reason:
+        return subject.reason
+    if low is None or high is None:
+        return "too few rounds for an interval"
+    if low <= 1 <= high:
+        return "the 95 % interval includes 1"
+    return "the difference may be below the minimum effect"
 
 
-def _reasons(case: Case) -> Iterator[str]:
+# ---------------------------------------------------------------- winners
+
+
+def winner_lines(rows: Sequence[SweepRow]) -> list[str]:
+    """A line per stretch of sizes with the same winner: `batch=1 to 4: torch is … as fast as ort`."""
+    found = [(stretch, kind) for (kind, _), stretches in _grouped(rows, _outcome) for stretch in stretches]
+    ordered = sorted(found, key=lambda pair: pair[0].box)
+    return [_at(stretch.text, _WORDS[kind](stretch.rows)) for stretch, kind in ordered]
+
+
+def undecided_lines(rows: Sequence[SweepRow]) -> list[str]:
+    """`No winner at batch=2, batch=8: torch is undecided: 2 rounds are too few…`: a line per reason."""
+    reasons = _grouped(rows, lambda row: kind_of(row.duel.reason) if row.duel.verdict == "undecided" else None)
+    return [_no_winner(stretches) for _, stretches in reasons]
+
+
+def _outcome(row: SweepRow) -> tuple[str, Hashable] | None:
+    """What cases of one sentence have in common."""
+    if row.winner is not None:
+        return "won" if row.winner == row.rival else "kept", (row.winner, row.against)
+    return ("equal", (row.rival, row.against)) if row.duel.verdict == "equivalent" else None
+
+
+def _won(rows: Sequence[SweepRow]) -> str:
+    speedup, within = _speedups(rows)
+    winner, loser = name_of(rows[0].rival or ""), name_of(rows[0].against or "")
+    return f"{winner} is {speedup} as fast as {loser}{within}{_peers(rows)}."
+
+
+def _kept(rows: Sequence[SweepRow]) -> str:
+    rivals = {row.rival for row in rows}
+    rival = name_of(rows[0].rival or "") if len(rivals) == 1 else "the best rival"
+    speedup, within = _speedups(rows)
+    return f"{name_of(rows[0].against or '')} is the fastest: the speedup of {rival} is {speedup}{within}."
+
+
+def _equal(rows: Sequence[SweepRow]) -> str:
+    return f"{name_of(rows[0].rival or '')} and {name_of(rows[0].against or '')} are equally fast."
+
+
+_WORDS: Mapping[str, Callable[[Sequence[SweepRow]], str]] = {"won": _won, "kept": _kept, "equal": _equal}
+
+
+def _speedups(rows: Sequence[SweepRow]) -> tuple[str, str]:
+    """The smallest and the largest speedup as the table shows them, and what their intervals span."""
+    values = sorted(row.duel.speedup for row in rows if row.duel.speedup is not None)
+    texts = list(dict.fromkeys([ratio(values[0]), ratio(values[-1])]))
+    lows = [row.duel.low for row in rows if row.duel.low is not None]
+    highs = [row.duel.high for row in rows if row.duel.high is not None]
+    if len(lows) < len(rows) or len(highs) < len(rows):
+        return " to ".join(texts), ""
+    word = "interval" if len(rows) == 1 else "intervals within"
+    return " to ".join(texts), f" (95 % {word} {interval(min(lows), max(highs))})"
+
+
+def _peers(rows: Sequence[SweepRow]) -> str:
+    """Other rivals that are not proven slower than the winner."""
+    found = [row.first - {row.winner} for row in rows]
+    names = sorted(frozenset[str]().union(*found))
+    if not names:
+        return ""
+    everywhere = all(each == found[0] for each in found)
+    return f"; {'' if everywhere else 'in places '}{first_of([*map(name_of, names)], _MOST_NAMES)} may be as fast"
+
+
+def _no_winner(stretches: Sequence[Stretch]) -> str:
+    rows = [row for stretch in stretches for row in stretch.rows]
+    rivals = {row.rival for row in rows}
+    rival = name_of(rows[0].rival or "") if len(rivals) == 1 else "the best rival"
+    places = ", ".join(stretch.text for stretch in stretches if stretch.text)
+    reason = in_one([row.duel.reason for row in rows]).rstrip(".")
+    return f"No winner{f' at {places}' if places else ''}: {rival} is undecided: {reason}."
+
+
+def notes_on_sweep(rows: Sequence[SweepRow]) -> list[str]:
+    """What is true of some cases: too little time, or medians that give another speedup than blocks side by side."""
+    short = sum(any(_lacks_rounds(duel) for duel in row.duels.values()) for row in rows)
+    other = sum(bool(notes_on_medians(row.case)) for row in rows)
+    cases = count(len(rows), "case")
+    notes = {
+        f"{short} of {cases} had no time for the rounds of a verdict: give each more `time`.": short,
+        f"In {other} of {cases} the ratio of medians is not the speedup, which compares blocks side by side.": other,
+    }
+    return [note for note, number in notes.items() if number]
+
+
+def _lacks_rounds(duel: Duel) -> bool:
+    return duel.verdict == "undecided" and bool(_FEW_ROUNDS.match(duel.reason))
+
+
+# ---------------------------------------------------------------- reasons
+
+
+def reason_lines(rows: Sequence[SweepRow]) -> list[str]:
+    """Why times are missing, and why rivals beside the best are undecided: `batch=16 seq=500: torch oom: …`."""
+    missing: dict[str, list[SweepRow]] = {}
+    for row in rows:
+        for reason in _missing(row.case):
+            missing.setdefault(reason, []).append(row)
+    lines = [_at(_places(rows, members), reason) for reason, members in missing.items()]
+    return lines + _other_undecided(rows)
+
+
+def _missing(case: Case) -> Iterator[str]:
     if not case.subjects and case.status != "ok":
         yield f"{case.status}: {case.answer}" if case.answer else case.status
     for subject in case.subjects:
@@ -47,75 +148,109 @@ def _reasons(case: Case) -> Iterator[str]:
             yield ": ".join(filter(None, [f"{name_of(subject.name)} {subject.status}", subject.reason]))
 
 
-# ---------------------------------------------------------------- two subjects
-
-
-def _crossovers(met: Sequence[Met], baseline: str, rival: str) -> list[str]:
-    """Where each of two subjects is faster: one sentence, or one for every row of a grid; none if they never met."""
-    if all(duel.speedup is None for _, duel in met):
-        return []
-    dims = varying([case for case, _ in met])
-    if len(dims) == 1:
-        return [f"{_along(met, dims[0], baseline, rival)}."]
-    if len(dims) == 2:
-        orders = [_by_row(met, order, baseline, rival) for order in (dims, dims[::-1])]
-        return [f"{sentence}." for sentence in min(orders, key=len)]
-    return [f"{_counted(met, baseline, rival)}."]
-
-
-def _by_row(met: Sequence[Met], dims: Sequence[str], baseline: str, rival: str) -> list[str]:
-    """A sentence along the first dimension for all sizes of the second that have the same."""
-    along, across = dims
-    sentences: dict[str, list[int]] = {}
-    for size in values_of([case for case, _ in met], across):
-        row = [pair for pair in met if pair[0].dims.get(across) == size]
-        sentences.setdefault(_along(row, along, baseline, rival), []).append(size)
-    if len(sentences) == 1:
-        return list(sentences)
-    return [f"{visible(across)}={', '.join(map(str, sizes))}: {text}" for text, sizes in sentences.items()]
-
-
-def _along(met: Sequence[Met], dim: str, baseline: str, rival: str) -> str:
-    ordered = sorted((pair for pair in met if dim in pair[0].dims), key=lambda pair: pair[0].dims[dim])
-    standings = [(_standing(duel, baseline, rival), case.dims[dim]) for case, duel in ordered]
-    runs = [(key, [size for _, size in members]) for key, members in groupby(standings, lambda pair: pair[0])]
-    if len(runs) == 1:
-        (won, text), sizes = runs[0]
-        return _clause(won, text, "throughout" if len(sizes) > 1 else f"at {visible(dim)}={sizes[0]}")
-    ends = (standings[0][1], standings[-1][1])
-    clauses: dict[bool, list[str]] = {True: [], False: []}
-    for (won, text), sizes in runs:
-        clauses[won].append(_clause(won, text, _stretch(dim, sizes, ends)))
-    return "; ".join(filter(None, [", ".join(clauses[True]), ", ".join(clauses[False])]))
-
-
-def _clause(won: bool, text: str, where: str) -> str:
-    return f"{text} is faster {where}" if won else f"{text} {where}"
-
-
-def _standing(duel: Duel, baseline: str, rival: str) -> tuple[bool, str]:
-    """Whether one of them won, and which; else the word that stands in place of a winner."""
-    if duel.decided:
-        return True, name_of(rival if duel.verdict == "faster" else baseline)
-    return False, duel.word or duel.verdict or "undecided"
-
-
-def _stretch(dim: str, sizes: Sequence[int], ends: tuple[int, int]) -> str:
-    name = visible(dim)
-    if len(sizes) == 1:
-        return f"at {name}={sizes[0]}"
-    if sizes[0] == ends[0]:
-        return f"up to {name}={sizes[-1]}"
-    return f"from {name}={sizes[0]} on" if sizes[-1] == ends[1] else f"from {name}={sizes[0]} to {sizes[-1]}"
-
-
-def _counted(met: Sequence[Met], baseline: str, rival: str) -> str:
-    counts = Counter(_standing(duel, baseline, rival) for _, duel in met)
-    if len(met) == 1:
-        ((won, text),) = counts
-        other = name_of(baseline if text == name_of(rival) else rival)
-        return f"{text} is faster than {other}" if won else f"{name_of(rival)} against {name_of(baseline)}: {text}"
-    parts = [
-        f"{text} is faster in {number}" if won else f"{text} in {number}" for (won, text), number in counts.items()
+def _other_undecided(rows: Sequence[SweepRow]) -> list[str]:
+    """Rivals that share a reason and its places share a line."""
+    found: dict[tuple[str, str], list[SweepRow]] = {}
+    for row in rows:
+        for name, duel in row.duels.items():
+            if duel.verdict == "undecided" and (row.winner is not None or name != row.rival):
+                found.setdefault((kind_of(duel.reason), name), []).append(row)
+    alike: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for (kind, name), members in found.items():
+        of_name = [row.duels[name].reason for row in members]
+        alike.setdefault((_places(rows, members), kind), {})[name_of(name)] = of_name
+    return [
+        _at(places, f"{listed(reasons)} undecided: {in_one([text for texts in reasons.values() for text in texts])}")
+        for (places, _), reasons in alike.items()
     ]
-    return f"{', '.join(parts)} of {len(met)} cases"
+
+
+# ---------------------------------------------------------------- places
+
+
+Box = tuple[tuple[int, int], ...]
+"""Of each dimension the first and the last of neighbouring sizes, by their number in ascending order."""
+
+
+class Stretch(NamedTuple):
+    """Neighbouring sizes, as `batch=1 to 4 seq=10`, and the cases there."""
+
+    box: Box
+    text: str
+    rows: Sequence[SweepRow]
+
+
+def _grouped(rows: Sequence[SweepRow], key: Callable[[SweepRow], Key | None]) -> list[tuple[Key, list[Stretch]]]:
+    """The stretches of all cases that have the same key; those without one are left out."""
+    groups: dict[Key, list[SweepRow]] = {}
+    for row in rows:
+        found = key(row)
+        if found is not None:
+            groups.setdefault(found, []).append(row)
+    return [(found, _stretches(rows, members)) for found, members in groups.items()]
+
+
+def _stretches(rows: Sequence[SweepRow], members: Sequence[SweepRow]) -> list[Stretch]:
+    cases = [row.case for row in rows]
+    dims = varying(cases) or dims_of(cases)
+    sizes = [values_of(cases, dim) for dim in dims]
+    at: dict[tuple[int, ...], list[SweepRow]] = {}
+    for row in members:
+        # A case that lacks a dimension is the neighbour of none.
+        numbers = (_number(sizes[n], row.case.dims.get(dim)) for n, dim in enumerate(dims))
+        at.setdefault(tuple(numbers), []).append(row)
+    stretches = []
+    for box in _boxes(list(at)):
+        inside = [row for place, found in at.items() if _holds(box, place) for row in found]
+        stretches.append(Stretch(box, _text(box, dims, sizes), inside))
+    return stretches
+
+
+def _number(sizes: Sequence[int], size: int | None) -> int:
+    return -2 if size is None else sizes.index(size)
+
+
+def _boxes(places: Sequence[tuple[int, ...]]) -> list[Box]:
+    """The fewest boxes that joining neighbours along one dimension after the other leads to."""
+    count = len(places[0])
+    orders = permutations(range(count)) if count <= _MOST_ORDERS else [tuple(range(count))]
+    found: list[list[Box]] = []
+    for order in orders:
+        boxes: list[Box] = [tuple((number, number) for number in place) for place in places]
+        for dim in order:
+            boxes = _joined(boxes, dim)
+        found.append(sorted(boxes))
+    return min(found, key=len)
+
+
+def _joined(boxes: Sequence[Box], dim: int) -> list[Box]:
+    joined: list[Box] = []
+    for box in sorted(boxes, key=lambda each: (each[:dim], each[dim + 1 :], each[dim])):
+        last = joined[-1] if joined else None
+        alike = last is not None and (last[:dim], last[dim + 1 :]) == (box[:dim], box[dim + 1 :])
+        if last is not None and alike and last[dim][1] + 1 == box[dim][0]:
+            joined[-1] = (*box[:dim], (last[dim][0], box[dim][1]), *box[dim + 1 :])
+        else:
+            joined.append(box)
+    return joined
+
+
+def _holds(box: Box, place: tuple[int, ...]) -> bool:
+    return all(first <= number <= last for (first, last), number in zip(box, place, strict=True))
+
+
+def _text(box: Box, dims: Sequence[str], sizes: Sequence[Sequence[int]]) -> str:
+    texts = []
+    for (first, last), dim, known in zip(box, dims, sizes, strict=True):
+        if first >= 0:
+            to = f" to {known[last]}" if last > first else ""
+            texts.append(f"{visible(dim)}={known[first]}{to}")
+    return " ".join(texts)
+
+
+def _places(rows: Sequence[SweepRow], members: Sequence[SweepRow]) -> str:
+    return ", ".join(stretch.text for stretch in _stretches(rows, members) if stretch.text)
+
+
+def _at(place: str, text: str) -> str:
+    return f"{place}: {text}" if place else text

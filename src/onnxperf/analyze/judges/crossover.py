@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeGuard
 
-from onnxperf.analyze.answers.sweep import crossover_lines, reason_lines
+from onnxperf.analyze.answers.sweep import (
+    NOT_COMPARED,
+    notes_on_sweep,
+    reason_lines,
+    undecided_lines,
+    why_undecided,
+    winner_lines,
+)
 from onnxperf.errors import BadOption
 from onnxperf.records.race import Bench, Case, Subject, Verdict
 from onnxperf.records.sweep import (
@@ -17,6 +25,8 @@ from onnxperf.records.sweep import (
     by_model,
     cells_of,
     dims_of,
+    mean_of,
+    measured,
     subject_in,
     subjects_of,
     time_of,
@@ -26,27 +36,44 @@ from onnxperf.records.sweep import (
 from onnxperf.wording.names import name_of, visible
 
 _OPPOSITES: dict[Verdict, Verdict] = {"faster": "slower", "slower": "faster"}
+_RANKS: dict[Verdict | None, int] = {"faster": 2, "slower": 0}
+"""How good a verdict is for a rival; those that decide nothing lie between."""
 _BATCH = "batch"
 
 
 def sweep_models(cases: Sequence[Case]) -> list[SweepModel]:
-    """The cases of each model with their winners, best rivals, reasons and crossovers."""
+    """The cases of each model with their best rivals, reasons and winners."""
     return [_model(model, members) for model, members in by_model(cases).items()]
 
 
 def _model(model: str, cases: Sequence[Case]) -> SweepModel:
     baseline, dim = usual_baseline(cases), rate_dim(cases)
     rivals = [name for name in subjects_of(cases) if name != baseline]
-    duels = {} if baseline is None else {name: [duel(case, baseline, name) for case in cases] for name in rivals}
-    rows = []
-    for place, case in enumerate(cases):
-        met = {name: of_rival[place] for name, of_rival in duels.items()}
-        timed = [(each.speedup, name) for name, each in met.items() if each.speedup is not None]
-        best = max(timed, key=lambda pair: pair[0])[1] if timed else None
-        of_best = met[best] if best is not None else Duel(None, None)
-        rows.append(SweepRow(case, winners(case), best, of_best, rate(case, fastest(case), dim)))
-    crossovers = [] if baseline is None else crossover_lines(cases, baseline, duels)
-    return SweepModel(model, baseline, rivals, dim, rows, reason_lines(cases), crossovers)
+    rows = [_row(case, baseline, dim) for case in cases]
+    return SweepModel(
+        model=model,
+        baseline=baseline,
+        rivals=rivals,
+        rate_dim=dim,
+        rows=rows,
+        reasons=reason_lines(rows),
+        winners=winner_lines(rows),
+        undecided=undecided_lines(rows),
+        notes=notes_on_sweep(rows),
+    )
+
+
+def _row(case: Case, usual: str | None, dim: str | None) -> SweepRow:
+    against = next((name for name in (usual, case.baseline) if name and measured(subject_in(case, name))), usual)
+    names = [name for name in subjects_of([case]) if name != against]
+    duels = {} if against is None else {name: duel(case, against, name) for name in names}
+    return SweepRow(case, against, duels, _best(duels), first_of_case(case), rate(case, fastest(case), dim))
+
+
+def _best(duels: Mapping[str, Duel]) -> str | None:
+    """The rival with the best verdict, and of these the one with the largest speedup."""
+    ranked = [(_RANKS.get(each.verdict, 1), each.speedup, name) for name, each in duels.items() if each.speedup]
+    return max(ranked, key=lambda rival: rival[:2])[2] if ranked else None
 
 
 # ---------------------------------------------------------------- one case
@@ -58,30 +85,27 @@ def fastest(case: Case) -> Subject | None:
     return case.subjects[min(timed)[1]] if timed else None
 
 
-def winners(case: Case) -> frozenset[str]:
-    """The fastest and all that are not proven slower; none, where that would be all."""
-    best = fastest(case)
-    if best is None:
-        return frozenset()
-    timed = [subject.name for subject in case.subjects if time_of(subject) is not None]
-    first = frozenset(name for name in timed if name == best.name or not duel(case, best.name, name).decided)
-    return first if len(first) < len(timed) else frozenset()
+def first_of_case(case: Case) -> frozenset[str]:
+    """Subjects that no other is proven faster than; none, where that would be all."""
+    names = [subject.name for subject in case.subjects if measured(subject)]
+    first = frozenset(one for one in names if not any(duel(case, one, two).verdict == "faster" for two in names))
+    return first if len(first) < len(names) else frozenset()
 
 
 def duel(case: Case, baseline: str, rival: str) -> Duel:
     """How two subjects of a case compare, whichever of them the case compared the others with."""
     one, two = subject_in(case, baseline), subject_in(case, rival)
-    base_ns, rival_ns = time_of(one), time_of(two)
-    if one is None or two is None or base_ns is None or rival_ns is None:
+    if not measured(one) or not measured(two):
         return Duel(None, None, word_of(case, two) or word_of(case, one) or "failed")
     if one is two:
         return Duel(1.0, "baseline")
     if case.baseline == baseline and _sound(two.speedup):
-        return Duel(two.speedup, two.verdict or "undecided", low=two.speedup_low, high=two.speedup_high)
-    if case.baseline == rival and one.speedup is not None and _sound(one.speedup):
+        verdict = two.verdict or "undecided"
+        return Duel(two.speedup, verdict, low=two.speedup_low, high=two.speedup_high, reason=why_undecided(two))
+    if case.baseline == rival and _sound(one.speedup):
         verdict = one.verdict or "undecided"
-        return Duel(1 / one.speedup, _OPPOSITES.get(verdict, verdict))
-    return Duel(base_ns / rival_ns, _indirect(one, two))
+        return Duel(1 / one.speedup, _OPPOSITES.get(verdict, verdict), reason=why_undecided(one))
+    return _indirect(case, one, two)
 
 
 def rate(case: Case, subject: Subject | None, dim: str | None) -> float | None:
@@ -91,17 +115,27 @@ def rate(case: Case, subject: Subject | None, dim: str | None) -> float | None:
     return None if ns is None or rows is None else rows * 1e9 / ns
 
 
-def _indirect(baseline: Subject, rival: Subject) -> Verdict:
-    """A verdict through a third subject: only intervals that lie apart decide."""
-    lows, highs = (baseline.speedup_low, rival.speedup_low), (baseline.speedup_high, rival.speedup_high)
-    if lows[1] is not None and highs[0] is not None and lows[1] > highs[0]:
-        return "faster"
-    if highs[1] is not None and lows[0] is not None and highs[1] < lows[0]:
-        return "slower"
-    return "undecided"
+def _indirect(case: Case, one: Subject, two: Subject) -> Duel:
+    """Two subjects that the case compared with a third."""
+    if not _sound(one.speedup) or not _sound(two.speedup):
+        ratio = (mean_of(one) or 1.0) / (mean_of(two) or 1.0)
+        return Duel(ratio, "undecided", reason=NOT_COMPARED)
+    ratio = two.speedup / one.speedup
+    clear = abs(math.log(ratio)) >= math.log1p(case.min_effect)
+    if clear and _beats(two, one):
+        return Duel(ratio, "faster")
+    return Duel(ratio, "slower") if clear and _beats(one, two) else Duel(ratio, "undecided", reason=NOT_COMPARED)
 
 
-def _sound(value: float | None) -> bool:
+def _beats(one: Subject, two: Subject) -> bool:
+    """Whether verdicts lie on both sides of the third, or one verdict does and the intervals lie apart."""
+    if not (one.verdict == "faster" or two.verdict == "slower"):
+        return False
+    apart = one.speedup_low is not None and two.speedup_high is not None and one.speedup_low > two.speedup_high
+    return apart or (one.verdict == "faster" and two.verdict == "slower")
+
+
+def _sound(value: float | None) -> TypeGuard[float]:
     return value is not None and math.isfinite(value) and value > 0
 
 

@@ -11,8 +11,9 @@ from onnxperf.records.sweep import Duel, SweepPanel, values_of
 from onnxperf.render.kit import chart as fg
 from onnxperf.render.race.bench_chart import ROW, bench_plot
 from onnxperf.render.race.sweep_lines import NAME_LENGTH, draw_lines
-from onnxperf.wording.names import name_of, shortened
+from onnxperf.wording.names import name_of, shortened, visible
 from onnxperf.wording.numbers import count, ratio
+from onnxperf.wording.spans import in_one, kind_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,17 +25,23 @@ if TYPE_CHECKING:
 MAX_PANELS = 12
 MAX_WRITTEN = 400
 """Cells of a map that have their speedup written in."""
-_NOISE = "#D0D0D0"
+_UNDECIDED, _EQUAL = "#D0D0D0", "#BFE3D6"
+_UNJUDGED_WORDS = {"undecided": "undecided", "equivalent": "equal"}
+"""Written below a speedup without a winner."""
+_MOST_REASONS = 3
+_REASON_LENGTH = 72
+_LEGEND_LINE = 0.3
+"""Height of a reason in inches, and of what has to leave its line because of it."""
 _BASELINE_WINS, _RIVAL_WINS = fg.RED, fg.BLUE
 _STRONGEST = 3.0
 """Times as fast at which a colour is full at the latest."""
 _WEAKEST = 1.25
 _PALEST = 0.25
-"""Part of the full colour that a win has at least, so that it does not look like noise."""
+"""Part of the full colour that a win has at least, so that it does not look like no win."""
 
 
 def crossover_plot(panel: SweepPanel, ax: Axes | None = None) -> Axes:
-    """A map of the speedup over two dimensions: grey inside the noise, and a line where the winner changes."""
+    """A map of the speedup over two dimensions: coloured by verdict, and a line where the winner changes."""
     pair = panel.pair
     if pair is None:
         raise AssertionError("a map compares two subjects")
@@ -93,7 +100,8 @@ def _draw_panel(ax: Axes, panel: SweepPanel, title: str) -> None:
 def _panel_size(panel: SweepPanel) -> tuple[float, float]:
     if len(panel.dims) == 2:
         rows, columns = (len(values_of(panel.cases, dim)) for dim in panel.dims)
-        return min(max(6.8, 1.6 + 0.95 * columns), 20.0), min(max(4.0, 2.2 + 0.55 * rows), 16.0)
+        height = 2.2 + 0.55 * rows + _LEGEND_LINE * len(_undecided_texts(panel.duels.values()))
+        return min(max(6.8, 1.6 + 0.95 * columns), 20.0), min(max(4.0, height), 16.0)
     return (8.5, 5.0) if panel.dims else (9.0, 2.4 + ROW * len(panel.cases[0].subjects))
 
 
@@ -103,7 +111,7 @@ def _title(panels: Sequence[SweepPanel]) -> str:
     if all(len(panel.dims) == 2 for panel in panels) and len(pairs) == 1 and pair is not None:
         return _map_title(pair)
     total = sum(len(panel.cases) for panel in panels)
-    return f"Sweep of {count(total, 'case')}" if len(panels) > 1 else "Time per call"
+    return f"Sweep of {count(total, 'case')}" if len(panels) > 1 else "Mean time per call"
 
 
 # ---------------------------------------------------------------- the map
@@ -146,7 +154,7 @@ def _colour(duel: Duel, strongest: float) -> Colour:
     if duel.speedup is None:
         return (1.0, 1.0, 1.0, 1.0)
     if not duel.decided:
-        return to_rgba(_NOISE)
+        return to_rgba(_EQUAL if duel.verdict == "equivalent" else _UNDECIDED)
     full = to_rgba(_RIVAL_WINS if duel.verdict == "faster" else _BASELINE_WINS)
     share = min(abs(math.log2(duel.speedup)) / strongest, 1.0)
     share = _PALEST + (0.9 - _PALEST) * share
@@ -165,7 +173,8 @@ def _fill_cell(ax: Axes, place: tuple[int, int], duel: Duel, colour: Colour, wri
         )
     if not written:
         return
-    words = duel.word if duel.speedup is None else ratio(duel.speedup)
+    unjudged = _UNJUDGED_WORDS.get(duel.verdict or "", "")
+    words = duel.word if duel.speedup is None else "\n".join(filter(None, [ratio(duel.speedup), unjudged]))
     light = 0.3 * colour[0] + 0.59 * colour[1] + 0.11 * colour[2] > 0.55
     box = {"boxstyle": "square,pad=0.15", "facecolor": "white", "edgecolor": "none"} if duel.speedup is None else None
     ax.text(
@@ -184,7 +193,7 @@ def _fill_cell(ax: Axes, place: tuple[int, int], duel: Duel, colour: Colour, wri
 
 
 def _draw_changes(ax: Axes, duels: dict[tuple[int, int], Duel]) -> bool:
-    """Lines between neighbours of which one is above 1 and the other below; the estimates, noise or not."""
+    """Lines between neighbours of which one is faster and the other slower, by their verdicts."""
     lines = []
     for (row, column), duel in duels.items():
         edges = {
@@ -193,7 +202,7 @@ def _draw_changes(ax: Axes, duels: dict[tuple[int, int], Duel]) -> bool:
         }
         for place, edge in edges.items():
             other = duels.get(place)
-            if duel.speedup and other and other.speedup and (duel.speedup > 1) != (other.speedup > 1):
+            if other and duel.decided and other.decided and duel.verdict != other.verdict:
                 lines.append(edge)
     if lines:
         from matplotlib.collections import LineCollection
@@ -226,16 +235,30 @@ def _explain_map(ax: Axes, duels: Sequence[Duel], pair: tuple[str, str], changes
     from matplotlib.patches import Patch
 
     baseline, rival = (f"{shortened(name_of(name), NAME_LENGTH)} is faster" for name in pair)
-    verdicts = {duel.verdict for duel in duels if duel.speedup is not None}
-    handles: list[Patch | Line2D] = []
-    if "faster" in verdicts:
-        handles.append(Patch(color=_RIVAL_WINS, label=f" {rival}"))
-    if "slower" in verdicts:
-        handles.append(Patch(color=_BASELINE_WINS, label=f" {baseline}"))
-    if verdicts - {"faster", "slower"}:
-        handles.append(Patch(color=_NOISE, label="inside the noise"))
+    # Both are named even where neither wins.
+    colours = [(_RIVAL_WINS, rival), (_BASELINE_WINS, baseline)]
+    if any(duel.verdict == "equivalent" for duel in duels):
+        colours.append((_EQUAL, "equally fast"))
+    colours += ((_UNDECIDED, text) for text in _undecided_texts(duels))
+    # A space comes first because matplotlib leaves out what begins with an underscore.
+    handles: list[Patch | Line2D] = [Patch(color=colour, label=f" {text}") for colour, text in colours]
     if any(duel.speedup is None for duel in duels):
-        handles.append(Patch(facecolor="white", edgecolor="#BBBBBB", hatch="////", label="not compared"))
+        handles.append(Patch(facecolor="white", edgecolor="#BBBBBB", hatch="////", label=" not compared"))
     if changes:
-        handles.append(Line2D([], [], color="black", linewidth=2.6, label="the winner changes"))
+        handles.append(Line2D([], [], color="black", linewidth=2.6, label=" the winner changes"))
     return fg.legend(ax, handles)
+
+
+def _undecided_texts(duels: Iterable[Duel]) -> list[str]:
+    """Why cells are undecided, the most frequent reason first."""
+    found: dict[str, list[str]] = {}
+    for duel in duels:
+        if duel.verdict == "undecided":
+            found.setdefault(kind_of(duel.reason), []).append(duel.reason)
+    reasons = sorted(found.values(), key=len, reverse=True)
+    texts = [
+        f"undecided in {count(len(alike), 'cell')}: {shortened(visible(in_one(alike)), _REASON_LENGTH)}"
+        for alike in reasons[:_MOST_REASONS]
+    ]
+    rest = sum(map(len, reasons[_MOST_REASONS:]))
+    return [*texts, f"undecided in {count(rest, 'cell')} for other reasons"] if rest else texts

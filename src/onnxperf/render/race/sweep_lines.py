@@ -1,19 +1,21 @@
-"""Lines of time over one dimension."""
+"""Lines of the mean time over one dimension, in bands of its interval."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from onnxperf.records.race import Case
-from onnxperf.records.sweep import subject_in, subjects_of, time_of, values_of, word_of
+from onnxperf.records.sweep import mean_interval, mean_of, subject_in, subjects_of, values_of, word_of
 from onnxperf.render.kit import chart as fg
 from onnxperf.wording.names import name_of, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
 
 LOG_SIZES = 8
 LOG_TIMES = 10
@@ -21,33 +23,49 @@ LOG_TIMES = 10
 NAME_LENGTH = 28
 _COLOURS = (fg.BLUE, fg.RED, fg.GREEN, fg.ORANGE, fg.PINK, fg.SKY, fg.GREY)
 _MARKERS = "osD^vP*"
+_BAND = 0.2
+"""Opacity of a band."""
+_NO_INTERVAL = (math.nan, math.nan)
 
 
 def draw_lines(ax: Axes, cases: Sequence[Case], dim: str, others: Sequence[str] = ()) -> int:
     """A line per subject; where another dimension varies as well, a line per size of it."""
     from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
 
-    handles = []
-    number = 0
+    handles: list[Line2D | Patch] = []
     stacked: Counter[int] = Counter()
-    times: list[float] = []
+    drawn: list[_Point] = []
     for fixed in _combinations(cases, others):
         for name in subjects_of(cases):
-            points = _points(cases, name, dim, fixed)
+            number = len(handles)
             colour, marker = _COLOURS[number % len(_COLOURS)], _MARKERS[number // len(_COLOURS) % 7]
             label = ", ".join([name_of(name), *(f"{key}={size}" for key, size in fixed.items())])
-            xs, ys = [size for size, _, _ in points], [math.nan if us is None else us for _, us, _ in points]
-            ax.plot(xs, ys, color=colour, marker=marker, markersize=5, linewidth=1.8, zorder=3)
-            _write_failures(ax, [(size, word) for size, us, word in points if us is None], colour, stacked)
+            points = _points(cases, name, dim, fixed)
+            _draw_line(ax, points, colour, marker)
+            _write_failures(ax, [(point.size, point.word) for point in points if point.us is None], colour, stacked)
             handles.append(Line2D([], [], color=colour, marker=marker, label=fg.legend_name(label)))
-            times += [us for _, us, _ in points if us is not None]
-            number += 1
+            drawn += points
+    ends = [end for point in drawn for end in point.interval or ()]
+    if ends:
+        handles.append(Patch(color=fg.GREY, alpha=_BAND, linewidth=0, label="95 % interval of the mean"))
     _size_axis(ax, values_of(cases, dim), shortened(name_of(dim), NAME_LENGTH))
-    _time_axis(ax, times)
+    _time_axis(ax, [*(point.us for point in drawn if point.us is not None), *ends])
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(color=fg.GRID, linewidth=0.8, zorder=0)
     ax.set_axisbelow(True)
     return fg.legend(ax, handles)
+
+
+def _draw_line(ax: Axes, points: Sequence[_Point], colour: str, marker: str) -> None:
+    """The means, and a band of their intervals where neighbours have one."""
+    sizes, means = [point.size for point in points], [math.nan if point.us is None else point.us for point in points]
+    ax.plot(sizes, means, color=colour, marker=marker, markersize=5, linewidth=1.8, zorder=3)
+    if any(point.interval for point in points):
+        lows, highs = ([(point.interval or _NO_INTERVAL)[end] for point in points] for end in (0, 1))
+        ax.fill_between(sizes, lows, highs, color=colour, alpha=_BAND, linewidth=0, zorder=2)
+        # The interval of a point whose neighbours have none is no band.
+        ax.vlines(sizes, lows, highs, colors=colour, alpha=0.6, linewidth=1.2, zorder=2)
 
 
 def _combinations(cases: Sequence[Case], dims: Sequence[str]) -> list[dict[str, int]]:
@@ -56,15 +74,24 @@ def _combinations(cases: Sequence[Case], dims: Sequence[str]) -> list[dict[str, 
     return [{dims[0]: size} for size in values_of(cases, dims[0])]
 
 
-def _points(cases: Sequence[Case], name: str, dim: str, fixed: dict[str, int]) -> list[tuple[int, float | None, str]]:
-    """Size, time in microseconds, and the word in its place."""
+class _Point(NamedTuple):
+    """A size, its mean in microseconds and both ends of its interval, or the word in their place."""
+
+    size: int
+    us: float | None
+    interval: tuple[float, float] | None
+    word: str
+
+
+def _points(cases: Sequence[Case], name: str, dim: str, fixed: dict[str, int]) -> list[_Point]:
     points = []
     for case in cases:
         if dim in case.dims and all(case.dims.get(key) == size for key, size in fixed.items()):
             subject = subject_in(case, name)
-            ns = time_of(subject)
-            points.append((case.dims[dim], ns and ns / 1e3, word_of(case, subject) or "failed"))
-    return sorted(points, key=lambda point: point[0])
+            ns, ends = mean_of(subject), mean_interval(subject)
+            word = word_of(case, subject) or "failed"
+            points.append(_Point(case.dims[dim], ns and ns / 1e3, ends and (ends[0] / 1e3, ends[1] / 1e3), word))
+    return sorted(points, key=lambda point: point.size)
 
 
 def _write_failures(ax: Axes, failures: Sequence[tuple[int, str]], colour: str, stacked: Counter[int]) -> None:
@@ -105,8 +132,11 @@ def _time_axis(ax: Axes, times_us: Sequence[float]) -> None:
         ax.set_yticks([])
         ax.set_ylabel("nothing was measured", fontsize=fg.FONT)
         return
-    if max(times_us) / min(times_us) >= LOG_TIMES:
+    least = min(us for us in times_us if us > 0)
+    if max(times_us) / least >= LOG_TIMES:
         ax.set_yscale("log")
+        # An interval may begin at 0, which has no place on this axis.
+        ax.set_ylim(bottom=least / 1.25)
     else:
         ax.set_ylim(0, max(times_us) * 1.08)
-    fg.time_axis(ax.yaxis, "per call, lower is better")
+    fg.time_axis(ax.yaxis, "(mean per call), lower is better")

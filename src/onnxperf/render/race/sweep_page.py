@@ -1,4 +1,4 @@
-"""A sweep as a page: a row per case, matrices, what is missing and why, where the winner changes."""
+"""A sweep as a page: a row per case, matrices, what is missing and why, which subject wins where."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.render.race.page import STATUS_STYLES, VERDICT_STYLES, race_facts
 from onnxperf.wording.names import name_of, shortened
 from onnxperf.wording.numbers import count, duration, interval, per_second, ratio, rough_time
+from onnxperf.wording.spans import in_one, kind_of
 
 MAX_LINES = 20
 """Lines of reasons or notes before the rest becomes a number."""
@@ -29,12 +30,13 @@ _NAME = 18
 _DIM = 12
 """Room for the name of a subject, and for that of a dimension, in a heading."""
 _WINNER = "bold green"
+_UNDECIDED = "?"
 Cell = tuple[str, str]
 """A text and its style."""
 
 
 def sweep_page(bench: Bench, models: Sequence[SweepModel]) -> list[Part]:
-    """Heading, a row per case, matrices, reasons and crossovers of each model, and the notes of all."""
+    """Heading, a row per case, matrices, reasons and winners of each model, and the notes of all."""
     subjects = [subject for case in bench.cases for subject in case.subjects]
     facts = [count(len(bench.cases), "case"), *race_facts(subjects, bench.machine)]
     parts: list[Part] = [Heading(", ".join(name_of(each.model) for each in models), facts)]
@@ -43,7 +45,8 @@ def sweep_page(bench: Bench, models: Sequence[SweepModel]) -> list[Part]:
         parts.append(cases_table(each, title))
         parts += (_matrix(each, name) for name in subjects_of(each.cases) if len(varying(each.cases)) == 2)
         parts += _block(Line(line) for line in _limited(each.reasons, "reason"))
-        parts += _block(Line(line, "bold") for line in each.crossovers)
+        winners = [Line(line, "bold") for line in _limited(each.winners, "stretch", "stretches")]
+        parts += _block([*winners, *map(Line, [*_limited(each.undecided, "reason"), *each.notes])])
     if any(case.interrupted for case in bench.cases):
         parts += [GAP, INTERRUPTED]
     return parts + _block(Line(note, "dim") for note in _notes(bench.cases))
@@ -62,11 +65,11 @@ def plan_page(keys: Sequence[str], seconds: float) -> list[Part]:
 
 def _title(model: SweepModel, several: bool) -> str:
     """Which speedup the table of cases shows, and against what."""
-    text = f"{name_of(model.model)}: median time per call" if several else "Median time per call"
+    text = f"{name_of(model.model)}: median of single calls" if several else "Median of single calls"
     if not model.rivals or model.baseline is None:
         return text
     rival = name_of(model.rivals[0]) if len(model.rivals) == 1 else "the best rival"
-    return f"{text}, speedup of {rival} against {name_of(model.baseline)}"
+    return f"{text}, paired speedup of {rival} against {name_of(model.baseline)}"
 
 
 # ---------------------------------------------------------------- a row per case
@@ -85,7 +88,7 @@ def cases_table(model: SweepModel, title: str) -> Table:
     rows = []
     for row in model.rows:
         cells: list[Cell] = [(str(row.case.dims.get(dim, "")), "") for dim in dims]
-        cells += [_time(row.case, name, row.winners) for name in names]
+        cells += [_time(row, name) for name in names]
         cells += [cell(row) for _, cell in verdicts]
         rows.append(_row(cells))
     return Table(columns, rows, title, breaks=range(len(dims), len(dims) + max(len(names), 1)))
@@ -95,7 +98,7 @@ def _verdict_columns(model: SweepModel) -> list[tuple[Column, Callable[[SweepRow
     """The best rival against the baseline, and how many rows a second the fastest gets through."""
     columns: list[tuple[Column, Callable[[SweepRow], Cell]]] = []
     if len(model.rivals) > 1:
-        columns.append((Column("best rival", left=True, rank=1, room=8), _rival))
+        columns.append((Column("best rival", left=True, rank=1, room=8), lambda row: _rival(row, model.baseline)))
     if model.rivals:
         columns += [
             (Column("speedup"), lambda row: (ratio(row.duel.speedup), _verdict_style(row) or "dim")),
@@ -108,8 +111,10 @@ def _verdict_columns(model: SweepModel) -> list[tuple[Column, Callable[[SweepRow
     return columns
 
 
-def _rival(row: SweepRow) -> Cell:
-    return "" if row.rival is None else name_of(row.rival), ""
+def _rival(row: SweepRow, usual: str | None) -> Cell:
+    rival = "" if row.rival is None else name_of(row.rival)
+    # Where the usual baseline has no time, the speedup is against that of the case.
+    return f"{rival} against {name_of(row.against or '')}" if rival and row.against != usual else rival, ""
 
 
 def _verdict_style(row: SweepRow) -> str:
@@ -121,29 +126,45 @@ def _interval(row: SweepRow) -> Cell:
     return interval(row.duel.low, row.duel.high) if known else "", "dim"
 
 
-def _time(case: Case, name: str, winners: Iterable[str]) -> Cell:
+def _time(row: SweepRow, name: str) -> Cell:
     """A time, or the word that stands in its place; outputs that differ have both."""
-    subject = subject_in(case, name)
-    word = word_of(case, subject)
+    subject = subject_in(row.case, name)
+    word = word_of(row.case, subject)
     if subject is not None and not word:
-        return duration(subject.median_ns), _WINNER if name in winners else ""
+        return duration(subject.median_ns), _WINNER if name in row.first else ""
     timed = subject is not None and subject.status == "differs" and subject.median_ns is not None
     text = f"{duration(subject.median_ns)} {word}" if timed and subject is not None else word
     return text, "dim" if word == NOT_RUN else STATUS_STYLES.get(word, "red")
 
 
 def _matrix(model: SweepModel, name: str) -> Table:
-    """The times of one subject over the two dimensions that vary."""
+    """The times of one subject over the two dimensions that vary, each with its verdict."""
     down, across = varying(model.cases)
-    winners = {id(row.case): row.winners for row in model.rows}
+    rows = {id(row.case): row for row in model.rows}
     cells, sizes = cells_of(model.cases, down, across), values_of(model.cases, across)
     columns = [Column(_short(down, _DIM)), *(Column(f"{_short(across, _DIM)}={size}") for size in sizes)]
-    rows = []
+    drawn = []
     for size in values_of(model.cases, down):
         found = [cells.get((size, other)) for other in sizes]
-        times = [("", "") if case is None else _time(case, name, winners[id(case)]) for case in found]
-        rows.append(_row([(str(size), ""), *times]))
-    return Table(columns, rows, f"{name_of(name)}, time per call", optional=True)
+        times = [("", "") if case is None else _judged(rows[id(case)], name) for case in found]
+        drawn.append(_row([(str(size), ""), *times]))
+    undecided = any(_is_undecided(row, name) for row in model.rows)
+    sign = f", {_UNDECIDED} undecided against {name_of(model.baseline or '')}" if undecided else ""
+    return Table(columns, drawn, f"{name_of(name)}, time per call{sign}", optional=True)
+
+
+def _judged(row: SweepRow, name: str) -> Cell:
+    """A time in the colour of its verdict, with a sign where it is undecided."""
+    text, style = _time(row, name)
+    duel = row.duels.get(name)
+    if duel is None or duel.speedup is None:
+        return text, style
+    sign = f" {_UNDECIDED}" if _is_undecided(row, name) else ""
+    return text + sign, style or VERDICT_STYLES.get(duel.verdict or "", "")
+
+
+def _is_undecided(row: SweepRow, name: str) -> bool:
+    return name in row.duels and row.duels[name].verdict == "undecided"
 
 
 def _row(cells: Sequence[Cell]) -> Row:
@@ -155,17 +176,21 @@ def _row(cells: Sequence[Cell]) -> Row:
 
 def _notes(cases: Sequence[Case]) -> list[str]:
     """What a reader must know, each note once, with its number of cases where it is not true of all."""
-    counts: dict[str, int] = {}
+    found: dict[str, list[str]] = {}
     for note in (note for case in cases for note in dict.fromkeys(case.notes)):
-        counts[note] = counts.get(note, 0) + 1
-    texts = [note if number == len(cases) else f"{note} ({count(number, 'case')})" for note, number in counts.items()]
+        found.setdefault(kind_of(note), []).append(note)
+    texts = []
+    for notes in found.values():
+        note = in_one(notes)
+        texts.append(note if len(notes) >= len(cases) else f"{note} ({count(len(notes), 'case')})")
     return _limited(texts, "note")
 
 
-def _limited(lines: Sequence[str], word: str) -> list[str]:
+def _limited(lines: Sequence[str], word: str, words: str = "") -> list[str]:
     if len(lines) <= MAX_LINES:
         return list(lines)
-    return [*lines[: MAX_LINES - 1], f"and {count(len(lines) - MAX_LINES + 1, f'other {word}')}"]
+    left_out = count(len(lines) - MAX_LINES + 1, f"other {word}", f"other {words}" if words else "")
+    return [*lines[: MAX_LINES - 1], f"and {left_out}"]
 
 
 def _block(lines: Iterable[Line]) -> list[Part]:
