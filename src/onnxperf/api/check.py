@@ -12,10 +12,11 @@ from onnx import NodeProto
 
 from onnxperf.analyze.judges.accuracy import compare
 from onnxperf.analyze.judges.agreement import differences
+from onnxperf.api._shared.opening import Source
 from onnxperf.api._shared.outputs import outputs_of, tensors_of
 from onnxperf.api._shared.requests import CheckKeywords, names_in, parse
 from onnxperf.api._shared.sources import as_callable
-from onnxperf.api._shared.subjects import Source, chosen_calls, function_specs, model_specs, open_entries
+from onnxperf.api._shared.subjects import chosen_calls, function_specs, model_specs, open_entries
 from onnxperf.errors import BadOption
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.model.load import Model

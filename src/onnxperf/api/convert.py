@@ -21,7 +21,7 @@ from onnxperf.errors import BadInput, BadOption
 from onnxperf.frameworks.base import AnyFramework, ExportRequest
 from onnxperf.frameworks.export import export, framework_to_convert, versions_of
 from onnxperf.frameworks.samples import named_sample
-from onnxperf.measure.machine.describe import usable_cores
+from onnxperf.measure.machine.cores import usable_cores
 from onnxperf.model import interface
 from onnxperf.model.generate import Array
 from onnxperf.model.graph import all_nodes, opset_of
