@@ -92,7 +92,7 @@ def test_frameworks_prints_four_tables_and_says_what_did_not_fit_into_memory(run
 @pytest.mark.slow
 def test_memory_answers_from_peaks_lines_and_trees(run: Run, tmp_path: Path) -> None:
     printed = run("memory", "--quick")
-    for text in ("skl assume_finite", "ort float32", "clr.predict(X_test)", "zip_map", "ndarray.astype"):
+    for text in ("skl assume_finite", "ort float32", "clr.predict(X_test)", "cast_feeds", "zip_map", "ndarray.astype"):
         assert text in printed
     assert "How much memory does predict take above its inputs?" in printed
     for name in ("skl", "cast", "float32"):
