@@ -32,7 +32,7 @@ mutants: $(VENV)/dev.ok
 lint: $(VENV)/dev.ok
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers auto
 
 benchmarks: $(VENV)/dev.ok
 	$(BIN)/python -m benchmarks.startup

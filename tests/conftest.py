@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
+import json
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +52,33 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     monkeypatch.setenv("XDG_DATA_HOME", str(folder / "data"))
     monkeypatch.delenv("ONNXPERF_STORE", raising=False)
     return folder
+
+
+@pytest.fixture(scope="session")
+def zoo_of_all(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A folder for zoo models that all processes of this run share: to build them all takes a minute."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "zoo"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture
+def built(own_cache: Path, zoo_of_all: Path) -> Callable[[str, str], list[str]]:
+    """Build a zoo model of a framework, unless a test before did; returns what was said during the build."""
+    from onnxperf.zoo.build import zoo_folder, zoo_model
+
+    zoo_folder().parent.mkdir(parents=True, exist_ok=True)
+    zoo_folder().symlink_to(zoo_of_all, target_is_directory=True)
+
+    def build(name: str, framework: str) -> list[str]:
+        with (zoo_of_all / f"{name}-{framework}.lines").open("a+") as lines:
+            fcntl.flock(lines, fcntl.LOCK_EX)  # until the file is closed
+            zoo_model(name, framework, lambda text: print(json.dumps(text), file=lines))
+            lines.seek(0)
+            return [json.loads(line) for line in lines]
+
+    return build
 
 
 @pytest.fixture(autouse=True)
