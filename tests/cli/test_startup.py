@@ -56,3 +56,14 @@ def test_a_listing_imports_nothing_that_runs_or_draws_a_model(one_node: str) -> 
     assert {name for name in found if name.startswith("onnxperf.cli.")} == {
         f"onnxperf.cli.{name}" for name in ("exit_codes", "main", "options", "present", "view")
     }
+
+
+def test_a_worker_imports_what_runs_a_model_and_nothing_that_reads_or_shows_one() -> None:
+    script = (
+        "import sys, onnxperf.measure.worker.__main__; from onnxperf.runtimes.find import find_runtime;"
+        "find_runtime('ort').ready(); print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    found = set(done.stdout.split())
+    assert found & LIBRARIES == {"numpy", "onnxruntime"}
+    assert found & {"importlib.metadata", "cyclopts", "rich", "email"} == set()
