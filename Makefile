@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # A file stays in one process, so that its fixtures are made once and its tests keep their order.
 PARALLEL := -n logical --dist loadfile --no-loadscope-reorder
-# Rooms whose branch coverage `make test` prints, from their own tests; tracing all others would take half as long again.
+# Rooms whose branch coverage `make test` prints, from their own tests only (tests/conftest.py).
 TRACED := analyze measure store
 
 .PHONY: demo test coverage quick mutants lint benchmarks examples clean
@@ -14,8 +14,7 @@ demo: $(VENV)/demo.ok
 	$(BIN)/onnxperf demo
 
 test: lint
-	$(BIN)/python -m pytest $(PARALLEL) $(TRACED:%=tests/%) $(TRACED:%=--cov=onnxperf.%)
-	$(BIN)/python -m pytest $(PARALLEL) $(TRACED:%=--ignore=tests/%)
+	$(BIN)/python -m pytest $(PARALLEL) $(TRACED:%=--cov=onnxperf.%)
 
 coverage: $(VENV)/dev.ok
 	$(BIN)/python -m pytest $(PARALLEL) --cov=onnxperf
@@ -32,7 +31,7 @@ mutants: $(VENV)/dev.ok
 lint: $(VENV)/dev.ok
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers auto
 
 benchmarks: $(VENV)/dev.ok
 	$(BIN)/python -m benchmarks.startup

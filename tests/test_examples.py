@@ -72,13 +72,18 @@ def test_einsum_goes_from_three_implementations_to_the_chart_of_all_letter_order
 
 
 @pytest.mark.slow
-def test_frameworks_prints_four_tables_and_says_what_did_not_fit_into_memory(run: Run) -> None:
+def test_frameworks_prints_four_tables_and_says_what_did_not_fit_into_memory(
+    run: Run, built: Callable[[str, str], list[str]]
+) -> None:
+    for framework in ("tensorflow", "torch"):
+        for name in ("tiny-resnet", "tiny-bert"):
+            built(name, framework)
     printed = run(
         "frameworks",
         RESNET="zoo:tiny-resnet",
         BERT="zoo:tiny-bert",
         RESNET_SIZES={"batch": [1]},
-        BERT_SIZES={"batch": [1], "seq": [4, 8]},
+        BERT_SIZES={"batch": [1], "seq": [4]},
         LARGE_SIZES={"batch": [2], "seq": [8]},
         MEMORY_LIMIT=100_000_000,
         TIMES_S={"tensorflow": 0.5, "torch": 0.5},
@@ -92,7 +97,7 @@ def test_frameworks_prints_four_tables_and_says_what_did_not_fit_into_memory(run
 @pytest.mark.slow
 def test_memory_answers_from_peaks_lines_and_trees(run: Run, tmp_path: Path) -> None:
     printed = run("memory", "--quick")
-    for text in ("skl assume_finite", "ort float32", "clr.predict(X_test)", "zip_map", "ndarray.astype"):
+    for text in ("skl assume_finite", "ort float32", "clr.predict(X_test)", "cast_feeds", "zip_map", "ndarray.astype"):
         assert text in printed
     assert "How much memory does predict take above its inputs?" in printed
     for name in ("skl", "cast", "float32"):

@@ -9,14 +9,15 @@ import numpy as np
 import onnx
 import pytest
 from onnx import numpy_helper, parser
-from sklearn.datasets import make_classification
-from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import onnxperf
 from onnxperf.errors import BadInput, BadOption
 
 TWO_STEPS = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[n, 2] X) => (float[n, 2] Y) { A = Abs(X)  B = Sqrt(A)  Y = Exp(B) }"""
+
+
+# sklearn is imported where it is needed: a worker that is sent the function below imports this file.
 
 
 def wrong_sqrt(x: Any) -> Any:
@@ -57,6 +58,8 @@ def test_equal_runtimes_have_no_first_node() -> None:
 
 def test_a_classifier_with_zipmap_is_compared_with_its_source() -> None:
     from skl2onnx import to_onnx
+    from sklearn.datasets import make_classification
+    from sklearn.linear_model import LogisticRegression
 
     X, y = make_classification(60, 5, random_state=0)
     X = X.astype(np.float32)
@@ -69,6 +72,7 @@ def test_a_classifier_with_zipmap_is_compared_with_its_source() -> None:
 
 def test_a_regressor_is_compared_although_its_output_is_a_column() -> None:
     from skl2onnx import to_onnx
+    from sklearn.linear_model import LinearRegression
 
     X = np.random.default_rng(0).standard_normal((50, 3)).astype(np.float32)
     model = LinearRegression().fit(X, X.sum(axis=1))

@@ -60,9 +60,7 @@ def test_a_model_of_the_zoo_is_called_by_the_name_that_was_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = chain(tmp_path / "long-name.onnx", "Abs", "Relu")
-    monkeypatch.setattr(
-        "onnxperf.api._shared.subjects.located", lambda source: model if source == "zoo:abs" else source
-    )
+    monkeypatch.setattr("onnxperf.api._shared.opening.located", lambda source: model if source == "zoo:abs" else source)
     said = " ".join(texts(onnxperf.diff_view("zoo:abs", model)))
     assert "before: zoo:abs, 2 nodes" in said
     assert "after: long-name, 2 nodes" in said

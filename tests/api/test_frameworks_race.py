@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +129,8 @@ def test_only_a_zoo_model_knows_its_frameworks(linear_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_zoo_model_races_its_source(tmp_path: Path) -> None:
+def test_a_zoo_model_races_its_source(built: Callable[[str, str], list[str]]) -> None:
+    built("tiny-linear", "sklearn")
     result = onnxperf.bench("zoo:tiny-linear", against="sklearn", dims={"batch": 3}, **SHORT)
     assert [(s.name, s.status) for s in result.subjects] == [("ort", "ok"), ("sklearn", "ok")]
     assert result.cases[0].model == "zoo:tiny-linear sklearn"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +36,12 @@ def outputs_of_onnx(entry: ZooEntry, feeds: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("name", "framework"), TINY)
-def test_a_model_and_all_of_its_sources_agree(name: str, framework: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
-    entry = zoo_model(f"zoo:{name}", framework, said.append)
+def test_a_model_and_all_of_its_sources_agree(
+    name: str, framework: str, built: Callable[[str, str], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = built(name, framework)
     assert len(said) == 1
+    entry = zoo_model(f"zoo:{name}", framework, said.append)
     model = open_model(entry.onnx)
     shapes = zoo_models.signature(name, framework)
     assert {each.name: each.shape for each in model.inputs} == {each.name: each.shape for each in shapes.inputs}
@@ -74,7 +77,8 @@ def test_keras_comes_in_all_its_ways_and_as_a_saved_model() -> None:
     assert ZooEntry("tiny-bert", "torch", Path("folder")).saved_model is None
 
 
-def test_a_zoo_model_is_taken_wherever_a_model_is(tmp_path: Path) -> None:
+def test_a_zoo_model_is_taken_wherever_a_model_is(built: Callable[[str, str], list[str]], tmp_path: Path) -> None:
+    built("tiny-linear", "sklearn")
     runner = onnxperf.load("zoo:tiny-linear", threads=1)
     assert runner.run({"X": np.ones((1, 10), np.float32)})["Y"].shape == (1, 4)
     assert onnxperf.optimize("zoo:tiny-linear", tmp_path / "fast.onnx").record.model == "zoo:tiny-linear"

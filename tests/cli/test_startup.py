@@ -11,6 +11,10 @@ import onnx.parser
 import pytest
 
 ONE_NODE = '<ir_version: 8, opset_import: ["": 18]> g (float[N] x) => (float[N] y) { y = Relu(x) }'
+SMALL_ONES = {"psutil", "cloudpickle", "rich.progress", "multiprocessing.connection"}
+"""Libraries of a few ms each."""
+ROOMS = {"onnxperf.measure", "onnxperf.frameworks", "onnxperf.runtimes", "onnxperf.store"}
+DRAWINGS = {f"onnxperf.render.graph.{name}" for name in ("svg", "dot", "layout")}
 SCRIPT = """
 import sys
 from onnxperf.cli.main import run
@@ -24,18 +28,42 @@ LIBRARIES = {"onnx", "onnxruntime", "numpy", "pandas", "sqlalchemy", "matplotlib
 
 def imported(*arguments: str) -> set[str]:
     done = subprocess.run([sys.executable, "-c", SCRIPT, *arguments], capture_output=True, text=True, check=True)
-    return LIBRARIES & set(done.stderr.split())
+    return set(done.stderr.split())
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["bench", "--help"]])
 def test_help_imports_no_heavy_library(arguments: list[str]) -> None:
-    assert imported(*arguments) == set()
+    assert LIBRARIES & imported(*arguments) == set()
 
 
-@pytest.mark.parametrize("options", [[], ["--as", "svg"], ["--as", "json"], ["-o", "model.dot"]], ids=str)
-def test_a_view_imports_only_what_reads_the_model(
-    options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def one_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The file of a model with one node."""
     monkeypatch.chdir(tmp_path)
     onnx.save(onnx.parser.parse_model(ONE_NODE), "small.onnx")
-    assert imported("view", "small.onnx", *options) == {"numpy", "onnx"}
+    return "small.onnx"
+
+
+@pytest.mark.parametrize("options", [["--as", "svg"], ["--as", "json"], ["-o", "model.dot"]], ids=str)
+def test_a_view_imports_only_what_reads_the_model(options: list[str], one_node: str) -> None:
+    assert LIBRARIES & imported("view", one_node, *options) == {"numpy", "onnx"}
+
+
+def test_a_listing_imports_nothing_that_runs_or_draws_a_model(one_node: str) -> None:
+    found = imported("view", one_node)
+    assert LIBRARIES & found == {"numpy", "onnx"}
+    assert found & (SMALL_ONES | ROOMS | DRAWINGS) == set()
+    assert {name for name in found if name.startswith("onnxperf.cli.")} == {
+        f"onnxperf.cli.{name}" for name in ("exit_codes", "main", "options", "present", "view")
+    }
+
+
+def test_a_worker_imports_what_runs_a_model_and_nothing_that_reads_or_shows_one() -> None:
+    script = (
+        "import sys, onnxperf.measure.worker.__main__; from onnxperf.runtimes.find import find_runtime;"
+        "find_runtime('ort').ready(); print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    found = set(done.stdout.split())
+    assert found & LIBRARIES == {"numpy", "onnxruntime"}
+    assert found & {"importlib.metadata", "cyclopts", "rich", "email"} == set()

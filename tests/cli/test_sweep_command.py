@@ -26,7 +26,7 @@ from tests.measure.processes import left_behind
 from tests.render import examples
 
 KILLS = 20
-SIZES = (1, 2, 3, 4, 5, 6)
+SIZES = (1, 2, 3, 4)
 TINY = ("--blocks", "2", "--calls", "1", "--threads", "1")
 
 SOURCES = """

@@ -15,10 +15,11 @@ from msgspec.structs import replace
 from onnxperf.analyze.answers.diff import diff_answer
 from onnxperf.analyze.trace.diff import align
 from onnxperf.api._shared import recordings
+from onnxperf.api._shared.opening import Source
 from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options
 from onnxperf.api._shared.recordings import Events, is_events, is_trace
 from onnxperf.api._shared.requests import DiffKeywords, Settings, names_in, parse, require
-from onnxperf.api._shared.subjects import Entry, Source, chosen_calls, open_entries, ort_spec
+from onnxperf.api._shared.subjects import Entry, chosen_calls, open_entries, ort_spec
 from onnxperf.errors import BadOption
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import WorkerSpec

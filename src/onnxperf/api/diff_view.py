@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Literal, Unpack, cast, get_args
 
 from onnxperf.analyze.graphs.attribution import attribute
+from onnxperf.api._shared.opening import Source, located, open_source
 from onnxperf.api._shared.recordings import is_trace
 from onnxperf.api._shared.requests import RuntimeKeywords, names_in, parse
-from onnxperf.api._shared.subjects import Source, located, open_source
 from onnxperf.api.optimize import optimize
 from onnxperf.errors import BadOption
 from onnxperf.model.load import Model, open_model

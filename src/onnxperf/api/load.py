@@ -8,8 +8,8 @@ from typing import Literal, Unpack, overload
 from msgspec.structs import replace
 
 from onnxperf.api._shared import recordings
+from onnxperf.api._shared.opening import Source, open_source
 from onnxperf.api._shared.requests import LoadKeywords, parse
-from onnxperf.api._shared.subjects import Source, open_source
 from onnxperf.errors import BadOption
 from onnxperf.model.load import Model, OwnFolder
 from onnxperf.records.options import Recording, SessionOptions

@@ -14,6 +14,7 @@ from onnxperf.api._shared.requests import LimitKeywords, parse
 from onnxperf.api._shared.subjects import pickled
 from onnxperf.errors import SubjectError
 from onnxperf.measure.machine import describe as machines
+from onnxperf.measure.machine.cores import usable_cores
 from onnxperf.measure.messages import FunctionSubject, Load, TracedLines, TraceLines, WorkerSpec
 from onnxperf.measure.process import open_worker
 from onnxperf.measure.profiling import Progress
@@ -40,7 +41,7 @@ def memory_lines(
     `timeout` is in seconds (600), and `memory_limit` in bytes or such as 2GB.
     """
     limits = parse(keywords, LimitKeywords, LONG_TIMEOUT_S).limits
-    spec = WorkerSpec(subjects=(_subject(source),), threads=machines.usable_cores(), feeds={})
+    spec = WorkerSpec(subjects=(_subject(source),), threads=usable_cores(), feeds={})
     empty = MemoryLines(machine=machines.describe_machine(), command="onnxperf.memory_lines", function=_label(source))
     progress(0.0, "calling the function")
     try:

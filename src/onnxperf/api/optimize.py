@@ -13,8 +13,9 @@ from msgspec.structs import replace
 from onnxperf.analyze.answers.optimize import optimization_answer
 from onnxperf.analyze.graphs.attribution import attribute
 from onnxperf.api._shared import recordings
+from onnxperf.api._shared.opening import Source, open_source
 from onnxperf.api._shared.requests import LoadKeywords, parse
-from onnxperf.api._shared.subjects import Source, chosen_calls, open_source
+from onnxperf.api._shared.subjects import chosen_calls
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import Load, WorkerSpec

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any, Unpack, cast
 
 from onnxperf.api._shared import recordings
+from onnxperf.api._shared.opening import Source
 from onnxperf.api._shared.recordings import Events, is_events, is_trace
 from onnxperf.api._shared.requests import InputKeywords, parse, require
-from onnxperf.api._shared.subjects import Source, open_entries
+from onnxperf.api._shared.subjects import open_entries
 from onnxperf.measure.profiling import Progress
 from onnxperf.records.options import LONG_TIMEOUT_S
 from onnxperf.render.kit.files import check_folder

@@ -15,11 +15,12 @@ from onnxperf.analyze.answers.einsum import rewrite_answer
 from onnxperf.analyze.judges.agreement import disagreement
 from onnxperf.analyze.judges.einsum import outcome_of, speedup_over
 from onnxperf.api._shared.einsum_plans import EINSUM, plan_for, request_for
+from onnxperf.api._shared.opening import Source
 from onnxperf.api._shared.outputs import outputs_of
 from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options
 from onnxperf.api._shared.recordings import FOLDER_OPTION
 from onnxperf.api._shared.requests import RewriteKeywords, parse
-from onnxperf.api._shared.subjects import Entry, Source, open_entries, ort_spec
+from onnxperf.api._shared.subjects import Entry, open_entries, ort_spec
 from onnxperf.contraction import rewrite
 from onnxperf.contraction.equation import parse as parse_equation
 from onnxperf.errors import BadOption

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple, Unpack
 
 from onnxperf.analyze.answers.stack import stack_answer
 from onnxperf.analyze.trace import stack as analysis
+from onnxperf.api._shared.opening import Source
 from onnxperf.api._shared.requests import InputKeywords, Settings, parse, require
 from onnxperf.api._shared.subjects import (
     Entry,
-    Source,
     chosen_calls,
     function_specs,
     model_specs,

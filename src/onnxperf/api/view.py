@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Unpack, cast, get_args
 
 import msgspec
 
+from onnxperf.api._shared.opening import Source, open_source
 from onnxperf.api._shared.requests import InputKeywords, parse, require
-from onnxperf.api._shared.subjects import Source, open_source
 from onnxperf.errors import BadOption
 from onnxperf.model.load import Model
 from onnxperf.model.shapes import Settled, settle

@@ -8,22 +8,8 @@ from collections.abc import Sequence
 
 from cyclopts import App, CycloptsError
 
-from onnxperf.cli.bench import bench
-from onnxperf.cli.check import check
-from onnxperf.cli.convert import convert
-from onnxperf.cli.demo import demo
-from onnxperf.cli.diff import diff
-from onnxperf.cli.doctor import doctor
-from onnxperf.cli.einsum import einsum
 from onnxperf.cli.exit_codes import BAD_INPUT, NO_ANSWER, PARTIAL, catch_signals, interrupted
-from onnxperf.cli.memory import memory
-from onnxperf.cli.optimize import optimize
 from onnxperf.cli.present import complain
-from onnxperf.cli.profile import profile
-from onnxperf.cli.runs import runs
-from onnxperf.cli.stack import stack
-from onnxperf.cli.sweep import sweep
-from onnxperf.cli.view import view
 from onnxperf.errors import FileNotWritten, OnnxperfError
 
 
@@ -40,11 +26,26 @@ app = App(
     suppress_keyboard_interrupt=False,  # or SIGTERM and SIGHUP would exit as SIGINT does
     help_format="plaintext",  # importing a parser of Markdown would cost --help about 50 ms
 )
-# Their modules are light: what they call is imported when they run.
-for _command in (bench, check, convert, demo, diff, doctor, einsum, memory, optimize, profile, stack, sweep, view):
-    app.command(_command, help_format="markdown")
-runs.help_format = "markdown"
-app.command(runs)
+_FUNCTIONS = [
+    "bench",
+    "check",
+    "convert",
+    "demo",
+    "diff",
+    "doctor",
+    "einsum",
+    "memory",
+    "optimize",
+    "profile",
+    "stack",
+    "sweep",
+    "view",
+]
+_COMMANDS = {*_FUNCTIONS, "runs"}
+"""Each is in a module of its name, which is imported when the command is used."""
+for _command in _FUNCTIONS:
+    app.command(f"onnxperf.cli.{_command}:{_command}", help_format="markdown")
+app.command("onnxperf.cli.runs:runs")
 
 
 def main() -> None:
@@ -56,6 +57,9 @@ def main() -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run a command; returns its exit code (`exit_codes`)."""
     debug = "--debug" in arguments
+    if not _COMMANDS.intersection(arguments):
+        for name in _COMMANDS:
+            _ = app[name]  # imported, because --help shows the first sentence of each
     try:
         code = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypedDict, TypeGuard, TypeVar, Unpack
@@ -180,6 +179,8 @@ def distributions() -> tuple[str, ...]:
 
 def version_of(names: Sequence[str]) -> str:
     """The version of the first of these distributions that is installed, or an empty text."""
+    from importlib.metadata import PackageNotFoundError, version  # every worker imports this module, few ask
+
     for name in names:
         with suppress(PackageNotFoundError):
             return version(name)

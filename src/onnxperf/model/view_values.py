@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
 
 from onnxperf.errors import BadModel
-from onnxperf.model.generate import Array
 from onnxperf.model.graph import dims_of, element_dtype, is_external
 from onnxperf.model.load import UNKNOWN_TYPE, dtype_name
 from onnxperf.records.view import Dims, Element, ViewTensor, ViewValue
 from onnxperf.wording.numbers import count
+
+if TYPE_CHECKING:
+    from onnxperf.model.generate import Array
 
 SMALL = 10
 """Tensors with at most this many elements are shown with their values."""

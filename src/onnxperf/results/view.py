@@ -12,11 +12,9 @@ from typing import Literal
 from onnxperf.errors import BadOption
 from onnxperf.records.runs import RunStatus
 from onnxperf.records.view import GraphView
-from onnxperf.render.graph.dot import graph_dot
 from onnxperf.render.graph.netron import graph_netron, nameless
 from onnxperf.render.graph.png import graph_png, require_resvg
 from onnxperf.render.graph.script import NOTEBOOK_HEIGHT
-from onnxperf.render.graph.svg import graph_svg
 from onnxperf.render.graph.text import Listing, graph_listing, graph_text
 from onnxperf.render.kit.documents import to_json
 from onnxperf.render.kit.page import Line, Page
@@ -41,14 +39,28 @@ NETRON = ".netron.json"
 
 def drawings_of(record: GraphView, listing: Listing) -> Drawings:
     """The forms of a model that need nothing but its record."""
-    metrics = record.metrics
     return {
         "text": partial(graph_text, record, listing),
         "json": lambda: to_json(record).decode(),
-        "dot": partial(graph_dot, record, metrics),
-        "svg": partial(graph_svg, record, metrics),
-        "png": lambda: graph_png(graph_svg(record, metrics, interactive=False)),
+        "dot": partial(_dot, record),
+        "svg": partial(_svg, record),
+        "png": lambda: graph_png(_svg(record, interactive=False)),
     }
+
+
+# Imported where they draw: most views are listings.
+
+
+def _dot(record: GraphView) -> str:
+    from onnxperf.render.graph.dot import graph_dot
+
+    return graph_dot(record, record.metrics)
+
+
+def _svg(record: GraphView, interactive: bool = True) -> str:
+    from onnxperf.render.graph.svg import graph_svg
+
+    return graph_svg(record, record.metrics, interactive=interactive)
 
 
 def _format(holds: str, form: Form, requires: Callable[[], object] | None = None) -> Format:

@@ -6,11 +6,14 @@ import importlib
 import logging
 import sys
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
 
 from onnxperf.errors import BadOption
 from onnxperf.runtimes.base import RuntimeDescription
 from onnxperf.wording.names import one_line, visible
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "onnxperf.runtimes"
 """Entry points of this group have the name of a runtime and lead to its RuntimeDescription."""
@@ -50,6 +53,8 @@ def _plug_ins() -> dict[str, EntryPoint]:
 @cache
 def _entry_points(_path: tuple[str, ...]) -> dict[str, EntryPoint]:
     """Entry points by name; one whose name is taken is left out, with a line on stderr."""
+    from importlib.metadata import entry_points  # a worker of a runtime of ours does not ask
+
     found: dict[str, EntryPoint] = {}
     for each in entry_points(group=GROUP):
         owner = "onnxperf" if each.name in _BUILT_IN else _package(found[each.name]) if each.name in found else None

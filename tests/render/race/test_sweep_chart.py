@@ -302,10 +302,13 @@ def test_a_given_axes_is_drawn_on_where_one_chart_is_all() -> None:
         sweep_plot(Bench(machine=examples.machine(), command="", cases=()))
 
 
-@pytest.mark.parametrize("name", examples.NASTY_NAMES)
-def test_nasty_names_are_drawn_as_they_are(name: str, tmp_path: Path) -> None:
-    subjects = (sweeps.ms("ort", 1.0), sweeps.ms(name, 2.0, "slower", 0.5))
-    cases = [sweeps.case(*subjects, dims={name: a, "n": b}, model=name) for a in (1, 2) for b in (1, 2)]
+@pytest.mark.parametrize("names", [examples.NASTY_NAMES[place : place + 3] for place in range(0, 21, 3)], ids=ascii)
+def test_nasty_names_are_drawn_as_they_are(names: tuple[str, ...], tmp_path: Path) -> None:
+    assert len(examples.NASTY_NAMES) == 21
+    subjects = (sweeps.ms("ort", 1.0), *(sweeps.ms(name, 2.0, "slower", 0.5) for name in names))
+    cases = [
+        sweeps.case(*subjects, dims={name: a, "n": b}, model=name) for name in names for a in (1, 2) for b in (1, 2)
+    ]
     save_sweep(examples.bench(*cases), tmp_path / "map.svg")
     save_sweep(examples.bench(*cases[::2]), tmp_path / "lines.svg")
 

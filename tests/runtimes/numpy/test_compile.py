@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import helper, parser
 from onnx.reference import ReferenceEvaluator
 
 import onnxperf
 from onnxperf.errors import BadModel, BadOption
+from onnxperf.runtimes.numpy import lower
 from onnxperf.runtimes.numpy.session import NumpySession
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]> '
@@ -66,10 +67,19 @@ def test_no_name_of_the_model_is_in_the_source() -> None:
             " else_branch = e () => (float[1] Q) { Q = Constant <value_floats = [1.0]> () }> }",
             1,
         ),
-        ("g () => (float[N] Y) <int64[1] S = {200000000}> { Y = ConstantOfShape(S) }", 1),
     ],
 )
-def test_what_is_known_is_computed_once_unless_it_is_random_or_too_large(body: str, steps: int) -> None:
+def test_what_is_known_is_computed_once_unless_it_is_random(body: str, steps: int) -> None:
+    assert session_of(body).source.count(" = ") == steps
+
+
+@pytest.mark.parametrize(("elements", "steps"), [(250, 0), (251, 1)])
+def test_what_is_known_is_computed_in_every_call_where_it_is_too_large(
+    elements: int, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert lower.FOLD_LIMIT_BYTES == 512 << 20
+    monkeypatch.setattr(lower, "FOLD_LIMIT_BYTES", 1000)
+    body = f"g () => (float[N] Y) <int64[1] S = {{{elements}}}> {{ Y = ConstantOfShape(S) }}"
     assert session_of(body).source.count(" = ") == steps
 
 
@@ -154,6 +164,7 @@ def graphs(draw: st.DrawFn) -> onnx.ModelProto:
     )
 
 
+@settings(max_examples=40)
 @given(graphs())
 def test_random_graphs_compute_what_onnx_says_again_and_again(model: onnx.ModelProto) -> None:
     feeds = {"X": np.array([[0.5, -0.5], [1.5, -2.0]], np.float32)}

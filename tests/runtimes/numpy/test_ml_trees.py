@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, numpy_helper
 from skl2onnx import to_onnx
@@ -64,6 +64,7 @@ def tree_attributes(draw: Any, trees: int, depth: int, weight: str, targets: int
     return {f"nodes_{k}": v for k, v in nodes.items()} | {f"{weight}_{k}": v for k, v in leaves.items()}
 
 
+@settings(max_examples=40)
 @given(st.data())
 def test_a_regressor_follows_every_kind_of_node_even_to_nan_and_infinity(data: st.DataObject) -> None:
     attributes = tree_attributes(data.draw, data.draw(st.integers(1, 3)), data.draw(st.integers(0, 3)), "target", 2)
@@ -78,6 +79,7 @@ def test_a_regressor_follows_every_kind_of_node_even_to_nan_and_infinity(data: s
         same(ours(model, GRID[row : row + 1]), [wanted[0][row : row + 1]])
 
 
+@settings(max_examples=40)
 @given(st.data())
 def test_a_classifier_sums_by_class_and_transforms(data: st.DataObject) -> None:
     classes = data.draw(st.integers(3, 4))
@@ -183,24 +185,31 @@ def test_sets_of_values_belong_to_their_nodes_in_order() -> None:
 
 TWO, TEXTS = (X[:, 0] * X[:, 1] > 0).astype(int), np.array(["a", "bb", "c"])[(X[:, :3]).argmax(axis=1)]
 NUMBER = X[:, 0] * X[:, 1] + X[:, 2]
-MODELS: dict[str, Any] = {
-    "forest, two classes": RandomForestClassifier(20, random_state=0).fit(X, TWO),
-    "forest, three strings": RandomForestClassifier(20, random_state=0).fit(X, TEXTS),
-    "forest of numbers": RandomForestRegressor(20, random_state=0).fit(X, NUMBER),
-    "many trees": ExtraTreesRegressor(100, random_state=0).fit(X, NUMBER),
-    "one tree": DecisionTreeClassifier(random_state=0).fit(X, TEXTS),
-    "boosted, two classes": GradientBoostingClassifier(n_estimators=10).fit(X, TWO),
-    "boosted, three strings": GradientBoostingClassifier(n_estimators=10).fit(X, TEXTS),
-    "boosted numbers": GradientBoostingRegressor(n_estimators=10).fit(X, NUMBER),
+MODELS: dict[str, tuple[Any, Any]] = {
+    "forest, two classes": (RandomForestClassifier(20, random_state=0), TWO),
+    "forest, three strings": (RandomForestClassifier(20, random_state=0), TEXTS),
+    "forest of numbers": (RandomForestRegressor(20, random_state=0), NUMBER),
+    "many trees": (ExtraTreesRegressor(100, random_state=0, max_depth=5), NUMBER),
+    "one tree": (DecisionTreeClassifier(random_state=0), TEXTS),
+    "boosted, two classes": (GradientBoostingClassifier(n_estimators=10), TWO),
+    "boosted, three strings": (GradientBoostingClassifier(n_estimators=10), TEXTS),
+    "boosted numbers": (GradientBoostingRegressor(n_estimators=10), NUMBER),
 }
+
+
+def fitted(name: str) -> Any:
+    """One of the models, fitted only in its test."""
+    model, targets = MODELS[name]
+    return model.fit(X, targets)
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_converted_forests_agree_with_onnxruntime_in_any_number_of_rows(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options = {"zipmap": False} if hasattr(MODELS[name], "classes_") else None
-    model = to_onnx(MODELS[name], X[:1], options=options, target_opset={"": 17, "ai.onnx.ml": 3})
+    source = fitted(name)
+    options = {"zipmap": False} if hasattr(source, "classes_") else None
+    model = to_onnx(source, X[:1], options=options, target_opset={"": 17, "ai.onnx.ml": 3})
     for node in model.graph.node:
         node.input[:] = ["x" if i == "X" else i for i in node.input]
     model.graph.input[0].name = "x"
@@ -213,6 +222,6 @@ def test_converted_forests_agree_with_onnxruntime_in_any_number_of_rows(
 
 
 def test_rows_may_be_columns_in_memory() -> None:
-    model = to_onnx(MODELS["forest of numbers"], X[:1], target_opset={"": 17, "ai.onnx.ml": 3})
+    model = to_onnx(fitted("forest of numbers"), X[:1], target_opset={"": 17, "ai.onnx.ml": 3})
     model.graph.node[0].input[0] = model.graph.input[0].name = "x"
     same(ours(model, np.asfortranarray(X)), ours(model, X))

@@ -29,6 +29,7 @@ from onnxperf.contraction.graph import DEFAULT_OPSET, Draft
 from onnxperf.contraction.orders import as_written
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.measure.machine import describe as machines
+from onnxperf.measure.machine.cores import usable_cores
 from onnxperf.measure.race import Progress
 from onnxperf.records.einsum import EinsumPlan, OrderTime
 from onnxperf.results.einsum import EinsumResult
@@ -64,7 +65,7 @@ def request_for(
         opset=opset,
         portable=portable or not domains,
         runtime=runtime,
-        threads=threads or machines.usable_cores(),
+        threads=threads or usable_cores(),
         einsum_only=einsum_only,
     )
 

@@ -17,7 +17,7 @@ from onnxperf.api._shared.outputs import outputs_of
 from onnxperf.api._shared.samples import Call, resized
 from onnxperf.api._shared.subjects import Entry, ort_spec
 from onnxperf.errors import BadInput
-from onnxperf.measure.machine.describe import usable_cores
+from onnxperf.measure.machine.cores import usable_cores
 from onnxperf.model import interface
 from onnxperf.model.generate import Array
 from onnxperf.model.inputs import make_feeds

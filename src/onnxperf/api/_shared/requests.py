@@ -6,6 +6,7 @@ import dataclasses
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import Any, TypedDict, TypeVar, get_args, get_type_hints
 
@@ -14,7 +15,6 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from onnxperf.errors import BadOption
-from onnxperf.measure.machine.describe import usable_cores
 from onnxperf.records.options import (
     STEP_TIMEOUT_S,
     InputOptions,
@@ -153,8 +153,8 @@ class EinsumKeywords(TypedDict, total=False):
 class Settings:
     """The keywords of a public function, parsed once: every option has one place."""
 
-    session: SessionOptions
-    """How runtimes are set up; the number of threads is always set."""
+    given: SessionOptions
+    """How runtimes are set up, as far as it was given."""
     sizes: tuple[dict[str, int], ...]
     """Every combination of the sizes of dimensions; a single empty one where none was given."""
     unsized: InputOptions
@@ -163,6 +163,15 @@ class Settings:
     limits: WorkerLimits
     source: SourceOptions
     tolerances: Tolerances
+
+    @cached_property
+    def session(self) -> SessionOptions:
+        """How runtimes are set up; the number of threads is always set."""
+        if self.given.threads:
+            return self.given
+        from onnxperf.measure.machine.cores import usable_cores  # cores are counted only where something runs
+
+        return replace(self.given, threads=usable_cores())
 
     @property
     def inputs(self) -> InputOptions:
@@ -178,7 +187,7 @@ class Settings:
 
     def at_level(self, level: str) -> Settings:
         """The same at another optimisation level."""
-        return dataclasses.replace(self, session=_session({**asdict(self.session), "opt_level": level}))
+        return dataclasses.replace(self, given=_session({**asdict(self.given), "opt_level": level}))
 
 
 def parse(keywords: Mapping[str, Any], known: type, timeout: float = STEP_TIMEOUT_S) -> Settings:
@@ -191,7 +200,7 @@ def parse(keywords: Mapping[str, Any], known: type, timeout: float = STEP_TIMEOU
         name: size if isinstance(size, list | tuple) else [size] for name, size in (keywords.get("dims") or {}).items()
     }
     return Settings(
-        session=_session(keywords),
+        given=_session(keywords),
         sizes=tuple(_combinations(dims)),
         unsized=_pick({**keywords, "dims": {}}, InputOptions),
         race=_race(keywords),
@@ -229,7 +238,7 @@ def _session(keywords: Mapping[str, Any]) -> SessionOptions:
         raise BadOption.unknown("optimisation level", level, levels, option="opt_level")
     options = _pick(keywords, SessionOptions)
     require(options.threads is None or options.threads >= 1, "threads", options.threads, "at least 1")
-    return options if options.threads else replace(options, threads=usable_cores())
+    return options
 
 
 def _race(keywords: Mapping[str, Any]) -> RaceOptions:

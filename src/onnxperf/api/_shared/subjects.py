@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any, cast
 import cloudpickle
 import onnx
 
+from onnxperf.api._shared.opening import Source, located, open_source
 from onnxperf.api._shared.requests import names_in
 from onnxperf.errors import BadOption
 from onnxperf.measure.messages import FunctionSubject, ModelSubject, WorkerSpec
@@ -21,9 +21,7 @@ from onnxperf.model.inputs import Feeds, make_feeds
 from onnxperf.model.load import Model, open_model
 from onnxperf.records.options import InputOptions, SessionOptions, SourceOptions
 from onnxperf.runtimes.find import find_runtime
-from onnxperf.zoo import PREFIX
 
-Source = str | os.PathLike[str] | bytes | onnx.ModelProto
 Sources = Source | Sequence[Source] | Mapping[str, Source]
 Functions = Callable[[], Any] | Mapping[str, Callable[[], Any]]
 
@@ -76,21 +74,6 @@ def _open_models(sources: Sources) -> list[Model]:
         same = sum(other.label == model.label for other in models)
         models.append(open_model(located(source), f"{model.label} #{same + 1}") if same else model)
     return models
-
-
-def open_source(source: Source) -> Model:
-    """A model from anywhere; one of the zoo keeps the name that was given for it."""
-    place = located(source)
-    return open_model(place, source if place is not source and isinstance(source, str) else None)
-
-
-def located(source: Source) -> Source:
-    """Where a model is: one of the zoo is built first, if it is not there yet."""
-    if isinstance(source, str) and source.startswith(PREFIX):
-        from onnxperf.zoo.build import zoo_model
-
-        return zoo_model(source).onnx
-    return source
 
 
 def functions_in(model: object) -> dict[str, Callable[[], Any]]:

@@ -13,7 +13,8 @@ import psutil
 from msgspec.structs import replace
 
 from onnxperf.frameworks import base as frameworks
-from onnxperf.measure.machine.kernel import cpu_quota, memory_limit, read_text
+from onnxperf.measure.machine.cores import usable_cores, usable_cpus
+from onnxperf.measure.machine.kernel import memory_limit, read_text
 from onnxperf.measure.process import CAN_FREEZE
 from onnxperf.records.base import Machine
 from onnxperf.runtimes import find as runtimes
@@ -29,7 +30,7 @@ def describe_machine() -> Machine:
         cpu=cpu_model(),
         vector_extensions=tuple(sorted(set(_VECTORS.findall(_cpu_field("flags") or _cpu_field("Features"))))),
         cores=usable_cores(),
-        logical_cpus=_usable_cpus(),
+        logical_cpus=usable_cpus(),
         memory_bytes=memory.total,
         available_bytes=memory.available,
         system=f"{platform.system()} {platform.release()} {platform.machine()}",
@@ -53,14 +54,6 @@ def after_the_race(machine: Machine) -> Machine:
     return replace(machine, load_after=_load(), throttled_after=_throttled())
 
 
-def usable_cores() -> int:
-    """Physical cores that this process may use: what onnxruntime takes by default, but within cpusets and quotas."""
-    physical = psutil.cpu_count(logical=False) or 1
-    logical = psutil.cpu_count() or physical
-    share = _usable_cpus() * physical / logical
-    return max(1, min(round(share), physical))
-
-
 def processors() -> tuple[int, ...]:
     """The processors that this process may use; none where the system cannot bind a process to some of them."""
     return tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else ()
@@ -70,12 +63,6 @@ def available_memory() -> int:
     """Bytes that can be used without swapping and without leaving this process's control group."""
     free, limit = int(psutil.virtual_memory().available), memory_limit()
     return free if limit is None else min(free, limit)
-
-
-def _usable_cpus() -> int:
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    quota = cpu_quota()
-    return allowed if quota is None else min(allowed, max(1, int(quota)))
 
 
 def _versions() -> dict[str, str]:

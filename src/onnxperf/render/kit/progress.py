@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable
-from typing import Self, TextIO
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Self, TextIO
 
-import rich.progress
 from rich.console import Console, RenderableType
-from rich.table import Column
 
 from onnxperf.wording.names import visible
+
+if TYPE_CHECKING:
+    from onnxperf.render.kit.progress_bar import Bar
 
 _PROGRESS_DELAY = 1.0
 _PROGRESS_INTERVAL = 0.1
@@ -30,7 +31,7 @@ class Progress:
         self._clock = clock
         self._console = Console(file=stream)
         self._visible = enabled and stream.isatty() and not self._console.is_dumb_terminal
-        self._bar: _Bar | None = None
+        self._bar: Bar | None = None
         self._next_draw = clock() + _PROGRESS_DELAY
 
     def __enter__(self) -> Self:
@@ -50,11 +51,10 @@ class Progress:
         if not self._visible or now < self._next_draw:
             return
         self._next_draw = now + _PROGRESS_INTERVAL
-        if self._bar is None:
-            self._bar = _progress_bar(self._console, self._clock)
+        bar = self._shown_bar()
         shown = visible(text, self._console.encoding)
-        self._bar.update(self._bar.task_ids[0], completed=min(max(done, 0.0), 1.0), description=shown)
-        self._bar.refresh()
+        bar.update(bar.task_ids[0], completed=min(max(done, 0.0), 1.0), description=shown)
+        bar.refresh()
 
     __call__ = update
 
@@ -62,33 +62,13 @@ class Progress:
         """Draw something above the bar from now on: what is known so far."""
         if not self._visible:
             return
+        bar = self._shown_bar()
+        bar.above = make(self._console)
+        bar.refresh()
+
+    def _shown_bar(self) -> Bar:
         if self._bar is None:
-            self._bar = _progress_bar(self._console, self._clock)
-        self._bar.above = make(self._console)
-        self._bar.refresh()
+            from onnxperf.render.kit.progress_bar import start_bar  # most commands are over before a bar is due
 
-
-class _Bar(rich.progress.Progress):
-    above: RenderableType | None = None
-
-    def get_renderables(self) -> Iterable[RenderableType]:
-        if self.above is not None:
-            yield self.above
-        yield from super().get_renderables()
-
-
-def _progress_bar(console: Console, clock: Callable[[], float]) -> _Bar:
-    bar = _Bar(
-        rich.progress.BarColumn(bar_width=24),
-        rich.progress.TaskProgressColumn(),
-        rich.progress.TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
-        console=console,
-        auto_refresh=False,
-        transient=True,
-        redirect_stdout=False,
-        redirect_stderr=False,
-        get_time=clock,
-    )
-    bar.add_task("", total=1.0)
-    bar.start()
-    return bar
+            self._bar = start_bar(self._console, self._clock)
+        return self._bar

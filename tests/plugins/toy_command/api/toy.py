@@ -8,7 +8,7 @@ from onnxperf.analyze.answers.toy import toy_answer  # type: ignore[import-not-f
 from onnxperf.records.toy import Toy  # type: ignore[import-not-found]
 from onnxperf.results.toy import ToyResult  # type: ignore[import-not-found]
 
-from onnxperf.api._shared.subjects import Source, open_source
+from onnxperf.api._shared.opening import Source, open_source
 
 
 def toy(model: Source) -> ToyResult:
