@@ -32,7 +32,7 @@ def test_the_graphs_are_parsed_once_and_only_when_asked_for(result: EinsumResult
     assert not result.unoptimized_onnx.graph.node
 
 
-@pytest.mark.parametrize("name", ["onnx", "unoptimized_onnx", "model"])
+@pytest.mark.parametrize("name", ["onnx", "unoptimized_onnx", "decomposed", "model"])
 def test_a_record_alone_has_no_graph_and_says_where_it_is_found(name: str) -> None:
     result = result_classes()[EinsumPlan](einsums.plan())
     with pytest.raises(BadInput, match=r"bsnh,btnh->bnts holds no graph; onnxperf.optimize_einsum finds it"):

@@ -28,7 +28,7 @@ class RewriteResult(Result[Rewrite]):
 
     @property
     def path(self) -> str:
-        """File of the rewritten model; empty when nothing was gained and nothing written."""
+        """File of the rewritten model; empty when no gain was proven and nothing written."""
         return self.record.output
 
     @property

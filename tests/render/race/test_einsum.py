@@ -100,7 +100,7 @@ def test_one_line_describes_the_search(changes: dict[str, Any], text: str) -> No
 def test_without_a_race_there_is_the_graph_and_the_answer() -> None:
     plan = einsums.plan(race=None, searched=False, limit=None, answer="146 µs by estimate.")
     text = printed(plan_page(plan))
-    assert f"Best graph: {einsums.BEST_GRAPH}" in text
+    assert f"Chosen graph: {einsums.BEST_GRAPH}" in text
     assert "146 µs by estimate." in text
     assert "subject" not in text
 
@@ -220,7 +220,7 @@ def test_no_text_becomes_markup(name: str) -> None:
     [
         (with_failure(), ["151 candidates", "1.386", "limit", "3.76 times", "out of luck", "2 threads"]),
         (einsums.rewrite(), ["Einsum_3 and 11 more", "absorbed", "Raced: original", "faster.onnx"]),
-        (einsums.plan(race=None), ["Best graph: Transpose"]),
+        (einsums.plan(race=None), ["Chosen graph: Transpose"]),
     ],
 )
 def test_a_notebook_shows_tables_answers_and_notes(record: EinsumPlan | Rewrite, parts: list[str]) -> None:

@@ -56,7 +56,7 @@ def search_text(plan: EinsumPlan) -> str:
 def winner_texts(plan: EinsumPlan) -> list[str]:
     """The graph that was chosen, and the equation in its letter order."""
     order = f"letter order of {plan.best_equation}" if plan.best_equation else ""
-    return [text for text in (f"Best graph: {plan.graph}", order) if text]
+    return [text for text in (f"Chosen graph: {plan.graph}", order) if text]
 
 
 def plan_notes(plan: EinsumPlan) -> list[str]:
@@ -115,10 +115,10 @@ def winner_of(plan: EinsumPlan) -> Subject | None:
 
 
 def limit_ratio(plan: EinsumPlan, subject: Subject) -> float | None:
-    """How many times the limit's time a subject takes."""
+    """How many times the limit's time a subject takes, by their speedups over the same baseline."""
     subjects = plan.race.subjects if plan.race is not None else ()
-    limit = next((each.median_ns for each in subjects if each.name == plan.limit), None)
-    return subject.median_ns / limit if limit and subject.median_ns is not None else None
+    limit = next((each.speedup for each in subjects if each.name == plan.limit), None)
+    return limit / subject.speedup if limit and subject.speedup else None
 
 
 def _standing(plan: EinsumPlan, subject: Subject) -> str:
