@@ -191,6 +191,31 @@ def test_where_onnxruntimes_einsum_is_the_fastest_nothing_is_raced(
     assert not verdicts[1]
 
 
+def test_where_the_equation_alone_is_undecided_the_whole_model_decides(
+    verdicts: tuple[list[Verdict], Races], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def undecided(request: Any, **options: Any) -> EinsumResult:
+        plan = plan_for(request, **options)
+        plain = next(each for each in candidates(request.equation, opset=17) if each.name.startswith("Einsum"))
+        subjects = (
+            Subject(name="Einsum", runtime="ort", status="ok", median_ns=1.0, speedup=1.0, verdict="baseline"),
+            Subject(name="other", runtime="ort", status="ok", median_ns=1.0, speedup=1.2, verdict="undecided"),
+        )
+        case = Case(model="m", baseline="Einsum", subjects=subjects)
+        record = replace(plan.record, graph=plain.name, race=case, searched=True)
+        return EinsumResult(
+            record, plain.model.SerializeToString(), plan.unoptimized, plan.decomposed.SerializeToString()
+        )
+
+    monkeypatch.setattr(module, "plan_for", undecided)
+    path = tmp_path / "out.onnx"
+    result = onnxperf.rewrite_einsum(attention(), path, **QUICK)
+    assert len(verdicts[1]) == 3
+    assert "Einsum" not in operators(path)
+    assert_same_results(path, attention())
+    assert all(site.speedup_alone is None and "MatMul" in site.graph for site in result.record.sites)
+
+
 def stopping_at(places: list[str], place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C at the n-th step of one kind: a plan or a race that was interrupted, or one while outputs are compared."""
     race, difference = module.ModelTrial.race, module.ModelTrial.difference

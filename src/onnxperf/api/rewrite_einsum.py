@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.answers.einsum import einsum_reason, rewrite_answer
 from onnxperf.analyze.judges.agreement import disagreement
-from onnxperf.analyze.judges.einsum import is_gain, outcome_of, sites_written, time_ratio
+from onnxperf.analyze.judges.einsum import is_decided, is_gain, outcome_of, sites_written, time_ratio
 from onnxperf.api._shared.einsum_plans import EINSUM, plan_for, request_for
 from onnxperf.api._shared.outputs import outputs_of
 from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options
@@ -178,11 +178,15 @@ def _try(
     request = request_for(equation, site.dtype, "ort", trial.plain.threads, opset=opset, portable=portable)
     plan = plan_for(request, search=search, progress=trial.progress)
     _stop_if(plan.interrupted)
+    # Where the equation alone is undecided, the race of the whole model may still decide.
+    graph, proposed = (
+        (plan.record.graph, plan.onnx) if is_decided(plan.record) else (plan.record.decomposed, plan.decomposed)
+    )
     alone = time_ratio(plan.record.race, EINSUM, plan.record.winner)
-    row = replace(row, graph=plan.record.graph, speedup_alone=alone, outcome="kept")
-    if plan.record.graph.startswith("Einsum"):
+    row = replace(row, graph=graph, speedup_alone=alone, outcome="kept")
+    if graph.startswith("Einsum"):
         return replace(row, reason=einsum_reason(plan.record)), accepted
-    with_site = {**accepted, **dict.fromkeys(site.nodes, plan.onnx)}
+    with_site = {**accepted, **dict.fromkeys(site.nodes, proposed)}
     if wrong := trial.difference(with_site):
         return replace(row, reason=wrong), accepted
     case = trial.race(accepted, with_site)

@@ -52,6 +52,8 @@ class EinsumPlan(Experiment, frozen=True, kw_only=True):
     """The chosen graph in a few words: the winner, or where the race is undecided its baseline."""
     graph_ns: float | None = None
     """Time of a call of that graph in the search, as those of the letter orders; null if it was not timed."""
+    decomposed: str = ""
+    """The best graph without an Einsum in a few words: the chosen one, or the next by speedup."""
     candidates: int = 0
     """Distinct graphs that were proposed."""
     executed: int = 0

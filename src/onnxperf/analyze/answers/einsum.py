@@ -71,17 +71,23 @@ def _faster_still(case: Case, winner: Subject) -> str:
 
 def _undecided(case: Case, limit: str | None, equation: str) -> str:
     """What is known where no graph is proven faster, and what becomes of the plan."""
-    doubtful = [each for each in graphs_in(case, limit) if each.verdict in ("undecided", None)]
-    doubtful.sort(key=lambda each: -(each.speedup or 0.0))
     chosen = chosen_in(case, limit)
-    lead = f"No graph for {equation} is measurably faster than {case.baseline}"
-    if doubtful:
-        first = doubtful[0]
-        known = ", ".join(filter(None, [_figures(first), first.reason])) or "not compared"
-        among = "among them " if len(doubtful) > 1 else ""
-        lead += f"; {count(len(doubtful), 'graph is', 'graphs are')} undecided, {among}{first.name} ({known})"
-    taken = f" {chosen.name} is taken, and nothing is kept for later calls." if chosen is not None else ""
-    return f"{lead}.{taken}"
+    if chosen is None:
+        return f"No graph for {equation} could be measured."
+    than = f"faster than {case.baseline}" if chosen.name == case.baseline else "the fastest"
+    none = f"No graph for {equation} is measurably {than}{_in_doubt(graphs_in(case, limit))}"
+    return f"{none}. {chosen.name} is taken, and nothing is kept for later calls."
+
+
+def _in_doubt(graphs: Sequence[Subject]) -> str:
+    """How many graphs are undecided, and what is known about the most promising of them."""
+    doubtful = [each for each in graphs if each.verdict in ("undecided", None)]
+    if not doubtful:
+        return ""
+    first = max(doubtful, key=lambda each: each.speedup or 0.0)
+    known = ", ".join(filter(None, [_figures(first), first.reason])) or "not compared"
+    among = "among them " if len(doubtful) > 1 else ""
+    return f"; {count(len(doubtful), 'graph is', 'graphs are')} undecided, {among}{first.name} ({known})"
 
 
 # ---------------------------------------------------------------- a model
@@ -91,7 +97,7 @@ def einsum_reason(plan: EinsumPlan) -> str:
     """Why the Einsum of a site stays before anything is tried in its model."""
     if not plan.searched:
         return "onnxruntime's Einsum is the cheapest by estimate"
-    return "by itself, no graph without an Einsum is proven to be the fastest"
+    return "by itself, no graph is proven faster than onnxruntime's Einsum in its best order"
 
 
 def rewrite_answer(

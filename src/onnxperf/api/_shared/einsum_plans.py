@@ -147,8 +147,9 @@ def _partial(request: EinsumRequest, graphs: Sequence[Candidate], orders: Orders
 def _kept(request: EinsumRequest, plan: EinsumPlan, chosen: Candidate, best_first: Sequence[Candidate]) -> store.Kept:
     """A plan with its graph, the equation as written, and the best graph without an Einsum."""
     without = next((each for each in (chosen, *best_first) if not _is_einsum(each)), None)
-    decomposed = decomposed_model(request) if without is None else _bytes(without.model)
-    return store.Kept(plan, _bytes(chosen.model), written_model(request), decomposed)
+    model = decomposed_model(request) if without is None else _bytes(without.model)
+    plan = replace(plan, decomposed=DECOMPOSED if without is None else without.name)
+    return store.Kept(plan, _bytes(chosen.model), written_model(request), model)
 
 
 def written_model(request: EinsumRequest) -> bytes:
