@@ -81,7 +81,8 @@ def einsum(
     equation
         As numpy.einsum takes it.
     rewrite
-        A model whose Einsum nodes are replaced where that makes the whole model faster.
+        A model whose Einsum nodes are replaced where that makes the whole model faster; nothing is written unless
+        a race proves it.
     """
     if (equation is None) == (rewrite is None):
         raise BadOption("give an equation, or a model with `rewrite`")
