@@ -175,8 +175,9 @@ class FakeWorker:
     def time_block(self, request: ms.TimeBlock) -> ms.TimedBlock:
         name = self._begin(request.subject, request.warm_ns)
         factor = self.machine.slowdown(name, self.machine.steps["time_block", name] - 1)
-        start = self.machine.clock()
-        return ms.TimedBlock(start, self.machine.clock.spend(request.calls * self._call_ns(request.subject) * factor))
+        start, call_ns = self.machine.clock(), self._call_ns(request.subject) * factor
+        singles = [int(call_ns)] * request.calls if request.each else []
+        return ms.TimedBlock(start, self.machine.clock.spend(request.calls * call_ns), singles)
 
     def time_each(self, request: ms.TimeEach) -> ms.TimedEach:
         name = self._begin(request.subject, request.warm_ns or 0)

@@ -17,10 +17,18 @@ from onnxperf.records.race import MIN_ROUNDS
 
 CALL_TIMES = st.floats(0, 1e12)
 SUBJECTS = st.lists(CALL_TIMES, min_size=1, max_size=12)
+COSTS = st.floats(0, 1e12)
+MILLISECOND = 1e6
 
 
 def plan_of(call_ns: Sequence[float], start_ns: float = 0.0, set_up_ns: float = 0.0, **options: Any) -> planning.Plan:
     return planning.make_plan(planning.Costs(start_ns, set_up_ns, tuple(call_ns)), RaceOptions(**options))
+
+
+def launch_lengths(plan: planning.Plan) -> list[int]:
+    """Rounds of each launch of a whole race."""
+    rounds = range(plan.looks[-1])
+    return list(Counter(number // plan.rounds_per_launch for number in rounds).values())
 
 
 def race_s(call_ns: list[float], plan: planning.Plan) -> float:
@@ -47,22 +55,24 @@ def test_calls_per_block_by_hand(call_ns: float, calls: int) -> None:
 
 
 @given(st.integers(1, 100_000))
-def test_looks_increase_to_the_last_round_and_none_comes_before_the_least_rounds(rounds: int) -> None:
+def test_looks_increase_to_the_last_round_and_none_comes_before_twelve_rounds(rounds: int) -> None:
     looks = planning.looks_at(rounds)
     assert looks[-1] == rounds
     assert all(a < b for a, b in pairwise(looks))
     assert len(looks) <= planning.LOOKS
-    assert all(look >= MIN_ROUNDS for look in looks[:-1])
+    assert all(look >= 12 for look in looks[:-1])
 
 
 @pytest.mark.parametrize(
     ("rounds", "looks"),
     [
         (1, (1,)),
-        (20, (20,)),
-        (21, (20, 21)),
-        (30, (20, 30)),
-        (33, (20, 22, 33)),
+        (12, (12,)),
+        (13, (12, 13)),
+        (20, (12, 14, 20)),
+        (30, (12, 20, 30)),
+        (33, (12, 22, 33)),
+        (36, (12, 24, 36)),
         (60, (20, 40, 60)),
         (300, (100, 200, 300)),
     ],
@@ -84,17 +94,41 @@ def test_every_plan_has_a_place_for_every_subject(call_ns: list[float]) -> None:
     assert len(plan.calls) == len(plan.single_calls) == len(call_ns)
     assert plan.looks[-1] >= 1
     for each, calls in zip(call_ns, plan.single_calls, strict=True):
-        assert 0 <= calls * each <= planning.BLOCK_NS
+        assert (calls == 0) == (each >= 100_000)  # each call of a block is timed then
 
 
 @given(st.lists(st.floats(1, 1e9), min_size=1, max_size=8))
 def test_subjects_get_the_least_rounds_by_default_unless_that_takes_over_a_minute(call_ns: list[float]) -> None:
     plan = plan_of(call_ns)
-    assert race_s(call_ns, plan) <= 60
+    if plan.looks[-1] > plan.needed:
+        assert race_s(call_ns, plan) <= 60
     # A round more would have cost: either there are enough rounds or a minute is nearly full.
     if plan.looks[-1] < MIN_ROUNDS:
         round_s = race_s(call_ns, plan) / plan.looks[-1]
         assert race_s(call_ns, plan) + 1.1 * round_s > 60
+
+
+@pytest.mark.parametrize(("subjects", "needed"), [(1, 6), (2, 6), (3, 7), (4, 7), (5, 8), (7, 8), (8, 9), (30, 11)])
+def test_more_comparisons_need_more_rounds_that_agree(subjects: int, needed: int) -> None:
+    plan = plan_of([1e6] * subjects)
+    assert plan.needed == needed
+    assert subjects == 1 or 2.0 ** (1 - needed) <= 0.05 / (subjects - 1) < 2.0 ** (2 - needed) or needed == 6
+
+
+@given(st.lists(st.floats(1, 1e9), min_size=1, max_size=8), COSTS, COSTS, st.integers(6, 200))
+def test_an_interval_always_has_its_two_set_ups(
+    call_ns: list[float], start_ns: float, set_up_ns: float, rounds: int
+) -> None:
+    plan = plan_of(call_ns, start_ns, set_up_ns, blocks=rounds)
+    assert len(launch_lengths(plan)) > 1 or plan.rounds_per_set_up < rounds
+
+
+def test_the_time_of_a_plan_includes_launches_and_set_ups() -> None:
+    plan = plan_of([1e9], 10e9, 2e9, time=60.0)
+    launches, rounds = len(launch_lengths(plan)), plan.looks[-1]
+    set_ups = sum((length - 1) // plan.rounds_per_set_up for length in launch_lengths(plan))
+    assert launches == 3
+    assert plan.seconds_for(rounds) == pytest.approx(rounds * 2.0003 + (launches - 1) * 10 + set_ups * 2, rel=0.05)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +137,8 @@ def test_subjects_get_the_least_rounds_by_default_unless_that_takes_over_a_minut
         (0.1, None, 29),  # 0.2 s a turn with its untimed call: 6 s
         (0.5, None, 20),  # 20 s, but a verdict needs 20 rounds
         (2.0, None, 14),  # a minute is the end of patience
-        (100.0, None, 1),
+        (20.0, None, 6),  # but for the fewest rounds that decide anything
+        (100.0, None, 1),  # unless they take over five
         ((60 / 14 - 0.0003) / 2 + 1e-9, None, 13),  # to the nanosecond
         (1.0, 20.003 + 1e-9, 10),  # 0.3 ms of messages a turn
         (1.0, 20.003 - 1e-8, 9),
@@ -132,16 +167,6 @@ def test_the_shortest_race_has_single_calls_enough_for_a_p99(call_ns: float) -> 
 
 
 # ---------------------------------------------------------------- launches and set-ups
-
-
-COSTS = st.floats(0, 1e12)
-MILLISECOND = 1e6
-
-
-def launch_lengths(plan: planning.Plan) -> list[int]:
-    """Rounds of each launch of a whole race."""
-    rounds = range(plan.looks[-1])
-    return list(Counter(number // plan.rounds_per_launch for number in rounds).values())
 
 
 @given(SUBJECTS, COSTS, COSTS, st.one_of(st.none(), st.floats(0.1, 600)), st.one_of(st.none(), st.integers(1, 500)))
@@ -207,7 +232,7 @@ def test_launches_do_not_depend_on_looks() -> None:
 def test_set_ups_take_at_most_a_fifth_of_the_time_and_last_at_least_five_rounds(
     call_ns: list[float], set_up_ns: float
 ) -> None:
-    plan = plan_of(call_ns, set_up_ns=set_up_ns)
+    plan = plan_of(call_ns, set_up_ns=set_up_ns, time=1e6)  # long enough for two set-ups of any length
     assert plan.rounds_per_set_up >= 5
     if plan.rounds_per_set_up > 5:
         # What a round takes, seen from a budget that holds very many of them.
@@ -222,7 +247,7 @@ def test_set_ups_take_at_most_a_fifth_of_the_time_and_last_at_least_five_rounds(
     [(0, 5), (1, 5), (2000, 5), (2001, 6), (4000, 10), (40_000, 100)],
 )
 def test_set_ups_by_hand(set_up_ms: float, rounds: int) -> None:
-    assert plan_of([1e9], set_up_ns=set_up_ms * MILLISECOND).rounds_per_set_up == rounds
+    assert plan_of([1e9], set_up_ns=set_up_ms * MILLISECOND, time=1000.0).rounds_per_set_up == rounds
 
 
 # ---------------------------------------------------------------- processors

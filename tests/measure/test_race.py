@@ -19,6 +19,8 @@ from onnxperf.records.race import Measurement, Split
 from tests.measure.fakes import FakeMachine, FakeWorker, lost, raising, solo, spec_of
 
 MILLISECOND = 1_000_000
+SHORT = 50_000
+"""Calls that are timed one by one between blocks, not in them."""
 
 
 def never(subjects: Sequence[Measurement]) -> bool:
@@ -169,7 +171,7 @@ def three_looks(machine: FakeMachine, settled: Callable[[Sequence[Measurement]],
 
 @pytest.mark.parametrize(
     ("start_ms", "rounds_per_launch"),
-    [(0, 10), (150, 20), (250, 30), (300, 60), (2000, 60)],  # two workers start one after the other here
+    [(0, 10), (140, 20), (200, 30), (300, 60), (2000, 60)],  # two workers start one after the other here
 )
 def test_workers_are_launched_anew_as_often_as_it_is_cheap(start_ms: int, rounds_per_launch: int) -> None:
     machine = FakeMachine(start_ns=start_ms * MILLISECOND)
@@ -191,7 +193,7 @@ def test_between_launches_everything_is_loaded_and_prepared_again() -> None:
     assert {name: machine.steps["prepare", name] for name in "ab"} == {"a": 12, "b": 12}
 
 
-@pytest.mark.parametrize(("load_ms", "rounds_per_set_up"), [(0, 5), (15, 5), (30, 10), (60, 18)])
+@pytest.mark.parametrize(("load_ms", "rounds_per_set_up"), [(0, 5), (12, 5), (27, 10), (50, 18)])
 def test_costly_set_ups_last_longer(load_ms: int, rounds_per_set_up: int) -> None:
     machine = FakeMachine(start_ns=2_000 * MILLISECOND, load_ns=load_ms * MILLISECOND)
     end = three_looks(machine)
@@ -209,7 +211,7 @@ def test_call_styles_of_a_worker_are_set_up_together() -> None:
 
 
 def test_load_and_first_call_are_medians_over_launches_and_set_ups_in_between_do_not_count() -> None:
-    machine = FakeMachine(start_ns=150 * MILLISECOND)
+    machine = FakeMachine(start_ns=140 * MILLISECOND)
     a, b = three_looks(machine).subjects
     assert (a.load_ns, b.load_ns) == (12, 13)  # workers 0, 2 and 4 took 10, 12 and 14
     assert (a.first_call_ns, b.first_call_ns) == (MILLISECOND, MILLISECOND)
@@ -246,10 +248,10 @@ def test_all_subjects_of_a_round_run_on_the_same_processors_and_rounds_take_turn
 
 
 def test_single_calls_are_timed_on_the_processors_of_their_round() -> None:
-    machine = FakeMachine()
+    machine = FakeMachine(call_ns={"a": SHORT})
     run(machine, [solo("a")], cpus=(3, 5), blocks=6, calls=2)
-    assert [place for _, place in machine.places] == [(3,), (5,), (3,), (5,), (3,), (3,), (5,)]
-    assert machine.steps["time_each", "a"] == 1
+    assert [place for _, place in machine.places] == [(3,), (3,), (5,), (3,), (5,), (3,), (5,), (5,)]
+    assert machine.steps["time_each", "a"] == 2
 
 
 def test_a_worker_lost_on_its_way_to_another_processor_takes_the_one_at_its_turn_with_it() -> None:
@@ -279,26 +281,58 @@ def test_a_race_stops_at_the_look_where_it_is_settled(look: int, rounds: int) ->
 # ---------------------------------------------------------------- single calls
 
 
-def test_single_calls_come_from_blocks_of_their_own() -> None:
-    machine = FakeMachine(call_ns={"a": 1_000_000})
+def test_short_calls_are_timed_one_by_one_between_blocks_from_the_first_round_on() -> None:
+    machine = FakeMachine(call_ns={"a": SHORT})
     end = run(machine, [solo("a")], blocks=11, calls=5)
     assert len(end.subjects[0].blocks) == 11
-    assert machine.steps["time_each", "a"] == 11 // planning.SINGLES_EVERY
-    assert end.subjects[0].call_ns == (1_000_000,) * 20  # 10 ms each time
+    assert machine.steps["time_each", "a"] == 3  # after rounds 1, 6 and 11
+    assert end.subjects[0].call_ns == (SHORT,) * 750
 
 
 def test_single_calls_are_spread_over_the_whole_race() -> None:
-    machine = FakeMachine()
+    machine = FakeMachine(call_ns={"a": SHORT, "b": SHORT})
     three_looks(machine)
     assert machine.steps["time_each", "a"] == machine.steps["time_each", "b"] == 60 // planning.SINGLES_EVERY
 
 
-def test_blocks_of_one_call_are_single_calls() -> None:
-    machine = FakeMachine(call_ns={"a": 50_000_000})
-    end = run(machine, [solo("a")], time=5.0)
-    subject = end.subjects[0]
-    assert len(subject.call_ns) == len(subject.blocks) > 20
+@pytest.mark.parametrize("call_ns", [100_000, 50_000_000])
+def test_every_longer_call_in_a_block_is_timed(call_ns: int) -> None:
+    machine = FakeMachine(call_ns={"a": call_ns})
+    subject = run(machine, [solo("a")], time=5.0).subjects[0]
+    assert len(subject.call_ns) == sum(block.calls for block in subject.blocks) > 20
+    assert sum(subject.call_ns) == sum(block.duration_ns for block in subject.blocks)
     assert ("time_each", "a") not in machine.steps
+
+
+# ---------------------------------------------------------------- the time of a race
+
+
+def test_a_race_on_a_machine_that_becomes_slower_ends_in_time_and_takes_its_last_look() -> None:
+    machine = FakeMachine(slowdown=lambda _name, block: 1.0 if block < 10 else 8.0)
+    end = three_looks(machine)
+    assert all(20 < len(subject.blocks) < 60 for subject in end.subjects)
+    assert [(subject.looks, subject.looks_planned) for subject in end.subjects] == [(3, 3)] * 2
+
+
+def test_rounds_fixed_by_hand_are_all_run_however_long_they_take() -> None:
+    machine = FakeMachine(slowdown=lambda _name, _block: 8.0)
+    assert rounds_of(run(machine, [solo("a")], blocks=30, calls=2).subjects[0]) == list(range(30))
+
+
+def test_what_a_plan_cannot_show_is_said_before_its_first_round() -> None:
+    machine = FakeMachine(call_ns={"a": 1_000 * MILLISECOND})
+    texts: list[str] = []
+    tools = Tools(
+        launch=machine.launch,
+        settled=never,
+        clock=machine.clock,
+        progress=lambda _done, text: texts.append(text),
+        warn=lambda plan: f"{plan.looks[-1]} of {plan.needed} rounds",
+    )
+    end = race([solo("a")], RaceOptions(time=5.0), tools)
+    rounds = [text for text in texts if text.startswith("round")]
+    assert rounds == ["round 1 of at most 2; 2 of 6 rounds", "round 2 of at most 2; 2 of 6 rounds"]
+    assert end.start_s == pytest.approx(1.1)  # its first call, and the warm-up
 
 
 # ---------------------------------------------------------------- what goes wrong
@@ -341,16 +375,16 @@ def test_several_culprits_in_one_worker_fall_one_after_the_other() -> None:
 
 
 def test_a_worker_lost_while_single_calls_are_timed_keeps_its_blocks() -> None:
-    machine = FakeMachine(troubles={("time_each", "run-c", 0): lost()})
+    machine = FakeMachine(call_ns={"run-c": SHORT}, troubles={("time_each", "run-c", 0): lost()})
     end = run(machine, [spec_of("ort", "run", "run-c")], blocks=7, calls=2)
     assert [subject.status for subject in end.subjects] == ["ok", "crashed"]
-    assert [len(subject.blocks) for subject in end.subjects] == [7, planning.SINGLES_EVERY]
+    assert [len(subject.blocks) for subject in end.subjects] == [7, 1]
 
 
 @pytest.mark.parametrize("step", ["prepare", "warm_up", "time_block", "time_each"])
 @pytest.mark.parametrize("error", [SubjectError("failed", "no"), SubjectError("oom", "no"), BadModel("no")])
 def test_a_subject_that_raises_fails_alone_and_its_worker_lives_on(step: str, error: Exception) -> None:
-    machine = FakeMachine(troubles={(step, "run", 0): raising(error)})
+    machine = FakeMachine(call_ns={"run": SHORT}, troubles={(step, "run", 0): raising(error)})
     end = run(machine, [spec_of("ort", "run", "run-c")], blocks=6, calls=2)
     failed, mate = end.subjects
     assert (failed.status, failed.reason) == (getattr(error, "status", "failed"), "no")
@@ -437,10 +471,10 @@ def test_several_culprits_of_one_set_up_fall_one_after_the_other() -> None:
     assert [(s.status, len(s.blocks)) for s in end.subjects] == [("crashed", 5), ("ok", 8), ("oom", 5)]
 
 
-@pytest.mark.parametrize(("step", "blocks"), [("time_block", 3), ("time_each", 5), ("load", 0), ("warm_up", 0)])
+@pytest.mark.parametrize(("step", "blocks"), [("time_block", 3), ("time_each", 1), ("load", 0), ("warm_up", 0)])
 def test_what_was_measured_before_an_interrupt_is_returned(step: str, blocks: int) -> None:
     before = 3 if step == "time_block" else 0
-    machine = FakeMachine(troubles={(step, "b", before): raising(KeyboardInterrupt())})
+    machine = FakeMachine(call_ns={"b": SHORT}, troubles={(step, "b", before): raising(KeyboardInterrupt())})
     end = run(machine, [solo("a"), solo("b")], blocks=6, calls=2)
     assert end.interrupted
     assert len(end.subjects[1].blocks) == blocks
@@ -450,7 +484,7 @@ def test_what_was_measured_before_an_interrupt_is_returned(step: str, blocks: in
 
 @pytest.mark.parametrize("step", ["ready", "load", "prepare", "warm_up", "time_block", "time_each"])
 def test_no_worker_is_left_after_an_unexpected_error(step: str) -> None:
-    machine = FakeMachine(troubles={(step, "b", 0): raising(ZeroDivisionError("surprise"))})
+    machine = FakeMachine(call_ns={"b": SHORT}, troubles={(step, "b", 0): raising(ZeroDivisionError("surprise"))})
     with pytest.raises(ZeroDivisionError, match="surprise"):
         run(machine, [solo("a"), solo("b")], blocks=6, calls=2)
     assert len(machine.workers) == 2

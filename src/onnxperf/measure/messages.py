@@ -191,6 +191,8 @@ class TimedBlock(Reply, frozen=True):
 
     start_ns: int
     duration_ns: int
+    call_ns: list[int] = []
+    """Times of its calls, where each was timed."""
 
 
 class TimeBlock(Request[TimedBlock], frozen=True):
@@ -200,6 +202,8 @@ class TimeBlock(Request[TimedBlock], frozen=True):
     subject: int
     calls: int
     warm_ns: int
+    each: bool = False
+    """Also each call by itself, where reading the clock costs nothing beside it."""
 
 
 class TimedEach(Reply, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -15,6 +16,9 @@ from onnxperf.measure.worker.timing import Clock, monotonic_ns
 from onnxperf.measure.worker_group import Launch, SubjectRun, WorkerGroup
 from onnxperf.records.options import RaceOptions
 from onnxperf.records.race import Block, Measurement
+
+_PATIENCE = 1.5
+"""A race ends when its rounds have taken this many times as long as planned."""
 
 Settled = Callable[[Sequence[Measurement]], bool]
 """Is every question about these subjects answered?"""
@@ -35,6 +39,8 @@ class Tools(Struct, frozen=True, kw_only=True):
     """What all workers together may hold; None means that all fit."""
     collect: bool = False
     """Also collect what every subject returns."""
+    warn: Callable[[planning.Plan], str] = lambda _plan: ""
+    """What to say about a plan before its race starts."""
 
 
 class RaceEnd(Struct, frozen=True, kw_only=True):
@@ -43,6 +49,8 @@ class RaceEnd(Struct, frozen=True, kw_only=True):
     subjects: tuple[Measurement, ...]
     batches: int
     interrupted: bool
+    start_s: float = 0.0
+    """Seconds of starting, loading and warming up before the first rounds."""
     outputs: tuple[tuple[list[str], Any] | None, ...] = ()
     """What every subject returned, where that was requested and its first call succeeded."""
 
@@ -52,16 +60,18 @@ def race(specs: Sequence[WorkerSpec], options: RaceOptions, tools: Tools) -> Rac
     runs = [SubjectRun(spec, position) for spec in specs for position in range(len(spec.subjects))]
     batches = into_batches(runs, options.baseline, tools.memory_bytes)
     interrupted = False
-    rounds = 0
+    rounds = start_ns = 0
     try:
         for batch in batches:
-            rounds = _race_batch(batch, rounds, options, tools)
+            rounds, started_ns = _race_batch(batch, rounds, options, tools)
+            start_ns += started_ns
     except KeyboardInterrupt:
         interrupted = True
     return RaceEnd(
         subjects=tuple(run.record() for run in runs),
         batches=len(batches),
         interrupted=interrupted,
+        start_s=start_ns / 1e9,
         outputs=tuple(run.outputs for run in runs),
     )
 
@@ -78,9 +88,9 @@ def into_batches(runs: Sequence[SubjectRun], baseline: str | None, memory_bytes:
     return batches
 
 
-def _race_batch(runs: Sequence[SubjectRun], first_round: int, options: RaceOptions, tools: Tools) -> int:
-    """Race the runs of a batch against each other; returns the number of the next round."""
-    done = planned = 0
+def _race_batch(runs: Sequence[SubjectRun], first_round: int, options: RaceOptions, tools: Tools) -> tuple[int, int]:
+    """Race the runs of a batch against each other; returns the number of the next round, and the time of the start."""
+    done = planned = spent_ns = 0
 
     def report(text: str) -> None:
         tools.progress(done / planned if planned else 0.0, text)
@@ -88,28 +98,32 @@ def _race_batch(runs: Sequence[SubjectRun], first_round: int, options: RaceOptio
     with WorkerGroup(runs, tools.launch, int(options.warmup * 1e9), report, tools.collect) as group:
         begin = tools.clock()
         group.start()
+        start_ns = tools.clock() - begin
         if not group.alive():
-            return first_round
-        plan = _plan(group, tools.clock() - begin, options)
-        planned = plan.looks[-1]
+            return first_round, start_ns
+        plan = _plan(group, start_ns, options)
+        planned, warning = plan.looks[-1], tools.warn(plan)
+        limit_ns = math.inf if options.blocks else _PATIENCE * planned * plan.round_ns
         threads = max(run.spec.threads for run in runs)
         orders = planning.balanced_orders(len(runs), seed=options.seed)
         for number, look in enumerate(plan.looks, start=1):
-            while done < look and group.alive():
+            while done < look and group.alive() and spent_ns < limit_ns:
                 _renew(group, done, plan)
-                report(f"round {done + 1} of at most {planned}")
+                report("; ".join(filter(None, [f"round {done + 1} of at most {planned}", warning])))
+                begin = tools.clock()
                 cpus = planning.processors_of(done, tools.cpus, threads)
                 _run_round(group, [runs[index] for index in next(orders)], first_round + done, cpus)
                 done += 1
-                if done % planning.SINGLES_EVERY == 0:
-                    _time_single_calls(group, cpus)
                 if done % planning.SINGLES_EVERY == 1:  # so that the shortest race has them too
+                    _time_single_calls(group, cpus)
                     _time_parts(group, cpus)
+                spent_ns += tools.clock() - begin
+            is_last = done < look  # all are lost, or the machine became slower than it was at the start
             for run in runs:
-                run.looks, run.looks_planned = number, len(plan.looks)
-            if tools.settled([run.record() for run in runs]):
+                run.looks, run.looks_planned = len(plan.looks) if is_last else number, len(plan.looks)
+            if is_last or tools.settled([run.record() for run in runs]):
                 break
-    return first_round + done
+    return first_round + done, start_ns
 
 
 def _plan(group: WorkerGroup, start_ns: int, options: RaceOptions) -> planning.Plan:
@@ -139,7 +153,7 @@ def _run_round(group: WorkerGroup, order: Sequence[SubjectRun], number: int, cpu
 
 
 def _time_block(run: SubjectRun, number: int, position: int, worker: Worker) -> None:
-    timed = worker.ask(TimeBlock(run.slot, run.calls, planning.WARM_NS))
+    timed = worker.ask(TimeBlock(run.slot, run.calls, planning.WARM_NS, run.single_calls == 0))
     block = Block(
         round=number,
         position=position,
@@ -150,12 +164,13 @@ def _time_block(run: SubjectRun, number: int, position: int, worker: Worker) -> 
         duration_ns=timed.duration_ns,
     )
     run.blocks.append(block)
+    run.each_ns += timed.call_ns
 
 
 def _time_single_calls(group: WorkerGroup, cpus: tuple[int, ...]) -> None:
-    """Time calls one by one for the percentiles; blocks of one call are single calls already."""
+    """Time calls one by one where that would be felt inside blocks."""
     for run in group.alive():
-        if run.calls > 1 and run.single_calls:
+        if run.single_calls:
             group.turn(run, partial(_time_each, run), cpus)
 
 

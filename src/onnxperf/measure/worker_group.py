@@ -29,6 +29,7 @@ class SubjectRun:
     """Its place among the subjects that its worker hosts now."""
     calls: int = 0
     single_calls: int = 0
+    """Calls that are timed one by one between blocks; 0 where all calls in blocks are."""
     split_calls: int = 0
     call_ns: float = 0.0
     launches: int = 0
@@ -71,8 +72,6 @@ class SubjectRun:
     def record(self) -> Measurement:
         """What was measured so far, as a record."""
         subject = self.spec.subjects[self.position]
-        # A block of one call is the time of a single call too.
-        singles = [block.duration_ns for block in self.blocks if block.calls == 1]
         return Measurement(
             name=subject.name,
             model=self.spec.model_label,
@@ -88,7 +87,7 @@ class SubjectRun:
             looks=self.looks,
             looks_planned=self.looks_planned,
             blocks=tuple(self.blocks),
-            call_ns=(*self.each_ns, *singles),
+            call_ns=tuple(self.each_ns),
             split=self._split(),
             conditions=dict(self.conditions),
         )

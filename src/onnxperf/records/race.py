@@ -8,10 +8,19 @@ from msgspec import Struct
 
 from onnxperf.records.base import AnyCase, AnySubject, Document, Machine
 
+ALPHA = 0.05
+"""How often a difference may be claimed where there is none."""
 MIN_ROUNDS = 20
-"""Rounds below which no verdict is given."""
+"""Rounds below which only a large difference is decided."""
+FEWEST_ROUNDS = 6
+"""Rounds below which nothing is decided: that six of them all agree by chance happens in 3 % of races, five in 6 %."""
+LARGE_CLAIM = 0.25
+"""Differences from which on few rounds decide: no layout of memory moves a process that far."""
 SMALL_CLAIM = 0.05
 """A claim about less than this needs several launches: where its memory lies moves a process by 1 %, at times 4 %."""
+
+BENCH_VERSION = 2
+"""Since 2, times are as measured: `median_ns` and its neighbours of single calls, `mean_ns` of blocks."""
 
 P90_CALLS = 64
 P99_CALLS = 662
@@ -24,6 +33,8 @@ SUBJECT_COLUMNS = (
     "status",
     "reason",
     "mean_ns",
+    "mean_low_ns",
+    "mean_high_ns",
     "median_ns",
     "deviation_ns",
     "min_ns",
@@ -98,7 +109,7 @@ class Measurement(AnySubject, frozen=True, kw_only=True):
     blocks: tuple[Block, ...] = ()
     """Raw timings, in the order of the race."""
     call_ns: tuple[int, ...] = ()
-    """Times of single calls, from blocks of their own."""
+    """Times of single calls: of all calls in blocks where they last 100 us and more, else of calls between blocks."""
     split: Split | None = None
     """What a call is made of; None where that was not requested, or a plain callable cannot be divided."""
 
@@ -107,23 +118,27 @@ class Subject(Measurement, frozen=True, kw_only=True):
     """One row of a race: a measurement, and what is concluded from it in comparison with the others."""
 
     mean_ns: float | None = None
-    """Mean time of a call over all blocks, scaled to the paired estimate so that it agrees with the speedup."""
-    median_ns: float | None = None
-    """Median time of a call; the ratio of two medians is the speedup."""
+    """Time of a call in blocks: that of all blocks together over all of their calls."""
+    mean_low_ns: float | None = None
+    """Lower end of the 95 % interval of that mean; None below 6 rounds or with one set-up."""
+    mean_high_ns: float | None = None
+    """Upper end of that interval."""
     deviation_ns: float | None = None
-    """Standard deviation of the time of a call between blocks, scaled likewise."""
+    """Standard deviation of the time of a call between blocks."""
     min_ns: float | None = None
-    """Fastest block as measured, per call."""
-    max_ns: float | None = None
-    """Slowest block as measured, per call."""
+    """Fastest single call."""
+    median_ns: float | None = None
+    """Median of single calls (of blocks, where no single call was timed, as all times of single calls then)."""
     p90_ns: float | None = None
     """90th percentile of single calls; None until there are 64."""
     p99_ns: float | None = None
     """99th percentile of single calls; None until there are 662."""
+    max_ns: float | None = None
+    """Slowest single call."""
     speedup: float | None = None
-    """Baseline time / own time: above 1 is faster."""
+    """Baseline time / own time, above 1 is faster: the median of the ratios of blocks of one round."""
     speedup_low: float | None = None
-    """Lower end of the 95 % interval, widened for several looks and several subjects."""
+    """Lower end of the 95 % interval, widened for looks and subjects; None below 6 rounds or with one set-up."""
     speedup_high: float | None = None
     """Upper end of that interval."""
     verdict: Verdict | None = None
@@ -148,6 +163,8 @@ class Case(AnyCase, frozen=True, kw_only=True):
 class Bench(Document, frozen=True, kw_only=True):
     """What `onnxperf bench` or `onnxperf sweep` found."""
 
+    version: int = BENCH_VERSION
+    """Version of this format."""
     machine: Machine
     """Where it was measured."""
     command: str

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from statistics import median_low
+from statistics import median_low, stdev
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from onnxperf.analyze.answers.race import notes_on_parts
+from onnxperf.analyze.answers.race import notes_on_medians, notes_on_parts
 from onnxperf.analyze.judges.crossover import (
     cases_of,
     crossover_map,
@@ -64,7 +64,7 @@ class BenchResult(Result[Bench]):
     def page(self) -> Page:
         """One race with all its figures, or a row per case of many."""
         if len(self.cases) == 1:
-            return bench_page(self.record, [notes_on_parts(case) for case in self.cases])
+            return bench_page(self.record, [[*notes_on_medians(case), *notes_on_parts(case)] for case in self.cases])
         return sweep_page.sweep_page(self.record, sweep_models(self.cases))
 
     @property
@@ -215,18 +215,20 @@ def live_page(cases: Sequence[Case]) -> Page:
 
 
 def _seconds(subject: Subject, per_call: bool) -> dict[str, object]:
-    """The columns of the classic notebook table: seconds for a block of `number` calls."""
+    """The columns of the classic notebook table: seconds for a block of `number` calls, `repeat` times."""
     number = median_low([block.calls for block in subject.blocks]) if subject.blocks else _NAN
-    factor = (1 if per_call else number) / 1e9
+    total = sum(block.duration_ns for block in subject.blocks) / 1e9 if subject.blocks else _NAN
+    calls = sum(block.calls for block in subject.blocks)
+    blocks = [block.duration_ns / (block.calls if per_call else 1) / 1e9 for block in subject.blocks]
     return {
         "name": storable(subject.name),
-        "average": _scaled(subject.mean_ns, factor),
-        "deviation": _scaled(subject.deviation_ns, factor),
-        "min_exec": _scaled(subject.min_ns, factor),
-        "max_exec": _scaled(subject.max_ns, factor),
-        "repeat": len(subject.blocks),
+        "average": total / (calls if per_call else len(blocks)) if blocks else _NAN,
+        "deviation": stdev(blocks) if len(blocks) > 1 else _NAN,
+        "min_exec": min(blocks, default=_NAN),
+        "max_exec": max(blocks, default=_NAN),
+        "repeat": len(blocks),
         "number": number,
-        "ttime": sum(block.duration_ns for block in subject.blocks) / 1e9 if subject.blocks else _NAN,
+        "ttime": total,
         "context_size": subject.input_bytes,
     }
 

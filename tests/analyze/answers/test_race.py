@@ -7,18 +7,33 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from onnxperf.analyze.answers.race import about_parts, answer, cast_text, notes_on_parts
+from onnxperf.analyze.answers.race import (
+    about_parts,
+    answer,
+    before_the_race,
+    cast_text,
+    notes_on_medians,
+    notes_on_parts,
+)
+from onnxperf.analyze.judges.comparison import compare
 from onnxperf.records.race import Case, Split, Subject
-from tests.analyze.examples import subject
+from onnxperf.wording.numbers import ratio
+from tests.analyze.examples import blocks_of, subject
 
 
 def base(median_ns: float = 12_345.0, name: str = "run") -> Subject:
     return replace(subject(name, [median_ns] * 25), median_ns=median_ns, speedup=1.0, verdict="baseline")
 
 
-def rival(name: str, verdict: Any, speedup: float, low: float | None = None, high: float | None = None) -> Subject:
-    low, high = low or 0.99 * speedup, high or 1.01 * speedup
-    return Subject(name=name, status="ok", verdict=verdict, speedup=speedup, speedup_low=low, speedup_high=high)
+def rival(
+    name: str, verdict: Any, speedup: float, low: float | None = None, high: float | None = None, **fields: Any
+) -> Subject:
+    ends = {"speedup_low": low or 0.99 * speedup, "speedup_high": high or 1.01 * speedup}
+    return Subject(name=name, verdict=verdict, speedup=speedup, **{"status": "ok", **ends, **fields})
+
+
+def without_interval(name: str, verdict: Any, speedup: float, **fields: Any) -> Subject:
+    return rival(name, verdict, speedup, speedup_low=None, speedup_high=None, **fields)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +49,7 @@ def rival(name: str, verdict: Any, speedup: float, low: float | None = None, hig
     ],
 )
 def test_a_subject_alone_has_a_time(median_ns: float, time: str) -> None:
-    assert answer([base(median_ns)], "run", 0.01, 6) == f"run takes {time} per call (median of 25 blocks)."
+    assert answer([base(median_ns)], "run", 0.01) == f"run takes {time} per call (median of 25 blocks)."
 
 
 @pytest.mark.parametrize(
@@ -47,7 +62,7 @@ def test_a_subject_alone_has_a_time(median_ns: float, time: str) -> None:
     ],
 )
 def test_when_nothing_was_measured_the_answer_is_that(subjects: list[Subject], baseline: str | None) -> None:
-    assert answer(subjects, baseline, 0.01, 6) == "No subject could be measured."
+    assert answer(subjects, baseline, 0.01) == "No subject could be measured."
 
 
 @pytest.mark.parametrize(
@@ -83,22 +98,36 @@ def test_when_nothing_was_measured_the_answer_is_that(subjects: list[Subject], b
             "lr=0.01 and run are equally fast: they differ by less than 1 %.",
         ),
         (
-            rival("run-c", "undecided", 1.01, 0.99, 1.03),
+            rival("run-c", "undecided", 1.01, 0.99, 1.03, reason="`time=96` would probably decide"),
             "Undecided: the speedup of run-c over run lies between 0.990 and 1.030; `time=96` would probably decide.",
         ),
         (
-            rival("run-c", "undecided", 1.1, 0.6, 1.9),
-            "Undecided: the speedup of run-c over run lies between 0.600 and 1.900; this machine is too noisy now for "
-            "so small a difference; close other programs or set a larger `min_effect`.",
+            without_interval("tf", "undecided", 50.0, reason="2 rounds are too few: use `time=45`"),
+            "Undecided whether tf is faster than run: 2 rounds are too few: use `time=45`.",
+        ),
+        (
+            without_interval("tf", "faster", 11.0, blocks=blocks_of([1.0] * 7, launches=1)),
+            "tf is 11 times as fast as run (no interval: 7 rounds in one set-up).",
+        ),
+        (
+            rival("new", "faster", 2.0, status="differs"),
+            "run takes 12.3 µs per call (median of 25 blocks). "
+            "Not compared in speed, as outputs differ from those of run: new.",
+        ),
+        (
+            rival("new", "faster", 2.0, status="crashed", blocks=blocks_of([1.0] * 7)),
+            "run takes 12.3 µs per call (median of 25 blocks). Not compared in speed, as not measured to the end: new.",
         ),
         (subject("skl", status="failed"), "run takes 12.3 µs per call (median of 25 blocks)."),
     ],
 )
 def test_two_subjects_are_compared(other: Subject, sentence: str) -> None:
-    assert answer([base(), other], "run", 0.01, 6) == sentence
+    assert answer([base(), other], "run", 0.01) == sentence
 
 
-FASTEST = "b is the fastest: 2 times as fast as run (95 % interval 1.98 to 2.02)."
+TWICE = "2 times as fast as run (95 % interval 1.98 to 2.02)"
+FASTEST = f"b is the fastest: {TWICE}."
+FEW = {"reason": "2 rounds are too few: use `time=45`"}
 
 
 @pytest.mark.parametrize(
@@ -106,23 +135,104 @@ FASTEST = "b is the fastest: 2 times as fast as run (95 % interval 1.98 to 2.02)
     [
         ([rival("a", "slower", 0.5), rival("b", "faster", 2.0)], FASTEST),
         ([rival("a", "faster", 1.5), rival("b", "faster", 2.0)], FASTEST),
-        ([rival("a", "faster", 1.99), rival("b", "faster", 2.0)], f"{FASTEST} a may be as fast."),
-        ([rival("a", "undecided", 1.0), rival("b", "faster", 2.0)], f"{FASTEST} Undecided: a."),
-        ([rival("a", "slower", 0.5), rival("b", "slower", 0.4)], "None is measurably faster than run."),
+        ([rival("a", "faster", 1.99), rival("b", "faster", 2.0)], f"b is {TWICE}; a may be as fast as it."),
         (
-            [rival("a", "equivalent", 1.0), rival("b", "equivalent", 1.0), rival("c", "undecided", 1.0)],
-            "None is measurably faster than run. a, b differ from it by less than 1 %. Undecided: c.",
+            [rival("a", "undecided", 1.0, **FEW), rival("b", "faster", 2.0)],
+            f"{FASTEST} Undecided: a (2 rounds are too few: use `time=45`).",
+        ),
+        (  # what has no interval may be anything
+            [without_interval("a", "undecided", 1.0, **FEW), rival("b", "faster", 2.0)],
+            f"b is {TWICE}; a may be as fast as it. Undecided: a (2 rounds are too few: use `time=45`).",
+        ),
+        ([rival("a", "slower", 0.5), rival("b", "slower", 0.4)], "run is the fastest."),
+        (
+            [rival("a", "slower", 0.5), rival("b", "equivalent", 1.0)],
+            "a is slower than run. b differs from run by less than 1 %.",
+        ),
+        (
+            [without_interval(name, "undecided", 11.0, **FEW) for name in "ab"],
+            "Undecided: a, b (2 rounds are too few: use `time=45`).",
+        ),
+        (
+            [
+                rival("a", "equivalent", 1.0),
+                rival("b", "equivalent", 1.0),
+                rival("c", "undecided", 1.0, reason="noisy"),
+            ],
+            "a and b differ from run by less than 1 %. Undecided: c (noisy).",
         ),
         ([rival("b", "faster", 2.0), subject("c", status="crashed"), rival("a", "slower", 0.5)], FASTEST),
+        (
+            [rival("b", "faster", 2.0), rival("a", "slower", 0.5), rival("new", "faster", 9.0, status="differs")],
+            f"{FASTEST} Not compared in speed, as outputs differ from those of run: new.",
+        ),
+        (
+            [without_interval("b", "faster", 2.0, blocks=blocks_of([1.0] * 7)), rival("a", "equivalent", 1.0)],
+            "b is the fastest: 2 times as fast as run (no interval: 7 rounds in one set-up). "
+            "a differs from run by less than 1 %.",
+        ),
     ],
 )
 def test_many_subjects_have_a_winner_or_none(others: list[Subject], sentence: str) -> None:
-    assert answer([base(), *others], "run", 0.01, 6) == sentence
+    assert answer([base(), *others], "run", 0.01) == sentence
 
 
 def test_the_baseline_need_not_come_first() -> None:
-    sentence = answer([rival("b", "faster", 2.0), base()], "run", 0.01, 6)
+    sentence = answer([rival("b", "faster", 2.0), base()], "run", 0.01)
     assert sentence.startswith("b is 2 times as fast as run")
+
+
+# ---------------------------------------------------------------- before the race, and beside its table
+
+
+@pytest.mark.parametrize(
+    ("rounds", "seconds", "text"),
+    [
+        (2, 4.0, "2 rounds: too few for a verdict; 20 take about 45 s"),
+        (5, 4.0, "5 rounds: too few for a verdict; 20 take about 45 s"),
+        (6, 4.0, "6 rounds: enough only for a large difference; 20 take about 45 s"),
+        (20, 15.0, ""),
+        (20, 45.0, "about 45 s in all"),
+    ],
+)
+def test_what_a_race_cannot_show_or_how_long_it_takes_is_known_before(rounds: int, seconds: float, text: str) -> None:
+    assert before_the_race(rounds, 6, seconds, 45.0) == text
+
+
+@pytest.mark.parametrize(
+    ("blocks", "calls", "note"),
+    [
+        (([10.0] * 20, [5.0] * 20), ((10,), (5,)), ""),
+        (
+            ([10.0] * 20, [5.0] * 20),
+            ((10,), (4,)),
+            f"b: the medians give {ratio(2.5)}, blocks side by side {ratio(2)}: "
+            "single calls differ from calls in blocks",
+        ),
+        (
+            ([10.0] * 28 + [20.0] * 32, [5.0] * 32 + [10.0] * 28),
+            ((20,), (5,)),
+            f"b: the medians give {ratio(4)}, blocks side by side {ratio(2)}: "
+            "the machine changed its speed during the race",
+        ),
+    ],
+)
+def test_a_speedup_that_is_not_the_ratio_of_the_medians_has_a_note(
+    blocks: tuple[list[float], list[float]], calls: tuple[tuple[int, ...], tuple[int, ...]], note: str
+) -> None:
+    a, b = (subject(name, times, call_ns=single) for name, times, single in zip("ab", blocks, calls, strict=True))
+    subjects = compare([a, b], "a", 0.01)
+    assert subjects[1].speedup == pytest.approx(2.0)
+    assert notes_on_medians(Case(model="m", baseline="a", subjects=subjects)) == ([note] if note else [])
+
+
+@pytest.mark.parametrize("changes", [{"speedup_low": None}, {"median_ns": None}])
+def test_without_an_interval_or_a_median_there_is_no_such_note(changes: dict[str, Any]) -> None:
+    a, b = compare([subject("a", [9.0] * 20, call_ns=(9,)), subject("b", [9.0] * 20, call_ns=(1,))], "a", 0.01)
+    case = Case(model="m", baseline="a", subjects=(a, b))
+    assert notes_on_medians(case)
+    assert not notes_on_medians(replace(case, subjects=(a, replace(b, **changes))))
+    assert not notes_on_medians(replace(case, baseline=None))
 
 
 # ---------------------------------------------------------------- what calls are made of

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from benchmarks.simulation import simulate
 from onnxperf.analyze.judges import comparison
-from onnxperf.analyze.judges.comparison import MIN_LAUNCHES, baseline_of, compare, settled, verdict_of
-from onnxperf.records.race import MIN_ROUNDS, Subject, Verdict
+from onnxperf.analyze.judges.comparison import baseline_of, compare, measured_again, settled, verdict_of
+from onnxperf.analyze.judges.reasons import MIN_LAUNCHES
+from onnxperf.records.race import MIN_ROUNDS, Case, Subject, Verdict
 from tests.analyze.examples import blocks_of, subject
 
 ENOUGH = 3
@@ -60,9 +62,7 @@ def judged(rival: Subject, base: Subject, min_effect: float = 0.01) -> Subject:
     ],
 )
 def test_verdicts(estimate: float, low: float, high: float, min_effect: float, launches: int, verdict: Verdict) -> None:
-    word, reason = verdict_of(estimate, (low, high), min_effect, MIN_ROUNDS, launches)
-    assert word == verdict
-    assert not reason or word == "undecided"
+    assert verdict_of(estimate, (low, high), min_effect, launches) == verdict
 
 
 BAND = math.log1p(0.01)
@@ -78,36 +78,144 @@ BAND = math.log1p(0.01)
         (0.004, -0.01, 0.02, "undecided"),
     ],
 )
-def test_verdicts_at_the_limits_lack_nothing_but_clarity(
-    estimate: float, low: float, high: float, verdict: Verdict
-) -> None:
-    assert verdict_of(estimate, (low, high), 0.01, MIN_ROUNDS, ENOUGH) == (verdict, "")
-    if verdict == "undecided":  # more launches are requested only where they would lead to a claim
-        assert verdict_of(estimate, (low, high), 0.01, MIN_ROUNDS, 1) == (verdict, "")
+def test_verdicts_at_the_limits(estimate: float, low: float, high: float, verdict: Verdict) -> None:
+    assert verdict_of(estimate, (low, high), 0.01, ENOUGH) == verdict
 
 
-@pytest.mark.parametrize(
-    ("rounds", "launches", "reason"),
-    [
-        (MIN_ROUNDS - 1, ENOUGH, "only 19 rounds; a verdict needs 20"),
-        (1, 1, "only 1 round; a verdict needs 20"),
-        (MIN_ROUNDS, 2, "a claim below 5 % needs 3 launches, not 2; give it more `time`"),
-    ],
-)
-def test_an_undecided_verdict_says_what_is_missing(rounds: int, launches: int, reason: str) -> None:
-    assert verdict_of(0.004, (0.003, 0.005), 0.001, rounds, launches) == ("undecided", reason)
-
-
-@given(st.floats(-0.2, 0.2), st.floats(0, 0.2), st.floats(0, 0.2), st.floats(0.001, 0.1), st.integers(1, 40))
+@given(st.floats(-0.2, 0.2), st.floats(0, 0.2), st.floats(0, 0.2), st.floats(0.001, 0.1), st.integers(1, 5))
 def test_a_verdict_mirrors_when_the_sides_are_swapped(
-    estimate: float, below: float, above: float, min_effect: float, rounds: int
+    estimate: float, below: float, above: float, min_effect: float, launches: int
 ) -> None:
     low, high = estimate - below, estimate + above
     mirror = {"faster": "slower", "slower": "faster"}
-    word, reason = verdict_of(estimate, (low, high), min_effect, rounds, 3)
-    other, same_reason = verdict_of(-estimate, (-high, -low), min_effect, rounds, 3)
-    assert other == mirror.get(word, word)
-    assert reason == same_reason
+    word = verdict_of(estimate, (low, high), min_effect, launches)
+    assert verdict_of(-estimate, (-high, -low), min_effect, launches) == mirror.get(word, word)
+
+
+# ---------------------------------------------------------------- few rounds
+
+
+@pytest.mark.parametrize(
+    ("speedups", "launches", "verdict", "interval"),
+    [
+        ([11.0] * 13, 2, "faster", (11.0, 11.0)),  # an 11-fold difference needs no 20 rounds
+        ([0.09, 0.091, 0.089] * 4, 2, "slower", (0.089, 0.091)),
+        ([1.3] * 6, 2, "faster", (1.3, 1.3)),
+        ([1.3] * 5, 2, "undecided", None),  # five agree by chance too often
+        ([50.0], 1, "undecided", None),
+        ([50.0] * 2, 2, "undecided", None),
+        ([1.2] * 19, 2, "undecided", (1.2, 1.2)),  # where its memory lies moves a process too
+        ([1.3] * 18 + [1.24], 2, "undecided", (1.24, 1.3)),  # all must agree
+        ([0.5] * 12 + [2.0], 2, "undecided", (0.5, 2.0)),
+        ([11.0] * 13, 1, "faster", None),  # one set-up shows nothing of its own spread
+        ([11.0] * 40, 1, "faster", None),
+        ([1.1] * 40, 1, "undecided", None),
+    ],
+)
+def test_few_rounds_decide_a_large_difference_and_no_small_one(
+    speedups: list[float], launches: int, verdict: Verdict, interval: tuple[float, float] | None
+) -> None:
+    base = subject("a", [1e6] * len(speedups), launches)
+    result = judged(subject("b", [1e6 / each for each in speedups], launches), base)
+    assert result.verdict == verdict
+    assert bool(result.reason) == (verdict == "undecided")
+    expected = (None, None) if interval is None else pytest.approx(interval, rel=1e-6)
+    assert (result.speedup_low, result.speedup_high) == expected
+
+
+@pytest.mark.parametrize(("rivals", "rounds", "verdict"), [(1, 6, "faster"), (2, 6, "undecided"), (2, 7, "faster")])
+def test_several_comparisons_share_the_chance_of_an_error(rivals: int, rounds: int, verdict: Verdict) -> None:
+    base = subject("a", [1e6] * rounds)
+    judged = compare([base, *(subject(f"r{n}", [1e5] * rounds) for n in range(rivals))], "a", 0.01)
+    assert {rival.verdict for rival in judged[1:]} == {verdict}
+    assert {rival.speedup_low is None for rival in judged[1:]} == {verdict == "undecided"}
+
+
+def test_a_minimum_effect_above_a_large_difference_is_required_of_few_rounds_too() -> None:
+    base, rival = subject("a", [1e6] * 10), subject("b", [1e6 / 1.4] * 10)
+    assert [judged(rival, base, effect).verdict for effect in (0.01, 0.5)] == ["faster", "undecided"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rounds", [6, 9, 13, 19])
+def test_few_rounds_of_equal_subjects_raise_few_false_alarms(rounds: int) -> None:
+    """Each launch and set-up with a speed of its own, and noise with heavy tails: far more than was ever measured."""
+    rng = np.random.default_rng(rounds)
+    alarms = 0
+    for _ in range(2000):
+        layouts = np.repeat(rng.normal(0, 0.1, (2, 2)), math.ceil(rounds / 2), axis=1)[:, :rounds]
+        times = 1e6 * np.exp(layouts + 0.1 * rng.standard_t(3, (2, rounds)))
+        base, rival = (subject(name, row.tolist(), launches=2) for name, row in zip("ab", times, strict=True))
+        alarms += judged(rival, base).verdict in ("faster", "slower")
+    assert alarms <= 0.05 * 2000
+
+
+# ---------------------------------------------------------------- why not
+
+
+def spread_out(name: str, times_ns: list[float], seconds: float, launches: int = 3) -> Subject:
+    """A subject whose rounds lie so many seconds apart."""
+    made = subject(name, times_ns, launches)
+    blocks = tuple(replace(block, start_ns=round(block.round * seconds * 1e9)) for block in made.blocks)
+    return replace(made, blocks=blocks)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "seconds", "launches", "noise", "reason"),
+    [
+        (1, 9.0, 1, 0.0, "1 round is too few: use a longer `time`"),  # one round shows no pace
+        (2, 2.25, 1, 0.0, "2 rounds are too few: use `time=45`"),
+        (13, 2.25, 2, 0.0, "13 rounds decide only what differs by more than 25 % in all: use `time=45`"),
+        (60, 0.1, 1, 0.0, "all rounds ran in one set-up, whose place in memory may decide: use `time=12`"),
+        (60, 0.1, 2, 0.0001, "a claim below 5 % needs 3 launches, not 2: use a longer `time`"),
+        (60, 0.1, 3, 0.025, "`time=97` would probably decide"),
+        (
+            60,
+            9.0,
+            3,
+            0.08,
+            "this machine is too noisy now for so small a difference; "
+            "close other programs or set a larger `min_effect`",
+        ),
+    ],
+)
+def test_an_undecided_comparison_has_the_right_reason(
+    rounds: int, seconds: float, launches: int, noise: float, reason: str
+) -> None:
+    base, rival = (
+        spread_out(name, noisy(10_000, seed, rounds, noise), seconds, launches) for seed, name in enumerate("ab")
+    )
+    result = judged(rival, base)
+    assert (result.verdict, result.reason) == ("undecided", reason)
+
+
+def test_rounds_that_differ_much_are_the_reason_themselves() -> None:
+    base, rival = (spread_out(name, noisy(10_000, seed, 60, 1.5), 10.0) for seed, name in enumerate("ab"))
+    result = judged(rival, base)
+    assert result.verdict == "undecided"
+    assert result.reason.startswith("the rounds differ too much from each other (")
+
+
+# ---------------------------------------------------------------- runs kept before
+
+
+def test_a_run_kept_before_has_its_times_recomputed_and_its_verdicts_kept() -> None:
+    base = replace(subject("a", [10.0] * 4, call_ns=(9, 10, 12)), median_ns=99.0, mean_ns=99.0, max_ns=5.0)
+    rival = replace(
+        subject("b", [20.0] * 4, call_ns=(18, 20, 90)),
+        median_ns=1.0,
+        verdict="slower",
+        speedup=0.5,
+        speedup_low=0.5,
+        speedup_high=0.5,
+    )
+    old = Case(model="m", baseline="a", subjects=(base, rival, subject("c", status="failed")), answer="b is slower.")
+    first, second, failed = measured_again(old).subjects
+    assert (first.min_ns, first.median_ns, first.max_ns, first.mean_ns) == (9, 10, 12, 10)
+    assert (second.median_ns, second.max_ns, second.mean_ns) == (20, 90, 20)
+    assert (second.verdict, second.speedup, second.speedup_low, second.speedup_high) == ("slower", 0.5, None, None)
+    assert failed == old.subjects[2]
+    assert measured_again(measured_again(old)) == measured_again(old)
 
 
 # ---------------------------------------------------------------- comparisons
@@ -118,18 +226,6 @@ def test_speedup_is_baseline_time_over_own_time() -> None:
     assert rival.speedup == pytest.approx(2.0, rel=0.01)
     assert rival.verdict == "faster"
     assert (base.speedup, base.verdict, base.speedup_low) == (1.0, "baseline", None)
-
-
-@pytest.mark.parametrize("factor", [0.5, 0.9, 0.97, 1.0, 1.03, 2.0, 100.0])
-def test_the_ratio_of_the_medians_is_the_speedup(factor: float) -> None:
-    base, rival = compare([subject("a", noisy(10_000, 1)), subject("b", noisy(10_000 / factor, 2))], "a", 0.01)
-    assert base.median_ns is not None
-    assert rival.median_ns is not None
-    assert rival.speedup is not None
-    assert rival.speedup_low is not None
-    assert rival.speedup_high is not None
-    assert base.median_ns / rival.median_ns == pytest.approx(rival.speedup, rel=1e-12)
-    assert rival.speedup_low <= rival.speedup <= rival.speedup_high
 
 
 def test_drift_that_both_share_cancels() -> None:
@@ -168,19 +264,13 @@ def test_a_subject_without_blocks_keeps_its_status_and_gets_no_times(status: str
 def test_a_subject_that_was_lost_on_its_way_keeps_status_and_reason_and_what_it_measured() -> None:
     rival = subject("b", noisy(5_000, 2)[:10], status="crashed", reason="killed by SIGSEGV")
     result = judged(rival, subject("a", noisy(10_000, 1)))
-    assert (result.status, result.reason, result.verdict) == ("crashed", "killed by SIGSEGV", "undecided")
+    assert (result.status, result.reason, result.verdict) == ("crashed", "killed by SIGSEGV", "faster")
     assert result.speedup == pytest.approx(2.0, rel=0.01)
 
 
 def test_equal_blocks_are_equivalent() -> None:
     times = noisy(10_000, 1, rounds=MIN_ROUNDS)
     assert judged(subject("b", times), subject("a", times)).verdict == "equivalent"
-
-
-def test_too_few_rounds_leave_equal_blocks_undecided_with_a_reason() -> None:
-    times = noisy(10_000, 1, rounds=MIN_ROUNDS - 1)
-    result = judged(subject("b", times), subject("a", times))
-    assert (result.verdict, result.reason) == ("undecided", "only 19 rounds; a verdict needs 20")
 
 
 @pytest.mark.parametrize(
@@ -195,8 +285,8 @@ def test_too_few_rounds_leave_equal_blocks_undecided_with_a_reason() -> None:
     ],
 )
 def test_a_claim_below_five_percent_needs_three_launches(speedup: float, launches: int, verdict: Verdict) -> None:
-    base = subject("a", noisy(10_000, 1, noise=0.0001), launches)
-    rival = subject("b", noisy(10_000 / speedup, 2, noise=0.0001), launches)
+    base = subject("a", noisy(10_000, 1, noise=0.0001), launches, set_ups=6)
+    rival = subject("b", noisy(10_000 / speedup, 2, noise=0.0001), launches, set_ups=6)
     assert judged(rival, base, min_effect=0.002).verdict == verdict
 
 
@@ -252,12 +342,6 @@ def test_an_early_look_of_several_claims_less_than_the_last_one() -> None:
     assert interval_width(first, base) > interval_width(last, base)
 
 
-def test_few_rounds_of_several_set_ups_need_not_all_lie_in_the_interval() -> None:
-    base, rival = subject("a", [10_000.0] * 19), subject("b", [5_000.0] * 18 + [1_000.0])
-    result = judged(rival, base)
-    assert (result.speedup_low, result.speedup_high) == pytest.approx((2.0, 2.0))
-
-
 def test_an_interval_depends_on_the_seed_alone() -> None:
     subjects = [subject("a", noisy(10_000, 1, noise=0.1)), subject("b", noisy(5_000, 2, noise=0.1))]
     first, again, other = (compare(subjects, "a", 0.01, seed)[1].speedup_low for seed in (1, 1, 2))
@@ -265,14 +349,10 @@ def test_an_interval_depends_on_the_seed_alone() -> None:
     assert first != other
 
 
-def test_mean_and_deviation_are_as_far_from_the_median_as_they_were_measured() -> None:
-    times = np.array([10.0, 20.0, 60.0, 10.0])
-    drift = np.array([1.0, 1.0, 2.0, 3.0])
-    measured = times * drift
-    result = judged(subject("b", measured.tolist()), subject("a", (100 * drift).tolist()))
-    assert result.median_ns is not None
-    assert result.mean_ns == pytest.approx(result.median_ns * measured.mean() / np.median(measured))
-    assert result.deviation_ns == pytest.approx(result.median_ns * measured.std() / np.median(measured))
+def test_times_are_those_that_were_measured_whatever_the_comparison_finds() -> None:
+    drift = [1.0, 1.0, 2.0, 3.0]
+    base, rival = subject("a", [100 * each for each in drift]), subject("b", [10.0, 20.0, 120.0, 30.0])
+    assert judged(rival, base).mean_ns == compare([rival], "b", 0.01)[0].mean_ns == 45.0
 
 
 def test_a_block_shorter_than_the_clock_can_tell_lasted_a_nanosecond() -> None:
@@ -280,17 +360,44 @@ def test_a_block_shorter_than_the_clock_can_tell_lasted_a_nanosecond() -> None:
     assert (result.min_ns, result.median_ns, result.max_ns) == (1, 1, 3)
 
 
-def test_percentiles_come_from_single_calls() -> None:
-    result = compare([subject("a", [10.0], call_ns=tuple(range(1001)))], "a", 0.01)[0]
+def test_single_calls_and_blocks_are_two_groups_of_times() -> None:
+    result = compare([subject("a", [10.0, 20.0, 60.0], call_ns=tuple(range(1001)))], "a", 0.01)[0]
+    assert (result.min_ns, result.median_ns, result.max_ns) == (0, 500, 1000)
     assert (result.p90_ns, result.p99_ns) == pytest.approx((900, 990))
+    assert (result.mean_ns, result.deviation_ns) == pytest.approx((30.0, math.sqrt((400 + 100 + 900) / 2)))
 
 
-def test_times_are_summed_up_per_call() -> None:
-    result = compare([subject("a", [10.0, 20.0, 60.0], call_ns=tuple(range(64)))], "a", 0.01)[0]
-    assert (result.mean_ns, result.median_ns, result.min_ns, result.max_ns) == (30.0, 20.0, 10.0, 60.0)
-    assert result.deviation_ns == pytest.approx(math.sqrt((400 + 100 + 900) / 3))
-    assert result.p90_ns == pytest.approx(56.7)
-    assert result.p99_ns is None
+def test_without_single_calls_all_their_times_come_from_blocks() -> None:
+    result = compare([subject("a", [10.0, 20.0, 60.0])], "a", 0.01)[0]
+    assert (result.min_ns, result.median_ns, result.max_ns, result.p90_ns) == (10, 20, 60, None)
+
+
+def test_the_mean_weighs_every_call_alike() -> None:
+    blocks = (*blocks_of([10.0] * 3, calls=100), *blocks_of([40.0] * 3, calls=200, first_round=3))
+    assert compare([Subject(name="a", status="ok", blocks=blocks)], "a", 0.01)[0].mean_ns == 30.0
+
+
+@pytest.mark.parametrize(
+    ("rounds", "set_ups", "has_interval"), [(1, 1, False), (5, 5, False), (6, 1, False), (6, 2, True), (60, 12, True)]
+)
+def test_the_interval_of_the_mean_needs_six_rounds_and_two_set_ups(
+    rounds: int, set_ups: int, has_interval: bool
+) -> None:
+    result = compare([subject("a", noisy(100, 1, rounds, 0.05), set_ups, set_ups=set_ups)], "a", 0.01)[0]
+    assert (result.mean_low_ns is not None) == (result.mean_high_ns is not None) == has_interval
+    assert (result.deviation_ns is not None) == (rounds > 1)
+    if has_interval:
+        assert result.mean_ns is not None
+        assert (result.mean_low_ns or 0) < result.mean_ns < (result.mean_high_ns or 0)
+
+
+def test_the_interval_of_the_mean_holds_the_truth_as_often_as_it_says() -> None:
+    inside = 0
+    for seed in range(200):
+        made = compare([subject("a", noisy(1e6, seed, 60, 0.05), 6, set_ups=12)], "a", 0.01)[0]
+        truth = 1e6 * math.exp(0.05**2 / 2)
+        inside += (made.mean_low_ns or 0) <= truth <= (made.mean_high_ns or 0)
+    assert 0.90 * 200 <= inside <= 0.99 * 200
 
 
 TIMES = st.lists(st.tuples(st.floats(10, 1e7), st.floats(10, 1e7)), min_size=2, max_size=40)
@@ -314,20 +421,15 @@ def test_swapping_baseline_and_subject_inverts_the_speedup(times: list[tuple[flo
 
 
 @given(TIMES)
-def test_an_interval_surrounds_its_speedup(times: list[tuple[float, float]]) -> None:
+def test_an_interval_surrounds_its_speedup_and_agrees_with_its_verdict(times: list[tuple[float, float]]) -> None:
     a, b = (subject(name, column) for name, column in zip("ab", zip(*times, strict=True), strict=True))
     result = judged(b, a)
-    assert result.speedup_low is not None
-    assert result.speedup_high is not None
+    assert (result.speedup_low is None) == (result.speedup_high is None) == (len(times) < 6)
+    if result.speedup_low is None or result.speedup_high is None or result.speedup is None:
+        assert result.verdict == "undecided"
+        return
     assert 0 < result.speedup_low <= result.speedup_high
-
-
-@pytest.mark.parametrize(("rounds", "low", "high"), [(2, 1.0, 2.0), (5, 1.0, 2.0)])
-def test_an_interval_of_a_single_set_up_reaches_over_all_its_rounds(rounds: int, low: float, high: float) -> None:
-    base = subject("a", [10_000.0] * rounds, launches=1)
-    rival = subject("b", [10_000.0, *[5_000.0] * (rounds - 1)], launches=1)
-    result = judged(rival, base)
-    assert (result.speedup_low, result.speedup_high) == pytest.approx((low, high))
+    assert {"faster": result.speedup_low > 1, "slower": result.speedup_high < 1}.get(str(result.verdict), True)
 
 
 # ---------------------------------------------------------------- baselines

@@ -36,7 +36,7 @@ def later(name: str, times_ns: list[int]) -> Subject:
     ids=["equal", "slower", "faster"],
 )
 def test_the_band_reaches_from_1_to_the_far_end_of_the_interval(second: float, expected: float) -> None:
-    pair = [subject("A", [1_000_000] * 30), subject("A again", [round(second * 1000)] * 30)]
+    pair = [subject("A", [1_000_000] * 30, launches=3), subject("A again", [round(second * 1000)] * 30, launches=3)]
     assert noise_band(pair) == pytest.approx(expected, abs=1e-6)
 
 

@@ -31,7 +31,7 @@ def _verdict(race: Case, before: str, after: str) -> tuple[str, bool]:
     if rival.verdict == "undecided":
         return _undecided(rival, before, after), False
     pair = [replace(baseline, name=before), replace(rival, name=after)]
-    return answer(pair, before, race.min_effect, 0.0).removesuffix("."), rival.verdict in ("faster", "slower")
+    return answer(pair, before, race.min_effect).removesuffix("."), rival.verdict in ("faster", "slower")
 
 
 def _undecided(rival: Subject, before: str, after: str) -> str:

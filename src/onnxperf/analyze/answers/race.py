@@ -2,30 +2,83 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import get_args
 
-from onnxperf.records.race import Case, Subject
+from onnxperf.analyze.judges.times import block_median_ns
+from onnxperf.records.race import MIN_ROUNDS, Case, Subject, Verdict
 from onnxperf.wording.names import listed, name_of
-from onnxperf.wording.numbers import count, duration, factor, significant, time_text
+from onnxperf.wording.numbers import count, duration, factor, ratio, significant, time_text
 
 _LARGE_PART = 0.25
 """Share of a call from which on a part beside computing is worth a word."""
 _PARTS_MAY_MISS = 0.2
 """Share of a call by which its parts, which are timed in other calls, may miss its time."""
+_LONG_S = 15.0
+"""A race that lasts longer is announced with its length."""
+_SINGLES_DIFFER = "single calls differ from calls in blocks"
 
 
-def answer(subjects: Sequence[Subject], baseline: str | None, min_effect: float, time_s: float) -> str:
-    """Which subject is faster, and by how much."""
+def answer(subjects: Sequence[Subject], baseline: str | None, min_effect: float) -> str:
+    """Which subject is faster, and by how much; times of other outputs are not compared."""
     base = next((subject for subject in subjects if subject.name == baseline), None)
     if base is None or base.median_ns is None:
         return "No subject could be measured."
-    rivals = [subject for subject in subjects if subject is not base and subject.speedup is not None]
+    rivals = [s for s in subjects if s is not base and s.status == "ok" and s.speedup is not None]
+    differing = [s.name for s in subjects if s.status == "differs"]
+    lost = [s.name for s in subjects if s is not base and s.status not in ("ok", "differs") and s.blocks]
+    sentences = [_about_all(rivals, base, min_effect)]
+    if differing:
+        sentences.append(f"Not compared in speed, as outputs differ from those of {base.name}: {listed(differing)}.")
+    if lost:
+        sentences.append(f"Not compared in speed, as not measured to the end: {listed(lost)}.")
+    return " ".join(sentences)
+
+
+def _about_all(rivals: Sequence[Subject], base: Subject, min_effect: float) -> str:
     if not rivals:
-        return f"{base.name} takes {time_text(base.median_ns)} per call (median of {count(len(base.blocks), 'block')})."
+        calls = count(len(base.call_ns), "single call") if base.call_ns else count(len(base.blocks), "block")
+        return f"{base.name} takes {time_text(base.median_ns or 0.0)} per call (median of {calls})."
     if len(rivals) == 1:
-        return _about_one(rivals[0], base, min_effect, time_s)
+        return _about_one(rivals[0], base, min_effect)
     return _about_many(rivals, base, min_effect)
+
+
+def before_the_race(rounds: int, needed: int, seconds: float, seconds_for_all: float) -> str:
+    """What a plan cannot show, or how long it takes where that is long; empty where there is nothing to expect.
+
+    `needed` rounds decide a large difference; all that a small one needs take `seconds_for_all`.
+    """
+    if rounds < MIN_ROUNDS:
+        shows = "too few for a verdict" if rounds < needed else "enough only for a large difference"
+        return f"{count(rounds, 'round')}: {shows}; {MIN_ROUNDS} take about {time_text(1e9 * seconds_for_all)}"
+    return f"about {time_text(1e9 * seconds)} in all" if seconds > _LONG_S else ""
+
+
+def notes_on_medians(case: Case) -> list[str]:
+    """Subjects whose speedup is not the ratio of the medians beside it, beyond the noise, and why."""
+    base = next((subject for subject in case.subjects if subject.name == case.baseline), None)
+    if base is None or not base.blocks:
+        return []
+    notes = (_note_on_median(subject, base, case.min_effect) for subject in case.subjects if subject is not base)
+    return [note for note in notes if note]
+
+
+def _note_on_median(subject: Subject, base: Subject, min_effect: float) -> str:
+    low, high = subject.speedup_low, subject.speedup_high
+    if low is None or high is None or not subject.median_ns or not base.median_ns:
+        return ""
+
+    def disagrees(speedup: float) -> bool:
+        return not low / (1 + min_effect) <= speedup <= high * (1 + min_effect)
+
+    of_calls = base.median_ns / subject.median_ns
+    if not disagrees(of_calls):
+        return ""
+    of_blocks = block_median_ns(base) / block_median_ns(subject)
+    cause = "the machine changed its speed during the race" if disagrees(of_blocks) else _SINGLES_DIFFER
+    medians = f"the medians give {ratio(of_calls)}, blocks side by side {ratio(subject.speedup)}"
+    return f"{name_of(subject.name)}: {medians}: {cause}"
 
 
 def about_parts(subjects: Sequence[Subject], casts: Mapping[str, str]) -> str:
@@ -96,57 +149,79 @@ def cast_text(types: Mapping[str, tuple[str, str]]) -> str:
     )
 
 
-def _about_one(rival: Subject, base: Subject, min_effect: float, time_s: float) -> str:
+def _about_one(rival: Subject, base: Subject, min_effect: float) -> str:
     if rival.verdict in ("faster", "slower"):
         return f"{rival.name} is {_how_much(rival, base)}."
     if rival.verdict == "equivalent":
         least = significant(100 * min_effect)
         return f"{rival.name} and {base.name} are equally fast: they differ by less than {least} %."
-    return (
-        f"Undecided: the speedup of {rival.name} over {base.name} lies between {factor(rival.speedup_low)} and "
-        f"{factor(rival.speedup_high)}; {_more_time(rival, min_effect, time_s)}."
-    )
+    if rival.speedup_low is None:
+        return f"Undecided whether {rival.name} is faster than {base.name}: {rival.reason}."
+    ends = f"{factor(rival.speedup_low)} and {factor(rival.speedup_high)}"
+    return f"Undecided: the speedup of {rival.name} over {base.name} lies between {ends}; {rival.reason}."
 
 
 def _about_many(rivals: Sequence[Subject], base: Subject, min_effect: float) -> str:
-    faster = sorted((s for s in rivals if s.verdict == "faster"), key=lambda s: -(s.speedup or 0))
-    undecided = [s.name for s in rivals if s.verdict == "undecided"]
-    doubt = f" Undecided: {', '.join(undecided)}." if undecided else ""
-    if faster:
-        best = faster[0]
-        peers = [s.name for s in faster[1:] if (s.speedup_high or 0) >= (best.speedup_low or 0)]
-        near = f" {', '.join(peers)} may be as fast." if peers else ""
-        return f"{best.name} is the fastest: {_how_much(best, base)}.{near}{doubt}"
-    equal = [s.name for s in rivals if s.verdict == "equivalent"]
-    same = f" {', '.join(equal)} differ from it by less than {significant(100 * min_effect)} %." if equal else ""
-    return f"None is measurably faster than {base.name}.{same}{doubt}"
+    by_verdict = {verdict: [s for s in rivals if s.verdict == verdict] for verdict in get_args(Verdict)}
+    faster = sorted(by_verdict["faster"], key=lambda s: -(s.speedup or 0))
+    sentences = [_about_best(faster[0], rivals, base)] if faster else []
+    if not faster and by_verdict["slower"]:
+        rest = by_verdict["equivalent"] + by_verdict["undecided"]
+        slower = listed([s.name for s in by_verdict["slower"]])
+        several = "is" if len(by_verdict["slower"]) == 1 else "are"
+        sentences.append(f"{slower} {several} slower than {base.name}." if rest else f"{base.name} is the fastest.")
+    if by_verdict["equivalent"]:
+        equal = listed([s.name for s in by_verdict["equivalent"]])
+        verb = "differs" if len(by_verdict["equivalent"]) == 1 else "differ"
+        sentences.append(f"{equal} {verb} from {base.name} by less than {significant(100 * min_effect)} %.")
+    for reason, names in _by_reason(by_verdict["undecided"]).items():
+        sentences.append(f"Undecided: {', '.join(names)} ({reason}).")
+    return " ".join(sentences)
+
+
+def _about_best(best: Subject, rivals: Sequence[Subject], base: Subject) -> str:
+    """The one with the largest speedup: the fastest only where the intervals of all others lie below its own."""
+    peers = [s.name for s in rivals if s is not best and not _is_slower(s, best)]
+    if not peers:
+        return f"{best.name} is the fastest: {_how_much(best, base)}."
+    return f"{best.name} is {_how_much(best, base)}; {listed(peers)} may be as fast as it."
+
+
+def _is_slower(subject: Subject, best: Subject) -> bool:
+    if subject.verdict == "slower":
+        return True
+    if best.speedup_low is None:
+        return subject.verdict == "equivalent"
+    return subject.speedup_high is not None and subject.speedup_high < best.speedup_low
+
+
+def _by_reason(undecided: Sequence[Subject]) -> dict[str, list[str]]:
+    names: dict[str, list[str]] = {}
+    for subject in undecided:
+        names.setdefault(subject.reason or "no reason is known", []).append(subject.name)
+    return names
 
 
 def _how_much(subject: Subject, base: Subject) -> str:
     """The difference with its interval, in the words that suit its size and direction."""
-    speedup, low, high = (value or 1.0 for value in (subject.speedup, subject.speedup_low, subject.speedup_high))
+    speedup, low, high = subject.speedup or 1.0, subject.speedup_low, subject.speedup_high
+    ends = (low, high) if low and high else None
     if speedup >= 1.1:
-        ends = f"95 % interval {significant(low)} to {significant(high)}"
-        return f"{significant(speedup)} times as fast as {base.name} ({ends})"
+        return f"{significant(speedup)} times as fast as {base.name} ({_interval(ends, significant, subject)})"
     if speedup >= 1:
-        return f"{_percent(speedup)} faster than {base.name} (95 % interval {_percent(low)} to {_percent(high)})"
-    slower, least, most = 1 / speedup, 1 / high, 1 / low
+        return f"{_percent(speedup)} faster than {base.name} ({_interval(ends, _percent, subject)})"
+    slower, ends = 1 / speedup, (1 / ends[1], 1 / ends[0]) if ends else None
     if slower < 1.1:
-        return f"{_percent(slower)} slower than {base.name} (95 % interval {_percent(least)} to {_percent(most)})"
+        return f"{_percent(slower)} slower than {base.name} ({_interval(ends, _percent, subject)})"
     takes = f"slower: it takes {significant(slower)} times as long as {base.name}"
-    return f"{takes} (95 % interval {significant(least)} to {significant(most)})"
+    return f"{takes} ({_interval(ends, significant, subject)})"
+
+
+def _interval(ends: tuple[float, float] | None, text: Callable[[float], str], subject: Subject) -> str:
+    if ends is None:
+        return f"no interval: {count(len(subject.blocks), 'round')} in one set-up"
+    return f"95 % interval {text(ends[0])} to {text(ends[1])}"
 
 
 def _percent(ratio: float) -> str:
     return f"{significant(100 * (ratio - 1), digits=2)} %"
-
-
-def _more_time(subject: Subject, min_effect: float, time_s: float) -> str:
-    """How long a race would have to be for its interval to fit into the minimum effect."""
-    width = math.log((subject.speedup_high or 1) / (subject.speedup_low or 1))
-    needed = time_s * max(2.0, (width / math.log1p(min_effect)) ** 2) if min_effect > 0 else math.inf
-    if needed > 600:
-        return (
-            "this machine is too noisy now for so small a difference; close other programs or set a larger `min_effect`"
-        )
-    return f"`time={math.ceil(needed)}` would probably decide"

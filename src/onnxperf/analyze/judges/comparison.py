@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 
 from onnxperf.analyze.judges import statistics as st
-from onnxperf.records.race import MIN_ROUNDS, SMALL_CLAIM, Block, Measurement, Subject, Verdict
-from onnxperf.wording.numbers import count, significant
+from onnxperf.analyze.judges.reasons import MIN_LAUNCHES, Evidence, what_is_missing
+from onnxperf.analyze.judges.times import numbered, per_call, timed
+from onnxperf.records.race import (
+    ALPHA,
+    BENCH_VERSION,
+    LARGE_CLAIM,
+    MIN_ROUNDS,
+    SMALL_CLAIM,
+    Bench,
+    Case,
+    Measurement,
+    Subject,
+    Verdict,
+)
 
-MIN_LAUNCHES = 3
-"""Launches that a claim below SMALL_CLAIM needs."""
+R = TypeVar("R", bound=Struct)
+
 PRECISE = 0.05
 """A race goes on while an interval reaches further than this from its middle, even if its verdict is clear."""
 
@@ -35,9 +48,11 @@ def settled(subjects: Sequence[Measurement], baseline: str | None, min_effect: f
 
 
 def _is_settled(subject: Subject) -> bool:
+    if subject.verdict in (None, "undecided"):
+        return False
     if subject.speedup_low is None or subject.speedup_high is None:
-        return subject.verdict is not None
-    return subject.verdict != "undecided" and subject.speedup_high / subject.speedup_low < (1 + PRECISE) ** 2
+        return True
+    return subject.speedup_high / subject.speedup_low < (1 + PRECISE) ** 2
 
 
 def compare(
@@ -47,7 +62,31 @@ def compare(
     base = next((subject for subject in subjects if subject.name == baseline), None)
     rivals = [s for s in subjects if base is not None and s is not base and paired(s, base).values.size]
     judgements = _judge(rivals, base, min_effect, seed) if base is not None else {}
-    return tuple(_summarise(subject, base, judgements.get(subject.name)) for subject in subjects)
+    return tuple(_concluded(subject, subject is base, judgements.get(subject.name)) for subject in subjects)
+
+
+def with_times_of_today(record: R) -> R:
+    """A record that was kept before, with the times of its races as they are read from blocks and calls today."""
+    if isinstance(record, Bench):
+        return replace(record, cases=tuple(map(measured_again, record.cases)), version=BENCH_VERSION)
+    race = getattr(record, "race", None)
+    return replace(record, race=measured_again(race)) if isinstance(race, Case) else record
+
+
+def measured_again(case: Case) -> Case:
+    """A case that was kept before, with times and intervals as they are read from blocks and calls today.
+
+    Verdicts stay what they were when they were given.
+    """
+    base = next((subject for subject in case.subjects if subject.name == case.baseline), None)
+    return replace(case, subjects=tuple(_measured_again(subject, base) for subject in case.subjects))
+
+
+def _measured_again(subject: Subject, base: Subject | None) -> Subject:
+    again = timed(subject)
+    if base is None or subject is base or paired(subject, base).evidence.carries_interval:
+        return again
+    return replace(again, speedup_low=None, speedup_high=None)
 
 
 class _Pairs(NamedTuple):
@@ -55,101 +94,113 @@ class _Pairs(NamedTuple):
 
     values: st.Floats
     launches: st.Ints
+    set_ups: st.Ints
     runs: st.Ints
+    span_s: float
+
+    @property
+    def evidence(self) -> Evidence:
+        launches, set_ups = (len(np.unique(each)) for each in (self.launches, self.set_ups))
+        return Evidence(len(self.values), launches, set_ups, self.span_s)
 
     def bootstrap(self, draws: int, seed: int) -> st.Floats:
         return st.bootstrap_medians(self.values, self.launches, self.runs, draws, seed)
-
-
-class _Judgement(NamedTuple):
-    log_speedup: float
-    low: float
-    high: float
-    verdict: Verdict
-    reason: str
 
 
 def paired(subject: Measurement, base: Measurement) -> _Pairs:
     """Log-ratios of the rounds that both have."""
     theirs = {block.round: block for block in base.blocks}
     both = [(block, theirs[block.round]) for block in subject.blocks if block.round in theirs]
+    set_ups = numbered([(a.launch, a.set_up, b.launch, b.set_up) for a, b in both])
+    starts = [block.start_ns for pair in both for block in pair]
     return _Pairs(
-        np.array([math.log(_per_call(b) / _per_call(a)) for a, b in both], dtype=np.float64),
-        _numbered([(a.launch, b.launch) for a, b in both]),
-        st.runs_of(_numbered([(a.launch, a.set_up, b.launch, b.set_up) for a, b in both])),
+        np.array([math.log(per_call(b) / per_call(a)) for a, b in both], dtype=np.float64),
+        numbered([(a.launch, b.launch) for a, b in both]),
+        set_ups,
+        st.runs_of(set_ups),
+        (max(starts) - min(starts)) / 1e9 if starts else 0.0,
     )
 
 
-def _numbered(keys: Sequence[tuple[int, ...]]) -> st.Ints:
-    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-    return np.array([numbers[key] for key in keys], dtype=np.int64)
+# ---------------------------------------------------------------- verdicts
+
+
+class _Test(NamedTuple):
+    """How likely data as clear as these are without a difference, and the draws of an interval where there are any."""
+
+    p_value: float
+    draws: st.Floats | None
+
+
+class _Judgement(NamedTuple):
+    log_speedup: float
+    bounds: tuple[float, float] | None
+    verdict: Verdict
+    reason: str
 
 
 def _judge(rivals: Sequence[Measurement], base: Measurement, min_effect: float, seed: int) -> dict[str, _Judgement]:
-    """Compare all rivals with the baseline at once."""
+    """Compare all rivals with the baseline at once, so that many raise no more false alarms than one (Holm)."""
     alphas = [alpha_of(subject) for subject in rivals]
+    draws = st.draws_needed(max(len(rivals), 1), min(alphas, default=ALPHA))
     pairs = [paired(subject, base) for subject in rivals]
-    intervals = st.holm_intervals(alphas, lambda draws: [pair.bootstrap(draws, seed) for pair in pairs])
-    judgements = {}
-    for subject, pair, bounds in zip(rivals, pairs, intervals, strict=True):
-        estimate, (low, high) = float(np.median(pair.values)), bounds
-        if int(pair.runs.max()) == 0:
-            # Drawing from a single run gives it back: only the rounds themselves show how sure this is.
-            low, high = min(low, float(pair.values.min())), max(high, float(pair.values.max()))
-        verdict, reason = verdict_of(estimate, (low, high), min_effect, len(pair.values), int(pair.launches.max()) + 1)
-        judgements[subject.name] = _Judgement(estimate, low, high, verdict, reason)
-    return judgements
+    tests = [_test_of(each, min_effect, draws, seed) for each in pairs]
+    levels = st.holm_levels([test.p_value for test in tests], alphas)
+    return {
+        subject.name: _judgement(each, test, level, min_effect)
+        for subject, each, test, level in zip(rivals, pairs, tests, levels, strict=True)
+    }
 
 
-def verdict_of(
-    estimate: float, bounds: tuple[float, float], min_effect: float, rounds: int, launches: int
-) -> tuple[Verdict, str]:
-    """Turn an interval of the log-speedup into a word, with what is missing when the word is `undecided`."""
+def _test_of(pairs: _Pairs, min_effect: float, draws_needed: int, seed: int) -> _Test:
+    """Many rounds of several set-ups: the bootstrap. Few, or all of one set-up: do all agree in a large difference?"""
+    if len(pairs.values) >= MIN_ROUNDS and pairs.evidence.set_ups > 1:
+        draws = pairs.bootstrap(draws_needed, seed)
+        return _Test(st.two_sided_p(draws), draws)
+    return _Test(st.sign_test(pairs.values, math.log1p(max(LARGE_CLAIM, min_effect))), None)
+
+
+def _judgement(pairs: _Pairs, test: _Test, level: float, min_effect: float) -> _Judgement:
+    evidence, estimate = pairs.evidence, float(np.median(pairs.values))
+    bounds: tuple[float, float] | None = None
+    verdict: Verdict = "undecided"
+    if test.draws is not None:
+        bounds = st.interval(test.draws, level)
+        verdict = verdict_of(estimate, bounds, min_effect, evidence.launches)
+    else:
+        if evidence.carries_interval:
+            bounds = st.range_of(pairs.values, level)
+        if test.p_value <= level:
+            verdict = "faster" if estimate > 0 else "slower"
+    reason = what_is_missing(evidence, bounds, min_effect) if verdict == "undecided" else ""
+    return _Judgement(estimate, bounds, verdict, reason)
+
+
+def verdict_of(estimate: float, bounds: tuple[float, float], min_effect: float, launches: int) -> Verdict:
+    """Turn an interval of the log-speedup into a word."""
     band, (low, high) = math.log1p(min_effect), bounds
-    if rounds < MIN_ROUNDS:
-        return "undecided", f"only {count(rounds, 'round')}; a verdict needs {MIN_ROUNDS}"
     verdict: Verdict = "undecided"
     if -band < low and high < band:
         verdict = "equivalent"
     elif (low > 0 or high < 0) and abs(estimate) >= band:
         verdict = "faster" if low > 0 else "slower"
     claim = band if verdict == "equivalent" else abs(estimate)
-    if verdict != "undecided" and claim < math.log1p(SMALL_CLAIM) and launches < MIN_LAUNCHES:
-        few = f"needs {MIN_LAUNCHES} launches, not {launches}; give it more `time`"
-        return "undecided", f"a claim below {significant(100 * SMALL_CLAIM)} % {few}"
-    return verdict, ""
+    return "undecided" if claim < math.log1p(SMALL_CLAIM) and launches < MIN_LAUNCHES else verdict
 
 
-def _summarise(subject: Measurement, base: Measurement | None, judgement: _Judgement | None) -> Subject:
+def _concluded(subject: Measurement, is_base: bool, judgement: _Judgement | None) -> Subject:
     measured = {field: getattr(subject, field) for field in Measurement.__struct_fields__}
-    if not subject.blocks or base is None:
-        return Subject(**measured)
-    times = np.array([_per_call(block) for block in subject.blocks])
-    median = float(np.median(times))
-    paired = median
-    if judgement is not None:
-        paired = float(np.median([_per_call(block) for block in base.blocks])) / math.exp(judgement.log_speedup)
-    # Times are scaled to the paired estimate, so that they agree with the speedups; the scale is 1 but for noise.
-    scale = paired / median
-    summary = Subject(
-        **measured,
-        mean_ns=float(times.mean()) * scale,
-        median_ns=paired,
-        deviation_ns=float(times.std()) * scale,
-        min_ns=float(times.min()),
-        max_ns=float(times.max()),
-        p90_ns=st.percentile(subject.call_ns, 0.90),
-        p99_ns=st.percentile(subject.call_ns, 0.99),
-    )
-    if subject is base:
+    summary = timed(Subject(**measured))
+    if is_base and subject.blocks:
         return replace(summary, speedup=1.0, verdict="baseline")
     if judgement is None:
         return summary
+    low, high = map(math.exp, judgement.bounds) if judgement.bounds else (None, None)
     return replace(
         summary,
         speedup=math.exp(judgement.log_speedup),
-        speedup_low=math.exp(judgement.low),
-        speedup_high=math.exp(judgement.high),
+        speedup_low=low,
+        speedup_high=high,
         verdict=judgement.verdict,
         reason=subject.reason or judgement.reason,
     )
@@ -162,14 +213,10 @@ def alpha_of(subject: Measurement) -> float:
 
 def _is_precise(subject: Measurement, min_effect: float, seed: int) -> bool:
     """A subject that runs alone is known well enough when its median moves by less than the minimum effect."""
-    times = np.log([_per_call(block) for block in subject.blocks])
-    launches = _numbered([(block.launch,) for block in subject.blocks])
-    runs = st.runs_of(_numbered([(block.launch, block.set_up) for block in subject.blocks]))
+    times = np.log([per_call(block) for block in subject.blocks])
+    launches = numbered([(block.launch,) for block in subject.blocks])
+    runs = st.runs_of(numbered([(block.launch, block.set_up) for block in subject.blocks]))
     alpha = alpha_of(subject)
     draws = st.bootstrap_medians(times, launches, runs, st.draws_needed(1, alpha), seed)
     low, high = st.interval(draws, alpha)
     return high - low < 2 * math.log1p(min_effect)
-
-
-def _per_call(block: Block) -> float:
-    return max(block.duration_ns, 1) / block.calls

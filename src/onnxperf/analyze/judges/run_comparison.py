@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,8 +12,9 @@ import numpy as np
 from onnxperf.analyze.answers.run_comparison import NOT_SHARED, comparison_answer
 from onnxperf.analyze.judges import statistics as st
 from onnxperf.analyze.judges.comparison import alpha_of, paired, verdict_of
+from onnxperf.analyze.judges.reasons import weaker, what_is_missing
 from onnxperf.records.base import Machine
-from onnxperf.records.race import Bench, Case, Subject
+from onnxperf.records.race import MIN_ROUNDS, Bench, Case, Subject, Verdict
 from onnxperf.records.runs import ComparedSubject, RunComparison
 from onnxperf.wording.numbers import count, factor
 
@@ -175,19 +177,16 @@ def _judgement(
 ) -> ComparedSubject:
     first, second = (paired(*side) for side in _sides(pair, measure))
     estimate = float(np.median(second.values) - np.median(first.values))
-    rounds = min(len(first.values), len(second.values))
-    launches = min(int(side.launches.max()) + 1 for side in (first, second))
-    verdict, reason = verdict_of(estimate, bounds, min_effect, rounds, launches)
-    return _row(
-        case,
-        pair,
-        yardstick=measure.first.name,
-        speedup=math.exp(estimate),
-        speedup_low=math.exp(bounds[0]),
-        speedup_high=math.exp(bounds[1]),
-        verdict=verdict,
-        reason=reason,
-    )
+    evidence = weaker(first.evidence, second.evidence)
+    row = partial(_row, case, pair, yardstick=measure.first.name, speedup=math.exp(estimate))
+    if not evidence.carries_interval:
+        return row(verdict="undecided", reason=what_is_missing(evidence, None, min_effect))
+    verdict: Verdict = "undecided"
+    if evidence.rounds >= MIN_ROUNDS:
+        verdict = verdict_of(estimate, bounds, min_effect, evidence.launches)
+    reason = what_is_missing(evidence, bounds, min_effect) if verdict == "undecided" else ""
+    low, high = map(math.exp, bounds)
+    return row(speedup_low=low, speedup_high=high, verdict=verdict, reason=reason)
 
 
 def _row(case: Case, pair: _Pair, **fields: Any) -> ComparedSubject:

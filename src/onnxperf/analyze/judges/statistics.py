@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onnxperf.records.race import P90_CALLS, P99_CALLS
+from onnxperf.records.race import ALPHA, P90_CALLS, P99_CALLS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-ALPHA = 0.05
 _CHUNK = 4_000_000
 """Weights that are held at a time: long races have tens of thousands of rounds."""
+_STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306)
 _CALLS_NEEDED = {0.90: P90_CALLS, 0.99: P99_CALLS}
 
 
@@ -84,6 +85,30 @@ def two_sided_p(draws: Floats) -> float:
     """How often the bootstrap crosses zero, as a two-sided p-value; never 0, as the draws are finite."""
     below, above = np.count_nonzero(draws <= 0), np.count_nonzero(draws >= 0)
     return min(1.0, 2 * (min(below, above) + 1) / (len(draws) + 1))
+
+
+def sign_test(values: Floats, least: float) -> float:
+    """The two-sided p-value of values that all lie beyond `least` on one side of zero; 1 where they do not."""
+    agree = bool(values.size) and (bool(np.all(values > least)) or bool(np.all(values < -least)))
+    return 2.0 ** (1 - len(values)) if agree else 1.0
+
+
+def range_of(values: Floats, alpha: float) -> tuple[float, float] | None:
+    """From the lowest to the highest, an exact interval of their median; None where they are too few for its level."""
+    return (float(values.min()), float(values.max())) if 2.0 ** (1 - len(values)) <= alpha else None
+
+
+def student_reach(means: Floats) -> float:
+    """Half of the 95 % interval of the mean of independent means."""
+    return student_quantile(len(means) - 1) * float(means.std(ddof=1)) / math.sqrt(len(means))
+
+
+def student_quantile(freedom: int) -> float:
+    """The 97.5 % quantile of Student's distribution: by table where it is steep, else by Cornish and Fisher."""
+    if freedom <= len(_STUDENT):
+        return _STUDENT[freedom - 1]
+    z = NormalDist().inv_cdf(0.975)
+    return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
 
 
 def interval(draws: Floats, alpha: float) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from onnxperf.analyze.answers.race import about_parts, cast_text
 from onnxperf.analyze.judges.comparison import baseline_of
 from onnxperf.api._shared.origins import recall
 from onnxperf.api._shared.outputs import compared
-from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options, with_differences
+from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options
 from onnxperf.api._shared.requests import Against, ContestKeywords, Settings, names_in
 from onnxperf.api._shared.run_recorder import CaseRecorder
 from onnxperf.api._shared.sources import is_plain, load_source, source_callables
@@ -38,8 +38,11 @@ from onnxperf.model.inputs import Feeds
 from onnxperf.model.load import open_model
 from onnxperf.records.options import RaceOptions
 from onnxperf.records.race import Bench, Case
-from onnxperf.wording.numbers import count, significant
+from onnxperf.wording.numbers import count, significant, time_text
 from onnxperf.zoo import PREFIX
+
+_LONG_START_S = 10.0
+"""A longer start is worth a note, as it is no part of the measuring time."""
 
 
 @dataclass(frozen=True)
@@ -207,7 +210,7 @@ def _case(
     differing, unlike = compared(end, entries[0].model.label, settings.tolerances, plain)
     notes = (*_notes_on_entries(entries), *_notes_on_race(specs, end, settings.race, options), *unlike)
     case = replace(
-        with_differences(judged_case(end, options), differing),
+        judged_case(end, options, differing),
         model=", ".join(entry.model.label for entry in entries),
         fingerprint={entry.model.label: entry.model.fingerprint for entry in entries},
         dims={name: size for entry in entries for name, size in entry.feeds.dims.items()},
@@ -269,6 +272,8 @@ def _notes_on_race(specs: Sequence[WorkerSpec], end: RaceEnd, asked: RaceOptions
         notes.append(f"minimum effect raised from {raised}, the noise that onnxperf doctor found on this machine")
     if asked.baseline and baseline_of(end.subjects, asked.baseline) != asked.baseline:
         notes.append(f"the baseline {asked.baseline} was not measured; compared with the first that was")
+    if end.start_s > _LONG_START_S:
+        notes.append(f"starting, loading and warming up took {time_text(1e9 * end.start_s)} before the first round")
     if end.batches > 1:
         notes.append(f"raced in {end.batches} batches, each with the baseline: all at once do not fit into memory")
     if any(subject.conditions.get("assume_finite") for subject in end.subjects):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from onnxperf.analyze.judges.comparison import with_times_of_today
 from onnxperf.analyze.judges.run_comparison import compare_runs
 from onnxperf.errors import BadOption, OnnxperfError
 from onnxperf.records.race import Bench
@@ -42,6 +43,7 @@ def keep(result: Result[Any], *, store: Where | Literal[False] = None) -> str | 
 def load_result(run: str, *, store: Where = None) -> Result[Any]:
     """A run from the store, as if it had just been measured; `run` may be the start of an id, or last."""
     name, record = _found(run, store, Store.load_record)
+    record = with_times_of_today(record)
     result = result_classes()[type(record)](record)
     result.run = name
     return result
@@ -49,7 +51,8 @@ def load_result(run: str, *, store: Where = None) -> Result[Any]:
 
 def load_bench(run: str, *, store: Where = None) -> tuple[str, Bench]:
     """The whole id of a run of cases, and its record with all raw blocks."""
-    return _found(run, store, Store.load)
+    name, record = _found(run, store, Store.load)
+    return name, with_times_of_today(record)
 
 
 def compare(first: str, second: str, *, store: Where = None) -> ComparisonResult:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 
 from msgspec.structs import replace
 
-from onnxperf.analyze.answers.race import answer
+from onnxperf.analyze.answers.race import answer, before_the_race
 from onnxperf.analyze.judges.comparison import baseline_of, compare, settled
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.machine import noise
 from onnxperf.measure.messages import WorkerSpec
-from onnxperf.measure.plan import DEFAULT_TIME_S
+from onnxperf.measure.plan import Plan
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.measure.race import Progress, RaceEnd, Tools, race
 from onnxperf.measure.worker_group import Launch
 from onnxperf.records.base import Status
 from onnxperf.records.options import RaceOptions, WorkerLimits
-from onnxperf.records.race import Case, Subject
+from onnxperf.records.race import MIN_ROUNDS, Case, Subject
 
 _MEMORY_SHARE = 0.8
 """Part of the free memory that workers may fill together."""
@@ -39,8 +40,14 @@ def run_race(
         cpus=machines.processors(),
         memory_bytes=int(machines.available_memory() * _MEMORY_SHARE),
         collect=collect,
+        warn=_warning,
     )
     return race(specs, options, tools)
+
+
+def _warning(plan: Plan) -> str:
+    rounds = plan.looks[-1]
+    return before_the_race(rounds, plan.needed, plan.seconds_for(rounds), plan.seconds_for(MIN_ROUNDS))
 
 
 def start_of(limits: WorkerLimits) -> Callable[[WorkerSpec], ProcessWorker]:
@@ -48,31 +55,25 @@ def start_of(limits: WorkerLimits) -> Callable[[WorkerSpec], ProcessWorker]:
     return partial(ProcessWorker, timeout_s=limits.timeout, memory_limit_bytes=limits.memory_limit)
 
 
-def judged_case(end: RaceEnd, options: RaceOptions) -> Case:
-    """A race with its verdicts and its answer."""
+def judged_case(end: RaceEnd, options: RaceOptions, differing: Mapping[str, str] = MappingProxyType({})) -> Case:
+    """A race with its verdicts and its answer; subjects in `differing` have other outputs, for the reason given."""
     baseline = baseline_of(end.subjects, options.baseline)
-    subjects = compare(end.subjects, baseline, options.min_effect, options.seed)
-    measured_s = sum(block.duration_ns for subject in subjects for block in subject.blocks) / 1e9
+    measured = [
+        replace(subject, status="differs", reason=differing[subject.name])
+        if subject.name in differing and subject.status == "ok"
+        else subject
+        for subject in end.subjects
+    ]
+    subjects = compare(measured, baseline, options.min_effect, options.seed)
     return Case(
         model="",
         status=_status(subjects),
         baseline=baseline,
         min_effect=options.min_effect,
         interrupted=end.interrupted,
-        answer=answer(subjects, baseline, options.min_effect, max(options.time or DEFAULT_TIME_S, measured_s)),
+        answer=answer(subjects, baseline, options.min_effect),
         subjects=subjects,
     )
-
-
-def with_differences(case: Case, differing: Mapping[str, str]) -> Case:
-    """The case with the status `differs` for the subjects named, and why."""
-    subjects = tuple(
-        replace(subject, status="differs", reason=differing[subject.name])
-        if subject.name in differing and subject.status == "ok"
-        else subject
-        for subject in case.subjects
-    )
-    return replace(case, subjects=subjects, status=_status(subjects))
 
 
 def visible_options(options: RaceOptions, cpu: str) -> RaceOptions:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import repeat
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from onnxperf.measure import messages
@@ -23,16 +24,19 @@ monotonic_ns: Clock = time.perf_counter_ns
 
 
 def warm_up(work: Work, duration_ns: int, clock: Clock = monotonic_ns) -> float:
-    """Call `work` untimed for `duration_ns`, at least once; returns the time per call in the second half."""
-    start = middle = now = clock()
-    calls = calls_before_middle = 0
-    while calls == 0 or now - start < duration_ns:
+    """Call `work` untimed for `duration_ns`, at least once; returns the time of the usual call in the second half.
+
+    On a busy machine a call that waits for its processor must not make all others look as long.
+    """
+    start = now = clock()
+    first_half: list[int] = []
+    second_half: list[int] = []
+    while not (first_half or second_half) or now - start < duration_ns:
+        before = now
         work()
-        calls += 1
         now = clock()
-        if now - start <= duration_ns // 2:
-            middle, calls_before_middle = now, calls
-    return (now - middle) / (calls - calls_before_middle) if calls > calls_before_middle else (now - start) / calls
+        (first_half if now - start <= duration_ns // 2 else second_half).append(now - before)
+    return float(median(second_half or first_half))
 
 
 def time_block(work: Work, calls: int, warm_ns: int, clock: Clock = monotonic_ns) -> tuple[int, int]:
@@ -50,12 +54,25 @@ def time_each(work: Work, calls: int, warm_ns: int | None, clock: Clock = monoto
     """Time every one of `calls` calls by itself; None means that there are no others, not even to warm up."""
     if warm_ns is not None:
         warm_up(work, warm_ns, clock)
-    durations = [0] * calls
     with _no_garbage_collection():
-        for turn in range(calls):
-            start = clock()
-            work()
-            durations[turn] = clock() - start
+        return _each(work, calls, clock)
+
+
+def time_each_in_block(work: Work, calls: int, warm_ns: int, clock: Clock = monotonic_ns) -> tuple[int, int, list[int]]:
+    """Time `calls` calls together as `time_block` does, and every one of them by itself as well."""
+    warm_up(work, warm_ns, clock)
+    with _no_garbage_collection():
+        start = clock()
+        durations = _each(work, calls, clock)
+        return start, clock() - start, durations
+
+
+def _each(work: Work, calls: int, clock: Clock) -> list[int]:
+    durations = [0] * calls
+    for turn in range(calls):
+        start = clock()
+        work()
+        durations[turn] = clock() - start
     return durations
 
 
@@ -106,7 +123,8 @@ def answer_warm_up(host: Host, request: messages.WarmUp) -> WarmedUp:
 
 def answer_time_block(host: Host, request: messages.TimeBlock) -> TimedBlock:
     """Time a block of a subject."""
-    return TimedBlock(*time_block(host.calls[request.subject], request.calls, request.warm_ns))
+    time = time_each_in_block if request.each else time_block
+    return TimedBlock(*time(host.calls[request.subject], request.calls, request.warm_ns))
 
 
 def answer_time_each(host: Host, request: messages.TimeEach) -> TimedEach:

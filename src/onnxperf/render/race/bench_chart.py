@@ -1,4 +1,4 @@
-"""The chart of a race: a bar for the average of each subject."""
+"""The chart of a race: a bar for the mean of each subject."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _COLOURS = {
 
 
 def bench_plot(case: Case, ax: Axes | None = None) -> Axes:
-    """A bar for the average of each subject, with whiskers for the interval of its comparison."""
+    """A bar for the mean of each subject, with whiskers for its 95 % interval."""
     subjects = case.subjects
     names = [textwrap.fill(name_of(subject.name), _NAME_WIDTH) for subject in subjects]
     if ax is None:
         what = ", ".join(filter(None, [name_of(case.model), dims_text(case.dims)]))
-        ax = fg.bar_figure(names, 1, "Average inference time", what, ROW).subplots()
+        ax = fg.bar_figure(names, 1, "Mean time of a call", what, ROW).subplots()
     values = [_mean_us(subject) for subject in subjects]
     whiskers = [_interval(subject, us) for subject, us in zip(subjects, values, strict=True)]
     colours = [_COLOURS[subject.verdict] for subject in subjects]
@@ -66,8 +66,6 @@ def _label(subject: Subject) -> str:
 
 
 def _interval(subject: Subject, us: float) -> tuple[float, float]:
-    """Both ends of the interval of the time: the mean itself where there is no comparison."""
-    speedup, low, high = subject.speedup, subject.speedup_low, subject.speedup_high
-    if not speedup or not low or not high:
-        return us, us
-    return min(us, us * speedup / high), max(us, us * speedup / low)
+    """Both ends of the interval of the mean: the mean itself where there is none."""
+    low, high = subject.mean_low_ns, subject.mean_high_ns
+    return (us, us) if low is None or high is None else (low / 1e3, high / 1e3)

@@ -24,15 +24,16 @@ VERDICT_STYLES = {
 _PERCENTILES = {"p90": P90_CALLS, "p99": P99_CALLS}
 
 
-def bench_page(bench: Bench, notes_on_parts: Sequence[Sequence[str]]) -> list[Part]:
+def bench_page(bench: Bench, notes_on_rows: Sequence[Sequence[str]]) -> list[Part]:
     """Every case with its heading, tables, answer, notes, and the reasons of rows that failed."""
     parts: list[Part] = []
-    for case, part_notes in zip(bench.cases, notes_on_parts, strict=True):
+    for case, row_notes in zip(bench.cases, notes_on_rows, strict=True):
         parts += [GAP] if parts else []
         parts.append(Heading(case.model, [dims_text(case.dims), *race_facts(case.subjects, bench.machine)]))
-        parts += _tables(case, part_notes)
+        parts += _tables(case, row_notes)
         parts += closing(case.answer, case.notes, case.interrupted)
-        for status in dict.fromkeys(subject.status for subject in case.subjects):
+        # What is ok and undecided has its reason in the answer.
+        for status in dict.fromkeys(subject.status for subject in case.subjects if subject.status != "ok"):
             texts = with_reasons((each.name, each.reason) for each in case.subjects if each.status == status)
             parts += [Line(text, STATUS_STYLES.get(status, "red"), indent=2) for text in texts]
     return parts
@@ -58,16 +59,17 @@ def status_text(subject: Subject) -> str:
     return ", ".join(filter(None, [subject.status, subject.reason]))
 
 
-def _tables(case: Case, part_notes: Sequence[str]) -> list[Part]:
+def _tables(case: Case, row_notes: Sequence[str]) -> list[Part]:
     if not case.subjects:
         return []
     missing = _missing_calls(case.subjects)
     split = split_table(case)
     return [
         race_table(case),
+        *([Line(_legend(case.subjects), "dim")] if any(subject.blocks for subject in case.subjects) else []),
         *([Line(missing, "dim")] if missing else []),
         *([split] if split.rows else []),
-        *(Line(note, "dim") for note in part_notes),
+        *(Line(note, "dim") for note in row_notes),
     ]
 
 
@@ -76,16 +78,16 @@ def _tables(case: Case, part_notes: Sequence[str]) -> list[Part]:
 _TEXTS: dict[str, tuple[Column, Callable[[Subject], str]]] = {
     "name": (Column("name", left=True), lambda s: name_of(s.name)),
     "status": (Column("status", left=True), lambda s: s.status),
+    "min": (Column("min"), lambda s: duration(s.min_ns)),
+    "median": (Column("median"), lambda s: duration(s.median_ns)),
+    "p90": (Column("p90"), lambda s: duration(s.p90_ns)),
+    "p99": (Column("p99"), lambda s: duration(s.p99_ns)),
+    "max": (Column("max"), lambda s: duration(s.max_ns)),
     "mean": (Column("mean"), lambda s: duration(s.mean_ns)),
     "deviation": (
         Column("deviation", short="dev"),
         lambda s: f"±{duration(s.deviation_ns)}" if s.deviation_ns is not None else NOTHING,
     ),
-    "median": (Column("median"), lambda s: duration(s.median_ns)),
-    "min": (Column("min"), lambda s: duration(s.min_ns)),
-    "max": (Column("max"), lambda s: duration(s.max_ns)),
-    "p90": (Column("p90"), lambda s: duration(s.p90_ns)),
-    "p99": (Column("p99"), lambda s: duration(s.p99_ns)),
     "load": (Column("load"), lambda s: duration(s.load_ns)),
     "first": (Column("first call", short="first"), lambda s: duration(s.first_call_ns)),
     "speedup": (Column("speedup"), lambda s: ratio(s.speedup)),
@@ -107,11 +109,11 @@ _STACKINGS = (
     _stacking(28, *(key for key in _TEXTS if key != "standing")),
     _stacking(
         28,
-        *("name", "status", "mean deviation", "median", "min max", "p90 p99", "load first", "speedup interval"),
+        *("name", "status", "min max", "median", "p90 p99", "mean deviation", "load first", "speedup interval"),
         "verdict",
     ),
-    _stacking(16, "name standing", "mean deviation", "median", "min max", "p90 p99", "load first", "speedup interval"),
-    _stacking(0, "name standing", "mean deviation median", "min max p90 p99", "load first speedup interval"),
+    _stacking(16, "name standing", "min max", "median", "p90 p99", "mean deviation", "load first", "speedup interval"),
+    _stacking(0, "name standing", "min median max", "p90 p99", "mean deviation", "load first speedup interval"),
 )
 """From one line per subject to four."""
 
@@ -130,6 +132,14 @@ def _styles(subject: Subject) -> dict[int, str]:
     if subject.verdict == "baseline":
         styles["name"] = "bold"
     return {_PLACES[key]: style for key, style in styles.items() if style}
+
+
+def _legend(subjects: Sequence[Subject]) -> str:
+    """Which figures come from which calls."""
+    calls = sorted({block.calls for subject in subjects for block in subject.blocks})
+    sizes = count(calls[-1], "call") if len(calls) == 1 else f"{calls[0]:,} to {count(calls[-1], 'call')}"
+    paired = ["speedup: paired by round"] if any(s.speedup_low is not None for s in subjects) else []
+    return " · ".join(["min to max: single calls", f"mean, dev: blocks of {sizes}", *paired])
 
 
 def _missing_calls(subjects: Sequence[Subject]) -> str:

@@ -1,0 +1,75 @@
+"""Why a comparison is undecided, and what would decide it."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from onnxperf.records.race import FEWEST_ROUNDS, LARGE_CLAIM, MIN_ROUNDS, SMALL_CLAIM
+from onnxperf.wording.numbers import count, factor, significant
+
+MIN_LAUNCHES = 3
+"""Launches that a claim below SMALL_CLAIM needs."""
+_LONGEST_S = 600
+"""No longer race is proposed: conditions change in the meantime."""
+
+
+class Evidence(NamedTuple):
+    """How much a comparison rests on."""
+
+    rounds: int
+    launches: int
+    set_ups: int
+    span_s: float
+    """Seconds from the first block to the start of the last."""
+
+    @property
+    def carries_interval(self) -> bool:
+        """Nothing less shows how much further rounds would differ."""
+        return self.rounds >= FEWEST_ROUNDS and self.set_ups > 1
+
+    def seconds_for(self, rounds: float) -> float | None:
+        """How long so many rounds would take; one round shows only its own time."""
+        return self.span_s / (self.rounds - 1) * rounds if self.rounds > 1 else None
+
+
+def weaker(one: Evidence, other: Evidence) -> Evidence:
+    """What a comparison of two comparisons rests on."""
+    return Evidence(
+        min(one.rounds, other.rounds),
+        min(one.launches, other.launches),
+        min(one.set_ups, other.set_ups),
+        max(one.span_s, other.span_s),
+    )
+
+
+def what_is_missing(evidence: Evidence, bounds: tuple[float, float] | None, min_effect: float) -> str:
+    """Why there is no verdict: too few rounds, too few starts, or rounds that disagree; and the time that may help."""
+    rounds = evidence.rounds
+    if rounds < MIN_ROUNDS:
+        use = _use(evidence.seconds_for(MIN_ROUNDS))
+        if rounds < FEWEST_ROUNDS or bounds is None:
+            return f"{count(rounds, 'round')} {'is' if rounds == 1 else 'are'} too few: {use}"
+        return f"{count(rounds, 'round')} decide only what differs by more than {_percent(LARGE_CLAIM)} in all: {use}"
+    if bounds is None:
+        return f"all rounds ran in one set-up, whose place in memory may decide: {_use(2 * evidence.span_s)}"
+    low, high = bounds
+    band = math.log1p(min_effect)
+    if evidence.launches < MIN_LAUNCHES and ((-band < low and high < band) or low > 0 or high < 0):
+        few = f"needs {MIN_LAUNCHES} launches, not {evidence.launches}"
+        return f"a claim below {_percent(SMALL_CLAIM)} {few}: {_use(None)}"
+    needed_s = evidence.span_s * max(2.0, ((high - low) / band) ** 2) if band > 0 else math.inf
+    if needed_s <= _LONGEST_S:
+        return f"`time={math.ceil(needed_s)}` would probably decide"
+    if high - low > math.log1p(LARGE_CLAIM):
+        ends = f"{factor(math.exp(low))} to {factor(math.exp(high))}"
+        return f"the rounds differ too much from each other ({ends}); close other programs and repeat"
+    return "this machine is too noisy now for so small a difference; close other programs or set a larger `min_effect`"
+
+
+def _use(seconds: float | None) -> str:
+    return "use a longer `time`" if seconds is None else f"use `time={max(1, math.ceil(seconds))}`"
+
+
+def _percent(share: float) -> str:
+    return f"{significant(100 * share)} %"

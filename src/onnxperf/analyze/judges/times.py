@@ -1,0 +1,64 @@
+"""The times of a subject, in two groups that are never mixed: single calls, and blocks of calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec.structs import replace
+
+from onnxperf.analyze.judges import statistics as st
+from onnxperf.records.race import FEWEST_ROUNDS, Block, Measurement, Subject
+
+
+def timed(subject: Subject) -> Subject:
+    """The subject with what was measured, as it was measured."""
+    if not subject.blocks:
+        return subject
+    of_blocks = np.array([per_call(block) for block in subject.blocks])
+    singles = np.array(subject.call_ns, dtype=np.float64) if subject.call_ns else of_blocks
+    low, high = _interval_of_mean(subject.blocks) or (None, None)
+    return replace(
+        subject,
+        mean_ns=_mean(subject.blocks),
+        mean_low_ns=low,
+        mean_high_ns=high,
+        deviation_ns=float(of_blocks.std(ddof=1)) if len(of_blocks) > 1 else None,
+        min_ns=float(singles.min()),
+        median_ns=float(np.median(singles)),
+        p90_ns=st.percentile(subject.call_ns, 0.90),
+        p99_ns=st.percentile(subject.call_ns, 0.99),
+        max_ns=float(singles.max()),
+    )
+
+
+def per_call(block: Block) -> float:
+    """The time of a call in a block; one that is shorter than the clock can tell lasted a nanosecond."""
+    return max(block.duration_ns, 1) / block.calls
+
+
+def block_median_ns(subject: Measurement) -> float:
+    """The time of a call in the usual block."""
+    return float(np.median([per_call(block) for block in subject.blocks]))
+
+
+def numbered(keys: Sequence[tuple[int, ...]]) -> st.Ints:
+    """The same number for the same key, from 0 in the order of their first appearance."""
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    return np.array([numbers[key] for key in keys], dtype=np.int64)
+
+
+def _mean(blocks: Sequence[Block]) -> float:
+    return sum(max(block.duration_ns, 1) for block in blocks) / sum(block.calls for block in blocks)
+
+
+def _interval_of_mean(blocks: Sequence[Block]) -> tuple[float, float] | None:
+    """The 95 % interval of the mean, by Student over runs of neighbouring blocks, which share their conditions."""
+    set_ups = numbered([(block.launch, block.set_up) for block in blocks])
+    if len(blocks) < FEWEST_ROUNDS or int(set_ups.max()) == 0:
+        return None
+    runs: dict[int, list[Block]] = {}
+    for run, block in zip(st.runs_of(set_ups).tolist(), blocks, strict=True):
+        runs.setdefault(run, []).append(block)
+    mean, reach = _mean(blocks), st.student_reach(np.array([_mean(each) for each in runs.values()]))
+    return max(mean - reach, 0.0), mean + reach
