@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.answers.einsum import einsum_reason, rewrite_answer
 from onnxperf.analyze.judges.agreement import disagreement
-from onnxperf.analyze.judges.einsum import is_decided, is_gain, outcome_of, sites_written, time_ratio
+from onnxperf.analyze.judges.einsum import is_decided, is_gain, outcome_of, reason_of, sites_written, time_ratio
 from onnxperf.api._shared.einsum_plans import EINSUM, plan_for, request_for
 from onnxperf.api._shared.outputs import outputs_of
 from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options
@@ -192,7 +192,7 @@ def _try(
     case = trial.race(accepted, with_site)
     _stop_if(case.interrupted)
     rival = _rival(case) or Subject(name=AFTER, status="failed")
-    outcome, reason = outcome_of(rival)
+    outcome, reason = outcome_of(rival)[0], reason_of(rival)
     speedups = {"speedup": rival.speedup, "speedup_low": rival.speedup_low, "speedup_high": rival.speedup_high}
     row = replace(row, outcome=outcome, reason=reason, **speedups)
     return row, with_site if outcome == "rewritten" else accepted

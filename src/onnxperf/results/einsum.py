@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from onnxperf.analyze.answers.race import notes_on_medians
 from onnxperf.errors import BadInput
 from onnxperf.records.einsum import EinsumPlan
 from onnxperf.render.kit.page import Page
@@ -36,7 +37,8 @@ class EinsumResult(Result[EinsumPlan]):
 
     def page(self) -> Page:
         """What was searched, the winner and the final race."""
-        return plan_page(self.record)
+        race = self.record.race
+        return plan_page(self.record, notes_on_medians(race) if race is not None else ())
 
     @property
     def model(self) -> bytes:

@@ -143,8 +143,8 @@ SLOW: dict[str, Any] = {"speedup": 0.749, "speedup_low": 0.7, "speedup_high": 0.
         (
             ["rewritten"],
             subject(verdict="undecided", speedup=1.2, reason="2 rounds are too few"),
-            "Nothing was written: with 1 of 1 Einsum node replaced, whether the whole model gains is undecided: "
-            "2 rounds are too few (speedup 1.2).",
+            "Nothing was written: with 1 of 1 Einsum node replaced, whether the whole model gains is undecided "
+            "(speedup 1.2): 2 rounds are too few.",
         ),
         (
             ["rewritten"],

@@ -60,6 +60,19 @@ def test_a_plan_shows_the_search_the_race_and_the_answer() -> None:
     assert cells(line_with(text, "torch.einsum"))[-1] == "failed"
 
 
+def test_the_reason_of_an_undecided_row_is_left_to_the_answer() -> None:
+    undecided = einsums.subject("opt_einsum", "callable", 600_000.0, "undecided", reason="2 rounds are too few")
+    assert "too few" not in printed(plan_page(einsums.plan(race=einsums.race(undecided))), 160)
+
+
+def test_below_the_race_stands_where_its_figures_come_from() -> None:
+    text = printed(plan_page(einsums.plan(), ["a note on a row"]), 160)
+    legend, note = line_with(text, "paired by round"), line_with(text, "a note on a row")
+    assert legend == "median: single calls · speedup: blocks of calls, paired by round"
+    assert text.index("bare MatMul") < text.index(legend) < text.index(note) < text.index("The best graph is")
+    assert "paired by round" not in printed(plan_page(einsums.plan(race=None)), 160)
+
+
 def test_the_winner_is_bold_with_a_mark_and_the_limit_is_dim() -> None:
     text = printed(plan_page(einsums.plan()), 200, colour=True)
     winner = line_with(text, "176 µs")

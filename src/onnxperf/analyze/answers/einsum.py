@@ -122,8 +122,9 @@ def _why_not(sites: Sequence[RewrittenSite], rival: Subject | None, of_all: str,
     if interrupted:
         return "the rewriting was interrupted"
     if rival is not None:
-        figures = _figures(rival)
-        return f"with {of_all} replaced, {outcome_of(rival)[1]}{f' ({figures})' if figures else ''}"
+        figures, reason = _figures(rival), rival.reason
+        found = f"{outcome_of(rival)[1]}{f' ({figures})' if figures else ''}{f': {reason}' if reason else ''}"
+        return f"with {of_all} replaced, {found}"
     if all(site.outcome == "skipped" for site in sites):
         return f"none of {count(sum(len(site.nodes) for site in sites), 'Einsum node')} could be tried"
     return "no replacement makes the whole model measurably faster"

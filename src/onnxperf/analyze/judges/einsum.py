@@ -85,10 +85,14 @@ def _measured(case: Case | None) -> list[Subject]:
 
 
 def outcome_of(rival: Subject) -> tuple[SiteOutcome, str]:
-    """What becomes of the nodes of a site after the race of the whole model, and why."""
-    unsure = f"whether the whole model gains is {rival.verdict or rival.status}"
-    kept: tuple[SiteOutcome, str] = ("kept", f"{unsure}: {rival.reason}" if rival.reason else unsure)
-    return _OUTCOMES.get(rival.verdict or "", kept) if rival.status == "ok" else kept
+    """What becomes of the nodes of a site after the race of the whole model, and what that race found."""
+    verdict = rival.verdict if rival.status == "ok" else None
+    return _OUTCOMES.get(verdict or "", ("kept", f"whether the whole model gains is {verdict or rival.status}"))
+
+
+def reason_of(rival: Subject) -> str:
+    """Why a race of the whole model ended as it did."""
+    return ": ".join(filter(None, [outcome_of(rival)[1], rival.reason]))
 
 
 def is_gain(rival: Subject | None) -> bool:
@@ -102,7 +106,7 @@ def sites_written(
     """What became of the sites in the end: where no model is written, none of them is rewritten."""
     if is_gain(rival) and not interrupted:
         return tuple(sites)
-    why = "it was interrupted" if interrupted or rival is None else outcome_of(rival)[1]
+    why = "it was interrupted" if interrupted or rival is None else reason_of(rival)
     reason = f"a gain in a race of its own, but not in the last one: {why}"
     return tuple(
         replace(site, outcome="kept", reason=reason) if site.outcome == "rewritten" else site for site in sites
