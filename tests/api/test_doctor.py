@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,10 +11,17 @@ import pytest
 from onnxperf.api import doctor as doctoring
 from onnxperf.errors import BadOption, MissingExtra, SubjectError
 from onnxperf.measure.machine import noise
+from onnxperf.measure.machine.load import Snapshot
 from tests.measure.fakes import FakeMachine, raising
 from tests.render import examples
 
 CALL_NS = 25_000
+
+
+def others_using(share: float) -> Callable[[], Snapshot]:
+    """What the kernel would count if others used this part of the processors, 10 s from one look to the next."""
+    ends = itertools.count(start=10, step=10)
+    return lambda: Snapshot(total_s=(end := next(ends)), idle_s=end * (1 - share) / 2, own_s=end * (1 - share) / 2)
 
 
 @pytest.fixture
@@ -22,6 +31,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeMachine:
     quiet = examples.machine(load_before=0.1, load_after=0.1)
     monkeypatch.setattr(doctoring, "start_of", lambda _limits: fake.launch)
     monkeypatch.setattr(doctoring, "take_inventory", lambda _machine: [("providers", "some")])
+    monkeypatch.setattr("onnxperf.measure.machine.load.snapshot", others_using(0.01))
     monkeypatch.setattr("onnxperf.measure.machine.describe.describe_machine", lambda: quiet)
     monkeypatch.setattr("onnxperf.measure.machine.describe.after_the_race", lambda machine: machine)
     return fake
@@ -40,6 +50,19 @@ def test_a_complete_race_gives_a_band_that_is_remembered() -> None:
     assert result.record.rows["noise kept for bench"].startswith("yes")
     assert result.answer.endswith("; 1 % needs nothing special.")
     assert result.status == "ok"
+
+
+@pytest.mark.usefixtures("fake")
+@pytest.mark.parametrize(
+    ("share", "warned"), [(0.01, ""), (0.4, "Other processes used 40 % of the processors during the race:")]
+)
+def test_what_others_used_during_the_race_is_kept_and_warned_of(
+    monkeypatch: pytest.MonkeyPatch, share: float, warned: str
+) -> None:
+    monkeypatch.setattr("onnxperf.measure.machine.load.snapshot", others_using(share))
+    result = doctoring.doctor()
+    assert result.record.machine.others_share == pytest.approx(share)
+    assert result.answer.startswith(warned or "On this machine")
 
 
 def test_the_same_model_races_twice_on_one_thread_in_six_launches(fake: FakeMachine) -> None:

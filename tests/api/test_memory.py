@@ -81,6 +81,57 @@ def test_onnxruntimes_arena_and_the_peak_node_are_in_the_breakdown(model: Path) 
     assert len(subject.sample_ns) == len(subject.sample_bytes) > 0
 
 
+LIGHT = Path(onnx.__file__).parent / "backend/test/data/light"
+PAGES = 1 << 20
+"""What a process can have free within pages that were resident before the first call."""
+
+
+def need_and_least(source: Path, runtime: str, **options: Any) -> tuple[int, int]:
+    subject = only(onnxperf.memory(source, runtime=runtime, repeat=5, **options), runtime)
+    assert subject.breakdown is not None
+    assert subject.needed_bytes is not None
+    assert subject.breakdown.planned_bytes is not None
+    return subject.needed_bytes, subject.breakdown.planned_bytes
+
+
+def save_model(path: Path, nodes: list[onnx.NodeProto], shape: list[int]) -> Path:
+    inputs = [helper.make_tensor_value_info("X", TensorProto.FLOAT, shape)]
+    outputs = [helper.make_tensor_value_info("Y", TensorProto.FLOAT, None)]
+    graph = helper.make_graph(nodes, "g", inputs, outputs, [numpy_helper.from_array(np.array([-1]), "flat")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), path)
+    return path
+
+
+def steps(*operators: str) -> list[onnx.NodeProto]:
+    """A chain of operators from X to Y."""
+    names = ["X", *(f"t{number}" for number in range(1, len(operators))), "Y"]
+    more = {"Reshape": ["flat"]}
+    return [
+        helper.make_node(operator, [names[at], *more.get(operator, [])], [names[at + 1]])
+        for at, operator in enumerate(operators)
+    ]
+
+
+@pytest.mark.parametrize("runtime", ["ort", "numpy"])
+@pytest.mark.parametrize(
+    "chain",
+    [("Sin", "Cos", "Exp"), ("Sin", "Transpose", "Reshape", "Cos"), ("Sin", "Reshape", "Exp")],
+    ids=["written over each other", "views and a copy", "a view in between"],
+)
+def test_no_measured_need_is_below_the_planned_minimum(tmp_path: Path, runtime: str, chain: tuple[str, ...]) -> None:
+    source = save_model(tmp_path / "m.onnx", steps(*chain), [2500, 2000])
+    need, least = need_and_least(source, runtime)
+    assert 20 * MB <= least <= need + PAGES
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("runtime", ["ort", "numpy"])
+@pytest.mark.parametrize("name", ["squeezenet", "shufflenet", "inception_v2", "densenet121"])
+def test_no_network_needs_less_than_its_planned_minimum(name: str, runtime: str) -> None:
+    need, least = need_and_least(LIGHT / f"light_{name}.onnx", runtime)
+    assert 0 < least <= need + PAGES
+
+
 @pytest.mark.slow
 def test_a_session_that_meets_larger_and_larger_inputs_has_an_arena_that_grows(model: Path) -> None:
     result = onnxperf.memory(model, dims={"n": [1000, 50_000, 200_000]}, repeat=5)

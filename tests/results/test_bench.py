@@ -9,9 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from onnxperf.errors import BadInput, BadOption
-from onnxperf.records.race import SUBJECT_COLUMNS, Bench
+from onnxperf.records.race import SUBJECT_COLUMNS, Bench, Block
 from onnxperf.render.kit.documents import from_json
 from onnxperf.results.bench import BenchResult
 from tests.render import examples
@@ -39,12 +40,21 @@ def test_times_are_seconds_for_number_calls(result: BenchResult) -> None:
     assert row["number"] == 100
     assert row["repeat"] == 4
     assert row["average"] == pytest.approx(8430 * 100 / 1e9)
-    assert row["deviation"] == pytest.approx(8430 * 0.014 * 100 / 1e9)
-    assert row["min_exec"] == pytest.approx(8430 * 0.97 * 100 / 1e9)
-    assert row["max_exec"] == pytest.approx(8430 * 1.21 * 100 / 1e9)
+    assert (row["deviation"], row["min_exec"], row["max_exec"]) == (0, row["average"], row["average"])  # equal blocks
     assert row["ttime"] == pytest.approx(4 * 8430 * 100 / 1e9)
     assert row["context_size"] == 40_000
     assert row["mean_ns"] == 8430
+
+
+@pytest.mark.parametrize("calls", [(100, 100, 100), (100, 50, 200)])
+def test_the_average_times_repeat_is_the_total_time_and_lies_between_min_and_max(calls: tuple[int, ...]) -> None:
+    blocks = tuple(
+        Block(round=n, position=0, launch=0, calls=each, start_ns=n, duration_ns=each * (1000 + n))
+        for n, each in enumerate(calls)
+    )
+    row = BenchResult(examples.bench(examples.case(replace(examples.subject("run"), blocks=blocks)))).to_df().iloc[0]
+    assert row["average"] * row["repeat"] == pytest.approx(row["ttime"], rel=1e-12)
+    assert row["min_exec"] <= row["average"] <= row["max_exec"]
 
 
 def test_per_call_divides_by_number(result: BenchResult) -> None:

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 
 from onnxperf.errors import BadOption, StoreError
-from onnxperf.records.base import FORMAT_VERSION, Machine
+from onnxperf.records.base import Machine
 from onnxperf.records.check import Check, Difference
-from onnxperf.records.race import Bench
+from onnxperf.records.race import BENCH_VERSION, Bench
 from onnxperf.store import Store, Trouble, open_store, rows
 from onnxperf.store.documents import to_document
 from onnxperf.store.owner import Owner, state_of, this_process
@@ -78,7 +78,7 @@ def test_a_record_that_has_no_place_is_refused(store: Store) -> None:
 
 
 def test_a_run_of_a_newer_format_is_refused(store: Store) -> None:
-    run = store.keep(examples.bench(version=FORMAT_VERSION + 1), "bench")
+    run = store.keep(examples.bench(version=BENCH_VERSION + 1), "bench")
     with pytest.raises(StoreError, match=r"format version \d+, and this onnxperf reads up to"):
         store.load(run)
 

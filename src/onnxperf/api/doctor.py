@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import onnx
+from msgspec.structs import replace
 
 from onnxperf.analyze.answers.doctor import doctor_answer, race_text, why_not_kept
 from onnxperf.analyze.judges.noise import TINY_EFFECT, noise_band
@@ -16,7 +17,7 @@ from onnxperf.api._shared.requests import BenchKeywords, parse
 from onnxperf.api._shared.subjects import Entry, chosen_calls, function_specs, model_specs, open_entries
 from onnxperf.errors import MissingExtra
 from onnxperf.measure.machine import describe as machines
-from onnxperf.measure.machine import noise
+from onnxperf.measure.machine import load, noise
 from onnxperf.measure.machine.inventory import take_inventory
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.plan import DEFAULT_TIME_S
@@ -45,8 +46,10 @@ def doctor(
     progress(0.0, "looking at the machine")
     rows = dict(take_inventory(machine))
     twins = _twins(settings.session)
+    start = load.snapshot()
     end = _race_against_itself(twins.specs, settings.race, progress)
-    machine = machines.after_the_race(machine)
+    others_share = load.share_of_others(start, load.snapshot())
+    machine = replace(machines.after_the_race(machine), others_share=others_share)
     band = noise_band(end.subjects, end.interrupted)
     rows["A/A race"] = race_text(_subject_text(twins.specs[0]), twins.specs[0].threads, end.subjects)
     if band is not None:

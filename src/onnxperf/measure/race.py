@@ -51,6 +51,8 @@ class RaceEnd(Struct, frozen=True, kw_only=True):
     interrupted: bool
     start_s: float = 0.0
     """Seconds of starting, loading and warming up before the first rounds."""
+    others: float | None = None
+    """Share of the processors that other programs used meanwhile; None where it is not known."""
     outputs: tuple[tuple[list[str], Any] | None, ...] = ()
     """What every subject returned, where that was requested and its first call succeeded."""
 

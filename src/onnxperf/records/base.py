@@ -6,6 +6,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+BUSY_SHARE = 0.05
+"""Part of the processors above which the work of others disturbs a race."""
 FORMAT_VERSION = 1
 
 Status = Literal["pending", "running", "ok", "differs", "failed", "timeout", "oom", "crashed", "skipped"]
@@ -45,6 +47,8 @@ class Machine(Struct, frozen=True, kw_only=True):
     """Thermal throttling events counted by the kernel before the race, where readable."""
     throttled_after: int | None = None
     """The same after the race."""
+    others_share: float | None = None
+    """Part of the processors that other processes used meanwhile, from 0 to 1; null where it was not measured."""
     frozen: bool = True
     """Idle workers were stopped while another one was measured (not possible on Windows)."""
 

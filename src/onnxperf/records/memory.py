@@ -92,6 +92,8 @@ class LiveTensor(Struct, frozen=True, kw_only=True):
     """Its size."""
     role: TensorRole
     """input, intermediate or output."""
+    within: str = ""
+    """Tensor in whose memory it may lie, as a view or written over it: then only that one counts."""
 
 
 class Breakdown(Struct, frozen=True, kw_only=True):

@@ -127,7 +127,7 @@ def test_two_subjects_are_compared(other: Subject, sentence: str) -> None:
 
 TWICE = "2 times as fast as run (95 % interval 1.98 to 2.02)"
 FASTEST = f"b is the fastest: {TWICE}."
-FEW = {"reason": "2 rounds are too few: use `time=45`"}
+FEW: dict[str, Any] = {"reason": "2 rounds are too few: use `time=45`"}
 
 
 @pytest.mark.parametrize(

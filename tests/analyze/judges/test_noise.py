@@ -110,6 +110,9 @@ def test_an_unknown_noise_has_a_reason(subjects: list[Subject], stopped: bool, e
         ({"load_before": 0, "throttled_before": 3, "throttled_after": 3}, []),
         ({"load_before": 0, "throttled_before": 3, "throttled_after": 4}, ["too hot"]),
         ({"load_before": 0, "frozen": False}, ["cannot be frozen"]),
+        ({"load_before": 0, "others_share": 0.05}, []),
+        ({"load_before": 9.0, "others_share": 0.01}, []),
+        ({"load_before": 9.0, "others_share": 0.342}, ["processes used 34 % of the processors during the race"]),
     ],
 )
 def test_a_bad_moment_is_warned_of(machine: dict[str, Any], expected: list[str]) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from onnxperf.analyze.judges import statistics as stats
 from onnxperf.measure.plan import LOOKS
+from onnxperf.records.race import ALPHA
 
 Sample = Callable[[np.random.Generator], stats.Floats]
 
@@ -224,9 +225,9 @@ def test_equal_values_leave_no_doubt(value: float, rounds: int, launches: int) -
 def test_looks_spend_all_of_alpha_and_most_of_it_at_the_last(looks: int) -> None:
     *early, last = stats.spend_alpha(looks)
     assert len(early) == looks - 1
-    assert sum(early) + last == pytest.approx(stats.ALPHA)
-    assert early == [stats.ALPHA / 10] * len(early)
-    assert last == pytest.approx(stats.ALPHA * (1 - len(early) / 10))
+    assert sum(early) + last == pytest.approx(ALPHA)
+    assert early == [ALPHA / 10] * len(early)
+    assert last == pytest.approx(ALPHA * (1 - len(early) / 10))
 
 
 @pytest.mark.parametrize(

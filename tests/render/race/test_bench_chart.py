@@ -11,6 +11,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
+from msgspec.structs import replace
 
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.records.race import Case
@@ -37,16 +38,16 @@ def test_every_subject_has_a_bar_a_name_and_a_label() -> None:
     assert [label.get_text() for label in ax.get_yticklabels()][:3] == ["run", "run-c", "ort-values"]
     assert texts(ax)[:2] == ["8.43 µs · baseline", "7.92 µs · 1.064× · faster"]  # noqa: RUF001
     title = figure_of(ax)._suptitle.get_text()  # type: ignore[attr-defined]
-    assert title == "Average inference time\nlinear.onnx, batch=1000"
+    assert title == "Mean time of a call\nlinear.onnx, batch=1000"
     assert ax.get_xlabel() == "µs per call, lower is better"
 
 
-def test_whiskers_show_the_interval_of_all_but_the_baseline() -> None:
-    ax = bench_plot(examples.case(examples.subject("run"), examples.subject("two", 4215.0, "faster")))
+def test_whiskers_show_the_interval_of_the_mean_that_the_bar_and_its_label_show() -> None:
+    known = replace(examples.subject("two", 4215.0, "faster"), mean_low_ns=4000.0, mean_high_ns=4500.0)
+    ax = bench_plot(examples.case(examples.subject("run"), known))
     (whisker,) = [container for container in ax.containers if isinstance(container, ErrorbarContainer)]
     ((start, _), (end, _)) = whisker[2][0].get_segments()[0]
-    assert start == pytest.approx(4.215 / 1.012)
-    assert end == pytest.approx(4.215 / 0.99)
+    assert (start, end) == pytest.approx((4.0, 4.5))
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,19 @@ def test_what_is_known_about_the_machine_is_shown_and_the_rest_left_out() -> Non
     assert "governor" not in shown
 
 
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [(0.342, "34 % of the processors"), (0.001, "less than 1 % of the processors"), (0.0, "0 % of the processors")],
+)
+def test_the_share_of_others_is_a_fact(share: float, shown: str) -> None:
+    report = MachineReport(machine=examples.machine(others_share=share), rows={})
+    assert f"used by others {shown}" in " ".join(printed(doctor_page(report)).split())
+
+
+def test_a_share_that_was_not_measured_has_no_row() -> None:
+    assert "used by others" not in printed(doctor_page(report()))
+
+
 def test_a_noise_that_was_not_measured_has_no_row() -> None:
     assert "noise" not in printed(doctor_page(report(band=None)))
 

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Sequence
 
 from onnxperf.analyze.judges.noise import COMMON_CLAIM, VERY_NOISY
-from onnxperf.records.base import Machine
+from onnxperf.records.base import BUSY_SHARE, Machine
 from onnxperf.records.race import MIN_ROUNDS, Measurement
 from onnxperf.wording.numbers import count, duration, percent_at_most, significant, whole_percent
 
@@ -25,17 +25,31 @@ def doctor_answer(
 
 def warnings(machine: Machine) -> list[str]:
     """What makes this a bad moment to measure."""
-    found = []
-    load = machine.load_before
-    if load is not None and load > BUSY_LOAD * machine.cores:
-        busy = f"the load before the race was {significant(load)} on {count(machine.cores, 'core')}"
-        found.append(f"Something else is running, or was a minute ago: {busy}.")
+    found = others_warnings(machine) if machine.others_share is not None else _load_warnings(machine)
     before, after = machine.throttled_before, machine.throttled_after
     if before is not None and after is not None and after > before:
         found.append("The CPU was too hot during the race and slowed itself down.")
     if not machine.frozen:
         found.append("Idle workers cannot be frozen here, so they disturb each other a little.")
     return found
+
+
+def others_warnings(machine: Machine) -> list[str]:
+    """What other processes took from a race, where that disturbs it."""
+    share = machine.others_share
+    if share is None or share <= BUSY_SHARE:
+        return []
+    used = f"Other processes used {whole_percent(share)} of the processors during the race"
+    return [f"{used}: close them, or measure when they have ended."]
+
+
+def _load_warnings(machine: Machine) -> list[str]:
+    """The load of the last minute, which includes work that has ended: for want of what was used during the race."""
+    load = machine.load_before
+    if load is None or load <= BUSY_LOAD * machine.cores:
+        return []
+    busy = f"the load before the race was {significant(load)} on {count(machine.cores, 'core')}"
+    return [f"Something else is running, or was a minute ago: {busy}."]
 
 
 def conclusion(band: float, time: float) -> str:

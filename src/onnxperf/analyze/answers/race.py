@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from statistics import median
 from typing import get_args
 
-from onnxperf.analyze.judges.times import block_median_ns
+from onnxperf.records.base import BUSY_SHARE
 from onnxperf.records.race import MIN_ROUNDS, Case, Subject, Verdict
 from onnxperf.wording.names import listed, name_of
-from onnxperf.wording.numbers import count, duration, factor, ratio, significant, time_text
+from onnxperf.wording.numbers import count, duration, factor, ratio, significant, time_text, whole_percent
 
 _LARGE_PART = 0.25
 """Share of a call from which on a part beside computing is worth a word."""
@@ -55,6 +56,13 @@ def before_the_race(rounds: int, needed: int, seconds: float, seconds_for_all: f
     return f"about {time_text(1e9 * seconds)} in all" if seconds > _LONG_S else ""
 
 
+def note_on_others(share: float | None) -> tuple[str, ...]:
+    """A warning where other programs used the processors during a race."""
+    if share is None or share < BUSY_SHARE:
+        return ()
+    return (f"other programs used {whole_percent(share)} of the processors meanwhile: close them for sharper answers",)
+
+
 def notes_on_medians(case: Case) -> list[str]:
     """Subjects whose speedup is not the ratio of the medians beside it, beyond the noise, and why."""
     base = next((subject for subject in case.subjects if subject.name == case.baseline), None)
@@ -75,10 +83,14 @@ def _note_on_median(subject: Subject, base: Subject, min_effect: float) -> str:
     of_calls = base.median_ns / subject.median_ns
     if not disagrees(of_calls):
         return ""
-    of_blocks = block_median_ns(base) / block_median_ns(subject)
+    of_blocks = _block_median_ns(base) / _block_median_ns(subject)
     cause = "the machine changed its speed during the race" if disagrees(of_blocks) else _SINGLES_DIFFER
     medians = f"the medians give {ratio(of_calls)}, blocks side by side {ratio(subject.speedup)}"
     return f"{name_of(subject.name)}: {medians}: {cause}"
+
+
+def _block_median_ns(subject: Subject) -> float:
+    return median(max(block.duration_ns, 1) / block.calls for block in subject.blocks)
 
 
 def about_parts(subjects: Sequence[Subject], casts: Mapping[str, str]) -> str:

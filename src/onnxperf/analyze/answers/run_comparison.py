@@ -15,7 +15,7 @@ def comparison_answer(names: tuple[str, str], rows: Sequence[ComparedSubject]) -
     """What the second of two runs is in comparison with the first."""
     if not any(row.yardstick for row in rows):
         return f"{NOT_SHARED}."
-    judged = [row for row in rows if row.speedup_low is not None]
+    judged = [row for row in rows if row.verdict in _ORDER]
     if not judged:
         return "Only the yardstick is shared."
     if len(judged) == 1:
@@ -27,6 +27,9 @@ def comparison_answer(names: tuple[str, str], rows: Sequence[ComparedSubject]) -
 
 def _about_one(names: tuple[str, str], row: ComparedSubject) -> str:
     subject = row.second if row.first == row.second else f"{row.second} (in place of {row.first})"
-    found = f"{subject} in run {names[1]}: {row.verdict}, {factor(row.speedup)} times as fast as in run {names[0]}"
     ends = f"95 % interval {factor(row.speedup_low)} to {factor(row.speedup_high)}"
+    if row.verdict == "undecided":
+        within = "" if row.speedup_low is None else f" ({ends})"
+        return f"Undecided whether {subject} is faster in run {names[1]} than in run {names[0]}{within}: {row.reason}."
+    found = f"{subject} in run {names[1]}: {row.verdict}, {factor(row.speedup)} times as fast as in run {names[0]}"
     return f"{found} ({ends}), by the yardstick {row.yardstick}."

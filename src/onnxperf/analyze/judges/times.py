@@ -8,7 +8,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from onnxperf.analyze.judges import statistics as st
-from onnxperf.records.race import FEWEST_ROUNDS, Block, Measurement, Subject
+from onnxperf.records.race import FEWEST_ROUNDS, Block, Subject
 
 
 def timed(subject: Subject) -> Subject:
@@ -35,11 +35,6 @@ def timed(subject: Subject) -> Subject:
 def per_call(block: Block) -> float:
     """The time of a call in a block; one that is shorter than the clock can tell lasted a nanosecond."""
     return max(block.duration_ns, 1) / block.calls
-
-
-def block_median_ns(subject: Measurement) -> float:
-    """The time of a call in the usual block."""
-    return float(np.median([per_call(block) for block in subject.blocks]))
 
 
 def numbered(keys: Sequence[tuple[int, ...]]) -> st.Ints:

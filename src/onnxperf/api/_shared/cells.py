@@ -208,9 +208,11 @@ def _case(
     end = run_race(specs, options, launch, progress, bool(sources) or len(calls) > 1)
     plain = [name for name, source in group.sources.items() if is_plain(source)]
     differing, unlike = compared(end, entries[0].model.label, settings.tolerances, plain)
-    notes = (*_notes_on_entries(entries), *_notes_on_race(specs, end, settings.race, options), *unlike)
+    judged = judged_case(end, options, differing)
+    about_race = _notes_on_race(specs, end, settings.race, options)
+    notes = (*_notes_on_entries(entries), *about_race, *unlike, *judged.notes)
     case = replace(
-        judged_case(end, options, differing),
+        judged,
         model=", ".join(entry.model.label for entry in entries),
         fingerprint={entry.model.label: entry.model.fingerprint for entry in entries},
         dims={name: size for entry in entries for name, size in entry.feeds.dims.items()},
@@ -229,8 +231,9 @@ def _race_of_functions(
     specs = function_specs(functions, Feeds({}, {}), settings.session, settings.source)
     check_names(specs, options.baseline)
     end = run_race(specs, options, launch, progress)
-    notes = tuple(_notes_on_race(specs, end, settings.race, options))
-    case = replace(judged_case(end, options), model=", ".join(functions), notes=notes)
+    judged = judged_case(end, options)
+    notes = (*_notes_on_race(specs, end, settings.race, options), *judged.notes)
+    case = replace(judged, model=", ".join(functions), notes=notes)
     _refuse_if_nothing_ran(case)
     return case
 

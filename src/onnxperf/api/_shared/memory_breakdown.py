@@ -25,6 +25,7 @@ from onnxperf.measure.profiling import take_turns
 from onnxperf.model.cost import infer_types
 from onnxperf.model.graph import all_nodes, all_tensors
 from onnxperf.model.outline import outline
+from onnxperf.records.graph import Graph
 from onnxperf.records.memory import Breakdown, InputCopy, MemorySubject
 from onnxperf.records.options import SessionOptions
 from onnxperf.records.trace import MISSING
@@ -61,7 +62,7 @@ def record_arena(
             raise KeyboardInterrupt  # a trace of fewer calls would say something else about the growth
         result = recordings.result_of_recording(plan.recorded, end.turns[0].trace)
         executed = onnx.load(plan.recorded.executed_path, load_external_data=False)
-    graph = outline(executed)
+    graph = _as_fed(outline(executed), entry)
     sizes = tensor_sizes(result.trace, result.layout, graph, iteration=0)  # which has the inputs of `entry`
     return ArenaAccount(
         arena_bytes=_per_iteration(result, "mem_arena_held"),
@@ -76,7 +77,8 @@ def breakdown_of(entry: Entry, memory_probe: MemoryProbe, account: ArenaAccount 
     proto = entry.model.proto
     shapes = {name: array.shape for name, array in entry.feeds.arrays.items()}
     is_model = memory_probe.subject.model is not None
-    live = account.live_set if account else live_sets(outline(proto), _inferred_sizes(proto, shapes)).peak
+    graph = _as_fed(outline(proto), entry)
+    live = account.live_set if account else live_sets(graph, _inferred_sizes(proto, shapes) | _fed_sizes(entry)).peak
     if not is_model or not live or not live.live_bytes:
         live = None  # a framework has a graph of its own; or no size is known
     return Breakdown(
@@ -117,6 +119,12 @@ def _per_iteration(result: ProfileResult, column: str) -> tuple[int, ...]:
         return ()
     calls = range(result.layout.iterations)
     return tuple(int(values[known & (result.layout.iteration == call)].max(initial=0)) for call in calls)
+
+
+def _as_fed(graph: Graph, entry: Entry) -> Graph:
+    """A graph whose inputs are what is fed: an initialiser that could be overridden and is not is a constant."""
+    fed = tuple(name for name in graph.inputs if name in entry.feeds.arrays)
+    return replace(graph, inputs=fed, constants=graph.constants | (set(graph.inputs) - set(fed)))
 
 
 def _fed_sizes(entry: Entry) -> dict[str, int]:

@@ -8,10 +8,10 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
-from onnxperf.analyze.answers.race import answer, before_the_race
+from onnxperf.analyze.answers.race import answer, before_the_race, note_on_others
 from onnxperf.analyze.judges.comparison import baseline_of, compare, settled
 from onnxperf.measure.machine import describe as machines
-from onnxperf.measure.machine import noise
+from onnxperf.measure.machine import load, noise
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.plan import Plan
 from onnxperf.measure.process import ProcessWorker
@@ -42,7 +42,9 @@ def run_race(
         collect=collect,
         warn=_warning,
     )
-    return race(specs, options, tools)
+    before = load.snapshot()
+    end = race(specs, options, tools)
+    return replace(end, others=load.share_of_others(before, load.snapshot()))
 
 
 def _warning(plan: Plan) -> str:
@@ -72,6 +74,7 @@ def judged_case(end: RaceEnd, options: RaceOptions, differing: Mapping[str, str]
         min_effect=options.min_effect,
         interrupted=end.interrupted,
         answer=answer(subjects, baseline, options.min_effect),
+        notes=note_on_others(end.others),
         subjects=subjects,
     )
 

@@ -8,7 +8,6 @@ import msgspec
 from msgspec import Struct
 
 from onnxperf.errors import BadInput
-from onnxperf.records.base import FORMAT_VERSION
 from onnxperf.wording.names import storable
 
 R = TypeVar("R", bound=Struct)
@@ -31,9 +30,10 @@ def from_json(data: bytes, kind: type[R]) -> R:
     """The record that `to_json` wrote."""
     try:
         version = msgspec.json.decode(data, type=_Header).version
-        if version > FORMAT_VERSION:
+        newest = next(int(each.default) for each in msgspec.structs.fields(kind) if each.name == "version")
+        if version > newest:
             raise BadInput(
-                f"this result has format version {version}, and this onnxperf reads up to {FORMAT_VERSION}; "
+                f"this result has format version {version}, and this onnxperf reads up to {newest}; "
                 "read it with a newer onnxperf"
             )
         return msgspec.json.decode(data, type=kind)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from onnxperf.records.base import Machine
 from onnxperf.records.memory import MemorySubject
 from onnxperf.records.race import Subject
-from onnxperf.wording.numbers import count, hundredths, percent, size
+from onnxperf.wording.numbers import count, hundredths, percent, sampled_percent, size
 
 _DECORATION = re.compile(r"\((R|TM)\)| CPU(?= @|$)| @ .*$", re.IGNORECASE)
 
@@ -42,10 +42,15 @@ def machine_facts(machine: Machine) -> list[tuple[str, str]]:
         "governor": machine.governor,
         "turbo": {True: "on", False: "off", None: None}[machine.turbo],
         "load": None if machine.load_before is None else hundredths(machine.load_before),
+        "used by others": None if machine.others_share is None else _others_text(machine.others_share),
         "throttling events": None if machine.throttled_before is None else str(machine.throttled_before),
         "idle workers": "frozen" if machine.frozen else "waiting (they cannot be frozen here)",
     }
     return [(name, text) for name, text in facts.items() if text]
+
+
+def _others_text(share: float) -> str:
+    return f"{sampled_percent(share)} of the processors while this was measured"
 
 
 def thread_texts(subjects: Iterable[Subject | MemorySubject]) -> list[str]:

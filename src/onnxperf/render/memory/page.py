@@ -8,6 +8,7 @@ from onnxperf.records.memory import (
     Breakdown,
     Growth,
     InputCopy,
+    LiveTensor,
     Memory,
     MemoryCase,
     MemoryStep,
@@ -160,12 +161,16 @@ def _alive(breakdown: Breakdown) -> Iterator[tuple[str, int | None, str]]:
     if not breakdown.alive:
         return
     operator = f" ({name_of(breakdown.peak_op)})" if breakdown.peak_op else ""
-    total = sum(tensor.size_bytes for tensor in breakdown.alive)
+    total = sum(tensor.size_bytes for tensor in breakdown.alive if not tensor.within)
     yield f"alive at {name_of(breakdown.peak_node)}{operator}", total, "the peak node"
     shown, rest = breakdown.alive[:MOST_TENSORS], breakdown.alive[MOST_TENSORS:]
-    yield from ((f"  {name_of(tensor.name)}", tensor.size_bytes, tensor.role) for tensor in shown)
+    yield from ((f"  {name_of(tensor.name)}", tensor.size_bytes, _role_text(tensor)) for tensor in shown)
     if rest:
-        yield f"  {count(len(rest), 'other')}", sum(tensor.size_bytes for tensor in rest), ""
+        yield f"  {count(len(rest), 'other')}", sum(each.size_bytes for each in rest if not each.within), ""
+
+
+def _role_text(tensor: LiveTensor) -> str:
+    return f"{tensor.role}, may lie in {name_of(tensor.within)}" if tensor.within else tensor.role
 
 
 def _step_cells(step: MemoryStep | None) -> list[str]:
