@@ -156,6 +156,11 @@ def test_a_rewrite_shows_every_group_of_nodes_and_why() -> None:
     assert "12 of 14 Einsum nodes" in text
 
 
+def test_a_rewrite_shows_the_notes_of_its_race() -> None:
+    race = examples.case(notes=("others used the processors",), subjects=())
+    assert "others used the processors" in printed(rewrite_page(einsums.rewrite(race=race)), 160)
+
+
 def test_a_model_without_einsum_has_no_table() -> None:
     text = printed(rewrite_page(einsums.rewrite(sites=(), race=None, output="", answer="There is no Einsum node.")))
     assert "There is no Einsum node." in text

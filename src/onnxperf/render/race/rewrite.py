@@ -20,12 +20,13 @@ _OUTCOME = 3
 def rewrite_page(rewrite: Rewrite) -> list[Part]:
     """What became of the Einsum nodes and why, the race of the whole models, answer, notes."""
     reasons = [f"{nodes_text(site)}: {site.reason}" for site in rewrite.sites if site.reason]
+    notes = [*rewrite.notes, *(rewrite.race.notes if rewrite.race is not None else ())]
     lines = [Line(text) for text in (*reasons, whole_race_text(rewrite.race), written_text(rewrite)) if text]
     return [
         Heading(rewrite.model, machine_texts(rewrite.machine)),
         *([sites_table(rewrite)] if rewrite.sites else []),
         *([GAP, *lines] if lines else []),
-        *closing(rewrite.answer, rewrite.notes, rewrite.interrupted),
+        *closing(rewrite.answer, notes, rewrite.interrupted),
     ]
 
 
