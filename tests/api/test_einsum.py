@@ -16,7 +16,7 @@ from msgspec.structs import replace
 import onnxperf
 from onnxperf.api import einsum as computing
 from onnxperf.api._shared import einsum_plans as planning
-from onnxperf.api._shared.candidate_race import CandidateRace, SearchEnd
+from onnxperf.api._shared.candidate_race import CandidateRace, SearchEnd, peers_of
 from onnxperf.contraction import store
 from onnxperf.contraction.equation import Shape, parse
 from onnxperf.contraction.search import Entrant, Found
@@ -418,6 +418,25 @@ def test_where_every_finalist_fails_the_reasons_are_one_line(monkeypatch: pytest
     with pytest.raises(BadInput) as caught:
         onnxperf.optimize_einsum("ij,jk", [(3, 4), (4, 5)])
     assert str(caught.value) == "no graph for ij,jk could be raced: no kernel; out of memory"
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes", "time", "raced"),
+    [
+        (ATTENTION, [(20,) * 4] * 2, 5.0, True),
+        ("ij,jk", [(500, 500)] * 2, 5.0, True),
+        ("ij,jk", [(1000, 1000)] * 2, 5.0, False),
+        ("ij,jk", [(1000, 1000)] * 2, 30.0, True),
+        ("ij,jk,kl", [(400, 400), (400, 400), (400, 2)], 5.0, False),
+    ],
+)
+def test_a_library_that_would_use_up_the_race_is_left_out_with_a_note(
+    text: str, shapes: list[Shape], time: float, raced: bool
+) -> None:
+    peers, notes = peers_of(parse(text, shapes), time)
+    assert ("numpy.einsum" in peers) == raced
+    assert [note.split(":")[0] for note in notes] == ([] if raced else ["numpy.einsum was left out"])
+    assert "opt_einsum" in peers
 
 
 # ---------------------------------------------------------------- without an Einsum
