@@ -115,7 +115,10 @@ def test_without_a_gain_of_the_whole_model_its_nodes_stay_and_nothing_is_written
     assert all(reason in site.reason for site in result.record.sites)
     assert result.path == ""
     assert result.record.race is None
-    assert result.answer == "Nothing was written: no replacement makes the whole model measurably faster."
+    assert (
+        result.answer
+        == "Nothing was written: no replacement keeps the outputs and makes the whole model measurably faster."
+    )
     assert not result.has_answer
     assert not list(tmp_path.iterdir())
 

@@ -137,7 +137,7 @@ def rival(verdict: Verdict | None, status: Status = "ok", speedup: float | None 
     ("rivals", "code", "answer"),
     [
         ([rival("faster", speedup=2.0)], 0, "1 of 1 Einsum node rewritten"),
-        ([rival("equivalent", speedup=1.0)], 3, "Nothing was written: no replacement makes the whole model"),
+        ([rival("equivalent", speedup=1.0)], 3, "Nothing was written: no replacement keeps the outputs"),
         (
             [rival("faster", speedup=2.0), rival("slower", speedup=0.749)],
             3,
