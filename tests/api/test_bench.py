@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 from collections.abc import Callable
@@ -81,7 +82,8 @@ def test_all_call_styles_race_in_their_own_order(linear_bytes: bytes) -> None:
     assert names(result) == list(CALLS)
     assert result.ok
     assert [subject.verdict for subject in result.subjects] == ["baseline"] + ["undecided"] * 5
-    assert {subject.reason for subject in result.subjects[1:]} == {"only 2 rounds; a verdict needs 20"}
+    (reason,) = {subject.reason for subject in result.subjects[1:]}
+    assert re.fullmatch(r"2 rounds are too few: use `time=\d+`", reason)
     for subject in result.subjects:
         assert [block.round for block in subject.blocks] == [0, 1]
     assert [{s.blocks[r].position for s in result.subjects} for r in (0, 1)] == [set(range(6))] * 2

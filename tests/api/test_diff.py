@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import msgspec
+import onnx
+import onnx.parser
 import pandas
 import pytest
 
@@ -82,7 +85,9 @@ def test_the_charts_have_a_bar_for_each_side(compared: onnxperf.DiffResult) -> N
     time, _ = compared.plot(min_share=0)
     assert len(time.patches) == 2 * len(time.get_yticklabels())
     (before, _), (after, _) = compared.plot_operators()
-    assert (before.get_title(loc="left"), after.get_title(loc="left")) == ("before", "after")
+    names = (compared.record.before.model, compared.record.after.model)
+    assert (before.get_title(loc="left"), after.get_title(loc="left")) == names
+    assert names[0] != names[1]
 
 
 def test_a_diff_from_its_record_alone_shows_the_same(compared: onnxperf.DiffResult) -> None:
@@ -104,6 +109,68 @@ def test_ctrl_c_while_the_sides_are_profiled_keeps_what_ran() -> None:
     assert result.interrupted
     assert 0 < result.record.before.iterations < 20
     assert "Interrupted: this is what was measured until then." in repr(result)
+
+
+def test_ctrl_c_in_the_race_ends_the_diff_at_once() -> None:
+    texts: list[str] = []
+
+    def stop(_done: float, text: str) -> None:
+        texts.append(text)
+        if text.startswith("round"):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    result = onnxperf.diff(make_model(1), make_model(2), threads=1, time=5, progress=stop)
+    assert result.interrupted
+    assert not any(text.startswith("profiling") for text in texts)
+    assert (result.record.before.iterations, result.record.rows) == (0, ())
+    assert "was profiled to its end" in result.answer
+    assert "Interrupted: this is what was measured until then." in repr(result)
+
+
+def test_sides_are_named_after_what_they_are(tmp_path: Path) -> None:
+    for folder, layers in (("old", 1), ("new", 2)):
+        (tmp_path / folder).mkdir()
+        onnx.save(make_model(layers), tmp_path / folder / "model.onnx")
+        onnxperf.profile(make_model(layers), repeat=2, threads=1, keep_trace=tmp_path / folder / "trace.json")
+    cases: list[tuple[Any, Any, dict[str, Any], tuple[str, str]]] = [
+        ("old/model.onnx", "new/model.onnx", {}, ("old/model", "new/model")),
+        (
+            "old/model.onnx",
+            "new/model.onnx",
+            {"opt_level": "disable,all"},
+            ("old/model · disable", "new/model · all"),
+        ),
+        ("old/model.onnx", None, {"opt_level": "basic,all"}, ("basic", "all")),
+        ("old/trace.json", "new/trace.json", {}, ("trace.json · old", "trace.json · new")),
+        ("old/trace.json", "old/trace.json", {}, ("trace.json · before", "trace.json · after")),
+    ]
+    for before, after, options, names in cases:
+        second = None if after is None else tmp_path / after
+        record = onnxperf.diff(tmp_path / before, second, repeat=2, threads=1, race=False, **options).record
+        assert (record.before.model, record.after.model) == names
+
+
+def test_two_profiles_of_one_model_are_named_after_their_levels() -> None:
+    profiles = [onnxperf.profile(make_model(1), repeat=2, threads=1, opt_level=level) for level in ("basic", "all")]
+    result = onnxperf.diff(*profiles)
+    name = profiles[0].record.model
+    assert (result.record.before.model, result.record.after.model) == (f"{name} · basic", f"{name} · all")
+    assert profiles[0].record.model == profiles[1].record.model == name
+
+
+def test_transposes_of_different_permutations_are_different_nodes() -> None:
+    def model(*perm: int) -> onnx.ModelProto:
+        text = f"""<ir_version: 9, opset_import: ["" : 18]> g (float[4, 4, 4] X) => (float[4, 4, 4] Y) {{
+            T = Transpose <perm = [{", ".join(map(str, perm))}]> (X)
+            Y = Relu(T)
+        }}"""
+        return onnx.parser.parse_model(text)
+
+    def sides(*models: onnx.ModelProto) -> str:
+        return "".join(onnxperf.diff(*models, repeat=2, threads=1, race=False).merged()["side"])
+
+    assert sides(model(0, 2, 1), model(0, 2, 1)) == "=="
+    assert sorted(sides(model(0, 2, 1), model(1, 0, 2))) == sorted("-+=")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from onnxperf.errors import StoreError
-from onnxperf.records.profile import DIFF_VERSION, Diff
+from onnxperf.records.profile import DIFF_VERSION, PROFILE_VERSION, Diff, Profile
 from onnxperf.store import Store
 from onnxperf.store.documents import from_document
 from tests.render.profile import examples
@@ -50,10 +50,22 @@ OLD_DIFF: dict[str, Any] = {
 def test_an_old_diff_has_its_sides_before_and_after() -> None:
     diff = from_document(json.dumps(OLD_DIFF), Diff)
     (row,) = diff.rows
-    assert (diff.version, diff.before.model, diff.after.model) == (2, "disable", "all")
+    assert (diff.version, diff.before.model, diff.after.model) == (3, "disable", "all")
     assert (row.before_name, row.before_us, row.before_usual_us) == ("r", (9,), 9.0)
     assert (row.after_name, row.after_us, row.after_usual_us) == ("r_fused", (4,), 4.0)
     assert (row.op_name, row.path, row.noise) == ("Relu", ("loop",), True)
+
+
+def test_usual_times_of_an_old_profile_follow_anew_from_its_iterations() -> None:
+    times = {"calls": 4, "self_us": [90, 5, 40, 6], "usual_us": 17.0}
+    node = {**times, "name": "a", "op_name": "Add", "total_us": [90, 7, 42, 8], "usual_total_us": 19.0}
+    operator = {**times, "op_name": "Add", "nodes": 1, "total_us": [90, 7, 42, 8]}
+    side = {**SIDE, "nodes": [node], "operators": [operator]}
+    profile = from_document(json.dumps(side), Profile)
+    assert (profile.version, profile.nodes[0].usual_us, profile.nodes[0].usual_total_us) == (PROFILE_VERSION, 5.5, 7.5)
+    assert profile.operators[0].usual_us == 5.5
+    diff = from_document(json.dumps({**OLD_DIFF, "opti": side}), Diff)
+    assert diff.after == profile
 
 
 def test_an_old_diff_in_a_store_can_be_read(store: Store) -> None:
@@ -65,7 +77,7 @@ def test_an_old_diff_in_a_store_can_be_read(store: Store) -> None:
 
 def test_a_diff_of_a_newer_version_is_refused(store: Store) -> None:
     run = store.keep(replace(examples.diff(), version=DIFF_VERSION + 1), "diff")
-    with pytest.raises(StoreError, match=r"format version 3, and this onnxperf reads up to 2"):
+    with pytest.raises(StoreError, match=r"format version 4, and this onnxperf reads up to 3"):
         store.load_record(run)
 
 

@@ -16,6 +16,7 @@ from onnxperf.wording.names import (
     name_of,
     one_line,
     shortened,
+    shortened_apart,
     sizes_text,
     storable,
     visible,
@@ -101,3 +102,40 @@ def test_flowing_parts_are_whole_and_in_order(parts: list[str], width: int) -> N
     lines = flowed(parts, width, " | ").splitlines()
     assert " | ".join(lines) == " | ".join(parts)
     assert all(len(line) <= width for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("texts", "width", "shown"),
+    [
+        (["short", "names"], 10, ["short", "names"]),
+        (["a" * 30, "b" * 30], 9, ["aaaa…aaaa", "bbbb…bbbb"]),
+        (
+            ["/encoder/layer.0/attention/query/MatMul", "/encoder/layer.1/attention/query/MatMul"],
+            18,
+            ["/enc…0/atte…MatMul", "/enc…1/atte…MatMul"],
+        ),
+        (
+            ["/encoder/layer.1/output/MatMul", "/encoder/layer.10/output/MatMul"],
+            16,
+            ["/enc…1/out…atMul", "/enc…10/ou…atMul"],
+        ),
+        (["same long name twice"] * 2, 10, ["same …wice"] * 2),
+        (["abcdefgh" * 4, "abcdefgh" * 5], 12, ["abc…", "abc…abcdefgh"]),
+        (["x" * 20 + "1", "x" * 20 + "2"], 3, ["x…1", "x…2"]),
+    ],
+)
+def test_different_names_stay_different_when_they_are_shortened(texts: list[str], width: int, shown: list[str]) -> None:
+    assert shortened_apart(texts, width) == shown
+
+
+@given(st.lists(st.integers(0, 99), min_size=2, max_size=20, unique=True), st.integers(16, 80))
+def test_names_that_differ_in_one_number_are_told_apart(numbers: list[int], width: int) -> None:
+    texts = [f"/model/encoder/block.{number}/attention/self/query/MatMul" for number in numbers]
+    shown = shortened_apart(texts, width)
+    assert len(set(shown)) == len(texts)
+    assert max(map(cell_len, shown)) <= width
+
+
+@given(st.lists(ANY_TEXT.map(visible), max_size=8), st.integers(1, 40))
+def test_names_that_are_shortened_together_are_never_too_wide(texts: list[str], width: int) -> None:
+    assert all(cell_len(short) <= width for short in shortened_apart(texts, width))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack, cast
@@ -23,7 +25,7 @@ from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.profiling import Progress
 from onnxperf.records.base import Machine
 from onnxperf.records.options import LONG_TIMEOUT_S, SessionOptions
-from onnxperf.records.profile import Diff
+from onnxperf.records.profile import Diff, Profile
 from onnxperf.records.race import Case
 from onnxperf.results.diff import DiffResult
 from onnxperf.results.profile import ProfileResult
@@ -63,7 +65,8 @@ def diff(
         sessions = [each.session for each in sides]
         return _diff_of_models([cast("Source", before), cast("Source", after)], sessions, race, request)
     results = [_profile(side, each, request) for side, each in zip((before, after), sides, strict=True)]
-    return _result(results[0], results[1], None, ("one side is a trace, so there was no race: nothing is claimed",))
+    first, second = _named_apart(results, _folders((before, after)))
+    return _result(first, second, None, ("one side is a trace, so there was no race: nothing is claimed",))
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,37 @@ def _profile(side: Side, settings: Settings, request: _Request) -> ProfileResult
     return recordings.profile_model(entry, settings, request.repeat, request.progress)
 
 
+# ---------------------------------------------------------------- names of the sides
+
+_Pair = tuple[str, str]
+
+
+def _folders(sides: Sequence[Side]) -> _Pair:
+    """The folders that set two files of one name apart; empty for all else."""
+    if not all(isinstance(side, str | os.PathLike) for side in sides):
+        return "", ""
+    first, second = (Path(cast("str", side)).absolute() for side in sides)
+    if first.name != second.name:
+        return "", ""
+    pairs = ((one.name, other.name) for one, other in zip(first.parents, second.parents, strict=False))
+    return next(((one, other) for one, other in pairs if one != other), ("", ""))
+
+
+def _named_apart(results: Sequence[ProfileResult], folders: _Pair) -> list[ProfileResult]:
+    """Profiles whose names differ: by folder, level, version of onnxruntime, or as before and after."""
+    records = [result.record for result in results]
+    if records[0].model != records[1].model:
+        return list(results)
+    levels = [each.session.opt_level if each.session else "" for each in records]
+    versions = [f"onnxruntime {each.machine.versions.get('onnxruntime')}" if each.machine else "" for each in records]
+    facts = (folders, levels, versions, ("before", "after"))
+    chosen = next(pair for pair in facts if pair[0] != pair[1] and all(pair))
+    named = [copy(result) for result in results]  # what was given keeps its name
+    for result, fact in zip(named, chosen, strict=True):
+        result.record = replace(result.record, model=f"{result.record.model} · {fact}")
+    return named
+
+
 # ---------------------------------------------------------------- both sides can be run
 
 
@@ -109,10 +143,11 @@ def _diff_of_models(
     machine = machines.describe_machine()
     chosen_calls(["ort"], ["run"], sessions[0])
     entries = _entries(sources, request)
-    labels = _labels(entries, sessions)
+    labels = _labels(entries, sessions, _folders(sources))
     models = [_Model(*parts) for parts in zip(entries, sessions, labels, strict=True)]
     case = _race(models, machine, request) if with_race else None
-    results = _profiles(models, machine, request)
+    stopped = case is not None and case.interrupted
+    results = [_unprofiled(each, machine) for each in models] if stopped else _profiles(models, machine, request)
     notes = tuple(dict.fromkeys(note for entry in entries for note in entry.feeds.notes))
     return _result(results[0], results[1], case, notes)
 
@@ -125,12 +160,14 @@ def _entries(sources: Sequence[Source], request: _Request) -> list[Entry]:
     return open_entries(list(sources), inputs, request.feeds)
 
 
-def _labels(entries: Sequence[Entry], sessions: Sequence[SessionOptions]) -> list[str]:
-    """What sets the sides apart: the models, the levels, or both."""
+def _labels(entries: Sequence[Entry], sessions: Sequence[SessionOptions], folders: _Pair) -> list[str]:
+    """What sets the sides apart: the models, their folders, the levels."""
     same_level = sessions[0].opt_level == sessions[1].opt_level
     if entries[0] is entries[1]:
         return [session.opt_level for session in sessions] if not same_level else ["first", "second"]
     names = [entry.model.label for entry in entries]
+    if folders[0] != folders[1]:
+        names = [f"{folder}/{names[0]}" for folder in folders]
     return names if same_level else [f"{name} · {each.opt_level}" for name, each in zip(names, sessions, strict=True)]
 
 
@@ -165,15 +202,21 @@ def _profiles(models: Sequence[_Model], machine: Machine, request: _Request) -> 
     return results
 
 
+def _unprofiled(model: _Model, machine: Machine) -> ProfileResult:
+    """A side whose race the user stopped: nothing more is run."""
+    record = Profile(
+        model=model.label, machine=machine, session=model.session, events=0, iterations=0, interrupted=True
+    )
+    return ProfileResult(record)
+
+
 def _result(before: ProfileResult, after: ProfileResult, race: Case | None, notes: tuple[str, ...]) -> DiffResult:
-    rows = align(before.record.nodes, after.record.nodes)
     record = Diff(
         before=before.record,
         after=after.record,
-        rows=rows,
+        rows=align(before.record.nodes, after.record.nodes),
         race=race,
         command="onnxperf.diff",
         notes=notes,
-        answer=diff_answer(rows, race, before.record.model, after.record.model),
     )
-    return DiffResult(record, before, after)
+    return DiffResult(replace(record, answer=diff_answer(record)), before, after)

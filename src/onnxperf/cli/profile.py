@@ -25,7 +25,7 @@ class ProfileFlags(Flags):
     repeat: int | None = None
     """Inferences in the trace; as many as take about a second (5 to 100) unless given."""
     top: int = 10
-    """Nodes to show."""
+    """Nodes, modules and groups to show."""
     timeout: float = LONG_TIMEOUT_S
     """Seconds that one step (loading, a round of inferences) may take."""
     keep_trace: str | None = None
@@ -57,7 +57,7 @@ def profile(
     session: SessionFlags = SessionFlags(),
     output: ProfileOutputFlags = ProfileOutputFlags(),
 ) -> int:
-    """Show where the time goes: per operator, per node, per node of the original model.
+    """Show where the time goes: per operator, per node, per module and per node of the original model.
 
     The model runs with onnxruntime's profiler in a process of its own; an existing trace is read as it is.
 

@@ -42,9 +42,9 @@ class Graph(Struct, frozen=True, kw_only=True):
     nodes: tuple[GraphNode, ...] = ()
     """In the order of the file."""
 
-    def outputs_by_place(self, path: Path = ()) -> Iterator[tuple[Place, tuple[str, ...]]]:
-        """Output tensors of every node, those of bodies included."""
+    def nodes_by_place(self, path: Path = ()) -> Iterator[tuple[Place, GraphNode]]:
+        """Every node, those of bodies included."""
         for node in self.nodes:
-            yield (path, node.name), node.outputs
+            yield (path, node.name), node
             for _, body in node.subgraphs:
-                yield from body.outputs_by_place((*path, node.name))
+                yield from body.nodes_by_place((*path, node.name))

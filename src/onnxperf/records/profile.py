@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from statistics import median
+import math
+from collections.abc import Iterable, Sequence
+from statistics import fmean as mean
 from typing import Literal
 
 from msgspec import Struct
@@ -16,13 +17,37 @@ from onnxperf.records.trace import TensorTypes
 GroupKind = Literal["kept", "fused", "inserted", "folded", "duplicate", "removed", "unattributed"]
 Side = Literal["=", "-", "+"]
 
-DIFF_VERSION = 2
-"""Version 1 called the sides of a Diff base and opti."""
+PROFILE_VERSION = 2
+"""Version 1 took the usual time of a node from iterations whose sum was in the middle half."""
+DIFF_VERSION = 3
+"""Version 1 called the sides of a Diff base and opti; version 2 had the usual times of a Profile's version 1."""
 
 
 def steady(values: Sequence[int]) -> Sequence[int]:
     """All iterations but the first, which pays for caches and first allocations, where two or more remain."""
     return values[1:] if len(values) >= 3 else values
+
+
+def usual(values: Sequence[int], alike: Sequence[int] = ()) -> float:
+    """The mean of the faster half of the steady iterations; 0 where there is none.
+
+    Other programs only ever make an iteration slower, so the faster half is the undisturbed one. Parts that are
+    estimated each by itself never add up to more than their whole: a part is at most its mean over the iterations
+    that are the faster half of the whole. `alike` has a number for the kind of each iteration (its shapes, its
+    branches): each kind has its own faster half, and counts as often as it occurs.
+    """
+    counted = steady(values)
+    first = len(values) - len(counted)
+    kinds: dict[int, list[int]] = {}
+    for number, value in enumerate(counted, first):
+        kinds.setdefault(alike[number] if alike else 0, []).append(value)
+    whole = math.fsum(len(each) * mean(sorted(each)[: (len(each) + 1) // 2]) for each in kinds.values())
+    return whole / len(counted) if counted else 0.0
+
+
+def added(rows: Iterable[Sequence[int]]) -> tuple[int, ...]:
+    """Times added iteration by iteration."""
+    return tuple(map(sum, zip(*rows, strict=True)))
 
 
 class Times(Struct, frozen=True, kw_only=True):
@@ -33,7 +58,7 @@ class Times(Struct, frozen=True, kw_only=True):
     self_us: tuple[int, ...]
     """Time in each iteration, without what ran inside (bodies of If, Loop and Scan)."""
     usual_us: float
-    """Self time in the usual iteration: the mean over the middle half of the iterations, the first left out."""
+    """Self time in the usual iteration: the mean of its faster half of the iterations, the first left out."""
 
     @property
     def steady_us(self) -> Sequence[int]:
@@ -71,6 +96,13 @@ class NodeTime(Times, frozen=True, kw_only=True):
     """Different combinations of shapes that it met."""
     tensors: tuple[str, ...] = ()
     """Names of its outputs, where the executed graph is known."""
+    attributes: str | None = None
+    """Digest of its attributes, defaults included; null where the executed graph is not known."""
+    sources: tuple[str, ...] = ()
+    """Names of the original nodes whose work it does, those of its operator first, where the model is known."""
+    module: str | None = None
+    """Module of the source framework that it belongs to, such as encoder.layer.0; empty for the outermost one, null
+    where the model does not say."""
     total_us: tuple[int, ...]
     """Time in each iteration, bodies included."""
     usual_total_us: float
@@ -100,6 +132,19 @@ class SourceGroup(Struct, frozen=True, kw_only=True):
     """Of a duplicate: the node that was kept."""
 
 
+class ModuleTime(Times, frozen=True, kw_only=True):
+    """A module of the source framework: the nodes of its own, and those of the modules inside."""
+
+    module: str
+    """Its path, such as encoder.layer.0; empty for the outermost one."""
+    nodes: int
+    """Executed nodes, those of the modules inside included."""
+    total_us: tuple[int, ...]
+    """Time in each iteration, modules inside included."""
+    usual_total_us: float
+    """Time in the usual iteration, modules inside included."""
+
+
 class SourceTime(Times, frozen=True, kw_only=True):
     """The time that a group of original nodes costs."""
 
@@ -110,6 +155,8 @@ class SourceTime(Times, frozen=True, kw_only=True):
 class Profile(Experiment, frozen=True, kw_only=True):
     """What `onnxperf profile` found."""
 
+    version: int = PROFILE_VERSION
+    """Version of this format."""
     model: str
     """Label of the model or of the trace."""
     fingerprint: str = ""
@@ -126,6 +173,9 @@ class Profile(Experiment, frozen=True, kw_only=True):
     """Building the session; with a model, this includes writing the optimised graph."""
     run_us: tuple[int, ...] = ()
     """Each inference in the trace, the first one first."""
+    alike: tuple[int, ...] = ()
+    """For each inference a number that those share which executed the same nodes with the same shapes; empty where all
+    did."""
     executor_us: tuple[int, ...] = ()
     """The part of each inference inside the executor."""
     profiled_ns: float | None = None
@@ -138,6 +188,9 @@ class Profile(Experiment, frozen=True, kw_only=True):
     """Time per node, in the order of execution."""
     sources: tuple[SourceTime, ...] = ()
     """Time per group of nodes of the original model, where that is known, the most costly first."""
+    modules: tuple[ModuleTime, ...] = ()
+    """Time per module of the source framework, where the exporter wrote them: each before those inside, the most costly
+    first."""
     interrupted: bool = False
     """Stopped by the user before its end."""
 
@@ -146,18 +199,37 @@ class Profile(Experiment, frozen=True, kw_only=True):
         """Profiled time / unprofiled time."""
         return self.profiled_ns / self.unprofiled_ns if self.profiled_ns and self.unprofiled_ns else None
 
+    def usual_of(self, rows: Iterable[Times]) -> float:
+        """Self time of several rows together in the usual iteration."""
+        return usual(added(row.self_us for row in rows), self.alike)
+
     @property
-    def later_run_us(self) -> float | None:
-        """Median of the inferences after the first."""
-        return median(self.run_us[1:]) if len(self.run_us) > 1 else None
+    def usual_nodes_us(self) -> float:
+        """Time in nodes in the usual iteration: the whole of which operators, nodes and groups are parts."""
+        return self.usual_of(self.nodes)
+
+    @property
+    def usual_run_us(self) -> float | None:
+        """The usual inference: never less than its time in nodes, unless these overlap."""
+        return usual(self.run_us, self.alike) if self.run_us else None
+
+    @property
+    def outside_us(self) -> tuple[int, ...]:
+        """The part of each inference outside of nodes; below 0 where nodes ran side by side."""
+        inside = added(node.self_us for node in self.nodes)
+        return tuple(run - nodes for run, nodes in zip(self.run_us, inside, strict=False))
+
+    @property
+    def nodes_overlap(self) -> bool:
+        """Whether nodes ran side by side, so that their times add up to more than an inference."""
+        return any(each < 0 for each in self.outside_us)
 
     @property
     def outside_share(self) -> float | None:
-        """The share of the inferences that passed outside of nodes."""
-        runs = sum(steady(self.run_us))
-        if not runs or not self.nodes:
+        """The share of the usual inference outside of nodes."""
+        if not self.usual_run_us or not self.nodes or self.nodes_overlap:
             return None
-        return max(runs - sum(sum(node.steady_us) for node in self.nodes), 0) / runs
+        return usual(self.outside_us, self.alike) / self.usual_run_us
 
 
 class DiffRow(Struct, frozen=True, kw_only=True):
@@ -193,6 +265,28 @@ class DiffRow(Struct, frozen=True, kw_only=True):
     """Self time in the usual iteration of the second profile."""
     noise: bool = False
     """In both, and their times do not differ by more than the iterations among themselves."""
+
+
+class DiffSum(Struct, frozen=True, kw_only=True):
+    """Rows of a diff together, and whether their sums differ."""
+
+    name: str
+    """Their label, or how many they are."""
+    others: bool = False
+    """Whether these are the small ones that have no row of their own."""
+    rows: tuple[DiffRow, ...]
+    """The rows, at least one."""
+    before_usual_us: float
+    """Self time in the usual iteration of the first profile."""
+    after_usual_us: float
+    """Self time in the usual iteration of the second profile."""
+    noise: bool
+    """On both sides, and the sums do not differ by more than the iterations among themselves."""
+
+    @property
+    def both_us(self) -> float:
+        """Time on both sides."""
+        return self.before_usual_us + self.after_usual_us
 
 
 class Diff(Findings, frozen=True, kw_only=True):

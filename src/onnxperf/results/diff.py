@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from onnxperf.analyze.trace.diff_sums import by_call, by_row
 from onnxperf.records.profile import Diff
+from onnxperf.render.kit.chart import MAX_BARS
 from onnxperf.render.kit.page import Page
 from onnxperf.render.profile.diff import MIN_SHARE, diff_page
 from onnxperf.render.profile.diff_chart import diff_plot, operators_plot
@@ -28,7 +30,10 @@ class DiffResult(Result[Diff]):
         "before_nodes": lambda self: self.before.by_node(),
         "after_nodes": lambda self: self.after.by_node(),
     }
-    charts = {"nodes": diff_plot, "operators": operators_plot}
+    charts = {
+        "nodes": lambda record, ax=None: diff_plot(record, by_call(record, MIN_SHARE, MAX_BARS), ax),
+        "operators": operators_plot,
+    }
 
     def __init__(self, record: Diff, before: ProfileResult | None = None, after: ProfileResult | None = None) -> None:
         super().__init__(record)
@@ -37,7 +42,7 @@ class DiffResult(Result[Diff]):
 
     def page(self, min_share: float = MIN_SHARE) -> Page:
         """Both sides, the result of the race, and the nodes side by side."""
-        return diff_page(self.record, min_share)
+        return diff_page(self.record, by_row(self.record, min_share))
 
     def merged(self, per_iteration: bool = True) -> DataFrame:
         """One row per node of both sides, an outer join; time in the usual iteration, or sums."""
@@ -80,7 +85,7 @@ class DiffResult(Result[Diff]):
 
     def plot(self, ax: Sequence[Axes] | None = None, min_share: float = MIN_SHARE) -> AxesArray:
         """Duration and count, side by side, per label."""
-        return diff_plot(self.record, ax, min_share)
+        return diff_plot(self.record, by_call(self.record, min_share, MAX_BARS), ax)
 
     def plot_operators(self) -> AxesArray:
         """Duration and occurrences per operator, of the first side and below of the second."""

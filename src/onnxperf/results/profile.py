@@ -16,7 +16,7 @@ from onnxperf.analyze.trace.node_memory import node_memories
 from onnxperf.analyze.trace.profile import node_times
 from onnxperf.errors import BadOption
 from onnxperf.records.graph import Graph
-from onnxperf.records.profile import NodeTime, OperatorTime, Profile, SourceTime
+from onnxperf.records.profile import ModuleTime, NodeTime, OperatorTime, Profile, SourceTime
 from onnxperf.records.trace import Coded, Trace
 from onnxperf.render.kit.page import Page
 from onnxperf.render.profile.page import TOP, profile_page
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-Timed = OperatorTime | NodeTime | SourceTime
+Timed = OperatorTime | NodeTime | ModuleTime | SourceTime
 T = TypeVar("T", bound=Timed)
 
 
@@ -43,6 +43,7 @@ class ProfileResult(Result[Profile]):
         "nodes": lambda self: self.by_node(),
         "operators": lambda self: self.by_operator(),
         "sources": lambda self: self.by_source(),
+        "modules": lambda self: self.by_module(),
         "iterations": lambda self: self.by_iteration(operators=True),
         "events": lambda self: self.events,
     }
@@ -85,7 +86,11 @@ class ProfileResult(Result[Profile]):
 
     def table_names(self) -> list[str]:
         """The tables that this profile has: a trace alone has no sources, a run from the store no events."""
-        missing = {"sources": not self.record.sources, "events": self._trace is None}
+        missing = {
+            "sources": not self.record.sources,
+            "modules": not self.record.modules,
+            "events": self._trace is None,
+        }
         return [name for name in self.tables if not missing.get(name)]
 
     @cached_property
@@ -117,6 +122,12 @@ class ProfileResult(Result[Profile]):
         if split:
             return _split(self.record.sources, self._weights(), per_iteration)
         return self._frame(self.record.sources, _SOURCE_COLUMNS, per_iteration)
+
+    def by_module(self, per_iteration: bool = False) -> DataFrame:
+        """Time per module of the source framework, each before those inside it; `total_us` includes these."""
+        if not self.record.modules:
+            raise BadOption("this model does not say which modules its nodes come from; torch's exporter writes them")
+        return self._frame(self.record.modules, _MODULE_COLUMNS, per_iteration)
 
     def by_iteration(self, operators: bool = False) -> DataFrame:
         """Time per iteration: the inference, its executor, its nodes; with `operators`, a column for each type."""
@@ -164,7 +175,7 @@ class ProfileResult(Result[Profile]):
 
     def _frame(self, rows: Sequence[T], columns: dict[str, Callable[[T], object]], per_iteration: bool) -> DataFrame:
         """One row per record: what it is, then its times; without times that none of them has."""
-        everything = sum(node.usual_us for node in self.record.nodes)
+        everything = self.record.usual_nodes_us
         made = [[*(read(row) for read in columns.values()), *_times(row, everything, per_iteration)] for row in rows]
         frame = frame_of(made, [*columns, *_Times._fields])
         return frame.drop(columns=[name for name in ("total_us", "kernel_us") if frame[name].isna().all()])
@@ -184,6 +195,13 @@ _NODE_COLUMNS: dict[str, Callable[[NodeTime], object]] = {
     "outputs": lambda row: row.outputs,
     "shapes": lambda row: row.shapes,
     "tensors": lambda row: row.tensors,
+    "sources": lambda row: row.sources,
+    "module": lambda row: row.module,
+}
+_MODULE_COLUMNS: dict[str, Callable[[ModuleTime], object]] = {
+    "module": lambda row: row.module,
+    "nodes": lambda row: row.nodes,
+    "usual_total_us": lambda row: row.usual_total_us,
 }
 _SOURCE_COLUMNS: dict[str, Callable[[SourceTime], object]] = {
     "kind": lambda row: row.group.kind,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 
 # Control, format (bidirectional overrides), surrogate, line and paragraph separators: a reader would not see them.
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
@@ -14,6 +15,9 @@ _PLAIN = str.maketrans(
     {"µ": "u", "×": "x", "±": "+-", "–": "-", "…": "..", "·": "|", "░": ".", "█": "#", "▒": "="}  # noqa: RUF001
     | {"─": "-", "│": "|", "├": "|", "└": "`"}
 )
+
+_SEPARATORS = "/._ :"
+_LEAST_ROOM = 6
 
 
 def visible(text: str, encoding: str = "utf-8") -> str:
@@ -97,6 +101,30 @@ def shortened(text: str, width: int, mark: str = "…") -> str:
     room = max(width - len(mark), 0)
     tail = _start(reversed(text), room // 2)[::-1]
     return _start(text, room - text_width(tail)) + mark[:width] + tail
+
+
+def shortened_apart(texts: Sequence[str], width: int, mark: str = "…") -> list[str]:
+    """Texts shortened as `shortened` does; where different ones would look alike, what they share goes instead."""
+    alike: dict[str, list[str]] = {}
+    for text in dict.fromkeys(texts):
+        alike.setdefault(shortened(text, width, mark), []).append(text)
+    found = {text: short for short, several in alike.items() for text in several}
+    for several in alike.values():
+        if len(several) > 1:
+            found.update(zip(several, _without_start(several, width, mark), strict=True))
+    return [found[text] for text in texts]
+
+
+def _without_start(texts: Sequence[str], width: int, mark: str) -> list[str]:
+    """Texts that begin alike without most of that, so that there is room for what differs."""
+    shared = sum(1 for _ in takewhile(lambda signs: len(set(signs)) == 1, zip(*texts, strict=False)))
+    word = max(texts[0].rfind(sign, 0, shared) for sign in _SEPARATORS) + 1
+    head = _start(texts[0], width // 4)
+    start = word if word > len(head) else shared
+    room = width - text_width(head) - len(mark)
+    if start <= len(head) or room < _LEAST_ROOM:
+        return [shortened(text, width, mark) for text in texts]
+    return [f"{head}{mark}{rest}" for rest in shortened_apart([text[start:] for text in texts], room, mark)]
 
 
 def flowed(parts: Iterable[str], width: int, separator: str) -> str:

@@ -11,8 +11,8 @@ from onnxperf.records.view import GraphView, Metrics, NodeMetric, ViewGraph
 from tests.render.graph.examples import linear_view, node
 
 
-def node_time(name: str, usual_us: float) -> NodeTime:
-    return NodeTime(name=name, op_name="Op", calls=1, self_us=(1,), total_us=(1,), usual_us=usual_us, usual_total_us=1)
+def node_time(name: str, us: int) -> NodeTime:
+    return NodeTime(name=name, op_name="Op", calls=1, self_us=(us,), total_us=(us,), usual_us=us, usual_total_us=us)
 
 
 def source(

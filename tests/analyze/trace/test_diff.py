@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,8 @@ from scipy.stats import mannwhitneyu
 
 from onnxperf.analyze.answers.diff import diff_answer
 from onnxperf.analyze.trace.diff import align, common_order, differ, rank_sum_p
-from onnxperf.analyze.trace.iterations import mean_of, typical
-from onnxperf.records.profile import DiffRow, NodeTime
+from onnxperf.analyze.trace.diff_sums import by_call, by_row
+from onnxperf.records.profile import Diff, DiffRow, NodeTime, Profile, usual
 from onnxperf.records.race import Case, Subject, Verdict
 from onnxperf.records.trace import TensorType
 from tests.analyze.steps import lines_executed
@@ -27,8 +28,8 @@ SHAPES = ((TensorType("float", (1, 8)),), (TensorType("float", (2,)), TensorType
 def node(op: str = "Add", name: str = "", us: tuple[int, ...] = (10, 10), **fields: Any) -> NodeTime:
     types = {"inputs": SHAPES[0], "outputs": SHAPES[0], "provider": "CPUExecutionProvider"}
     fields = {"op_name": op, "name": name, "self_us": us, "total_us": us, "calls": len(us), **types, **fields}
-    usual = mean_of(fields["self_us"], typical(fields["self_us"]))
-    return NodeTime(usual_us=usual, usual_total_us=usual, **fields)
+    time = usual(fields["self_us"])
+    return NodeTime(usual_us=time, usual_total_us=time, **fields)
 
 
 def chain(text: str, known: bool = False) -> list[NodeTime]:
@@ -260,10 +261,17 @@ def test_equal_nodes_are_rarely_called_different() -> None:
 
 # ---------------------------------------------------------------- sums and sentences
 
-ROWS = align(
-    [node("Conv", "conv1", (900, 310, 310)), node("Relu", "relu1", (9, 40, 40)), node("Add", "add", (2, 2, 2))],
-    [node("Conv", "conv1", (700, 120, 120)), node("FusedAdd", "fused", (1, 20, 20)), node("Add", "add", (2, 2, 2))],
-)
+
+def profile(model: str, nodes: Sequence[NodeTime]) -> Profile:
+    return Profile(model=model, events=9, iterations=1, nodes=tuple(nodes))
+
+
+def diff(before: Sequence[NodeTime], after: Sequence[NodeTime], race: Case | None = None) -> Diff:
+    return Diff(before=profile("A", before), after=profile("B", after), rows=align(before, after), race=race)
+
+
+BEFORE = [node("Conv", "conv1", (900, 310, 310)), node("Relu", "relu1", (9, 40, 40)), node("Add", "add", (2, 2, 2))]
+AFTER = [node("Conv", "conv1", (700, 120, 120)), node("FusedAdd", "fused", (1, 20, 20)), node("Add", "add", (2, 2, 2))]
 
 
 def race(verdict: Verdict | None, speedup: float | None = 1.43) -> Case:
@@ -298,17 +306,21 @@ def race(verdict: Verdict | None, speedup: float | None = 1.43) -> Case:
     ],
 )
 def test_the_verdict_comes_from_the_race(verdict: Verdict | None, speedup: float | None, expected: str | None) -> None:
-    assert diff_answer(ROWS, race(verdict, speedup), "A", "B") == (expected or diff_answer(ROWS, None, "A", "B"))
+    answer = diff_answer(diff(BEFORE, AFTER, race(verdict, speedup)))
+    assert answer == (expected or diff_answer(diff(BEFORE, AFTER)))
 
 
 def test_an_undecided_race_without_an_interval_names_both_sides() -> None:
     case = race("undecided", 1.02)
     blurred = replace(case, subjects=(case.subjects[0], replace(case.subjects[1], speedup_low=None)))
-    assert diff_answer(ROWS, blurred, "A", "B").startswith("Undecided whether B is faster than A; ")
+    assert diff_answer(diff(BEFORE, AFTER, blurred)).startswith("Undecided whether B is faster than A; ")
+    rival = replace(blurred.subjects[1], reason="2 rounds are too few")
+    explained = diff_answer(diff(BEFORE, AFTER, replace(blurred, subjects=(case.subjects[0], rival))))
+    assert explained.startswith("Undecided whether B is faster than A: 2 rounds are too few; ")
 
 
 def test_without_a_race_there_is_no_verdict() -> None:
-    assert diff_answer(ROWS, None, "A", "B") == (
+    assert diff_answer(diff(BEFORE, AFTER)) == (
         "With the profiler on, the nodes of A take 352 µs and those of B 142 µs per iteration, no verdict; 1 node was "
         "replaced by 1; of the nodes that both have, Conv conv1 changed most, from 310 µs to 120 µs per iteration."
     )
@@ -325,4 +337,61 @@ def test_without_a_race_there_is_no_verdict() -> None:
     ],
 )
 def test_the_sentence_counts_what_was_exchanged(before: str, after: str, words: str) -> None:
-    assert words in diff_answer(align(chain(before), chain(after)), None, "A", "B")
+    assert words in diff_answer(diff(chain(before), chain(after)))
+
+
+def test_a_difference_that_the_shown_times_do_not_have_is_noise() -> None:
+    before, after = (9, *[10] * 49, *[30] * 51), (9, *[10] * 51, *[11] * 49)
+    assert differ(before, after)
+    (row,) = align([node(us=before)], [node(us=after)])
+    assert (row.before_usual_us, row.after_usual_us) == (10.4, 10)
+    assert row.noise
+
+
+def test_one_iteration_is_too_few_to_compare_nodes() -> None:
+    answer = diff_answer(diff([node("Add", "a", (10,))], [node("Add", "a", (90,))]))
+    assert answer.endswith("the nodes are the same; one iteration is too few to compare nodes.")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [
+        (None, "No verdict; no inference of A and B was profiled to its end."),
+        ("faster", "B is 1.43 times as fast as A (95 % interval 1.4 to 1.46); no inference of A and B was profiled"),
+    ],
+)
+def test_sides_that_were_not_profiled_are_not_called_the_same(verdict: Verdict | None, words: str) -> None:
+    sides = [Profile(model=name, events=0, iterations=0, interrupted=True) for name in "AB"]
+    case = race(verdict) if verdict else None
+    assert words in diff_answer(Diff(before=sides[0], after=sides[1], rows=(), race=case))
+
+
+# ---------------------------------------------------------------- rows together
+
+
+def test_small_rows_together_get_the_same_test_as_single_ones() -> None:
+    large = node("Conv", "large", (9000,) * 9)
+    small = [node("Add", f"n{number}", (9, *range(10 + number, 18 + number))) for number in range(4)]
+    slower = [replace(each, self_us=tuple(us + 9 for us in each.self_us)) for each in small]
+    for after, noise in ((small, True), (slower, False)):
+        kept, others = by_row(diff([large, *small], [large, *after]), 0.01)
+        assert (kept.rows[0].before_name, others.name, others.others) == ("large", "4 others", True)
+        assert others.noise is noise
+        assert by_call(diff([large, *small], [large, *after]), 0.01, 9)[-1].noise is noise
+
+
+def test_noise_on_each_of_many_nodes_may_be_a_difference_of_their_sum() -> None:
+    before = [node("Add", f"n{number}", (9, *([20, 30] * 4))) for number in range(6)]
+    after = [node("Add", f"n{number}", (9, *([30, 22] * 4))) for number in range(6)]
+    rows = diff(before, after)
+    assert all(row.noise for row in rows.rows)
+    assert [each.noise for each in by_call(rows, 0.0, 9)] == [True]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "sides"),
+    [("p", "p", "="), ("p", "q", "-+"), (None, None, "="), ("p", None, "="), ("", "", "="), ("", "p", "-+")],
+)
+def test_nodes_are_the_same_only_if_their_attributes_agree(before: str | None, after: str | None, sides: str) -> None:
+    pair = [node("Transpose", "t", attributes=attributes) for attributes in (before, after)]
+    assert "".join(row.side for row in align(pair[:1], pair[1:])) == sides

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from onnxperf.analyze.trace.diff import align
-from onnxperf.analyze.trace.iterations import mean_of, typical
-from onnxperf.records.profile import Diff, GroupKind, NodeTime, OperatorTime, Profile, SourceGroup, SourceTime
+from onnxperf.records.profile import Diff, GroupKind, NodeTime, OperatorTime, Profile, SourceGroup, SourceTime, usual
 from onnxperf.records.trace import TensorType
 
 CPU = "CPUExecutionProvider"
@@ -47,10 +46,6 @@ def times(us: float, seed: int, iterations: int = 6) -> tuple[int, ...]:
     return tuple(
         int(us * factor) for factor in np.exp(rng.normal(0, 0.03, iterations)) * np.r_[2, np.ones(iterations - 1)]
     )
-
-
-def usual(values: tuple[int, ...]) -> float:
-    return mean_of(values, typical(values))
 
 
 def node(row: Row, seed: int, scale: float = 1) -> NodeTime:

@@ -7,7 +7,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.optimize import optimization_answer
-from onnxperf.analyze.trace.iterations import mean_of, typical
 from onnxperf.records.options import SessionOptions
 from onnxperf.records.profile import (
     Diff,
@@ -19,6 +18,8 @@ from onnxperf.records.profile import (
     Side,
     SourceGroup,
     SourceTime,
+    added,
+    usual,
 )
 from onnxperf.records.trace import TensorType
 from onnxperf.wording.labels import label, signature
@@ -32,13 +33,8 @@ LONG_NAME = "/encoder/layers.11/self_attention/output/dense/MatMul_output_0_tran
 
 
 def times(us: int) -> tuple[int, ...]:
-    """Six iterations: the first is the slowest, and the others lie around this time."""
-    return (us * 3, us - us // 20, us, us + us // 20, us, us)
-
-
-def usual(values: tuple[int, ...]) -> float:
-    """The time of the usual iteration, as if there were nothing else in the profile."""
-    return mean_of(values, typical(values))
+    """Six iterations: the first is the slowest, and one of the others is slower than this time."""
+    return (us * 3, us, us, us + us // 20, us, us)
 
 
 def node(name: str = "n0", us: int = 100, **changes: Any) -> NodeTime:
@@ -62,9 +58,9 @@ def operator(nodes: list[NodeTime]) -> OperatorTime:
         op_name=nodes[0].op_name,
         nodes=len(nodes),
         calls=sum(node.calls for node in nodes),
-        self_us=tuple(map(sum, zip(*(node.self_us for node in nodes), strict=True))),
-        total_us=tuple(map(sum, zip(*(node.total_us for node in nodes), strict=True))),
-        usual_us=sum(node.usual_us for node in nodes),
+        self_us=(self_us := added(node.self_us for node in nodes)),
+        total_us=added(node.total_us for node in nodes),
+        usual_us=usual(self_us),
     )
 
 

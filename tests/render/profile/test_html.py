@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from onnxperf.render.kit.html import page_html
 from onnxperf.render.kit.markdown import page_markdown
 from onnxperf.render.kit.page import Page
-from onnxperf.render.profile.diff import diff_page
 from onnxperf.render.profile.optimization import optimization_page
 from onnxperf.render.profile.page import profile_page
+from onnxperf.results.diff import DiffResult
 from onnxperf.wording.names import name_of
 from tests.render import examples
 from tests.render.drawn_pages import TAGS, Markup
@@ -24,7 +24,7 @@ from tests.render.profile import examples as profiles
 @given(st.one_of(st.sampled_from(examples.NASTY_NAMES), st.text()))
 def test_no_name_becomes_markup(name: str) -> None:
     profile, diff, optimization = profiles.hostile(name)
-    for page in (profile_page(profile), diff_page(diff), optimization_page(optimization)):
+    for page in (profile_page(profile), DiffResult(diff).page(), optimization_page(optimization)):
         reader = Markup(page)
         assert reader.tags <= TAGS
         assert reader.attributes == {"style"}
@@ -36,9 +36,9 @@ def test_no_name_becomes_markup(name: str) -> None:
     [
         (
             profile_page(profiles.profile()),
-            ["Intel Xeon", "1.93 ms", profiles.LONG_NAME, "FusedConv: n3", "Conv takes 41 %", "median of 5"],
+            ["Intel Xeon", "1.93 ms", profiles.LONG_NAME, "FusedConv: n3", "Conv takes 41 %", "faster half of 5"],
         ),
-        (diff_page(profiles.diff()), ["against", "noise", "gone", "1.191…1.217", "5 others", "1.20 times"]),
+        (DiffResult(profiles.diff()).page(), ["against", "noise", "gone", "1.191…1.217", "5 others", "1.20 times"]),
         (
             optimization_page(profiles.optimization()),
             ["-103", "n5 Relu -> n3 FusedConv", "n11 = n17", "Shape_9 and 2 more", "resnet.optimised.onnx"],

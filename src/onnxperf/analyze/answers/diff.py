@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.race import answer
-from onnxperf.records.profile import DiffRow
-from onnxperf.records.race import Case, Subject
-from onnxperf.wording.numbers import count, factor, microseconds
+from onnxperf.records.profile import Diff, DiffRow, Profile, steady
+from onnxperf.records.race import Case
+from onnxperf.wording.numbers import count, microseconds
 
 
-def diff_answer(rows: Sequence[DiffRow], race: Case | None, before: str, after: str) -> str:
+def diff_answer(diff: Diff) -> str:
     """What changed between two sides; whether one is faster only ever comes from the race."""
-    verdict, decided = _verdict(race, before, after) if race is not None else ("", False)
-    parts = [verdict or _profiled(rows, before, after), _exchange(rows)]
+    before, after, race = diff.before, diff.after, diff.race
+    verdict, decided = _verdict(race, before.model, after.model) if race is not None else ("", False)
+    if not before.iterations or not after.iterations:
+        return f"{verdict or 'No verdict'}; {_unprofiled(before, after)}."
+    parts = [verdict or _profiled(before, after), _exchange(diff.rows)]
     if decided or not verdict:
-        parts.append(_largest_change(rows))
+        parts.append(_largest_change(diff))
     return "; ".join(parts) + "."
+
+
+def _unprofiled(before: Profile, after: Profile) -> str:
+    names = [each.model for each in (before, after) if not each.iterations]
+    return f"no inference of {' and '.join(names)} was profiled to its end"
 
 
 def _verdict(race: Case, before: str, after: str) -> tuple[str, bool]:
@@ -28,23 +35,13 @@ def _verdict(race: Case, before: str, after: str) -> tuple[str, bool]:
     rival = next((subject for subject in race.subjects if subject.name != race.baseline), None)
     if baseline is None or rival is None or rival.verdict is None or rival.speedup is None:
         return "", False
-    if rival.verdict == "undecided":
-        return _undecided(rival, before, after), False
     pair = [replace(baseline, name=before), replace(rival, name=after)]
     return answer(pair, before, race.min_effect).removesuffix("."), rival.verdict in ("faster", "slower")
 
 
-def _undecided(rival: Subject, before: str, after: str) -> str:
-    if rival.speedup_low is None or rival.speedup_high is None:
-        return f"Undecided whether {after} is faster than {before}"
-    low, high = factor(rival.speedup_low), factor(rival.speedup_high)
-    return f"Undecided: the speedup of {after} over {before} lies between {low} and {high}"
-
-
-def _profiled(rows: Sequence[DiffRow], before: str, after: str) -> str:
-    first = microseconds(math.fsum(row.before_usual_us for row in rows))
-    second = microseconds(math.fsum(row.after_usual_us for row in rows))
-    times = f"the nodes of {before} take {first} and those of {after} {second} per iteration"
+def _profiled(before: Profile, after: Profile) -> str:
+    first, second = microseconds(before.usual_nodes_us), microseconds(after.usual_nodes_us)
+    times = f"the nodes of {before.model} take {first} and those of {after.model} {second} per iteration"
     return f"With the profiler on, {times}, no verdict"
 
 
@@ -61,11 +58,16 @@ def _nodes(number: int) -> str:
     return f"{count(number, 'node')} {'was' if number == 1 else 'were'}"
 
 
-def _largest_change(rows: Sequence[DiffRow]) -> str:
-    changed = [(row, row.before_usual_us, row.after_usual_us) for row in rows if row.side == "=" and not row.noise]
+def _largest_change(diff: Diff) -> str:
+    both = [row for row in diff.rows if row.side == "="]
+    if not both:
+        return "no node is on both sides"
+    if min(len(steady(row_us)) for row in both for row_us in (row.before_us, row.after_us)) < 2:
+        return "one iteration is too few to compare nodes"
+    changed = [row for row in both if not row.noise]
     if not changed:
         return "no node that both have changed by more than the noise"
-    row, first, second = max(changed, key=lambda change: abs(change[1] - change[2]))
+    row = max(changed, key=lambda row: abs(row.before_usual_us - row.after_usual_us))
     name = row.before_name if row.before_name.startswith(row.op_name) else f"{row.op_name} {row.before_name}".strip()
-    times = f"from {microseconds(first)} to {microseconds(second)} per iteration"
+    times = f"from {microseconds(row.before_usual_us)} to {microseconds(row.after_usual_us)} per iteration"
     return f"of the nodes that both have, {name} changed most, {times}"

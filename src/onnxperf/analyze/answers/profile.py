@@ -2,28 +2,68 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from onnxperf.records.node_memory import NodeMemories, NodeMemory
-from onnxperf.records.profile import Profile
+from onnxperf.records.profile import NodeTime, OperatorTime, Profile
+from onnxperf.wording.names import name_of, shortened
 from onnxperf.wording.numbers import count, decimal_size, share_percent
 
 WORTH_NAMING = 0.05
 """The share of the time from which on an operator is named."""
+DOMINATING = 0.8
+"""The share of an operator's time from which on one node stands for it."""
 _MOST_NAMED = 3
+_NAME_LENGTH = 48
 
 
 def profile_answer(profile: Profile) -> str:
-    """The operators that take the most time."""
-    shares = sorted(((each.op_name, each.usual_us) for each in profile.operators), key=lambda share: -share[1])
-    everything = sum(time for _, time in shares)
+    """The nodes and operators that take the most time, each as a share of the time in all nodes."""
+    everything = profile.usual_nodes_us
     if not everything:
         return "No node took any time that the trace could show."
+    costly = sorted(profile.operators, key=lambda operator: -operator.usual_us)[:_MOST_NAMED]
     parts = [
-        f"{name} takes {share_percent(time / everything)}"
-        for name, time in shares[:_MOST_NAMED]
-        if time >= WORTH_NAMING * everything
+        _operator(operator, [node for node in profile.nodes if node.op_name == operator.op_name], everything)
+        for operator in costly
+        if operator.usual_us >= WORTH_NAMING * everything
     ]
-    listing = ", ".join(parts or [f"the largest share, {shares[0][0]}'s, is under {share_percent(WORTH_NAMING)}"])
-    return f"{listing[0].upper()}{listing[1:]} of the time in {count(len(profile.nodes), 'node')}."
+    listing = ", ".join(parts or [f"the largest share, {costly[0].op_name}'s, is under {share_percent(WORTH_NAMING)}"])
+    # The name of a node keeps its spelling at the start of the sentence.
+    start = listing if parts else f"{listing[0].upper()}{listing[1:]}"
+    return f"{start} of the time in {count(len(profile.nodes), 'node')}."
+
+
+def _operator(operator: OperatorTime, nodes: Sequence[NodeTime], everything: float) -> str:
+    """An operator and its most costly node; that node alone where it takes nearly all of it."""
+    top = max(nodes, key=lambda node: node.usual_us)
+    share = share_percent(top.usual_us / everything)
+    original = _original(top)
+    if top.usual_us >= DOMINATING * operator.usual_us:
+        about = ", ".join(_about(top, original))
+        return f"{_short(top.name)}{f' ({about})' if about else ''} takes {share}"
+    origin = f" from {_short(original)}" if original else ""
+    place = f"{_short(top.name)}{origin}{f' of {_short(top.module)}' if top.module else ''}"
+    return f"{operator.op_name} takes {share_percent(operator.usual_us / everything)} ({share} in {place})"
+
+
+def _original(node: NodeTime) -> str:
+    """The original node that it is called after, where its own name is not that of one."""
+    return node.sources[0] if node.sources and node.name not in node.sources else ""
+
+
+def _about(node: NodeTime, original: str) -> Iterator[str]:
+    """What the name of a node leaves open: its operator, the original node, the module."""
+    if node.op_name.lower() not in f"{node.name} {original}".lower():
+        yield node.op_name
+    if original:
+        yield f"from {_short(original)}"
+    if node.module:
+        yield _short(node.module)
+
+
+def _short(name: str) -> str:
+    return shortened(name_of(name), _NAME_LENGTH)
 
 
 def node_memory_answer(record: NodeMemories) -> str:

@@ -168,9 +168,13 @@ def _about_one(rival: Subject, base: Subject, min_effect: float) -> str:
         least = significant(100 * min_effect)
         return f"{rival.name} and {base.name} are equally fast: they differ by less than {least} %."
     if rival.speedup_low is None:
-        return f"Undecided whether {rival.name} is faster than {base.name}: {rival.reason}."
-    ends = f"{factor(rival.speedup_low)} and {factor(rival.speedup_high)}"
-    return f"Undecided: the speedup of {rival.name} over {base.name} lies between {ends}; {rival.reason}."
+        return (
+            f"{': '.join(filter(None, [f'Undecided whether {rival.name} is faster than {base.name}', rival.reason]))}."
+        )
+    lies = f"lies between {factor(rival.speedup_low)} and {factor(rival.speedup_high)}"
+    return (
+        f"{'; '.join(filter(None, [f'Undecided: the speedup of {rival.name} over {base.name} {lies}', rival.reason]))}."
+    )
 
 
 def _about_many(rivals: Sequence[Subject], base: Subject, min_effect: float) -> str:

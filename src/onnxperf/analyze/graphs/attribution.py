@@ -6,7 +6,7 @@ import math
 import re
 from collections import ChainMap, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, count, zip_longest
+from itertools import chain, count
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -22,7 +22,7 @@ from onnxperf.analyze.graphs.correspondence import (
     passes,
 )
 from onnxperf.records.graph import Graph, GraphNode, Path
-from onnxperf.records.profile import GroupKind, NodeTime, SourceGroup, SourceTime
+from onnxperf.records.profile import GroupKind, NodeTime, SourceGroup, SourceTime, added, usual
 
 _Place = tuple[int, int]
 """A group, and the number of an executed node in it."""
@@ -277,11 +277,13 @@ def _renamed(node: GraphNode, names: Mapping[str, str]) -> GraphNode:
 # ---------------------------------------------------------------- times
 
 
-def source_times(groups: Sequence[SourceGroup], nodes: Sequence[NodeTime]) -> tuple[SourceTime, ...]:
+def source_times(
+    groups: Sequence[SourceGroup], nodes: Sequence[NodeTime], alike: Sequence[int] = ()
+) -> tuple[SourceTime, ...]:
     """The time of every group, the most costly first; what no group names is in groups of its own."""
     groups = list(groups)
     owned: dict[int, list[NodeTime]] = defaultdict(list)
-    for place, node in zip(_places(groups, nodes), nodes, strict=True):
+    for place, node in zip(places_of(groups, nodes), nodes, strict=True):
         if place is None:
             owned[len(groups)].append(node)
             groups.append(
@@ -291,19 +293,17 @@ def source_times(groups: Sequence[SourceGroup], nodes: Sequence[NodeTime]) -> tu
             owned[place[0]].append(node)
             groups[place[0]] = _called(groups[place[0]], place[1], node.name)
     iterations = max((len(node.self_us) for node in nodes), default=0)
-    times = [_time(group, owned[index], iterations) for index, group in enumerate(groups)]
+    times = [_time(group, owned[index], iterations, alike) for index, group in enumerate(groups)]
     return tuple(sorted(times, key=lambda time: (not time.calls, -sum(time.self_us))))
 
 
-def _time(group: SourceGroup, nodes: Sequence[NodeTime], iterations: int) -> SourceTime:
-    columns = list(zip_longest(*(node.self_us for node in nodes), fillvalue=0))
-    self_us = tuple(sum(column) for column in columns)
-    padding = (0,) * (iterations - len(self_us))
+def _time(group: SourceGroup, nodes: Sequence[NodeTime], iterations: int, alike: Sequence[int]) -> SourceTime:
+    self_us = added([(0,) * iterations, *(node.self_us for node in nodes)])
     return SourceTime(
         group=group,
         calls=sum(node.calls for node in nodes),
-        self_us=self_us + padding,
-        usual_us=math.fsum(node.usual_us for node in nodes),
+        self_us=self_us,
+        usual_us=usual(self_us, alike),
     )
 
 
@@ -313,7 +313,7 @@ def _called(group: SourceGroup, place: int, name: str) -> SourceGroup:
     return replace(group, executed=(*group.executed[:place], name, *group.executed[place + 1 :]))
 
 
-def _places(groups: Sequence[SourceGroup], nodes: Sequence[NodeTime]) -> list[_Place | None]:
+def places_of(groups: Sequence[SourceGroup], nodes: Sequence[NodeTime]) -> list[_Place | None]:
     """For every node of the trace: its group, and its place in there."""
     named: dict[tuple[Path, str], list[_Place]] = defaultdict(list)
     nameless: dict[tuple[Path, str], list[_Place]] = defaultdict(list)

@@ -23,7 +23,7 @@ _WHY = {
 
 def time_metrics(profile: Profile, view: GraphView) -> Metrics:
     """Time of every node of a view; nodes that are executed as one share the time of their group."""
-    total = sum(node.usual_us for node in profile.nodes)
+    total = profile.usual_nodes_us
     places = _places(profile, view)
     rows = _of_sources(profile.sources, places) if profile.sources else _of_names(profile.nodes, places)
     nodes: dict[str, NodeMetric] = {}

@@ -112,7 +112,7 @@ def paired(subject: Measurement, base: Measurement) -> _Pairs:
     theirs = {block.round: block for block in base.blocks}
     both = [(block, theirs[block.round]) for block in subject.blocks if block.round in theirs]
     set_ups = numbered([(a.launch, a.set_up, b.launch, b.set_up) for a, b in both])
-    starts = [block.start_ns for pair in both for block in pair]
+    starts = [block.start_ns for _, block in both]  # of the baseline, so that all of its rivals have the same pace
     return _Pairs(
         np.array([math.log(per_call(b) / per_call(a)) for a, b in both], dtype=np.float64),
         numbered([(a.launch, b.launch) for a, b in both]),

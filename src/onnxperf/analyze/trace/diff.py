@@ -33,8 +33,10 @@ LARGEST_TABLE = 10**9
 def align(before: Sequence[NodeTime], after: Sequence[NodeTime]) -> tuple[DiffRow, ...]:
     """Every node of both sides in exactly one row, in the order of execution."""
     numbers: dict[Hashable, int] = {}
-    before_keys = [numbers.setdefault(_key(node), len(numbers)) for node in before]
-    after_keys = [numbers.setdefault(_key(node), len(numbers)) for node in after]
+    # A trace alone has no attributes; then nodes are compared by the rest.
+    known = all(node.attributes is not None for node in (*before, *after))
+    before_keys = [numbers.setdefault(_key(node, known), len(numbers)) for node in before]
+    after_keys = [numbers.setdefault(_key(node, known), len(numbers)) for node in after]
     pairs = _pairs(before, after, before_keys, after_keys)
     seen: defaultdict[tuple[str, str], int] = defaultdict(int)
     rows = []
@@ -48,9 +50,10 @@ def align(before: Sequence[NodeTime], after: Sequence[NodeTime]) -> tuple[DiffRo
     return tuple(rows)
 
 
-def _key(node: NodeTime) -> Hashable:
+def _key(node: NodeTime, with_attributes: bool) -> Hashable:
     """What nodes must have in common to be taken for the same; names of bodies change, how deep they are does not."""
-    return len(node.path), node.op_name, node.provider, node.inputs, node.outputs
+    attributes = node.attributes if with_attributes else None
+    return len(node.path), node.op_name, node.provider, node.inputs, node.outputs, attributes
 
 
 def _tensors(node: NodeTime) -> tuple[str, ...] | None:
@@ -186,18 +189,24 @@ def _row(before: NodeTime | None, after: NodeTime | None) -> DiffRow:
         after_us=after.self_us if after else (),
         before_usual_us=before.usual_us if before else 0.0,
         after_usual_us=after.usual_us if after else 0.0,
-        noise=before is not None and after is not None and _is_noise(before, after),
+        noise=before is not None
+        and after is not None
+        and is_noise(before.self_us, after.self_us, (before.usual_us, after.usual_us)),
     )
 
 
 # ---------------------------------------------------------------- noise
 
 
-def _is_noise(before: NodeTime, after: NodeTime) -> bool:
-    """No difference, or one whose direction is not that of the times that are shown."""
-    shown = before.usual_us < after.usual_us
-    medians = median(steady(before.self_us) or [0]) < median(steady(after.self_us) or [0])
-    return shown != medians or not differ(before.self_us, after.self_us)
+def is_noise(before_us: Sequence[int], after_us: Sequence[int], shown: tuple[float, float]) -> bool:
+    """No difference, or one that the two times that are shown do not have: in size, or in direction."""
+    medians = median(steady(before_us) or [0]) < median(steady(after_us) or [0])
+    return (shown[0] < shown[1]) != medians or not _is_large(*shown) or not differ(before_us, after_us)
+
+
+def _is_large(first: float, second: float) -> bool:
+    """More than the last digit of the clock, and than what the place in memory changes."""
+    return abs(first - second) > max(CLOCK_US, SMALL_CLAIM * min(first, second))
 
 
 def differ(before_us: Sequence[int], after_us: Sequence[int]) -> bool:
@@ -209,7 +218,7 @@ def differ(before_us: Sequence[int], after_us: Sequence[int]) -> bool:
     if min(len(first), len(second)) < 2:
         return False
     low, high = sorted((median(first), median(second)))
-    if high - low <= max(CLOCK_US, SMALL_CLAIM * low):
+    if not _is_large(low, high):
         return False
     apart = max(first) < min(second) or max(second) < min(first)
     if min(len(first), len(second)) < ENOUGH:

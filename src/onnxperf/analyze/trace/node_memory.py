@@ -65,7 +65,8 @@ def node_memories(
 
 def tensor_sizes(trace: Trace, layout: TraceLayout, executed: Graph, iteration: int) -> dict[str, int]:
     """Sizes of the tensors that nodes made in an iteration; the largest, where a node of a loop made several."""
-    rows, places, outputs = _rows(trace, layout, iteration), layout.places(), dict(executed.outputs_by_place())
+    rows, places = _rows(trace, layout, iteration), layout.places()
+    outputs = {place: node.outputs for place, node in executed.nodes_by_place()}
     sizes: dict[str, int] = {}
     for row, node in zip(rows.tolist(), layout.node[rows].tolist(), strict=True):
         names, types = tuple(filter(None, outputs.get(places[node], ()))), trace.outputs.at(row, ())

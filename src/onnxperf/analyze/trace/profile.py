@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 from msgspec.structs import replace
 
 from onnxperf.analyze.trace.events import Flags, Integers, TraceLayout, combine, number_distinct
-from onnxperf.analyze.trace.iterations import mean_of, typical
 from onnxperf.records.graph import Graph
-from onnxperf.records.profile import NodeTime, OperatorTime, Profile
+from onnxperf.records.profile import NodeTime, OperatorTime, Profile, added, usual
 from onnxperf.records.trace import Trace
 
 
 def summarise(trace: Trace, layout: TraceLayout, label: str) -> Profile:
     """Everything that a trace alone says."""
     nodes = node_times(trace, layout)
+    alike = alike_iterations(trace, layout)
     return Profile(
         model=label,
         events=len(trace),
@@ -26,9 +25,10 @@ def summarise(trace: Trace, layout: TraceLayout, label: str) -> Profile:
         initialization_us=_session_time(trace, layout, "initialization"),
         run_us=_per_run(trace, layout, "run"),
         executor_us=_per_run(trace, layout, "execute"),
-        operators=operator_times(nodes),
+        alike=alike,
+        operators=operator_times(nodes, alike),
         nodes=nodes,
-        notes=(*trace.notes, *_notes(trace, layout)),
+        notes=(*trace.notes, *_notes(trace, layout, bool(alike))),
     )
 
 
@@ -40,7 +40,7 @@ def node_times(trace: Trace, layout: TraceLayout, chosen: Flags | None = None) -
     calls = np.bincount(layout.node[rows], minlength=count)
     own = _table(layout, rows, layout.self_us, count, iterations)
     total = _table(layout, rows, trace.duration_us, count, iterations)
-    usual = typical(_table(layout, np.flatnonzero(layout.counted), layout.self_us, count, iterations).sum(0).tolist())
+    alike = alike_iterations(trace, layout)
     shapes = _distinct_shapes(trace, layout, rows, count)
     on_device = _device_times(trace, layout, count)
     places = layout.places()
@@ -56,8 +56,8 @@ def node_times(trace: Trace, layout: TraceLayout, chosen: Flags | None = None) -
             calls=int(calls[node]),
             self_us=tuple(own[node].tolist()),
             total_us=tuple(total[node].tolist()),
-            usual_us=mean_of(own[node].tolist(), usual),
-            usual_total_us=mean_of(total[node].tolist(), usual),
+            usual_us=usual(own[node].tolist(), alike),
+            usual_total_us=usual(total[node].tolist(), alike),
             kernel_us=None if on_device is None else int(on_device[node]),
         )
         for node, row in enumerate(layout.node_rows.tolist())
@@ -65,7 +65,20 @@ def node_times(trace: Trace, layout: TraceLayout, chosen: Flags | None = None) -
     )
 
 
-def operator_times(nodes: Sequence[NodeTime]) -> tuple[OperatorTime, ...]:
+def alike_iterations(trace: Trace, layout: TraceLayout) -> tuple[int, ...]:
+    """A number for each iteration, equal where the same nodes ran with the same shapes; none where all did."""
+    rows = np.flatnonzero(layout.counted)
+    shapes = combine(trace.inputs.codes[rows], trace.outputs.codes[rows])
+    executions, first = number_distinct(combine(layout.node[rows], shapes))
+    # The sum of random numbers, one for each kind of execution, is a fingerprint that does not depend on the order.
+    random = np.random.default_rng(0).integers(0, 2**62, len(first), dtype=np.uint64)
+    sums = np.zeros(max(layout.iterations, 1), dtype=np.uint64)
+    np.add.at(sums, layout.iteration[rows], random[executions])
+    kinds = np.unique(sums, return_inverse=True)[1]
+    return tuple(kinds.tolist()) if kinds.any() else ()
+
+
+def operator_times(nodes: Sequence[NodeTime], alike: Sequence[int] = ()) -> tuple[OperatorTime, ...]:
     """Time per operator type, the most costly first."""
     groups: dict[str, list[NodeTime]] = {}
     for node in nodes:
@@ -75,18 +88,13 @@ def operator_times(nodes: Sequence[NodeTime]) -> tuple[OperatorTime, ...]:
             op_name=op_name,
             nodes=len(members),
             calls=sum(member.calls for member in members),
-            self_us=sum_up([member.self_us for member in members]),
-            total_us=sum_up([member.total_us for member in members]),
-            usual_us=math.fsum(member.usual_us for member in members),
+            self_us=(self_us := added(member.self_us for member in members)),
+            total_us=added(member.total_us for member in members),
+            usual_us=usual(self_us, alike),
         )
         for op_name, members in groups.items()
     ]
     return tuple(sorted(operators, key=lambda operator: (-sum(operator.self_us), operator.op_name)))
-
-
-def sum_up(rows: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """Add times iteration by iteration."""
-    return tuple(map(sum, zip(*rows, strict=True)))
 
 
 # ---------------------------------------------------------------- sums
@@ -132,7 +140,7 @@ def _per_run(trace: Trace, layout: TraceLayout, kind: str) -> tuple[int, ...]:
 # ---------------------------------------------------------------- notes
 
 
-def _notes(trace: Trace, layout: TraceLayout) -> list[str]:
+def _notes(trace: Trace, layout: TraceLayout, several_kinds: bool) -> list[str]:
     notes = []
     if layout.iterations == 0:
         notes.append("no inference was recorded to its end; the times are those of the part that is there")
@@ -145,6 +153,8 @@ def _notes(trace: Trace, layout: TraceLayout) -> list[str]:
     if providers & _ASYNCHRONOUS and not device:
         names = ", ".join(sorted(providers & _ASYNCHRONOUS))
         notes.append(f"node times on {names} are mostly the cost of launching: the trace has no events of the device")
+    if several_kinds:
+        notes.append("the inferences differ in their shapes or nodes; a time is the mean over their kinds")
     if len(np.unique(trace.threads[layout.is_kernel])) > 1:
         notes.append("nodes ran on several threads; their times may overlap")
     return notes
@@ -154,6 +164,10 @@ _ASYNCHRONOUS = frozenset({"CUDA", "Tensorrt", "ROCM", "MIGraphX", "Dml", "WebGp
 
 
 def with_tensors(nodes: Sequence[NodeTime], executed: Graph) -> tuple[NodeTime, ...]:
-    """The nodes with the names of their output tensors in the graph that was executed."""
-    outputs = dict(executed.outputs_by_place())
-    return tuple(replace(node, tensors=outputs.get((node.path, node.name), ())) for node in nodes)
+    """The nodes with their output tensors and attributes in the graph that was executed."""
+    known = dict(executed.nodes_by_place())
+    return tuple(
+        node if found is None else replace(node, tensors=found.outputs, attributes=found.attributes)
+        for node in nodes
+        for found in [known.get((node.path, node.name))]
+    )

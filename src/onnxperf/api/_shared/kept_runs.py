@@ -7,9 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from msgspec.structs import replace
+
+from onnxperf.analyze.answers.diff import diff_answer
+from onnxperf.analyze.answers.profile import profile_answer
 from onnxperf.analyze.judges.comparison import with_times_of_today
 from onnxperf.analyze.judges.run_comparison import compare_runs
 from onnxperf.errors import BadOption, OnnxperfError
+from onnxperf.records.profile import Diff, Profile
 from onnxperf.records.race import Bench
 from onnxperf.results.base import Result, result_classes
 from onnxperf.results.runs import ComparisonResult
@@ -17,6 +22,7 @@ from onnxperf.store import Store, is_missing, open_store, place_of
 
 Where = str | Path | None
 T = TypeVar("T")
+_SENTENCES: dict[type, Callable[[Any], str]] = {Profile: profile_answer, Diff: diff_answer}
 
 
 def keep(result: Result[Any], *, store: Where | Literal[False] = None) -> str | None:
@@ -44,6 +50,9 @@ def load_result(run: str, *, store: Where = None) -> Result[Any]:
     """A run from the store, as if it had just been measured; `run` may be the start of an id, or last."""
     name, record = _found(run, store, Store.load_record)
     record = with_times_of_today(record)
+    if type(record) in _SENTENCES:
+        # Its times may have been computed anew: the sentence follows from what is shown.
+        record = replace(record, answer=_SENTENCES[type(record)](record))
     result = result_classes()[type(record)](record)
     result.run = name
     return result

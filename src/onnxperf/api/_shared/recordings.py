@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.answers.profile import profile_answer
 from onnxperf.analyze.graphs.attribution import attribute, source_times
+from onnxperf.analyze.graphs.modules import module_times, with_origins
 from onnxperf.analyze.trace import profile as sums
 from onnxperf.analyze.trace.events import lay_out
 from onnxperf.api._shared.racing import start_of
@@ -30,6 +31,7 @@ from onnxperf.measure.trace.read import read_trace, trace_of_events
 from onnxperf.model.cost import work_of_nodes
 from onnxperf.model.graph import all_nodes
 from onnxperf.model.load import Model
+from onnxperf.model.modules import modules_of
 from onnxperf.model.outline import outline, with_names
 from onnxperf.records.options import Recording, SessionOptions, WorkerLimits
 from onnxperf.records.trace import EVENT_CAP, Trace
@@ -205,13 +207,17 @@ def result_of_recording(recorded: RecordedModel, trace: Path | None) -> ProfileR
         raise BadInput("onnxruntime wrote no trace")
     result = _summed_up(read_trace(trace), recorded.model.label)
     executed = outline(onnx.load(recorded.executed_path, load_external_data=False))
-    nodes = sums.with_tensors(result.record.nodes, executed)
+    groups, alike = attribute(outline(recorded.proto), executed), result.record.alike
+    named = sums.with_tensors(result.record.nodes, executed)
+    nodes = with_origins(named, groups, modules_of(recorded.proto))
     record = replace(
         result.record,
         fingerprint=recorded.model.fingerprint,
         nodes=nodes,
-        sources=source_times(attribute(outline(recorded.proto), executed), nodes),
+        sources=source_times(groups, nodes, alike),
+        modules=module_times(nodes, alike),
     )
+    record = replace(record, answer=profile_answer(record))
     weights = partial(work_of_nodes, recorded.proto, recorded.shapes)
     return ProfileResult(record, result.trace, result.layout, weights, executed)
 

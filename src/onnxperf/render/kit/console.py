@@ -16,7 +16,7 @@ from rich.text import Text
 
 from onnxperf.render.kit.page import Flow, Heading, Line, Page, Part, Verbatim
 from onnxperf.render.kit.table import Column, Row, Stacking, Table, chosen, mapped
-from onnxperf.wording.names import encodable, flowed, name_of, shortened, text_width, visible
+from onnxperf.wording.names import encodable, flowed, name_of, shortened_apart, text_width, visible
 
 _LINE_UNDER_HEAD = "    \n    \n {0}{0} \n    \n    \n    \n    \n    \n"
 _BOX, _ASCII_BOX = Box(_LINE_UNDER_HEAD.format("─")), Box(_LINE_UNDER_HEAD.format("-"), ascii=True)
@@ -155,9 +155,10 @@ def _fitted(table: Table, width: int, encoding: str) -> RichTable:
         result.add_column(
             Text(column.heading), justify=_side(column), no_wrap=not folds, max_width=room, overflow=overflow
         )
-    for row in narrow.rows:
-        parts = zip(row.cells, narrow.columns, widths, strict=True)
-        cells = [cell if column.folds else shortened(cell, room, mark) for cell, column, room in parts]
+    texts = [[row.cells[i] for row in narrow.rows] for i in range(len(narrow.columns))]
+    parts = zip(texts, narrow.columns, widths, strict=True)
+    columns = [cells if column.folds else shortened_apart(cells, room, mark) for cells, column, room in parts]
+    for row, cells in zip(narrow.rows, zip(*columns, strict=True), strict=True):
         result.add_row(*(Text(cell, style=row.styles.get(i, "")) for i, cell in enumerate(cells)), style=row.style)
     return result
 

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onnxperf.records.profile import Diff, DiffRow
+from onnxperf.records.profile import Diff, DiffRow, DiffSum, Profile
 from onnxperf.records.race import Case
 from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
-from onnxperf.render.profile.groups import inside
+from onnxperf.render.profile.groups import inside, side_names
 from onnxperf.render.profile.page import profile_facts
-from onnxperf.render.profile.tables import shapes_text
+from onnxperf.render.profile.tables import estimator, shapes_text
 from onnxperf.render.race.page import speedup_text, status_text
-from onnxperf.wording.names import name_of
-from onnxperf.wording.numbers import count, duration, grouped, microseconds, ratio
+from onnxperf.wording.names import name_of, shortened_apart
+from onnxperf.wording.numbers import duration, grouped, microseconds, ratio
 
 MIN_SHARE = 0.01
 """Nodes with a smaller share of the time are folded into one row."""
+_HEADING = 14
+"""Characters of the name of a side above its times."""
 SIDE_STYLES = {"=": "", "-": "red", "+": "green"}
 
 
-def diff_page(diff: Diff, min_share: float = MIN_SHARE) -> list[Part]:
+def diff_page(diff: Diff, sums: Sequence[DiffSum]) -> list[Part]:
     """Both sides and their sums, the result of the race, the nodes side by side, answer, notes."""
     facts = [set(profile_facts(profile)) for profile in (diff.before, diff.after)]
     common = [fact for fact in profile_facts(diff.before) if fact in facts[1]]
@@ -29,7 +31,7 @@ def diff_page(diff: Diff, min_share: float = MIN_SHARE) -> list[Part]:
         Heading(f"{name_of(diff.before.model)} against {name_of(diff.after.model)}", common),
         sides_table(diff),
         *([GAP, Line(raced)] if raced else []),
-        *([rows_table(diff, min_share)] if diff.rows else []),
+        *([rows_table(diff, sums)] if sums else []),
         *closing(diff.answer, diff.notes, _interrupted(diff)),
     ]
 
@@ -52,62 +54,59 @@ def sides_table(diff: Diff) -> Table:
     )
     rows = []
     sides = (
-        ("-", diff.before, [row.before_usual_us for row in diff.rows if row.side != "+"]),
-        ("+", diff.after, [row.after_usual_us for row in diff.rows if row.side != "-"]),
+        ("-", diff.before, sum(row.side != "+" for row in diff.rows)),
+        ("+", diff.after, sum(row.side != "-" for row in diff.rows)),
     )
-    for sign, profile, times in sides:
+    for sign, profile, nodes in sides:
         cells = (
             sign,
             name_of(profile.model),
             profile.session.opt_level if profile.session else "",
             grouped(profile.iterations),
-            grouped(len(times)),
-            microseconds(sum(times)),
-            microseconds(profile.later_run_us or next(iter(profile.run_us), None)),
+            grouped(nodes),
+            _time_in_nodes(profile),
+            microseconds(profile.usual_run_us),
             "" if profile.unprofiled_ns is None else duration(profile.unprofiled_ns),
         )
         rows.append(Row(cells, styles={0: SIDE_STYLES[sign]}))
     return without_empty(Table(columns, rows))
 
 
-def rows_table(diff: Diff, min_share: float = MIN_SHARE) -> Table:
-    """A row per node of both sides, in the order of execution; small ones together, a row for each sign."""
+def _time_in_nodes(profile: Profile) -> str:
+    if not profile.nodes:
+        return microseconds(None)
+    return microseconds(profile.usual_nodes_us) + (" overlapping" if profile.nodes_overlap else "")
+
+
+def rows_table(diff: Diff, sums: Sequence[DiffSum]) -> Table:
+    """A row per node of both sides, in the order of execution; several nodes together where a sum has them."""
+    before, after = shortened_apart([name_of(name) for name in side_names(diff)], _HEADING)
     columns = (
         Column(""),
         Column("operator", left=True, room=12),
         Column("node", left=True, rank=2, room=14),
         Column("provider", left=True, rank=3, room=4),
         Column("shapes", left=True, rank=4, room=18),
-        Column("before"),
-        Column("after"),
+        Column(before),
+        Column(after),
         Column("difference", rank=1),
         Column("speedup"),
     )
     providers = len({row.provider for row in diff.rows}) > 1
-    small = _small(diff.rows, min_share)
-    folded = {id(row) for members in small.values() for row in members}
     rows = []
-    for row in diff.rows:
-        if id(row) in folded:
+    for each in sums:
+        row = each.rows[0]
+        if each.others:
+            rows.append(Row((row.side, each.name, "", "", "", *_diff_times(each)), style="dim"))
             continue
         provider = row.provider.removesuffix("ExecutionProvider") if providers else ""
         words = (row.side, name_of(row.op_name), _diff_name(row), provider, shapes_text(row))
-        style = "dim" if row.noise else SIDE_STYLES[row.side]
-        rows.append(Row((*words, *_diff_times([row], row.noise)), style=style))
-    for side, members in small.items():
-        number = count(len(members), "other")
-        rows.append(Row((side, number, "", "", "", *_diff_times(members, False)), style="dim"))
-    return without_empty(Table(columns, rows))
+        rows.append(Row((*words, *_diff_times(each)), style="dim" if each.noise else SIDE_STYLES[row.side]))
+    return without_empty(Table(columns, rows, f"Time per node ({_estimators(diff)})"))
 
 
-def _small(rows: Sequence[DiffRow], min_share: float) -> dict[str, list[DiffRow]]:
-    """Rows under the share by their sign, where they are at least two: one alone takes no more room as it is."""
-    floor = min_share * sum(row.before_usual_us + row.after_usual_us for row in rows)
-    small: dict[str, list[DiffRow]] = {"=": [], "-": [], "+": []}
-    for row in rows:
-        if row.before_usual_us + row.after_usual_us < floor:
-            small[row.side].append(row)
-    return {side: members for side, members in small.items() if len(members) > 1}
+def _estimators(diff: Diff) -> str:
+    return ", ".join(dict.fromkeys(estimator(profile) for profile in (diff.before, diff.after)))
 
 
 def _diff_name(row: DiffRow) -> str:
@@ -115,16 +114,16 @@ def _diff_name(row: DiffRow) -> str:
     return inside(row) + " -> ".join(names)
 
 
-def _diff_times(rows: Sequence[DiffRow], noise: bool) -> tuple[str, ...]:
-    before, after = sum(row.before_usual_us for row in rows), sum(row.after_usual_us for row in rows)
+def _diff_times(each: DiffSum) -> tuple[str, ...]:
+    before, after, side = each.before_usual_us, each.after_usual_us, each.rows[0].side
     change = after - before
     difference = f"{'+' if change > 0 else ''}{microseconds(change)}"
-    if rows[0].side == "-":
+    if side == "-":
         return microseconds(before), "", difference, "gone"
-    if rows[0].side == "+":
+    if side == "+":
         return "", microseconds(after), difference, "new"
     speedup = ratio(before / after if after else None)
-    return microseconds(before), microseconds(after), difference, "noise" if noise else speedup
+    return microseconds(before), microseconds(after), difference, "noise" if each.noise else speedup
 
 
 def race_line(race: Case) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from onnxperf.records.profile import DiffRow, SourceGroup
+from onnxperf.records.profile import Diff, DiffRow, SourceGroup
 from onnxperf.wording.names import first_of, name_of
 from onnxperf.wording.numbers import count
 
@@ -38,6 +38,15 @@ def gone(group: SourceGroup) -> list[str]:
 def inside(group: SourceGroup | DiffRow) -> str:
     """The nodes whose bodies it is in, as the start of its name."""
     return "".join(f"{name_of(name)} > " for name in group.path)
+
+
+def side_names(diff: Diff) -> tuple[str, str]:
+    """What the sides are: models, or levels of one model; before and after only where nothing else sets them apart."""
+    sides = diff.before, diff.after
+    names = [side.model for side in sides]
+    levels = [f"{side.model}, {side.session.opt_level}" if side.session else side.model for side in sides]
+    first, second = next((pair for pair in (names, levels) if pair[0] != pair[1]), ("before", "after"))
+    return first, second
 
 
 def members(ops: Sequence[str], names: Sequence[str]) -> str:

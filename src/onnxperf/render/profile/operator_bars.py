@@ -22,6 +22,8 @@ class OperatorBars(NamedTuple):
     executions: list[float]
     summed: bool
     """The last one stands for many."""
+    whole_us: float
+    """Time in all nodes, of which the times are parts."""
 
 
 def operator_bars(profile: Profile, most: int = fg.MAX_BARS) -> OperatorBars:
@@ -31,13 +33,15 @@ def operator_bars(profile: Profile, most: int = fg.MAX_BARS) -> OperatorBars:
     counts = [_per_iteration(operator, profile) for operator in operators]
     times = [operator.usual_us for operator in operators]
     labels, times, counts = fg.capped(labels, times, counts, most=most)
-    return OperatorBars(labels, times, counts, len(operators) > most)
+    if len(operators) > most:
+        times[-1] = profile.usual_of(operators[most - 1 :])
+    return OperatorBars(labels, times, counts, len(operators) > most, profile.usual_nodes_us)
 
 
 def draw_operators(panels: Sequence[Axes], operators: OperatorBars) -> None:
     """Bars of time on the first axes, of executions on the second."""
-    labels, times, counts, summed = operators
-    words = [fg.cost(us, sum(times)) for us in times]
+    labels, times, counts, summed, whole = operators
+    words = [fg.cost(us, whole) for us in times]
     fg.draw_bars(panels[0], labels, [fg.Bars(times, [fg.BLUE] * len(times), words)], summed)
     fg.time_axis(panels[0].xaxis)
     numbers = [mean_count(each) for each in counts]

@@ -8,7 +8,7 @@ from onnxperf.render.kit.machine import cpu_text, runtime_texts
 from onnxperf.render.kit.page import GAP, Flow, Heading, Line, Part, closing
 from onnxperf.render.kit.table import Table
 from onnxperf.render.profile.groups import timeless_lines
-from onnxperf.render.profile.tables import nodes_table, operators_table, sources_table
+from onnxperf.render.profile.tables import estimator, modules_table, nodes_table, operators_table, sources_table
 from onnxperf.wording.numbers import count, duration, microseconds, percent, ratio
 
 TOP = 10
@@ -54,8 +54,8 @@ def _times(profile: Profile) -> list[str]:
         "first inference": runs[0] if runs else None,
     }
     parts = [f"{name} {microseconds(us)}" for name, us in of_session.items() if us is not None]
-    if profile.later_run_us is not None:
-        parts.append(f"other inferences {microseconds(profile.later_run_us)} (median of {len(runs) - 1})")
+    if len(runs) > 1:
+        parts.append(f"usual inference {microseconds(profile.usual_run_us)} ({estimator(profile)})")
     if profile.outside_share is not None:
         parts.append(f"outside of nodes {percent(profile.outside_share)}")
     calls = {
@@ -71,7 +71,7 @@ def _tables(profile: Profile, top: int) -> list[Table]:
     shown = [operators_table(profile)] if profile.operators else []
     if top > 0:
         shown += [nodes_table(profile, top)] if profile.nodes else []
-        shown += [each for each in [sources_table(profile, top)] if each is not None]
+        shown += [each for each in (modules_table(profile, top), sources_table(profile, top)) if each is not None]
     return shown
 
 

@@ -10,7 +10,7 @@ from onnxperf.records.profile import GroupKind, NodeTime, Profile, SourceTime
 from onnxperf.render.kit import chart as fg
 from onnxperf.render.profile.operator_bars import draw_operators, operator_bars
 from onnxperf.wording.labels import signature
-from onnxperf.wording.names import name_of, shortened, text_width, visible
+from onnxperf.wording.names import name_of, shortened, shortened_apart, text_width, visible
 from onnxperf.wording.numbers import grouped
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 ROOMY = 20
 """Up to so many nodes have their types and shapes written below their names."""
+_FEW_NODES = 12
+"""Nodes beside the operators, where these are fewer."""
 MAX_SPANS = 10_000
 MAX_LANES = 40
 """What a timeline holds: the longest executions, and the lanes of the longest of them."""
@@ -47,31 +49,30 @@ class Span(NamedTuple):
 
 
 def profile_plot(profile: Profile, ax: Sequence[Axes] | None = None) -> fg.AxesArray:
-    """Time and number of executions per operator, side by side."""
-    bars = operator_bars(profile)
+    """Time and executions per operator; beside them the most costly nodes, unless two axes are given."""
+    operators = operator_bars(profile)
+    nodes = _node_bars(profile, profile.nodes, max(len(operators.labels), _FEW_NODES))
     panels = ax
     if panels is None:
-        figure = fg.bar_figure(bars.labels, 2, "Time and executions per operator", name_of(profile.model))
-        panels = figure.subplots(1, 2, sharey=True)
-    draw_operators(panels, bars)
+        longest = [max(labels, key=text_width, default="") for labels in (operators.labels, nodes.labels)]
+        rows = ["".join(longest)] * max(len(operators.labels), len(nodes.labels))
+        figure = fg.bar_figure(rows, 3, "Time and executions per operator, time per node", name_of(profile.model))
+        panels = figure.subplots(1, 3)
+    draw_operators(panels, operators)
+    if len(panels) > 2:
+        _draw_nodes(panels[2], nodes)
     return fg.as_array(panels)
 
 
 def nodes_plot(profile: Profile, ax: Axes | None = None, op: str | None = None) -> Axes:
     """A bar per node, the longest on top; only of one operator where that is named."""
-    nodes = [node for node in profile.nodes if op in (None, node.op_name)]
-    nodes.sort(key=lambda node: -node.usual_us)
-    total = sum(node.usual_us for node in profile.nodes)
-    roomy = len(nodes) <= ROOMY
-    labels = [_node_label(node, roomy) for node in nodes]
-    labels, values = fg.capped(labels, [node.usual_us for node in nodes])
+    chosen = [node for node in profile.nodes if op in (None, node.op_name)]
+    nodes = _node_bars(profile, chosen, fg.MAX_BARS, with_calls=len(chosen) <= ROOMY)
     if ax is None:
         what = f"Time per {visible(shortened(op, 40))} node" if op else "Time per node"
-        ax = fg.bar_figure(labels, 1, what, name_of(profile.model)).subplots()
-    bars = fg.Bars(values, [fg.BLUE] * len(values), [fg.cost(us, total) for us in values])
-    fg.draw_bars(ax, labels, [bars], summed=len(nodes) > fg.MAX_BARS)
-    fg.time_axis(ax.xaxis)
-    if not nodes:
+        ax = fg.bar_figure(nodes.labels, 1, what, name_of(profile.model)).subplots()
+    _draw_nodes(ax, nodes)
+    if not chosen:
         ax.set_xlabel("no such node")
     return ax
 
@@ -80,8 +81,11 @@ def sources_plot(profile: Profile, ax: Axes | None = None) -> Axes:
     """A bar per group of nodes of the original model, coloured by what became of them."""
     sources = [source for source in profile.sources if any(source.self_us)]
     sources.sort(key=lambda source: -source.usual_us)
-    total = sum(source.usual_us for source in profile.sources)
-    labels, values = fg.capped([_source_label(s) for s in sources], [s.usual_us for s in sources])
+    total = profile.usual_nodes_us
+    names = shortened_apart([_source_label(source) for source in sources], fg.NAME_LENGTH)
+    labels, values = fg.capped(names, [source.usual_us for source in sources])
+    if len(sources) > fg.MAX_BARS:
+        values[-1] = profile.usual_of(sources[fg.MAX_BARS - 1 :])
     colours = [_KINDS[source.group.kind] for source in sources[: len(values)]]
     if len(sources) > len(values):
         colours[-1] = _OTHERS
@@ -119,9 +123,31 @@ def timeline_plot(spans: Sequence[Span], title: str, ax: Axes | None = None) -> 
 # ---------------------------------------------------------------- parts
 
 
-def _node_label(node: NodeTime, roomy: bool) -> str:
-    name = shortened(name_of("/".join([*node.path, node.name])), fg.NAME_LENGTH)
-    return f"{name}\n{_call(node)}" if roomy else name
+class _NodeBars(NamedTuple):
+    """What is drawn of nodes, the most costly first."""
+
+    labels: list[str]
+    times_us: list[float]
+    summed: bool
+    """The last one stands for many."""
+    whole_us: float
+
+
+def _node_bars(profile: Profile, nodes: Sequence[NodeTime], most: int, with_calls: bool = False) -> _NodeBars:
+    costly = sorted(nodes, key=lambda node: -node.usual_us)
+    names = shortened_apart([name_of("/".join([*node.path, node.name])) for node in costly], fg.NAME_LENGTH)
+    labels = [f"{name}\n{_call(node)}" if with_calls else name for name, node in zip(names, costly, strict=True)]
+    labels, times = fg.capped(labels, [node.usual_us for node in costly], most=most)
+    if len(costly) > most:
+        times[-1] = profile.usual_of(costly[most - 1 :])
+    return _NodeBars(labels, times, len(costly) > most, profile.usual_nodes_us)
+
+
+def _draw_nodes(ax: Axes, nodes: _NodeBars) -> None:
+    words = [fg.cost(us, nodes.whole_us) for us in nodes.times_us]
+    bars = fg.Bars(nodes.times_us, [fg.BLUE] * len(words), words)
+    fg.draw_bars(ax, nodes.labels, [bars], nodes.summed)
+    fg.time_axis(ax.xaxis)
 
 
 def _call(node: NodeTime) -> str:
@@ -132,7 +158,7 @@ def _source_label(source: SourceTime) -> str:
     group = source.group
     names = group.sources or group.executed
     path = "".join(f"{parent}/" for parent in group.path)
-    return shortened(name_of(path + " + ".join(names)), fg.NAME_LENGTH)
+    return name_of(path + " + ".join(names))
 
 
 def _drawable(spans: Sequence[Span]) -> tuple[list[Span], dict[tuple[int, int], int]]:

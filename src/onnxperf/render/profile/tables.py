@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 
-from onnxperf.records.profile import DiffRow, NodeTime, OperatorTime, Profile, SourceTime
+from onnxperf.records.profile import DiffRow, NodeTime, OperatorTime, Profile, SourceTime, Times, steady
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.render.profile.groups import TIMELESS, inside, members
 from onnxperf.wording.labels import types_text
@@ -27,7 +26,7 @@ def _share(time: float, whole: float) -> str:
 
 
 def _spread(timed: OperatorTime | NodeTime) -> str:
-    """The fastest and the slowest of the usual iterations."""
+    """The fastest and the slowest iteration, the first left out."""
     if len(timed.self_us) < 2:
         return microseconds(None)
     low, high = microseconds(min(timed.steady_us)), microseconds(max(timed.steady_us))
@@ -44,6 +43,14 @@ def _calls(timed: OperatorTime | NodeTime) -> str:
 # ---------------------------------------------------------------- a profile
 
 
+def estimator(profile: Profile) -> str:
+    """Which of its iterations the times of a profile come from."""
+    number = len(steady(profile.run_us or next((node.self_us for node in profile.nodes), ())))
+    if number <= 2:
+        return "the faster of 2 iterations" if number == 2 else "one iteration"
+    return f"mean of the faster half of {grouped(number)} iterations"
+
+
 def operators_table(profile: Profile) -> Table:
     """A row per operator type."""
     columns = (
@@ -56,7 +63,7 @@ def operators_table(profile: Profile) -> Table:
         Column("first", rank=4),
         Column("spread", rank=3),
     )
-    whole = math.fsum(operator.usual_us for operator in profile.operators)
+    whole = profile.usual_nodes_us
     rows, before = [], 0.0
     # By what is shown: the profile's own order counts the first iteration, too.
     for operator in sorted(profile.operators, key=lambda operator: -operator.usual_us):
@@ -73,13 +80,13 @@ def operators_table(profile: Profile) -> Table:
         )
         rows.append(Row(cells, styles={5: "cyan", 6: "dim", 7: "dim"}))
         before += own
-    return without_empty(Table(columns, rows, "Time per iteration"))
+    return without_empty(Table(columns, rows, f"Time per operator ({estimator(profile)})"))
 
 
 def nodes_table(profile: Profile, top: int) -> Table:
     """A row for each of the most costly nodes; nodes of bodies stand under the node that has the body."""
     nodes = profile.nodes
-    whole = math.fsum(node.usual_us for node in nodes)
+    whole = profile.usual_nodes_us
     costly = sorted(range(len(nodes)), key=lambda i: (-nodes[i].usual_us, i))
     tree = _tree(nodes, costly[:top])
     providers = len({node.provider for node in nodes}) > 1
@@ -102,9 +109,9 @@ def nodes_table(profile: Profile, top: int) -> Table:
         cells[2], cells[6] = cells[2] if providers else "", cells[6] if totals else ""
         rows.append(Row(cells, styles={3: "dim", 9: "dim"}))
     shown = {i for i, _ in tree}
-    others = [node.usual_us for i, node in enumerate(nodes) if i not in shown]
-    rows += _others(others, whole, (5, 8, len(columns)))
-    return without_empty(Table(columns, rows, "The most costly nodes"))
+    others = [node for i, node in enumerate(nodes) if i not in shown]
+    rows += _others(profile, others, (5, 8, len(columns)))
+    return without_empty(Table(columns, rows, f"The most costly nodes ({estimator(profile)})"))
 
 
 def _node_cells(node: NodeTime, depth: int, whole: float) -> list[str]:
@@ -122,15 +129,15 @@ def _node_cells(node: NodeTime, depth: int, whole: float) -> list[str]:
     ]
 
 
-def _others(times: Sequence[float], whole: float, places: tuple[int, int, int]) -> Iterable[Row]:
+def _others(profile: Profile, others: Sequence[Times], places: tuple[int, int, int]) -> Iterable[Row]:
     """What a table leaves out, as its last row: how many, their time and their share."""
-    if not times:
+    if not others:
         return
     time, share, width = places
     cells = [""] * width
-    cells[0] = count(len(times), "other")
-    both = math.fsum(times)
-    cells[time], cells[share] = microseconds(both), _share(both, whole)
+    cells[0] = count(len(others), "other")
+    together = profile.usual_of(others)
+    cells[time], cells[share] = microseconds(together), _share(together, profile.usual_nodes_us)
     yield Row(cells, style="dim")
 
 
@@ -172,6 +179,46 @@ def shapes_text(node: NodeTime | DiffRow) -> str:
 # ---------------------------------------------------------------- the original model
 
 
+def modules_table(profile: Profile, top: int) -> Table | None:
+    """A row for each of the most costly modules, under the module that it is in; None where no module is known."""
+    if not profile.modules:
+        return None
+    columns = (
+        Column("module", left=True, room=24),
+        Column("nodes", rank=1),
+        Column("self", rank=2),
+        Column("total"),
+        Column("share"),
+    )
+    costly = sorted(profile.modules, key=lambda module: -module.usual_total_us)[:top]
+    shown = {module.module for module in costly}
+    whole = profile.usual_nodes_us
+    rows = []
+    for module in profile.modules:
+        if module.module not in shown:
+            continue
+        outer = [each for each in shown if each and module.module.startswith(f"{each}.")]
+        depth = len(outer) + ("" in shown) if module.module else 0
+        name = module.module.removeprefix(f"{max(outer, key=len)}." if outer else "")
+        cells = (
+            "  " * depth + (name_of(name) if module.module else "(outermost module)"),
+            grouped(module.nodes),
+            microseconds(module.usual_us),
+            microseconds(module.usual_total_us),
+            _share(module.usual_total_us, whole),
+        )
+        rows.append(Row(cells))
+    left = len(profile.modules) - len(rows)
+    if left:
+        rows.append(Row((count(left, "other"), "", "", "", ""), style="dim"))
+    homeless = [node for node in profile.nodes if node.module is None]
+    if homeless:
+        time = profile.usual_of(homeless)
+        cells = ("(no module)", grouped(len(homeless)), microseconds(time), microseconds(time), _share(time, whole))
+        rows.append(Row(cells, style="dim"))
+    return Table(columns, rows, f"Time per module ({estimator(profile)})")
+
+
 def sources_table(profile: Profile, top: int) -> Table | None:
     """A row for each of the most costly groups of original nodes; None where the optimiser changed nothing."""
     timed = [source for source in profile.sources if source.group.kind not in TIMELESS]
@@ -184,13 +231,12 @@ def sources_table(profile: Profile, top: int) -> Table | None:
         Column("time"),
         Column("share"),
     )
-    whole = math.fsum(source.usual_us for source in timed)
+    whole = profile.usual_nodes_us
     costly = sorted(timed, key=lambda source: -source.usual_us)
     rows = [Row(_source_cells(source, whole), styles={2: "dim"}) for source in costly[:top]]
-    others = [source.usual_us for source in costly[top:]]
-    for row in _others(others, whole, (3, 4, len(columns))):
+    for row in _others(profile, costly[top:], (3, 4, len(columns))):
         rows.append(row._replace(cells=["", row.cells[0], *row.cells[2:]]))
-    return Table(columns, rows, "In the original model")
+    return Table(columns, rows, f"In the original model ({estimator(profile)})")
 
 
 def _source_cells(source: SourceTime, whole: float) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
 from onnxperf.render.kit.table import Column, Row, Stacking, Table
 from onnxperf.render.race.split import split_table
 from onnxperf.wording.names import dims_text, name_of, with_reasons
-from onnxperf.wording.numbers import NOTHING, count, duration, interval, ratio
+from onnxperf.wording.numbers import NOTHING, count, duration, grouped, interval, ratio
 
 STATUS_STYLES = {"ok": "", "differs": "yellow", "skipped": "dim", "pending": "dim", "running": "dim"}
 VERDICT_STYLES = {
@@ -137,7 +137,7 @@ def _styles(subject: Subject) -> dict[int, str]:
 def _legend(subjects: Sequence[Subject]) -> str:
     """Which figures come from which calls."""
     calls = sorted({block.calls for subject in subjects for block in subject.blocks})
-    sizes = count(calls[-1], "call") if len(calls) == 1 else f"{calls[0]:,} to {count(calls[-1], 'call')}"
+    sizes = count(calls[-1], "call") if len(calls) == 1 else f"{grouped(calls[0])} to {count(calls[-1], 'call')}"
     paired = ["speedup: paired by round"] if any(s.speedup_low is not None for s in subjects) else []
     return " · ".join(["min to max: single calls", f"mean, dev: blocks of {sizes}", *paired])
 

@@ -1,0 +1,67 @@
+"""Rows of a diff together, each sum with the same test as a single row."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from onnxperf.analyze.trace.diff import is_noise
+from onnxperf.records.profile import Diff, DiffRow, DiffSum, Side, added, usual
+from onnxperf.wording.labels import label, signature
+from onnxperf.wording.numbers import count
+
+
+def by_row(diff: Diff, min_share: float) -> list[DiffSum]:
+    """Every row in the order of execution; those under the share of all time together, a sum for each sign."""
+    small = _small(diff.rows, min_share)
+    folded = {id(row) for members in small.values() for row in members}
+    rows = [_sum(diff, row.label, [row]) for row in diff.rows if id(row) not in folded]
+    return rows + [_others(diff, members) for members in small.values()]
+
+
+def by_call(diff: Diff, min_share: float, most: int) -> list[DiffSum]:
+    """Rows of the same side, operator, types, shapes and provider together, the most costly first.
+
+    Those under the share of all time, and those beyond `most`, are one sum at the end.
+    """
+    groups: dict[str, list[DiffRow]] = defaultdict(list)
+    for row in diff.rows:
+        groups[label(row.side, row.provider, signature(row.op_name, row.inputs, row.outputs))].append(row)
+    sums = [_sum(diff, name, members) for name, members in groups.items()]
+    sums.sort(key=lambda each: -each.both_us)
+    floor = min_share * sum(each.both_us for each in sums)
+    kept = [each for each in sums if each.both_us >= floor][: most - 1]
+    rest = sums[len(kept) :]
+    if not rest:
+        return kept
+    return [*kept, _others(diff, [row for each in rest for row in each.rows], len(rest))]
+
+
+def _small(rows: Sequence[DiffRow], min_share: float) -> dict[Side, list[DiffRow]]:
+    """Rows under the share by their sign, where they are at least two: one alone takes no more room as it is."""
+    floor = min_share * sum(row.before_usual_us + row.after_usual_us for row in rows)
+    small: dict[Side, list[DiffRow]] = {"=": [], "-": [], "+": []}
+    for row in rows:
+        if row.before_usual_us + row.after_usual_us < floor:
+            small[row.side].append(row)
+    return {side: members for side, members in small.items() if len(members) > 1}
+
+
+def _others(diff: Diff, rows: Sequence[DiffRow], number: int | None = None) -> DiffSum:
+    return replace(_sum(diff, count(number or len(rows), "other"), rows), others=True)
+
+
+def _sum(diff: Diff, name: str, rows: Sequence[DiffRow]) -> DiffSum:
+    """Times added iteration by iteration, and tested as those of one node are."""
+    before_us = added(row.before_us for row in rows if row.side != "+")
+    after_us = added(row.after_us for row in rows if row.side != "-")
+    before, after = usual(before_us, diff.before.alike), usual(after_us, diff.after.alike)
+    return DiffSum(
+        name=name,
+        rows=tuple(rows),
+        before_usual_us=before,
+        after_usual_us=after,
+        noise=bool(before_us and after_us) and is_noise(before_us, after_us, (before, after)),
+    )

@@ -1,0 +1,73 @@
+"""Sentences about where the time of an inference goes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from onnxperf.analyze.answers.profile import profile_answer
+from onnxperf.analyze.trace.profile import operator_times
+from onnxperf.records.profile import NodeTime, Profile
+
+
+def node(name: str, op_name: str, us: int, **more: Any) -> NodeTime:
+    times: dict[str, Any] = {"self_us": (us,), "total_us": (us,), "usual_us": float(us), "usual_total_us": float(us)}
+    return NodeTime(name=name, op_name=op_name, calls=1, **times, **more)
+
+
+def profile(*nodes: NodeTime) -> Profile:
+    return Profile(model="m", events=9, iterations=1, nodes=nodes, operators=operator_times(nodes))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "sentence"),
+    [
+        ([node("a", "Add", 0)], "No node took any time that the trace could show."),
+        ([], "No node took any time that the trace could show."),
+        ([node("Add_3", "Add", 5)], "Add_3 takes 100 % of the time in 1 node."),
+        (
+            [node(f"n{number}", f"Op{number}", 10) for number in range(30)],
+            "The largest share, Op0's, is under 5 % of the time in 30 nodes.",
+        ),
+        ([node("conv_1", "Conv", 997), node("b", "Add", 3)], "conv_1 takes 99.7 % of the time in 2 nodes."),
+        ([node("conv_1", "Conv", 99_999), node("b", "Add", 1)], "conv_1 takes 99.9 % of the time in 2 nodes."),
+    ],
+)
+def test_the_smallest_and_the_largest_shares(nodes: list[NodeTime], sentence: str) -> None:
+    assert profile_answer(profile(*nodes)) == sentence
+
+
+@pytest.mark.parametrize(
+    ("more", "named"),
+    [
+        ({}, "node_conv2d_2"),
+        ({"sources": ("node_conv2d_2",), "module": "c3"}, "node_conv2d_2 (c3)"),
+        ({"sources": ("node_conv2d_2", "relu"), "module": ""}, "node_conv2d_2"),
+        ({"name": "n7", "sources": ("n7",)}, "n7 (Conv)"),
+        ({"name": "n7_nchwc", "sources": ("n7",)}, "n7_nchwc (Conv, from n7)"),
+        (
+            {"name": "relu_1_nchwc", "sources": ("node_conv2d_2", "node_relu"), "module": "c3"},
+            "relu_1_nchwc (from node_conv2d_2, c3)",
+        ),
+        ({"name": "conv" + "x" * 90}, "conv" + "x" * 20 + "…" + "x" * 23),
+        ({"name": "conv\x1b[2J"}, "conv\\x1b[2J"),
+    ],
+)
+def test_a_node_that_takes_nearly_all_of_its_operator_is_named_with_its_origin(
+    more: dict[str, Any], named: str
+) -> None:
+    costly = replace(node("node_conv2d_2", "Conv", 96), **more)
+    small = [node("conv_b", "Conv", 1), node("r", "Relu", 3)]
+    assert profile_answer(profile(costly, *small)) == f"{named} takes 96 % of the time in 3 nodes."
+
+
+def test_an_operator_of_many_nodes_is_named_with_the_most_costly_of_them() -> None:
+    nodes = [
+        node(f"mm_{number}", "MatMul", 10 + number, module=f"layer.{number}.ffn", sources=("a",)) for number in range(4)
+    ]
+    found = profile_answer(profile(*nodes, node("softmax_9", "Softmax", 20), node("a", "Add", 1)))
+    assert found == (
+        "MatMul takes 69 % (19 % in mm_3 from a of layer.3.ffn), softmax_9 takes 30 % of the time in 6 nodes."
+    )
