@@ -132,8 +132,9 @@ class Raced(NamedTuple):
 
     @property
     def winner(self) -> Subject | None:
-        """Our graph."""
-        return self.subject(self.plan.winner)
+        """Our graph: the baseline where nothing was decided."""
+        baseline = self.plan.race.baseline if self.plan.race is not None else None
+        return self.subject(self.plan.winner or baseline)
 
     def ratio(self, name: str | None) -> float | None:
         """How many times as fast as that subject our graph is."""
@@ -265,7 +266,7 @@ def _never_slower(raced: Sequence[Raced]) -> Judged | None:
     own = counts.pop("baseline", 0)
     told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
     # The winner is chosen in this very race, so that a slower one would be a fault of the search.
-    told += f"{', ' if told else ''}{own} where the Einsum itself, one of the candidates, won"
+    told += f"{', ' if told else ''}{own} where the Einsum itself, one of the candidates, was taken"
     sure = sum(one.is_sure(EINSUM) for one in compared)
     return Judged(not counts["slower"], told, 2 * sure >= len(compared))
 

@@ -16,13 +16,13 @@ from msgspec.structs import replace
 import onnxperf
 from onnxperf.api import einsum as computing
 from onnxperf.api._shared import einsum_plans as planning
-from onnxperf.api._shared.candidate_race import CandidateRace, SearchEnd
+from onnxperf.api._shared.candidate_race import CandidateRace, SearchEnd, peers_of
 from onnxperf.contraction import store
-from onnxperf.contraction.equation import Shape
+from onnxperf.contraction.equation import Shape, parse
 from onnxperf.contraction.search import Entrant, Found
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.measure.race import Progress
-from onnxperf.records.race import Case, Subject
+from onnxperf.records.race import Case, Subject, Verdict
 from tests.contraction.equations import CASES, DTYPES, NUMPYS, calls_of, opt_einsums
 from tests.contraction.running import arrays_for, run
 
@@ -36,6 +36,8 @@ WAYS: list[dict[str, Any]] = [
 ]
 DECOMPOSED = WAYS[:4]
 SIZES = dict(zip("abcdefghij", [2, 3, 4, 3, 2, 3, 2, 2, 3, 2], strict=True))
+ALL = 1000
+"""Finalists of a search that leaves nothing out."""
 ATTENTION = "bsnh,btnh->bnts"
 A, B = arrays_for([(3, 4), (4, 5)], "float32")
 
@@ -311,9 +313,10 @@ def searching(monkeypatch: pytest.MonkeyPatch, finalists: int, interrupted: bool
 
     def search(contest: CandidateRace, _progress: Progress) -> SearchEnd:
         entrants = [Entrant(graph.name, graph.cost_us, str(i)) for i, graph in enumerate(contest.graphs)]
-        for number in range(finalists):
+        last = list(range(len(entrants)))[:finalists]
+        for number in last:
             entrants[number].time_ns = 1000.0 + number
-        return SearchEnd(entrants, Found(list(range(finalists)), len(entrants), interrupted), ["a note"])
+        return SearchEnd(entrants, Found(last, len(entrants), interrupted), ["a note"])
 
     def race(_contest: CandidateRace, graphs: Any, _time: float, _progress: Progress) -> Case:
         assert case is not None
@@ -327,7 +330,10 @@ def searching(monkeypatch: pytest.MonkeyPatch, finalists: int, interrupted: bool
 
 @pytest.mark.parametrize(
     ("finalists", "searched", "answer"),
-    [(0, False, "is the cheapest by estimate"), (3, True, "was the fastest so far for ij,jk: 1.00 µs per call")],
+    [
+        (0, False, "is the cheapest by estimate"),
+        (3, True, "had the lowest time so far in the search for ij,jk: 1.00 µs per call"),
+    ],
 )
 def test_ctrl_c_in_the_search_returns_what_was_found_until_then(
     finalists: int, searched: bool, answer: str, monkeypatch: pytest.MonkeyPatch
@@ -343,18 +349,66 @@ def test_ctrl_c_in_the_search_returns_what_was_found_until_then(
 
 @pytest.mark.parametrize(
     ("medians", "answer"),
-    [([], "was the fastest so far"), ([3.0, 2.0], "is the fastest for ij,jk")],
+    [([], "had the lowest time so far"), ([3.0, 2.0], "No graph for ij,jk is measurably faster than")],
     ids=["before a block", "after some blocks"],
 )
 def test_ctrl_c_in_the_race_returns_what_was_measured_until_then(
     medians: list[float], answer: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    subjects = tuple(Subject(name="", status="ok", median_ns=median) for median in medians)
+    subjects = tuple(Subject(name="", runtime="ort", status="ok", median_ns=median) for median in medians)
     searching(monkeypatch, 3, interrupted=False, case=Case(model="m", subjects=subjects, interrupted=True))
     plan = onnxperf.optimize_einsum("ij,jk", [(3, 4), (4, 5)])
     assert plan.interrupted
     assert answer in plan.answer
     assert onnxperf.cached_einsums().empty
+
+
+def raced(*verdicts: Verdict, speedup: float = 2.0) -> Case:
+    """A final race whose subjects have these verdicts."""
+    subjects = tuple(
+        Subject(
+            name="",
+            runtime="ort",
+            status="ok",
+            median_ns=1000.0,
+            verdict=verdict,
+            speedup=1.0 if verdict == "baseline" else speedup,
+        )
+        for verdict in verdicts
+    )
+    return Case(model="m", subjects=subjects)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "winner", "answer"),
+    [
+        (("baseline", "undecided", "slower"), None, "and nothing is kept for later calls."),
+        (("baseline", "undecided", "faster"), 2, "may be as fast."),
+        (("baseline", "slower", "faster"), 2, "is the fastest graph for ij,jk: 2 times as fast"),
+        (("baseline", "slower", "equivalent"), 0, "differs from it by less than 1 %."),
+    ],
+)
+def test_only_a_decided_winner_is_kept(
+    verdicts: tuple[Verdict, ...], winner: int | None, answer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searching(monkeypatch, 3, interrupted=False, case=raced(*verdicts))
+    plan = onnxperf.optimize_einsum("ij,jk", [(3, 4), (4, 5)])
+    case = plan.record.race
+    assert case is not None
+    assert plan.record.winner == (None if winner is None else case.subjects[winner].name)
+    assert answer in plan.answer
+    assert len(onnxperf.cached_einsums()) == (winner is not None)
+    np.testing.assert_array_equal(run(plan.onnx, [A, B]), A @ B)
+
+
+def test_an_undecided_search_takes_the_baseline(monkeypatch: pytest.MonkeyPatch) -> None:
+    searching(monkeypatch, ALL, interrupted=False, case=raced("baseline", "undecided"))
+    plan = onnxperf.optimize_einsum("ij,jk", [(3, 4), (4, 5)])
+    assert plan.record.race is not None
+    assert plan.record.race.baseline == planning.EINSUM
+    assert (plan.record.graph, plan.record.winner) == ("Einsum ij,jk->ik", None)
+    assert [node.op_type for node in plan.onnx.graph.node] == ["Einsum"]
+    assert f"{planning.EINSUM} is taken" in plan.answer
 
 
 def test_where_every_finalist_fails_the_reasons_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -364,6 +418,76 @@ def test_where_every_finalist_fails_the_reasons_are_one_line(monkeypatch: pytest
     with pytest.raises(BadInput) as caught:
         onnxperf.optimize_einsum("ij,jk", [(3, 4), (4, 5)])
     assert str(caught.value) == "no graph for ij,jk could be raced: no kernel; out of memory"
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes", "time", "raced"),
+    [
+        (ATTENTION, [(20,) * 4] * 2, 5.0, True),
+        ("ij,jk", [(500, 500)] * 2, 5.0, True),
+        ("ij,jk", [(1000, 1000)] * 2, 5.0, False),
+        ("ij,jk", [(1000, 1000)] * 2, 30.0, True),
+        ("ij,jk,kl", [(400, 400), (400, 400), (400, 2)], 5.0, False),
+    ],
+)
+def test_a_library_that_would_use_up_the_race_is_left_out_with_a_note(
+    text: str, shapes: list[Shape], time: float, raced: bool
+) -> None:
+    peers, notes = peers_of(parse(text, shapes), time)
+    assert ("numpy.einsum" in peers) == raced
+    assert [note.split(":")[0] for note in notes] == ([] if raced else ["numpy.einsum was left out"])
+    assert "opt_einsum" in peers
+
+
+# ---------------------------------------------------------------- without an Einsum
+
+
+def has_einsum(model: onnx.ModelProto) -> bool:
+    return any(node.op_type == "Einsum" for node in model.graph.node)
+
+
+@pytest.mark.parametrize(("text", "shapes"), CASES)
+def test_every_plan_has_a_graph_without_an_einsum(text: str, shapes: list[Shape]) -> None:
+    plan = onnxperf.optimize_einsum(text, shapes, search=False, threads=1)
+    arrays = arrays_for(shapes, "float32")
+    assert not has_einsum(plan.decomposed)
+    np.testing.assert_array_equal(run(plan.decomposed, arrays), run(plan.onnx, arrays))
+    assert has_einsum(plan.onnx) or plan.decomposed == plan.onnx
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "winner_is_einsum"),
+    [
+        (("baseline", "slower", "slower", "slower"), True),
+        (("baseline", "undecided", "undecided", "undecided"), True),
+        (("baseline", "slower", "slower", "faster"), False),
+    ],
+)
+def test_an_einsum_that_wins_has_the_next_graph_without_one(
+    verdicts: tuple[Verdict, ...], winner_is_einsum: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searching(monkeypatch, ALL, interrupted=False, case=raced(*verdicts, speedup=0.9))
+    shapes = [(2, 3, 4, 5), (2, 6, 4, 5)]
+    plan = onnxperf.optimize_einsum(ATTENTION, shapes, threads=1)
+    assert has_einsum(plan.onnx) == winner_is_einsum
+    assert not has_einsum(plan.decomposed)
+    arrays = arrays_for(shapes, "float32")
+    np.testing.assert_array_equal(run(plan.decomposed, arrays), np.einsum(ATTENTION, *arrays))
+
+
+def test_a_graph_without_an_einsum_is_recalled_with_its_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    searching(monkeypatch, ALL, interrupted=False, case=raced("baseline", "slower", "slower"))
+    first, again = (onnxperf.optimize_einsum("ij,jk", [(3, 4), (4, 5)], threads=1) for _ in range(2))
+    assert has_einsum(again.onnx)
+    assert again.decomposed == first.decomposed
+    np.testing.assert_array_equal(run(again.decomposed, [A, B]), A @ B)
+
+
+def test_where_only_einsums_were_raced_the_decomposition_as_written_is_the_graph_without_one() -> None:
+    request = planning.request_for(parse("ij,jk", [(3, 4), (4, 5)]), "float32", "ort", 1, einsum_only=True)
+    kept = planning.estimated_plan(request)
+    assert kept.decomposed == planning.decomposed_model(request)
+    assert not has_einsum(onnx.load_from_string(kept.decomposed))
 
 
 @pytest.mark.slow
@@ -385,10 +509,11 @@ def test_the_fastest_graph_is_searched_once_and_shows_what_was_timed(
     assert len(record.orders) == 121
     assert record.race is not None
     names = [subject.name for subject in record.race.subjects]
-    assert {"ORT Einsum as written", "numpy.einsum", "opt_einsum", record.limit, record.winner} <= set(names)
+    assert {"ORT Einsum as written", "numpy.einsum", "opt_einsum", record.limit} <= set(names)
+    assert record.winner in (None, *names)
     assert {subject.status for subject in record.race.subjects} == {"ok"}
     assert record.graph
-    assert "times the time of the bare MatMul" in plan.answer
+    assert ("times the time of the bare MatMul" in plan.answer) == (record.winner is not None)
 
     timings = plan.timings
     assert list(timings.columns) == ["order", "equation", "graph", "time"]
@@ -406,13 +531,14 @@ def test_the_fastest_graph_is_searched_once_and_shows_what_was_timed(
 
     axes = plan.plot(Figure().subplots())
     assert isinstance(axes, Axes)
-    assert axes.get_title(loc="left") == f"{ATTENTION} optimised into {plan.best_equation}"
+    assert axes.get_title(loc="left").startswith(f"{ATTENTION}, fastest in the search: ")
     for suffix in (".onnx", ".json", ".csv", ".png"):
         plan.save(tmp_path / f"plan{suffix}")
         assert (tmp_path / f"plan{suffix}").stat().st_size > 100
-    assert record.winner is not None
-    assert record.winner.split(" > ")[0] in repr(plan)
+    assert record.graph.split(" > ")[0] in repr(plan)
 
+    assert len(onnxperf.cached_einsums()) == (record.winner is not None)
+    store.keep(searched[0].key, store.Kept(record, plan.model, plan.unoptimized, b"without"))  # whatever it decided
     monkeypatch.setattr(store, "in_memory", {})
     again = onnxperf.optimize_einsum(ATTENTION, shapes, threads=1)
     assert len(searched) == 1

@@ -13,7 +13,8 @@ from onnx import parser
 from onnxperf.api import rewrite_einsum as rewriting
 from onnxperf.cli.main import run
 from onnxperf.contraction import store
-from onnxperf.records.race import Case, Subject
+from onnxperf.records.base import Status
+from onnxperf.records.race import Case, Subject, Verdict
 from tests.contraction.running import arrays_for
 from tests.contraction.running import run as run_model
 
@@ -116,22 +117,55 @@ def test_a_search_prints_its_race_and_writes_its_orders(tmp_path: Path, capsys: 
 # ---------------------------------------------------------------- a model
 
 
-@pytest.mark.parametrize("faster", [True, False])
-def test_a_model_is_rewritten_if_it_gains(
-    faster: bool, model_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def race_as(monkeypatch: pytest.MonkeyPatch, rivals: list[Subject]) -> None:
+    """Every race of whole models ends with the next of these, the last one for all that follow."""
+    left = list(rivals)
+
+    def race(*_: object) -> Case:
+        rival = left.pop(0) if len(left) > 1 else left[0]
+        subjects = (Subject(name="original", status="ok"), rival)
+        return Case(model="m", baseline="original", status=rival.status, subjects=subjects)
+
+    monkeypatch.setattr(rewriting.ModelTrial, "race", race)
+
+
+def rival(verdict: Verdict | None, status: Status = "ok", speedup: float | None = None) -> Subject:
+    return Subject(name="rewritten", status=status, speedup=speedup, verdict=verdict)
+
+
+@pytest.mark.parametrize(
+    ("rivals", "code", "answer"),
+    [
+        ([rival("faster", speedup=2.0)], 0, "1 of 1 Einsum node rewritten"),
+        ([rival("equivalent", speedup=1.0)], 3, "Nothing was written: no replacement keeps the outputs"),
+        (
+            [rival("faster", speedup=2.0), rival("slower", speedup=0.749)],
+            3,
+            "the whole model is slower (speedup 0.749)",
+        ),
+        ([rival("faster", speedup=2.0), rival("undecided", speedup=1.2)], 3, "gains is undecided (speedup 1.2)"),
+        ([rival("faster", speedup=2.0), rival(None, "crashed")], 3, "whether the whole model gains is crashed"),
+    ],
+)
+def test_a_model_is_written_only_if_it_is_proven_faster(
+    rivals: list[Subject],
+    code: int,
+    answer: str,
+    model_path: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    rival = Subject(name="rewritten", status="ok", speedup=2.0, verdict="faster" if faster else "equivalent")
-    case = Case(model="m", baseline="original", subjects=(Subject(name="original", status="ok"), rival))
-    monkeypatch.setattr(rewriting.ModelTrial, "race", lambda *_: case)
+    race_as(monkeypatch, rivals)
     output = tmp_path / "out.onnx"
     arguments = ["--rewrite", str(model_path), "-o", str(output), "--dim", "batch=2"]
-    assert run(["einsum", *arguments, *QUICK, "-o", str(tmp_path / "report.json")]) == (0 if faster else 3)
+    assert run(["einsum", *arguments, *QUICK, "-o", str(tmp_path / "report.json")]) == code
     printed, errors = capsys.readouterr()
-    assert ("1 of 1 Einsum node rewritten" in printed) == faster
-    assert ("0 of 1 Einsum node rewritten; nothing was written." in printed) != faster
+    assert answer in " ".join(printed.split())
+    assert ("Nothing was written:" in printed) == (code == 3)
     assert errors == ""
-    assert output.exists() == faster
-    assert json.loads((tmp_path / "report.json").read_text())["output"] == (str(output) if faster else "")
+    assert output.exists() == (code == 0)
+    assert json.loads((tmp_path / "report.json").read_text())["output"] == ("" if code else str(output))
 
 
 def test_a_model_without_einsum_stays_as_it_is(

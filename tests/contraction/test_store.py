@@ -33,7 +33,7 @@ PLAN = EinsumPlan(
     graph="MatMul",
     notes=("a note",),
 )
-KEPT = Kept(PLAN, b"\x00model", b"\xffother")
+KEPT = Kept(PLAN, b"\x00model", b"\xffother", b"without")
 
 
 @pytest.fixture(autouse=True)
@@ -113,6 +113,19 @@ def test_a_damaged_file_is_ignored(junk: bytes, folder: Path, monkeypatch: pytes
     forget(monkeypatch)
     (file,) = folder.iterdir()
     file.write_bytes(junk)
+    assert recall(KEY) is None
+    assert list(all_kept()) == []
+
+
+def test_a_plan_that_was_kept_before_verdicts_decided_is_searched_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(KEY, KEPT)
+    forget(monkeypatch)
+    (file,) = folder.iterdir()
+    entry = msgspec.msgpack.decode(file.read_bytes())
+    del entry["decomposed"]
+    file.write_bytes(msgspec.msgpack.encode(entry))
     assert recall(KEY) is None
     assert list(all_kept()) == []
 

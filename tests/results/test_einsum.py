@@ -34,7 +34,7 @@ def test_the_graphs_are_parsed_once_and_only_when_asked_for(result: EinsumResult
     assert not result.unoptimized_onnx.graph.node
 
 
-@pytest.mark.parametrize("name", ["onnx", "unoptimized_onnx", "model"])
+@pytest.mark.parametrize("name", ["onnx", "unoptimized_onnx", "decomposed", "model"])
 def test_a_record_alone_has_no_graph_and_says_where_it_is_found(name: str) -> None:
     result = result_classes()[EinsumPlan](einsums.plan())
     with pytest.raises(BadInput, match=r"bsnh,btnh->bnts holds no graph; onnxperf.optimize_einsum finds it"):
@@ -73,6 +73,11 @@ def test_without_a_race_the_table_is_empty_and_has_its_columns(linear_bytes: byt
     frame = EinsumResult(einsums.plan(race=None, orders=()), linear_bytes, b"").to_df()
     assert frame.empty
     assert "limit_ratio" in frame.columns
+
+
+def test_a_speedup_that_is_not_the_ratio_of_the_medians_beside_it_has_a_note() -> None:
+    odd = einsums.subject("odd", "ort", 100_000.0, "faster", speedup=2.0, speedup_low=1.9, speedup_high=2.1)
+    assert "odd: the medians give 6.62" in " ".join(repr(EinsumResult(einsums.plan(race=einsums.race(odd)))).split())
 
 
 def test_every_kind_of_file_can_be_saved(result: EinsumResult, linear_bytes: bytes, tmp_path: Path) -> None:

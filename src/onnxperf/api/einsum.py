@@ -32,9 +32,10 @@ def einsum(
 ) -> Any:
     """What numpy.einsum returns, computed by an ONNX graph.
 
-    With `optimize`, the fastest graph is searched the first time, which takes seconds, and kept for later calls and
-    processes; "estimate" trusts the cost model instead; without it the equation is decomposed as written. With
-    `decompose=False` only onnxruntime's own Einsum is used, in its best letter order or as written.
+    With `optimize`, the fastest graph is searched the first time, which takes seconds, and kept for later calls and,
+    where its race decided, for other processes; "estimate" trusts the cost model instead; without it the equation is
+    decomposed as written. With `decompose=False` only onnxruntime's own Einsum is used, in its best letter order or as
+    written.
     """
     if not isinstance(equation, str):
         raise BadOption(f"einsum: expected an equation such as 'ij,jk->ik', got {type(equation).__name__}")

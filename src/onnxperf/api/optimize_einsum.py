@@ -26,8 +26,8 @@ def optimize_einsum(
     """Find the fastest graph for an equation on these shapes; a plan that was found before is not searched again.
 
     `search=False` trusts the cost model, `portable=True` allows only standard operators, `again=True` searches even
-    if there is a plan already, and `time` is the length of the final race in seconds. Ctrl-C returns what was found
-    until then.
+    if there is a plan already, and `time` is the length of the final race in seconds. Where that race is undecided,
+    its baseline is taken, and the plan is not kept. Ctrl-C returns what was found until then.
     """
     settings = parse_keywords(keywords, EinsumKeywords)
     request = request_for(

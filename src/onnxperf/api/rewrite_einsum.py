@@ -11,9 +11,9 @@ from typing import Any, Unpack
 import onnx
 from msgspec.structs import replace
 
-from onnxperf.analyze.answers.einsum import rewrite_answer
+from onnxperf.analyze.answers.einsum import einsum_reason, rewrite_answer
 from onnxperf.analyze.judges.agreement import disagreement
-from onnxperf.analyze.judges.einsum import outcome_of, speedup_over
+from onnxperf.analyze.judges.einsum import is_decided, is_gain, outcome_of, reason_of, sites_written, time_ratio
 from onnxperf.api._shared.einsum_plans import EINSUM, plan_for, request_for
 from onnxperf.api._shared.opening import Source
 from onnxperf.api._shared.outputs import outputs_of
@@ -52,9 +52,10 @@ def rewrite_einsum(
 ) -> RewriteResult:
     """Replace Einsum nodes by the fastest graphs for their shapes, and write the model if that made it faster.
 
-    A replacement is kept only if the outputs are equal and the whole model wins its race. The new graphs hold only
-    for the shapes of these inputs, so the inputs of the written model are fixed to them. After Ctrl-C nothing is
-    written; the result has what was found until then.
+    A replacement is tried further only if the outputs are equal and the whole model wins its race. The model with all
+    of these is raced once more, and written only if it is proven faster. The new graphs hold only for the shapes of
+    these inputs, so the inputs of the written model are fixed to them. After Ctrl-C nothing is written; the result
+    has what was found until then.
     """
     settings = parse(keywords, RewriteKeywords)
     check_folder(output)
@@ -67,19 +68,20 @@ def rewrite_einsum(
         options = visible_options(settings.race, machine.cpu)
         trial = ModelTrial(entry, plain, Path(folder), options, settings.limits, progress)
         attempt = _tried(trial, portable, search)
-    written = bool(attempt.accepted) and not attempt.interrupted
+    rival, interrupted = _rival(attempt.case), attempt.interrupted
+    written = is_gain(rival) and not interrupted
     if written:
         _write(entry, trial.model(attempt.accepted), Path(output))
     record = Rewrite(
         model=entry.model.label,
         output=str(output) if written else "",
-        sites=attempt.sites,
+        sites=sites_written(attempt.sites, rival, interrupted),
         race=attempt.case,
-        interrupted=attempt.interrupted,
+        interrupted=interrupted,
         machine=machine,
         command="onnxperf.rewrite_einsum",
         notes=(*entry.feeds.notes, *(_notes(entry) if written else ())),
-        answer=rewrite_answer(entry.model.label, attempt.sites, _rival(attempt.case), str(output) if written else ""),
+        answer=rewrite_answer(entry.model.label, attempt.sites, rival, str(output), interrupted),
     )
     return RewriteResult(record)
 
@@ -177,16 +179,21 @@ def _try(
     request = request_for(equation, site.dtype, "ort", trial.plain.threads, opset=opset, portable=portable)
     plan = plan_for(request, search=search, progress=trial.progress)
     _stop_if(plan.interrupted)
-    row = replace(row, graph=plan.record.graph, speedup_alone=speedup_over(plan.record, EINSUM), outcome="kept")
-    if plan.record.graph.startswith("Einsum"):
-        return replace(row, reason="onnxruntime's Einsum is the fastest by itself"), accepted
-    with_site = {**accepted, **dict.fromkeys(site.nodes, plan.onnx)}
+    # Where the equation alone is undecided, the race of the whole model may still decide.
+    graph, proposed = (
+        (plan.record.graph, plan.onnx) if is_decided(plan.record) else (plan.record.decomposed, plan.decomposed)
+    )
+    alone = time_ratio(plan.record.race, EINSUM, plan.record.winner)
+    row = replace(row, graph=graph, speedup_alone=alone, outcome="kept")
+    if graph.startswith("Einsum"):
+        return replace(row, reason=einsum_reason(plan.record)), accepted
+    with_site = {**accepted, **dict.fromkeys(site.nodes, proposed)}
     if wrong := trial.difference(with_site):
         return replace(row, reason=wrong), accepted
     case = trial.race(accepted, with_site)
     _stop_if(case.interrupted)
     rival = _rival(case) or Subject(name=AFTER, status="failed")
-    outcome, reason = outcome_of(rival)
+    outcome, reason = outcome_of(rival)[0], reason_of(rival)
     speedups = {"speedup": rival.speedup, "speedup_low": rival.speedup_low, "speedup_high": rival.speedup_high}
     row = replace(row, outcome=outcome, reason=reason, **speedups)
     return row, with_site if outcome == "rewritten" else accepted

@@ -2,12 +2,17 @@
 
 # No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from cyclopts import Group, Parameter
 
+from onnxperf.cli import exit_codes
 from onnxperf.cli.options import INPUTS, Flags, InputFlags, Several, Switch, refuse_others, shape_in
 from onnxperf.cli.present import KeptOutputFlags, present
 from onnxperf.errors import BadOption
+
+if TYPE_CHECKING:
+    from onnxperf.render.kit.progress import Progress
 
 
 @Parameter(name="*", group=INPUTS)
@@ -76,7 +81,8 @@ def einsum(
     equation
         As numpy.einsum takes it.
     rewrite
-        A model whose Einsum nodes are replaced where that makes the whole model faster.
+        A model whose Einsum nodes are replaced where that makes the whole model faster; nothing is written unless
+        a race proves it.
     """
     if (equation is None) == (rewrite is None):
         raise BadOption("give an equation, or a model with `rewrite`")
@@ -112,21 +118,27 @@ def _rewrite(model: str, search: SearchFlags, inputs: OperandFlags, output: Kept
     refuse_others(_REWRITING, "`rewrite`: a rewritten model keeps its types and opset", search)
     output.check(RewriteResult)
     path, reports = output.without_model()
-    return present(
-        RewriteResult,
-        reports,
-        lambda progress: rewrite_einsum(
-            model,
-            path,
-            feeds=inputs.feeds(),
-            portable=search.portable,
-            search=not search.no_search,
-            progress=progress,
-            time=search.time,
-            threads=search.threads,
-            **inputs.keywords(),
-        ),
-    )
+    ended: list[RewriteResult] = []
+
+    def measure(progress: "Progress") -> RewriteResult:
+        ended.append(
+            rewrite_einsum(
+                model,
+                path,
+                feeds=inputs.feeds(),
+                portable=search.portable,
+                search=not search.no_search,
+                progress=progress,
+                time=search.time,
+                threads=search.threads,
+                **inputs.keywords(),
+            )
+        )
+        return ended[0]
+
+    code = present(RewriteResult, reports, measure)
+    # A rewritten model that failed in its race is a requested file that was not written, not a partial result.
+    return exit_codes.NO_ANSWER if code == exit_codes.PARTIAL and not ended[0].has_answer else code
 
 
 def _sizes(text: str) -> tuple[int, ...]:

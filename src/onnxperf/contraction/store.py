@@ -37,6 +37,7 @@ class Kept(NamedTuple):
     plan: EinsumPlan
     model: bytes
     unoptimized: bytes
+    decomposed: bytes = b""
 
 
 class _Entry(Struct, frozen=True):
@@ -44,6 +45,8 @@ class _Entry(Struct, frozen=True):
     plan: EinsumPlan
     model: bytes
     unoptimized: bytes
+    decomposed: bytes
+    """Required: what was kept before it was there may be a winner without a verdict, and is searched again."""
 
 
 in_memory: dict[Key, Kept] = {}
@@ -56,7 +59,7 @@ def recall(key: Key) -> Kept | None:
         entry = _read(_file(key))
         if entry is None or entry.key != key:
             return None
-        in_memory[key] = Kept(entry.plan, entry.model, entry.unoptimized)
+        in_memory[key] = Kept(entry.plan, entry.model, entry.unoptimized, entry.decomposed)
     return in_memory[key]
 
 

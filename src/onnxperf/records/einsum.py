@@ -33,7 +33,7 @@ class EinsumPlan(Experiment, frozen=True, kw_only=True):
     canonical: str
     """The same with an explicit output and without ellipses."""
     best_equation: str
-    """The equation in the letter order of the winner."""
+    """The equation in the letter order of the chosen graph."""
     shapes: tuple[tuple[int, ...], ...]
     """Of the operands."""
     dtype: str
@@ -49,7 +49,11 @@ class EinsumPlan(Experiment, frozen=True, kw_only=True):
     searched: bool = True
     """The graphs were raced; otherwise the cost model chose."""
     graph: str
-    """The winner in a few words."""
+    """The chosen graph in a few words: the winner, or where the race is undecided its baseline."""
+    graph_ns: float | None = None
+    """Time of a call of that graph in the search, as those of the letter orders; null if it was not timed."""
+    decomposed: str = ""
+    """The best graph without an Einsum in a few words: the chosen one, or the next by speedup."""
     candidates: int = 0
     """Distinct graphs that were proposed."""
     executed: int = 0
@@ -59,7 +63,7 @@ class EinsumPlan(Experiment, frozen=True, kw_only=True):
     race: Case | None = None
     """The final race: finalists, onnxruntime's Einsum, numpy and others; the first subject is the baseline."""
     winner: str | None = None
-    """Name of the winner in that race."""
+    """Name of the winner in that race; null where its verdicts are undecided."""
     limit: str | None = None
     """Name of the subject in that race which multiplies matrices of the same size without moving anything."""
     interrupted: bool = False
@@ -78,7 +82,7 @@ class RewrittenSite(Struct, frozen=True, kw_only=True):
     dtype: str = ""
     """Their element type."""
     outcome: SiteOutcome
-    """rewritten: replaced; kept: there was no gain; skipped: it could not be tried."""
+    """rewritten: replaced in the written model; kept: no gain was proven; skipped: it could not be tried."""
     graph: str = ""
     """The graph that was tried, in a few words."""
     speedup_alone: float | None = None
@@ -99,10 +103,10 @@ class Rewrite(Experiment, frozen=True, kw_only=True):
     model: str
     """Label of the model."""
     output: str
-    """File of the rewritten model; empty when nothing was gained and nothing written."""
+    """File of the rewritten model; empty when no gain was proven and nothing written."""
     sites: tuple[RewrittenSite, ...]
     """One per group of equal Einsum nodes."""
     race: Case | None = None
-    """The original model against the rewritten one."""
+    """The original model against the one with all replacements that gained by themselves; it decides."""
     interrupted: bool = False
     """The user stopped it: this is what was found until then."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from onnxperf.analyze.answers.race import notes_on_medians
 from onnxperf.errors import BadInput
 from onnxperf.records.einsum import EinsumPlan
 from onnxperf.render.kit.page import Page
@@ -20,24 +21,28 @@ if TYPE_CHECKING:
 
 
 class EinsumResult(Result[EinsumPlan]):
-    """What `onnxperf.optimize_einsum` returns: the fastest graph, and the times that say so."""
+    """What `onnxperf.optimize_einsum` returns: the graph that was chosen, and the race that decided."""
 
     tables = {"orders": lambda self: self.timings, "race": lambda self: _race(self.record)}
     charts = {"orders": orders_plot, "race": race_plot}
-    own_formats = {".onnx": Format("the fastest graph", lambda result, _table: result.model)}
+    own_formats = {".onnx": Format("the chosen graph", lambda result, _table: result.model)}
 
-    def __init__(self, record: EinsumPlan, model: bytes = b"", unoptimized: bytes = b"") -> None:
+    def __init__(
+        self, record: EinsumPlan, model: bytes = b"", unoptimized: bytes = b"", decomposed: bytes = b""
+    ) -> None:
         super().__init__(record)
         self._model = model
         self._unoptimized = unoptimized
+        self._decomposed = decomposed
 
     def page(self) -> Page:
         """What was searched, the winner and the final race."""
-        return plan_page(self.record)
+        race = self.record.race
+        return plan_page(self.record, notes_on_medians(race) if race is not None else ())
 
     @property
     def model(self) -> bytes:
-        """The winner as the content of a file."""
+        """The chosen graph as the content of a file."""
         return self._held(self._model)
 
     @property
@@ -47,13 +52,18 @@ class EinsumResult(Result[EinsumPlan]):
 
     @cached_property
     def onnx(self) -> ModelProto:
-        """The winner, with inputs X0, X1, ... and the output Y."""
+        """The chosen graph, with inputs X0, X1, ... and the output Y."""
         return _parsed(self.model)
 
     @cached_property
     def unoptimized_onnx(self) -> ModelProto:
         """The decomposition in the letter order of the equation as it was given."""
         return _parsed(self.unoptimized)
+
+    @cached_property
+    def decomposed(self) -> ModelProto:
+        """The best graph without an Einsum node: the chosen one, or the next by speedup where that is an Einsum."""
+        return _parsed(self._held(self._decomposed))
 
     @property
     def equation(self) -> str:
@@ -62,7 +72,7 @@ class EinsumResult(Result[EinsumPlan]):
 
     @property
     def best_equation(self) -> str:
-        """The equation in the letter order of the winner."""
+        """The equation in the letter order of the chosen graph."""
         return self.record.best_equation
 
     @cached_property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from onnxperf.analyze.answers.race import notes_on_medians
 from onnxperf.errors import BadInput
 from onnxperf.records.einsum import Rewrite, RewrittenSite
 from onnxperf.render.kit.files import suffix_of
@@ -28,7 +29,7 @@ class RewriteResult(Result[Rewrite]):
 
     @property
     def path(self) -> str:
-        """File of the rewritten model; empty when nothing was gained and nothing written."""
+        """File of the rewritten model; empty when no gain was proven and nothing written."""
         return self.record.output
 
     @property
@@ -50,7 +51,8 @@ class RewriteResult(Result[Rewrite]):
 
     def page(self) -> Page:
         """What became of the Einsum nodes and why, and the race of the whole models."""
-        return rewrite_page(self.record)
+        race = self.record.race
+        return rewrite_page(self.record, notes_on_medians(race) if race is not None else ())
 
     def save(self, path: str | Path, table: str | None = None) -> None:
         """Write a file of the kind that its name ends with; weights of a large model go into a file beside it."""

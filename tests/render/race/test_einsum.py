@@ -60,6 +60,19 @@ def test_a_plan_shows_the_search_the_race_and_the_answer() -> None:
     assert cells(line_with(text, "torch.einsum"))[-1] == "failed"
 
 
+def test_the_reason_of_an_undecided_row_is_left_to_the_answer() -> None:
+    undecided = einsums.subject("opt_einsum", "callable", 600_000.0, "undecided", reason="2 rounds are too few")
+    assert "too few" not in printed(plan_page(einsums.plan(race=einsums.race(undecided))), 160)
+
+
+def test_below_the_race_stands_where_its_figures_come_from() -> None:
+    text = printed(plan_page(einsums.plan(), ["a note on a row"]), 160)
+    legend, note = line_with(text, "paired by round"), line_with(text, "a note on a row")
+    assert legend == "median: single calls · speedup: blocks of calls, paired by round"
+    assert text.index("bare MatMul") < text.index(legend) < text.index(note) < text.index("The best graph is")
+    assert "paired by round" not in printed(plan_page(einsums.plan(race=None)), 160)
+
+
 def test_the_winner_is_bold_with_a_mark_and_the_limit_is_dim() -> None:
     text = printed(plan_page(einsums.plan()), 200, colour=True)
     winner = line_with(text, "176 µs")
@@ -100,7 +113,7 @@ def test_one_line_describes_the_search(changes: dict[str, Any], text: str) -> No
 def test_without_a_race_there_is_the_graph_and_the_answer() -> None:
     plan = einsums.plan(race=None, searched=False, limit=None, answer="146 µs by estimate.")
     text = printed(plan_page(plan))
-    assert f"Best graph: {einsums.BEST_GRAPH}" in text
+    assert f"Chosen graph: {einsums.BEST_GRAPH}" in text
     assert "146 µs by estimate." in text
     assert "subject" not in text
 
@@ -141,6 +154,11 @@ def test_a_rewrite_shows_every_group_of_nodes_and_why() -> None:
     assert raced in text
     assert "Written to faster.onnx" in text
     assert "12 of 14 Einsum nodes" in text
+
+
+def test_a_rewrite_shows_the_notes_of_its_race() -> None:
+    race = examples.case(notes=("others used the processors",), subjects=())
+    assert "others used the processors" in printed(rewrite_page(einsums.rewrite(race=race)), 160)
 
 
 def test_a_model_without_einsum_has_no_table() -> None:
@@ -220,7 +238,7 @@ def test_no_text_becomes_markup(name: str) -> None:
     [
         (with_failure(), ["151 candidates", "1.386", "limit", "3.76 times", "out of luck", "2 threads"]),
         (einsums.rewrite(), ["Einsum_3 and 11 more", "absorbed", "Raced: original", "faster.onnx"]),
-        (einsums.plan(race=None), ["Best graph: Transpose"]),
+        (einsums.plan(race=None), ["Chosen graph: Transpose"]),
     ],
 )
 def test_a_notebook_shows_tables_answers_and_notes(record: EinsumPlan | Rewrite, parts: list[str]) -> None:

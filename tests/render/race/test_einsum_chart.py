@@ -37,7 +37,7 @@ def title(ax: Axes) -> str:
 def test_every_order_has_a_bar_and_the_fastest_is_on_top() -> None:
     plan = einsums.plan()
     ax = orders_plot(plan)
-    assert title(ax) == "bsnh,btnh->bnts optimised into ahbt,asbt->abhs"
+    assert title(ax) == f"bsnh,btnh->bnts, fastest in the search: {names(ax)[0]}"
     assert len(names(ax)) == len(widths(ax)) == 121
     assert widths(ax) == sorted(widths(ax))
     assert set(names(ax)) == {order.equation for order in plan.orders}
@@ -62,6 +62,35 @@ def test_the_fastest_the_written_and_the_raced_order_say_so() -> None:
     assert words[0].startswith("176 µs · fastest")
     assert sum("as written" in each for each in words) == 2  # once first, once among all permutations
     assert any(each.endswith("won the final race") for each in words)
+
+
+@pytest.mark.parametrize(
+    ("graph_ns", "place"), [(100e3, 0), (200e3, 8), (9e9, 121)], ids=["fastest", "in between", "slowest"]
+)
+@pytest.mark.parametrize(("winner", "words"), [("a name", "won the final race"), (None, "chosen")])
+def test_the_chosen_graph_has_a_bar_where_no_letter_order_leads_to_it(
+    graph_ns: float, place: int, winner: str | None, words: str
+) -> None:
+    ax = orders_plot(einsums.plan(graph="Einsum ij,jk->ik", graph_ns=graph_ns, winner=winner))
+    assert names(ax).index("Einsum ij,jk->ik") == place
+    assert widths(ax) == sorted(widths(ax))
+    assert len(names(ax)) == 122
+    assert [i for i, text in enumerate(ax.texts) if text.get_text().endswith(words)] == [place]
+    assert title(ax) == f"bsnh,btnh->bnts, fastest in the search: {names(ax)[0]}"
+
+
+def test_the_chosen_graph_has_no_second_bar() -> None:
+    plan = einsums.plan(graph=einsums.GRAPHS[3], graph_ns=1.0)
+    assert len(names(orders_plot(plan))) == 121
+
+
+@pytest.mark.parametrize("graph", ["graph 199", "of no order"])
+def test_the_chosen_graph_stays_where_the_slowest_are_left_out(graph: str) -> None:
+    graphs = tuple(f"graph {number}" for number in range(200))
+    orders = einsums.orders(letters="bsnhtu", graphs=graphs)
+    ax = orders_plot(einsums.plan(orders=orders, graph=graph, graph_ns=9e9))
+    assert len(names(ax)) == MAX_ORDERS
+    assert ax.texts[-1].get_text().endswith("won the final race")
 
 
 def test_orders_without_a_time_are_left_out_with_a_note() -> None:
@@ -113,7 +142,7 @@ def test_an_axes_of_the_user_gets_the_title_and_no_names_at_its_right() -> None:
     own = Figure(figsize=(8, 25)).subplots()
     ax = orders_plot(einsums.plan(), own)
     assert ax is own
-    assert ax.get_title(loc="left") == "bsnh,btnh->bnts optimised into ahbt,asbt->abhs"
+    assert ax.get_title(loc="left") == f"bsnh,btnh->bnts, fastest in the search: {names(ax)[0]}"
     assert not ax.child_axes
 
 
@@ -122,10 +151,11 @@ def test_nasty_text_is_drawn_as_it_is() -> None:
         OrderTime(order=name, equation=name, graph=name, time_ns=1e3 + number)
         for number, name in enumerate(NASTY_NAMES)
     ]
-    plan = einsums.plan(equation="$x$ \\frac", best_equation="a\ud800\n\x1b", orders=tuple(orders))
+    orders[0] = OrderTime(order="a", equation="a\ud800\n\x1b", graph=NASTY_NAMES[0], time_ns=1e3)
+    plan = einsums.plan(equation="$x$ \\frac", orders=tuple(orders))
     ax = orders_plot(plan)
-    assert title(ax) == r"$x$ \frac optimised into a\ud800\n\x1b"
-    assert names(ax) == [shortened(name_of(name), 28) for name in NASTY_NAMES]
+    assert title(ax) == r"$x$ \frac, fastest in the search: a\ud800\n\x1b"
+    assert names(ax)[1:] == [shortened(name_of(name), 28) for name in NASTY_NAMES[1:]]
     graphs = [label.get_text() for label in ax.child_axes[0].get_yticklabels()]
     assert graphs == [shortened(visible(name), 100) for name in NASTY_NAMES]
     drawn = fg.figure_bytes(ax, "svg")

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onnxperf.analyze.judges.einsum import median_of
-from onnxperf.records.einsum import RewrittenSite
+from onnxperf.analyze.judges.einsum import (
+    chosen_in,
+    graphs_in,
+    is_faster,
+    is_gain,
+    libraries_in,
+    outcome_of,
+    time_ratio,
+    winner_in,
+)
+from onnxperf.records.einsum import EinsumPlan, RewrittenSite
 from onnxperf.records.race import Case, Subject
+from onnxperf.wording.names import listed
 from onnxperf.wording.numbers import count, duration, significant
+
+# ---------------------------------------------------------------- an equation
 
 
 def estimate_answer(graph: str, cost_us: float) -> str:
@@ -17,34 +29,105 @@ def estimate_answer(graph: str, cost_us: float) -> str:
 
 def partial_answer(graph: str, equation: str, time_ns: float) -> str:
     """Answer which graph led when the search was interrupted."""
-    return f"{graph} was the fastest so far for {equation}: {duration(time_ns)} per call; nothing was raced."
+    lead = f"{graph} had the lowest time so far in the search for {equation}: {duration(time_ns)} per call"
+    return f"{lead}; nothing was raced, so that nothing is decided."
 
 
-def race_answer(case: Case, winner: Subject, limit: str, equation: str) -> str:
-    """Answer which graph won, by how much, and how far it is from the limit."""
-    if winner.name == case.baseline:
-        answer = f"{winner.name} is already the fastest graph for {equation}"
-    else:
-        answer = f"{winner.name} is the fastest for {equation}"
-        if winner.speedup is not None and winner.speedup_low is not None and winner.speedup_high is not None:
-            answer += f": {_times_as_fast(winner)} as {case.baseline}{_interval(winner)}"
-    bare, own = median_of(case, limit), winner.median_ns
-    if bare and own:
-        answer += f", {significant(own / bare)} times the time of the {limit}"
-    return f"{answer}."
+def race_answer(case: Case, limit: str | None, equation: str) -> str:
+    """Answer which graph the verdicts of a race call for, by how much, and how far it is from the limit."""
+    winner = winner_in(case, limit)
+    if winner is None:
+        return _undecided(case, limit, equation)
+    rivals = [each for each in graphs_in(case, limit) if each is not winner]
+    about = _about_faster if winner.verdict == "faster" else _about_baseline
+    times = time_ratio(case, winner.name, limit)
+    limited = "" if times is None else f", {significant(times)} times the time of the {limit}"
+    return f"{about(case, winner, rivals, equation, limited)}{_faster_still(case, winner)}"
 
 
-def rewrite_answer(model: str, sites: Sequence[RewrittenSite], rival: Subject | None, output: str) -> str:
-    """Answer how many Einsum nodes were replaced, what the model gains, and where it was written."""
+def _about_faster(case: Case, winner: Subject, rivals: Sequence[Subject], equation: str, limited: str) -> str:
+    near = sum(not is_faster(winner, each) for each in rivals)
+    gain = f"{_times_as_fast(winner)} as {case.baseline}{_interval(winner)}{limited}"
+    if near:
+        return f"For {equation}, {winner.name} is {gain}; {count(near, 'other graph')} may be as fast."
+    return f"{winner.name} is the fastest graph for {equation}: {gain}."
+
+
+def _about_baseline(case: Case, winner: Subject, rivals: Sequence[Subject], equation: str, limited: str) -> str:
+    if not rivals:
+        return f"{winner.name} is the only graph for {equation} that was raced{limited}."
+    near = sum(not is_faster(winner, each) for each in rivals)
+    if near:
+        equal = f"{count(near, 'graph differs', 'graphs differ')} from it by less than"
+        none = f"No graph for {equation} is measurably faster than {winner.name}{limited}"
+        return f"{none}; {equal} {significant(100 * case.min_effect)} %."
+    return f"{winner.name} is already the fastest graph for {equation}{limited}."
+
+
+def _faster_still(case: Case, winner: Subject) -> str:
+    names = [each.name for each in libraries_in(case) if is_faster(each, winner)]
+    return f" {listed(names)} {'is' if len(names) == 1 else 'are'} faster still." if names else ""
+
+
+def _undecided(case: Case, limit: str | None, equation: str) -> str:
+    """What is known where no graph is proven faster, and what becomes of the plan."""
+    chosen = chosen_in(case, limit)
+    if chosen is None:
+        return f"No graph for {equation} could be measured."
+    than = f"faster than {case.baseline}" if chosen.name == case.baseline else "the fastest"
+    none = f"No graph for {equation} is measurably {than}{_in_doubt(graphs_in(case, limit))}"
+    return f"{none}. {chosen.name} is taken, and nothing is kept for later calls."
+
+
+def _in_doubt(graphs: Sequence[Subject]) -> str:
+    """How many graphs are undecided, and what is known about the most promising of them."""
+    doubtful = [each for each in graphs if each.verdict in ("undecided", None)]
+    if not doubtful:
+        return ""
+    first = max(doubtful, key=lambda each: each.speedup or 0.0)
+    known = ", ".join(filter(None, [_figures(first), first.reason])) or "not compared"
+    among = "among them " if len(doubtful) > 1 else ""
+    return f"; {count(len(doubtful), 'graph is', 'graphs are')} undecided, {among}{first.name} ({known})"
+
+
+# ---------------------------------------------------------------- a model
+
+
+def einsum_reason(plan: EinsumPlan) -> str:
+    """Why the Einsum of a site stays before anything is tried in its model."""
+    if not plan.searched:
+        return "onnxruntime's Einsum is the cheapest by estimate"
+    return "by itself, no graph is proven faster than onnxruntime's Einsum in its best order"
+
+
+def rewrite_answer(
+    model: str, sites: Sequence[RewrittenSite], rival: Subject | None, output: str, interrupted: bool = False
+) -> str:
+    """Answer how many Einsum nodes were replaced and what the model gains, or why nothing was written.
+
+    `sites` are those before the last race: a site that is rewritten there was replaced in the `rival`.
+    """
     nodes = sum(len(site.nodes) for site in sites)
     if not nodes:
         return f"{model} has no Einsum node; nothing was written."
     replaced = sum(len(site.nodes) for site in sites if site.outcome == "rewritten")
-    done = f"{replaced} of {count(nodes, 'Einsum node')} rewritten"
-    if rival is None or not output:
-        return f"{done}; nothing was written."
-    gain = f"{_times_as_fast(rival)}{_interval(rival)}" if rival.speedup else "not measured"
-    return f"{done}; {model} is {gain}; written to {output}."
+    of_all = f"{replaced} of {count(nodes, 'Einsum node')}"
+    if rival is not None and is_gain(rival) and not interrupted:
+        gain = f"{_times_as_fast(rival)}{_interval(rival)}"
+        return f"{of_all} rewritten; {model} is {gain}; written to {output}."
+    return f"Nothing was written: {_why_not(sites, rival, of_all, interrupted)}."
+
+
+def _why_not(sites: Sequence[RewrittenSite], rival: Subject | None, of_all: str, interrupted: bool) -> str:
+    if interrupted:
+        return "the rewriting was interrupted"
+    if rival is not None:
+        figures, reason = _figures(rival), rival.reason
+        found = f"{outcome_of(rival)[1]}{f' ({figures})' if figures else ''}{f': {reason}' if reason else ''}"
+        return f"with {of_all} replaced, {found}"
+    if all(site.outcome == "skipped" for site in sites):
+        return f"none of {count(sum(len(site.nodes) for site in sites), 'Einsum node')} could be tried"
+    return "no replacement keeps the outputs and makes the whole model measurably faster"
 
 
 def _times_as_fast(subject: Subject) -> str:
@@ -52,6 +135,15 @@ def _times_as_fast(subject: Subject) -> str:
 
 
 def _interval(subject: Subject) -> str:
+    return f" ({ends})" if (ends := _ends(subject)) else ""
+
+
+def _figures(subject: Subject) -> str:
+    speedup = "" if subject.speedup is None else f"speedup {significant(subject.speedup)}"
+    return ", ".join(filter(None, [speedup, _ends(subject)]))
+
+
+def _ends(subject: Subject) -> str:
     if subject.speedup_low is None or subject.speedup_high is None:
         return ""
-    return f" (95 % interval {significant(subject.speedup_low)} to {significant(subject.speedup_high)})"
+    return f"95 % interval {significant(subject.speedup_low)} to {significant(subject.speedup_high)}"

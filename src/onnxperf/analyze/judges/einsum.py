@@ -1,38 +1,113 @@
-"""Which graph of an equation won its race, and whether a model gains from it."""
+"""Which graph of an equation the verdicts of its race call for, and whether a model gains from it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
-from onnxperf.records.einsum import EinsumPlan, SiteOutcome
+from msgspec.structs import replace
+
+from onnxperf.records.einsum import EinsumPlan, RewrittenSite, SiteOutcome
 from onnxperf.records.race import Case, Subject
 
-_REASONS: dict[str, tuple[SiteOutcome, str]] = {
+_OUTCOMES: dict[str, tuple[SiteOutcome, str]] = {
     "faster": ("rewritten", "the whole model is faster"),
     "slower": ("kept", "the whole model is slower"),
     "equivalent": ("kept", "the whole model does not gain from it"),
 }
 
 
-def fastest(subjects: Sequence[Subject], names: Collection[str]) -> Subject | None:
-    """The subject with the smallest median among those named; None where none was measured."""
-    measured = [subject for subject in subjects if subject.name in names and subject.median_ns is not None]
-    return min(measured, key=lambda subject: subject.median_ns or 0.0, default=None)
+# ---------------------------------------------------------------- an equation
 
 
-def median_of(case: Case | None, name: str | None) -> float | None:
-    """Median time of the subject of this name, where it was measured."""
+def graphs_in(case: Case, limit: str | None) -> list[Subject]:
+    """The graphs of an equation that a race measured: neither other libraries nor the limit."""
+    return [each for each in _measured(case) if each.runtime != "callable" and each.name != limit]
+
+
+def libraries_in(case: Case) -> list[Subject]:
+    """Other libraries that a race measured."""
+    return [each for each in _measured(case) if each.runtime == "callable"]
+
+
+def winner_in(case: Case, limit: str | None) -> Subject | None:
+    """The graph that the verdicts call for; None where they leave it undecided.
+
+    It is the fastest by its speedup of those that are faster than the baseline, or the baseline itself where every
+    other graph is slower or equivalent.
+    """
+    graphs = graphs_in(case, limit)
+    faster = [each for each in graphs if each.verdict == "faster"]
+    if faster:
+        return max(faster, key=lambda each: each.speedup or 0.0)
+    base = next((each for each in graphs if each.name == case.baseline), None)
+    lost = all(each.verdict in ("slower", "equivalent") for each in graphs if each is not base)
+    return base if lost else None
+
+
+def chosen_in(case: Case, limit: str | None) -> Subject | None:
+    """The winner; without one the baseline, which is what was requested, or the first graph that was measured."""
+    graphs = graphs_in(case, limit)
+    base = next((each for each in graphs if each.name == case.baseline), None)
+    return winner_in(case, limit) or base or next(iter(graphs), None)
+
+
+def is_faster(subject: Subject, other: Subject) -> bool:
+    """Whether verdicts and intervals of a race, which all refer to its baseline, prove one faster than the other."""
+    if subject.verdict == "faster" and other.verdict in ("baseline", "slower"):
+        return True
+    if subject.verdict == "baseline":
+        return other.verdict == "slower"
+    low, high = subject.speedup_low, other.speedup_high
+    return subject.verdict == "faster" and low is not None and high is not None and low > high
+
+
+def is_decided(plan: EinsumPlan) -> bool:
+    """Whether a race decided about a plan, if there was one."""
+    return plan.race is None or winner_in(plan.race, plan.limit) is not None
+
+
+def time_ratio(case: Case | None, subject: str | None, other: str | None) -> float | None:
+    """How many times the time of another subject one takes, by their speedups over the same baseline."""
+    own, theirs = (_speedup(case, name) for name in (subject, other))
+    return theirs / own if own and theirs else None
+
+
+def _speedup(case: Case | None, name: str | None) -> float | None:
+    return next((each.speedup for each in _measured(case) if each.name == name), None)
+
+
+def _measured(case: Case | None) -> list[Subject]:
     subjects = case.subjects if case is not None else ()
-    return next((subject.median_ns for subject in subjects if subject.name == name), None)
+    return [each for each in subjects if each.status == "ok" and each.median_ns is not None]
 
 
-def speedup_over(plan: EinsumPlan, baseline: str) -> float | None:
-    """The winner of a plan against another subject of its race."""
-    other, own = median_of(plan.race, baseline), median_of(plan.race, plan.winner)
-    return other / own if other and own else None
+# ---------------------------------------------------------------- a model
 
 
 def outcome_of(rival: Subject) -> tuple[SiteOutcome, str]:
-    """What becomes of the nodes of a site after the race of the whole model, and why."""
-    unsure = f"whether the whole model gains is {rival.verdict or rival.status}"
-    return _REASONS.get(rival.verdict or "", ("kept", unsure))
+    """What becomes of the nodes of a site after the race of the whole model, and what that race found."""
+    verdict = rival.verdict if rival.status == "ok" else None
+    return _OUTCOMES.get(verdict or "", ("kept", f"whether the whole model gains is {verdict or rival.status}"))
+
+
+def reason_of(rival: Subject) -> str:
+    """Why a race of the whole model ended as it did."""
+    return ": ".join(filter(None, [outcome_of(rival)[1], rival.reason]))
+
+
+def is_gain(rival: Subject | None) -> bool:
+    """Whether a race proved the rewritten model faster than the original one."""
+    return rival is not None and outcome_of(rival)[0] == "rewritten"
+
+
+def sites_written(
+    sites: Sequence[RewrittenSite], rival: Subject | None, interrupted: bool
+) -> tuple[RewrittenSite, ...]:
+    """What became of the sites in the end: where no model is written, none of them is rewritten."""
+    if is_gain(rival) and not interrupted:
+        return tuple(sites)
+    why = "it was interrupted" if interrupted or rival is None else reason_of(rival)
+    reason = f"a gain in a race of its own, but not in the last one: {why}"
+    return tuple(
+        replace(site, outcome="kept", reason=reason) if site.outcome == "rewritten" else site for site in sites
+    )

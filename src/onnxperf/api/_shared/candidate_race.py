@@ -39,12 +39,16 @@ from onnxperf.measure.packing import pack_feeds
 from onnxperf.measure.process import Worker, open_worker
 from onnxperf.measure.race import Progress
 from onnxperf.records.options import RaceOptions, SessionOptions, WorkerLimits
-from onnxperf.records.race import Case
+from onnxperf.records.race import MIN_ROUNDS, Case
 from onnxperf.runtimes.find import find_runtime
-from onnxperf.wording.numbers import count
+from onnxperf.wording.numbers import count, time_text
 
 LIMIT = "bare MatMul"
 _UNCHECKED = "interrupted: what the graph computes was not compared with numpy.einsum"
+_PEER_CALLS = 2 * MIN_ROUNDS
+"""Calls of a peer in a race: one that is timed and one before it in each round."""
+_TERM_NS = {False: 0.5, True: 5.0}
+"""Time of a term in numpy.einsum, for up to two operands and for more."""
 _TOLERANCES = {"float16": (1e-2, 1e-2), "float32": (1e-3, 1e-4), "float64": (1e-6, 1e-8)}
 
 
@@ -148,11 +152,13 @@ class CandidateRace:
         limit = bare_product(self.request.equation, self.request.dtype, self.request.opset)
         models = {name: graph.model for name, graph in graphs.items()} | ({LIMIT: limit} if limit is not None else {})
         subjects = [self._subject(name, model, f"final{number}") for number, (name, model) in enumerate(models.items())]
-        peers = [self._peer(name, function) for name, function in _peers(self.request.equation).items()]
+        functions, notes = peers_of(self.request.equation, time)
+        peers = [self._peer(name, function) for name, function in functions.items()]
         options = visible_options(RaceOptions(time=time, baseline=next(iter(graphs))), machines.cpu_model())
         own = self._spec([replace(each, executed_path=None) for each in subjects])
         end = run_race([own, *peers], options, start_of(WorkerLimits()), progress)
-        return replace(judged_case(end, options), model=self.request.equation.text)
+        case = judged_case(end, options)
+        return replace(case, model=self.request.equation.text, notes=(*notes, *case.notes))
 
     def _subject(self, name: str, model: onnx.ModelProto, number: int | str) -> ModelSubject:
         path = self.folder / f"{number}.onnx"
@@ -187,16 +193,21 @@ class CandidateRace:
         return compare("Y", got, wanted, rtol, atol * scale).equal
 
 
-def _peers(equation: Equation) -> dict[str, Callable[..., Any]]:
-    """Other libraries that can compute the equation, each with a contiguous result."""
+def peers_of(equation: Equation, time: float) -> tuple[dict[str, Callable[..., Any]], list[str]]:
+    """Other libraries that can compute the equation, each with a contiguous result, and a note on one left out.
+
+    numpy.einsum goes through all terms of the plain sum; where that takes too long, it would leave the graphs without
+    the rounds that a verdict needs.
+    """
     text = equation.canonical
-    peers: dict[str, Callable[..., Any]] = {
-        "numpy.einsum": partial(_numpy_einsum, text),
-        "opt_einsum": partial(_opt_einsum, text),
-    }
+    peers: dict[str, Callable[..., Any]] = {"opt_einsum": partial(_opt_einsum, text)}
     if importlib.util.find_spec("torch") is not None:
         peers["torch.einsum"] = partial(_torch_einsum, text)
-    return peers
+    call_ns = equation.products * _TERM_NS[len(equation.operands) > 2]
+    if call_ns * _PEER_CALLS > time * 1e9:
+        takes = f"a call takes about {time_text(call_ns)} by estimate"
+        return peers, [f"numpy.einsum was left out: {takes}, too long for a race of {time_text(time * 1e9)}"]
+    return {"numpy.einsum": partial(_numpy_einsum, text), **peers}, []
 
 
 def _numpy_einsum(text: str, *operands: Any) -> Any:

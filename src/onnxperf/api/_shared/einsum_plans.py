@@ -12,7 +12,7 @@ import onnx
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.einsum import estimate_answer, partial_answer, race_answer
-from onnxperf.analyze.judges.einsum import fastest, median_of
+from onnxperf.analyze.judges.einsum import chosen_in, graphs_in, is_decided, winner_in
 from onnxperf.api._shared.candidate_race import LIMIT, CandidateRace, EinsumRequest, SearchEnd
 from onnxperf.api._shared.requests import require
 from onnxperf.contraction import store
@@ -78,13 +78,13 @@ def plan_for(
     time: float = RACE_S,
     progress: Progress = lambda _done, _text: None,
 ) -> EinsumResult:
-    """The plan that was found before, or a new one; what was interrupted is not kept for later."""
+    """The plan that was found before, or a new one; what was interrupted or is undecided is not kept for later."""
     kept = store.recall(request.key)
     if kept is None or (search and (again or not kept.plan.searched)):
         kept = searched_plan(request, time, progress) if search else estimated_plan(request)
-        if not kept.plan.interrupted:
+        if not kept.plan.interrupted and is_decided(kept.plan):
             store.keep(request.key, kept)
-    return EinsumResult(replace(kept.plan, equation=request.equation.text), kept.model, kept.unoptimized)
+    return EinsumResult(replace(kept.plan, equation=request.equation.text), *kept[1:])
 
 
 def estimated_plan(request: EinsumRequest) -> store.Kept:
@@ -96,7 +96,7 @@ def estimated_plan(request: EinsumRequest) -> store.Kept:
         candidates=len(graphs),
         answer=estimate_answer(graphs[0].name, graphs[0].cost_us),
     )
-    return store.Kept(plan, _bytes(graphs[0].model), written_model(request))
+    return _kept(request, plan, graphs[0], graphs)
 
 
 def searched_plan(request: EinsumRequest, time: float, progress: Progress) -> store.Kept:
@@ -110,23 +110,24 @@ def searched_plan(request: EinsumRequest, time: float, progress: Progress) -> st
             return _partial(request, graphs, orders, end)
         labelled = _labelled(request, graphs, end, orders[0][1].draft)
         case = contest.race(labelled, time, lambda done, text: progress(0.5 + done / 2, text))
-    winner = fastest(case.subjects, labelled)
-    if winner is None and case.interrupted:
+    chosen, winner = chosen_in(case, LIMIT), winner_in(case, LIMIT)
+    if chosen is None and case.interrupted:
         return _partial(request, graphs, orders, end)
-    if winner is None:
+    if chosen is None:
         reasons = {each.reason for each in case.subjects if each.name in labelled and each.reason}
         raise BadInput(f"no graph for {request.equation.text} could be raced: {'; '.join(sorted(reasons))}")
     notes = ["interrupted: the finalists were raced only until then"] if case.interrupted else []
     plan = replace(
-        _searched_basics(request, graphs, orders, end, labelled[winner.name]),
+        _searched_basics(request, graphs, orders, end, labelled[chosen.name]),
         race=case,
-        winner=winner.name,
-        limit=LIMIT if median_of(case, LIMIT) else None,
+        winner=winner.name if winner is not None else None,
+        limit=LIMIT if any(each.name == LIMIT and each.median_ns for each in case.subjects) else None,
         interrupted=case.interrupted,
         notes=(*end.notes, *notes),
-        answer=race_answer(case, winner, LIMIT, request.equation.text),
+        answer=race_answer(case, LIMIT, request.equation.text),
     )
-    return store.Kept(plan, _bytes(labelled[winner.name].model), written_model(request))
+    by_speedup = sorted(graphs_in(case, LIMIT), key=lambda each: -(each.speedup or 0.0))
+    return _kept(request, plan, labelled[chosen.name], [labelled[each.name] for each in by_speedup])
 
 
 def _partial(request: EinsumRequest, graphs: Sequence[Candidate], orders: Orders, end: SearchEnd) -> store.Kept:
@@ -141,15 +142,28 @@ def _partial(request: EinsumRequest, graphs: Sequence[Candidate], orders: Orders
         notes=tuple(end.notes),
         answer=partial_answer(graphs[best].name, request.equation.text, end.entrants[best].time_ns or 0.0),
     )
-    return store.Kept(plan, _bytes(graphs[best].model), written_model(request))
+    return _kept(request, plan, graphs[best], [graphs[number] for number in end.found.finalists])
+
+
+def _kept(request: EinsumRequest, plan: EinsumPlan, chosen: Candidate, best_first: Sequence[Candidate]) -> store.Kept:
+    """A plan with its graph, the equation as written, and the best graph without an Einsum."""
+    without = next((each for each in (chosen, *best_first) if not _is_einsum(each)), None)
+    model = decomposed_model(request) if without is None else _bytes(without.model)
+    plan = replace(plan, decomposed=DECOMPOSED if without is None else without.name)
+    return store.Kept(plan, _bytes(chosen.model), written_model(request), model)
 
 
 def written_model(request: EinsumRequest) -> bytes:
     """The graph without any search: the decomposition of the equation as written, or the Einsum itself."""
-    equation, dtype, opset = request.equation, request.dtype, request.opset
     if request.einsum_only:
-        return _bytes(einsum_as_written(equation, dtype, opset))
-    return _bytes(decomposition(equation, as_written(equation), dtype, opset, request.portable))
+        return _bytes(einsum_as_written(request.equation, request.dtype, request.opset))
+    return decomposed_model(request)
+
+
+def decomposed_model(request: EinsumRequest) -> bytes:
+    """The decomposition of the equation as written."""
+    equation = request.equation
+    return _bytes(decomposition(equation, as_written(equation), request.dtype, request.opset, request.portable))
 
 
 # ---------------------------------------------------------------- graphs
@@ -238,6 +252,7 @@ def _searched_basics(
         **_basics(request, chosen, own[0] if own else chosen.order),
         candidates=len(graphs),
         executed=end.found.distinct,
+        graph_ns=times.get(chosen.draft),
         orders=tuple(_order_time(request.equation, order, each.draft, names, times) for order, each in orders),
         machine=machines.describe_machine(),
     )

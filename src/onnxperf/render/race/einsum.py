@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from onnxperf.records.einsum import EinsumPlan
 from onnxperf.records.race import Subject
 from onnxperf.render.kit.machine import machine_texts
-from onnxperf.render.kit.page import Flow, Heading, Part, closing
+from onnxperf.render.kit.page import Flow, Heading, Line, Part, closing
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.render.race.page import STATUS_STYLES, VERDICT_STYLES
 from onnxperf.wording.names import name_of, with_reasons
@@ -15,18 +15,20 @@ from onnxperf.wording.numbers import NOTHING, count, duration, grouped, interval
 
 WINNER = "*"
 _STYLES = {**STATUS_STYLES, **VERDICT_STYLES, "limit": "dim"}
+_LEGEND = "median: single calls · speedup: blocks of calls, paired by round"
 _SPEEDUP, _VERDICT = 3, 6
 """Places of the coloured columns."""
 
 
-def plan_page(plan: EinsumPlan) -> list[Part]:
-    """What was searched, the winner, the final race, answer, notes."""
+def plan_page(plan: EinsumPlan, row_notes: Sequence[str] = ()) -> list[Part]:
+    """What was searched, the winner, the final race with notes on its rows, answer, notes."""
     table = race_table(plan)
+    raced: list[Part] = [table, *(Line(text, "dim") for text in (_LEGEND, *row_notes))]
     return [
         Heading(plan.equation, plan_facts(plan)),
         Flow([search_text(plan)]),
         Flow(winner_texts(plan)),
-        *([table] if table.rows else []),
+        *(raced if table.rows else []),
         *closing(plan.answer, plan_notes(plan), plan.interrupted),
     ]
 
@@ -56,14 +58,16 @@ def search_text(plan: EinsumPlan) -> str:
 def winner_texts(plan: EinsumPlan) -> list[str]:
     """The graph that was chosen, and the equation in its letter order."""
     order = f"letter order of {plan.best_equation}" if plan.best_equation else ""
-    return [text for text in (f"Best graph: {plan.graph}", order) if text]
+    return [text for text in (f"Chosen graph: {plan.graph}", order) if text]
 
 
 def plan_notes(plan: EinsumPlan) -> list[str]:
     """Notes of the plan and of its race, each once, and the reasons of subjects that failed."""
     if plan.race is None:
         return list(plan.notes)
-    reasons = with_reasons((subject.name, subject.reason) for subject in plan.race.subjects)
+    # What is ok and undecided has its reason in the answer.
+    failed = [subject for subject in plan.race.subjects if subject.status != "ok"]
+    reasons = with_reasons((subject.name, subject.reason) for subject in failed)
     return list(dict.fromkeys([*plan.notes, *plan.race.notes, *reasons]))
 
 
@@ -115,10 +119,10 @@ def winner_of(plan: EinsumPlan) -> Subject | None:
 
 
 def limit_ratio(plan: EinsumPlan, subject: Subject) -> float | None:
-    """How many times the limit's time a subject takes."""
+    """How many times the limit's time a subject takes, by their speedups over the same baseline."""
     subjects = plan.race.subjects if plan.race is not None else ()
-    limit = next((each.median_ns for each in subjects if each.name == plan.limit), None)
-    return subject.median_ns / limit if limit and subject.median_ns is not None else None
+    limit = next((each.speedup for each in subjects if each.name == plan.limit), None)
+    return limit / subject.speedup if limit and subject.speedup else None
 
 
 def _standing(plan: EinsumPlan, subject: Subject) -> str:

@@ -1,4 +1,4 @@
-"""Charts of an einsum plan: the time of every letter order, and the final race."""
+"""Charts of an einsum plan: the times of every letter order and of the chosen graph, and the final race."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class _Row(NamedTuple):
 
 
 def orders_plot(plan: EinsumPlan, ax: Axes | None = None) -> Axes:
-    """A bar per letter order, the fastest on top, coloured by the graph that it leads to."""
+    """A bar per letter order and one of the chosen graph, the fastest on top, coloured by the graph behind it."""
     rows, notes = _rows(plan)
-    title = f"{_shown(plan.equation)} optimised into {_shown(plan.best_equation)}"
+    title = f"{_shown(plan.equation)}, fastest in the search: {rows[0].label}" if rows else _shown(plan.equation)
     labels = [row.label for row in rows]
     is_ours = ax is None
     if ax is None:
@@ -84,12 +84,21 @@ def _rows(plan: EinsumPlan) -> tuple[list[_Row], list[str]]:
         [f"{grouped(untimed)} of {count(len(plan.orders), 'order')} were not timed and are left out"] if untimed else []
     )
     if len(timed) <= MAX_ORDERS:
-        return [_row([order], written) for order in timed], notes
-    rows = [_row(list(members), written) for _, members in groupby(timed, _graph_of)]
+        return _with_chosen([_row([order], written) for order in timed], plan), notes
+    rows = _with_chosen([_row(list(members), written) for _, members in groupby(timed, _graph_of)], plan)
     notes.append(f"{count(len(timed), 'order')}: those that lead to the same graph share a bar")
     if len(rows) > MAX_ORDERS:
         notes.append(f"the {grouped(len(rows) - MAX_ORDERS)} slowest graphs are left out")
-    return rows[:MAX_ORDERS], notes
+        last = next((row for row in rows[MAX_ORDERS:] if row.graph == plan.graph), rows[MAX_ORDERS - 1])
+        rows = [*rows[: MAX_ORDERS - 1], last]
+    return rows, notes
+
+
+def _with_chosen(rows: list[_Row], plan: EinsumPlan) -> list[_Row]:
+    """The rows and that of the chosen graph, which no letter order may lead to, by their times."""
+    if plan.graph_ns is None or any(row.graph == plan.graph for row in rows):
+        return rows
+    return sorted([*rows, _Row(_shown(plan.graph), plan.graph, plan.graph_ns, False)], key=lambda row: row.time_ns)
 
 
 def _graph_of(order: OrderTime) -> tuple[float, str]:
@@ -115,7 +124,7 @@ def _words(row: _Row, plan: EinsumPlan, fastest: float) -> str:
         "fastest": row.time_ns == fastest,
         "as written": row.as_written,
         # The search times all graphs once; the final race, on fresh rounds, may prefer another one.
-        "won the final race": row.graph == plan.graph and row.time_ns != fastest,
+        "won the final race" if plan.winner else "chosen": row.graph == plan.graph,
     }
     return " · ".join([duration(row.time_ns), *(words for words, holds in said.items() if holds)])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from onnxperf.records.einsum import Rewrite, RewrittenSite
 from onnxperf.records.race import Case
 from onnxperf.render.kit.machine import machine_texts
@@ -17,15 +19,18 @@ _OUTCOME = 3
 """Place of the coloured column."""
 
 
-def rewrite_page(rewrite: Rewrite) -> list[Part]:
-    """What became of the Einsum nodes and why, the race of the whole models, answer, notes."""
+def rewrite_page(rewrite: Rewrite, race_notes: Sequence[str] = ()) -> list[Part]:
+    """What became of the Einsum nodes and why, the race of the whole models with notes on it, answer, notes."""
     reasons = [f"{nodes_text(site)}: {site.reason}" for site in rewrite.sites if site.reason]
-    lines = [Line(text) for text in (*reasons, whole_race_text(rewrite.race), written_text(rewrite)) if text]
+    notes = [*rewrite.notes, *(rewrite.race.notes if rewrite.race is not None else ())]
+    lines = [
+        Line(text) for text in (*reasons, whole_race_text(rewrite.race), *race_notes, written_text(rewrite)) if text
+    ]
     return [
         Heading(rewrite.model, machine_texts(rewrite.machine)),
         *([sites_table(rewrite)] if rewrite.sites else []),
         *([GAP, *lines] if lines else []),
-        *closing(rewrite.answer, rewrite.notes, rewrite.interrupted),
+        *closing(rewrite.answer, notes, rewrite.interrupted),
     ]
 
 
