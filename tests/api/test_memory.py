@@ -142,6 +142,11 @@ def test_a_session_that_meets_larger_and_larger_inputs_has_an_arena_that_grows(m
     assert growth is not None
     assert growth.kind == "arena"
     assert all(case.subjects[0].growth.kind in ("none", "settling") for case in single if case.subjects[0].growth)
+    of_largest, of_mixed = single[-1].subjects[0].breakdown, mixed.subjects[0].breakdown
+    assert of_largest is not None
+    assert of_mixed is not None
+    counted = ("dims", "input_bytes", "output_bytes", "planned_bytes", "alive")
+    assert [getattr(of_mixed, name) for name in counted] == [getattr(of_largest, name) for name in counted]
 
 
 def keep_a_megabyte(kept: list[Any] = []) -> None:  # noqa: B006 - its memory between calls

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from onnxperf.analyze.answers.memory import memory_answer
 from onnxperf.analyze.judges.growth import LEAST_POINTS, judge_growth
 from onnxperf.api._shared.cells import Contest, groups
-from onnxperf.api._shared.memory_breakdown import ArenaAccount, breakdown_of, record_arena
+from onnxperf.api._shared.memory_breakdown import ArenaAccount, breakdown_of, largest, record_arena
 from onnxperf.api._shared.racing import start_of
 from onnxperf.api._shared.requests import MemoryKeywords, Settings, names_in, parse, require
 from onnxperf.api._shared.sources import source_callables
@@ -99,6 +99,7 @@ class _Plan:
     specs: Callable[[], list[WorkerSpec]]
     """Packs inputs and models, which takes memory: only when the turn of the case has come."""
     entry: Entry | None = None
+    """The model, with its largest inputs where there are several."""
     recorded: Callable[[], ArenaAccount] | None = None
     """Runs the model once more with onnxruntime's trace, which has the arena."""
 
@@ -152,7 +153,7 @@ def _plan_of_model(
     launch = start_of(request.settings.limits)
     has_arena = any(find_runtime(name).records for name in styles)
     recorded = partial(record_arena, entries, request.settings.session, launch) if has_arena else None
-    return _Plan(case, specs, entry, recorded)
+    return _Plan(case, specs, largest(entries), recorded)
 
 
 def _notes(request: _Request) -> list[str]:

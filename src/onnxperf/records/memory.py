@@ -9,7 +9,7 @@ from msgspec import Struct
 from onnxperf.records.base import AnyCase, AnySubject, Document, Machine
 
 StepName = Literal["load", "first call", "steady call"]
-GrowthKind = Literal["none", "leak", "arena", "settling"]
+GrowthKind = Literal["none", "leak", "arena", "step", "settling"]
 CopyReason = Literal["cast", "layout"]
 TensorRole = Literal["input", "intermediate", "output"]
 
@@ -59,9 +59,13 @@ class Growth(Struct, frozen=True, kw_only=True):
     """Resident memory over many calls."""
 
     kind: GrowthKind
-    """none; leak: grows with every call; arena: onnxruntime's arena grows; settling: grew at first, and stopped."""
+    """none; leak: with every call; arena: onnxruntime's arena grew; step: grew once; settling: grew, and stopped."""
     bytes_per_call: float
-    """Median slope between the points; of an arena or of what settled, the growth divided by the calls."""
+    """Median slope between the points; of an arena that grows throughout, the growth divided by the calls, else 0."""
+    step_calls: int | None = None
+    """Where it grew in a single step: calls made before that."""
+    step_bytes: int | None = None
+    """What was added in that step."""
     calls: tuple[int, ...]
     """Calls made before each point."""
     resident_bytes: tuple[int, ...]
@@ -99,6 +103,8 @@ class LiveTensor(Struct, frozen=True, kw_only=True):
 class Breakdown(Struct, frozen=True, kw_only=True):
     """Where the bytes of a model go."""
 
+    dims: dict[str, int] = {}
+    """Sizes at which inputs, copies, outputs and tensors were counted: of several, the largest."""
     weights_on_disk_bytes: int
     """Initialisers in the file and its external data."""
     weights_in_memory_bytes: int | None = None

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.memory import memory_answer
-from onnxperf.records.memory import MemorySubject
+from onnxperf.records.memory import Growth, GrowthKind, MemorySubject
 from tests.render.memory import examples as made
 
 
@@ -86,8 +86,24 @@ def test_a_leak_is_named_with_its_bytes_per_call_and_has_no_part_in_the_comparis
     assert memory_answer(made.case(leaking)).startswith("leak needs 5 MB")
 
 
-def test_a_growing_arena_is_named() -> None:
-    growing = made.subject("ort", growth=made.growth("arena", 0.2))
-    assert memory_answer(made.case(growing)).endswith(
-        "The arena of ort grew by 12.8 MB over 64 calls, 200 kB per call."
-    )
+def stepped(kind: GrowthKind) -> Growth:
+    return replace(made.growth(kind), step_calls=32, step_bytes=40 * made.MB)
+
+
+@pytest.mark.parametrize(
+    ("growth", "sentence"),
+    [
+        (made.growth("arena", 0.2), "The arena of ort grew by 12.8 MB over 64 calls, 200 kB per call."),
+        (
+            replace(made.growth("arena", 0.2), bytes_per_call=0.0),
+            "The arena of ort grew by 12.8 MB over 64 calls.",
+        ),
+        (stepped("arena"), "The arena of ort grew once, in a step of 40 MB after call 32."),
+        (stepped("step"), "ort grew once, in a step of 40 MB after call 32."),
+        (made.growth("settling"), "kept between calls."),
+        (made.growth("none"), "kept between calls."),
+    ],
+    ids=["throughout", "in several steps", "in one step", "not its arena", "settled", "not at all"],
+)
+def test_growth_is_named_with_a_rate_only_where_every_call_grows(growth: Growth, sentence: str) -> None:
+    assert memory_answer(made.case(made.subject("ort", growth=growth))).endswith(sentence)

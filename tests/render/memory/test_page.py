@@ -63,9 +63,11 @@ def test_what_was_not_measured_has_no_empty_table() -> None:
 
 
 def test_bytes_of_several_sizes_say_which_one_they_are_of() -> None:
-    text = printed(made.memory(made.case(made.subject(), dims={"batch": (1, 300_000)})))
-    assert "batch=1,300000" in text
-    assert "inputs, outputs and tensors at batch=1\n" in text
+    for counted, said in [({"batch": 300_000}, "batch=300000"), ({}, "batch=1")]:  # before, it was the first
+        subject = made.subject(breakdown=made.breakdown(dims=counted))
+        text = printed(made.memory(made.case(subject, dims={"batch": (1, 300_000)})))
+        assert "batch=1,300000" in text
+        assert f"inputs, outputs and tensors at {said}\n" in text
 
 
 def test_threads_that_differ_are_not_in_the_heading() -> None:

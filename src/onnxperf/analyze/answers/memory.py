@@ -108,13 +108,16 @@ def _leaks(subject: MemorySubject) -> bool:
     return subject.growth is not None and subject.growth.kind == "leak"
 
 
-_GROWING = {
-    "leak": "{name} leaks {rate} per call over {calls}.",
-    "arena": "The arena of {name} grew by {total} over {calls}, {rate} per call.",
-}
+_GROWING = ("leak", "arena", "step")
 
 
 def _grows(name: str, growth: Growth) -> str:
-    total = growth.resident_bytes[-1] - growth.resident_bytes[0]
-    rate, calls = spoken_size(growth.bytes_per_call), count(growth.calls[-1], "call")
-    return _GROWING[growth.kind].format(name=name, rate=rate, total=spoken_size(total), calls=calls)
+    """A rate only for what grows throughout: a step that was taken once is not taken by every call."""
+    whose = f"The arena of {name}" if growth.kind == "arena" else name
+    if growth.step_bytes is not None and growth.step_calls is not None:
+        return f"{whose} grew once, in a step of {spoken_size(growth.step_bytes)} after call {growth.step_calls}."
+    rate, calls = f"{spoken_size(growth.bytes_per_call)} per call", count(growth.calls[-1], "call")
+    if growth.kind == "leak":
+        return f"{name} leaks {rate} over {calls}."
+    total = spoken_size(growth.resident_bytes[-1] - growth.resident_bytes[0])
+    return f"{whose} grew by {total} over {calls}{f', {rate}' if growth.bytes_per_call else ''}."
