@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from onnxperf.records.memory import Growth, InputCopy, MemoryCase, MemorySubject
+from onnxperf.wording.labels import ARENA_SETTINGS
 from onnxperf.wording.names import listed
 from onnxperf.wording.numbers import count, spoken_size
 
@@ -28,7 +29,8 @@ def memory_answer(case: MemoryCase) -> str:
     compared = [subject for subject in measured if not _leaks(subject)] or measured
     sentence = _about_one(compared[0], needs) if len(compared) == 1 else _about_many(compared, needs)
     growing = [_grows(each.name, each.growth) for each in measured if each.growth and each.growth.kind in _GROWING]
-    return " ".join([f"{sentence}.", *_loading(compared[0], needs), *growing])
+    unexplained = [text for each in measured for text in _unexplained(each)]
+    return " ".join([f"{sentence}.", *_loading(compared[0], needs), *unexplained, *growing])
 
 
 def _about_one(subject: MemorySubject, needs: dict[str, int]) -> str:
@@ -99,6 +101,22 @@ def _kept(kept: int, need: int) -> list[str]:
         return []
     share = "all of it" if kept >= (1 - WORTH_TELLING) * need else f"{spoken_size(kept)} of it"
     return [f"{share} kept between calls"]
+
+
+def _unexplained(subject: MemorySubject) -> list[str]:
+    """What tensors and copies do not explain, its likely cause, and what other settings of the arena would need."""
+    breakdown = subject.breakdown
+    if breakdown is None or breakdown.unexplained_bytes is None:
+        return []
+    left = f"{spoken_size(breakdown.unexplained_bytes)} that {subject.name} needs are neither tensors nor copies"
+    if breakdown.arena_held_bytes is None:
+        return [f"{left}: likely what its kernels work in."]
+    cause = f"{left}: likely what onnxruntime's arena took and keeps"
+    needs = [(ARENA_SETTINGS[each.setting], each.needed_bytes) for each in subject.trials]
+    measured = [f"{name} {spoken_size(need)}" for name, need in needs if need is not None]
+    if measured:
+        return [f"{cause}; needed with other settings: {listed(measured)}."]
+    return [f"{cause}; settings to try: {listed(list(ARENA_SETTINGS.values()))}."]
 
 
 # ---------------------------------------------------------------- growth

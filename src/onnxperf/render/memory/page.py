@@ -18,6 +18,7 @@ from onnxperf.records.memory import (
 from onnxperf.render.kit.machine import machine_texts, thread_texts
 from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
+from onnxperf.wording.labels import ARENA_SETTINGS
 from onnxperf.wording.names import name_of, sizes_text, with_reasons
 from onnxperf.wording.numbers import count, decimal_size, duration, megabytes
 
@@ -123,6 +124,8 @@ def bytes_table(case: MemoryCase, subject: MemorySubject, breakdown: Breakdown) 
         ("  in use", breakdown.arena_used_bytes, "packed weights are in it"),
         ("needed, measured", subject.needed_bytes, "as in the table of peaks"),
         ("planned minimum", breakdown.planned_bytes, "intermediate results and outputs"),
+        ("unexplained", breakdown.unexplained_bytes, "neither planned nor a copy"),
+        *((f"  {ARENA_SETTINGS[each.setting]}", each.needed_bytes, "needed instead") for each in subject.trials),
         *_alive(breakdown),
     ]
     rows = [Row([what, decimal_size(size), why]) for what, size, why in sizes if size is not None]
