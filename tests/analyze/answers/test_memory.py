@@ -8,7 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.memory import memory_answer
-from onnxperf.records.memory import Growth, GrowthKind, MemorySubject
+from onnxperf.records.memory import ArenaTrial, Growth, GrowthKind, MemorySubject
+from onnxperf.records.options import ArenaSetting
 from tests.render.memory import examples as made
 
 
@@ -107,3 +108,47 @@ def stepped(kind: GrowthKind) -> Growth:
 )
 def test_growth_is_named_with_a_rate_only_where_every_call_grows(growth: Growth, sentence: str) -> None:
     assert memory_answer(made.case(made.subject("ort", growth=growth))).endswith(sentence)
+
+
+def puzzling(*needs_mb: float | None, arena_mb: float | None = 268) -> MemorySubject:
+    """A subject that needs 300 MB, 200 MB of it unexplained, and what other settings of the arena needed."""
+    settings: tuple[ArenaSetting, ...] = ("off", "same-as-requested", "shrinkage")
+    needs = [None if each is None else int(each * made.MB) for each in needs_mb]
+    trials = tuple(
+        ArenaTrial(setting=setting, needed_bytes=need) for setting, need in zip(settings, needs, strict=False)
+    )
+    held = None if arena_mb is None else int(arena_mb * made.MB)
+    breakdown = made.breakdown(unexplained_bytes=200 * made.MB, arena_held_bytes=held, copies=())
+    return made.subject("ort", breakdown=breakdown, trials=trials)
+
+
+@pytest.mark.parametrize(
+    ("subject", "cause"),
+    [
+        (
+            puzzling(80, 90, 120),
+            "onnxruntime's arena keeps much of it (arena off: 80 MB, extend strategy kSameAsRequested: 90 MB, "
+            "shrinkage after each call: 120 MB).",
+        ),
+        (puzzling(None, 90), "onnxruntime's arena keeps much of it (extend strategy kSameAsRequested: 90 MB)."),
+        (
+            puzzling(290, 300),
+            "likely results kept apart and what kernels work in, as no other setting of the arena needs much less "
+            "(arena off: 290 MB, extend strategy kSameAsRequested: 300 MB).",
+        ),
+        (
+            puzzling(),
+            "likely what onnxruntime's arena keeps; to try: arena off, extend strategy kSameAsRequested and shrinkage "
+            "after each call.",
+        ),
+        (puzzling(None), "to try: arena off, extend strategy kSameAsRequested and shrinkage after each call."),
+        (puzzling(arena_mb=None), "likely what its kernels work in."),
+    ],
+    ids=["the arena", "one trial failed", "not the arena", "not tried", "all trials failed", "no arena"],
+)
+def test_what_is_unexplained_has_its_likely_cause_and_what_other_settings_need(
+    subject: MemorySubject, cause: str
+) -> None:
+    answer = memory_answer(made.case(subject))
+    assert "200 MB of what ort needs are not in the planned minimum: " in answer
+    assert answer.endswith(cause)

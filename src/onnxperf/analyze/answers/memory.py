@@ -14,6 +14,8 @@ SAME_BYTES = 2 * 2**20
 """Subjects that differ by less need about the same: huge pages are rounded up to 2 MiB."""
 WORTH_TELLING = 0.05
 """The part of a need from which on a cause is named."""
+ARENA_SHARE = 0.5
+"""The part of what is unexplained that another setting of the arena must save for the arena to be its cause."""
 LARGE_LOAD_BYTES = 32 * 10**6
 """More than a library and a small model take: loading is worth a sentence."""
 
@@ -106,17 +108,20 @@ def _kept(kept: int, need: int) -> list[str]:
 def _unexplained(subject: MemorySubject) -> list[str]:
     """What tensors and copies do not explain, its likely cause, and what other settings of the arena would need."""
     breakdown = subject.breakdown
-    if breakdown is None or breakdown.unexplained_bytes is None:
+    if breakdown is None or breakdown.unexplained_bytes is None or subject.needed_bytes is None:
         return []
-    left = f"{spoken_size(breakdown.unexplained_bytes)} that {subject.name} needs are neither tensors nor copies"
+    left = f"{spoken_size(breakdown.unexplained_bytes)} of what {subject.name} needs are not in the planned minimum"
     if breakdown.arena_held_bytes is None:
         return [f"{left}: likely what its kernels work in."]
-    cause = f"{left}: likely what onnxruntime's arena took and keeps"
-    needs = [(ARENA_SETTINGS[each.setting], each.needed_bytes) for each in subject.trials]
-    measured = [f"{name} {spoken_size(need)}" for name, need in needs if need is not None]
-    if measured:
-        return [f"{cause}; needed with other settings: {listed(measured)}."]
-    return [f"{cause}; settings to try: {listed(list(ARENA_SETTINGS.values()))}."]
+    needs = {ARENA_SETTINGS[each.setting]: each.needed_bytes for each in subject.trials}
+    measured = {name: need for name, need in needs.items() if need is not None}
+    if not measured:
+        return [f"{left}: likely what onnxruntime's arena keeps; to try: {listed(list(ARENA_SETTINGS.values()))}."]
+    saved = subject.needed_bytes - min(measured.values())
+    cause = "likely results kept apart and what kernels work in, as no other setting of the arena needs much less"
+    if saved >= ARENA_SHARE * breakdown.unexplained_bytes:
+        cause = "onnxruntime's arena keeps much of it"
+    return [f"{left}: {cause} ({', '.join(f'{name}: {spoken_size(need)}' for name, need in measured.items())})."]
 
 
 # ---------------------------------------------------------------- growth
