@@ -79,6 +79,18 @@ def test_loading_is_told_where_it_takes_more_than_a_call() -> None:
     )
 
 
+def test_loading_that_gives_memory_back_keeps_nothing() -> None:
+    steps = (made.step("load", 600, 700, 500), *made.steps(2, 0)[1:])
+    answer = memory_answer(made.case(made.subject(steps=steps, breakdown=None)))
+    assert answer.endswith("Loading takes 100 MB; none of it stays.")
+
+
+def test_a_copy_is_never_more_than_what_the_call_added() -> None:
+    copied = made.breakdown(copies=(made.cast("X", 5),), unexplained_bytes=None)
+    answer = memory_answer(made.case(made.subject("ort", steps=made.steps(4, 0), breakdown=copied)))
+    assert answer.startswith("ort needs 4 MB above model and inputs in a steady call, 4 MB of it for casting X from")
+
+
 def test_a_leak_is_named_with_its_bytes_per_call_and_has_no_part_in_the_comparison() -> None:
     leaking = lean("leak", 5, growth=made.growth("leak", 1.5))
     assert memory_answer(made.case(lean("skl", 54), leaking)) == (

@@ -65,7 +65,9 @@ def _loading(subject: MemorySubject, needs: dict[str, int]) -> list[str]:
     load = subject.step("load")
     if load is None or load.increment_bytes <= max(needs[subject.name], LARGE_LOAD_BYTES):
         return []
-    return [f"Loading takes {spoken_size(load.increment_bytes)}; {spoken_size(load.kept_bytes)} of it stay."]
+    kept = min(load.kept_bytes, load.increment_bytes)
+    stays = f"{spoken_size(kept)} of it stay" if kept > 0 else "none of it stays"
+    return [f"Loading takes {spoken_size(load.increment_bytes)}; {stays}."]
 
 
 # ---------------------------------------------------------------- causes
@@ -85,7 +87,7 @@ def _copied(subject: MemorySubject, added: int, need: int) -> list[str]:
     fits = copied <= added * (1 + SAME_SHARE) + SAME_BYTES  # else they lie in memory that earlier calls left
     if not fits or copied <= WORTH_TELLING * need:
         return []
-    return [f"{spoken_size(copied)} of it for {_copying(copies)}"]
+    return [f"{spoken_size(min(copied, added))} of it for {_copying(copies)}"]
 
 
 def _copying(copies: Sequence[InputCopy]) -> str:
