@@ -14,8 +14,6 @@ SAME_BYTES = 2 * 2**20
 """Subjects that differ by less need about the same: huge pages are rounded up to 2 MiB."""
 WORTH_TELLING = 0.05
 """The part of a need from which on a cause is named."""
-ARENA_SHARE = 0.5
-"""The part of what is unexplained that another setting of the arena must save for the arena to be its cause."""
 LARGE_LOAD_BYTES = 32 * 10**6
 """More than a library and a small model take: loading is worth a sentence."""
 
@@ -121,8 +119,8 @@ def _unexplained(subject: MemorySubject) -> list[str]:
         return [f"{left}: likely what onnxruntime's arena keeps; to try: {listed(list(ARENA_SETTINGS.values()))}."]
     saved = subject.needed_bytes - min(measured.values())
     cause = "likely results kept apart and what kernels work in, as no other setting of the arena needs much less"
-    if saved >= ARENA_SHARE * breakdown.unexplained_bytes:
-        cause = "onnxruntime's arena keeps much of it"
+    if saved > max(SAME_BYTES, WORTH_TELLING * subject.needed_bytes):
+        cause = f"onnxruntime's arena keeps {spoken_size(min(saved, breakdown.unexplained_bytes))} of it"
     return [f"{left}: {cause} ({', '.join(f'{name}: {spoken_size(need)}' for name, need in measured.items())})."]
 
 
