@@ -81,6 +81,21 @@ def test_onnxruntimes_arena_and_the_peak_node_are_in_the_breakdown(model: Path) 
     assert len(subject.sample_ns) == len(subject.sample_bytes) > 0
 
 
+@pytest.mark.parametrize(
+    ("options", "tried"),
+    [({}, ["off", "same-as-requested", "shrinkage"]), ({"skip_arena": True}, []), ({"runtime": "numpy"}, [])],
+    ids=["measured", "skipped", "numpy has no arena"],
+)
+def test_other_settings_of_the_arena_are_measured_where_much_is_unexplained(
+    model: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], tried: list[str]
+) -> None:
+    monkeypatch.setattr(memory_api, "unexplained_bytes", lambda need, _breakdown: need)
+    subject = onnxperf.memory(model, dims={"n": 50_000}, repeat=5, **options).record.cases[0].subjects[0]
+    assert [trial.setting for trial in subject.trials] == tried
+    # None can do with less than the results of 10 MB.
+    assert all(trial.needed_bytes is not None and trial.needed_bytes > 9 * MB for trial in subject.trials)
+
+
 LIGHT = Path(onnx.__file__).parent / "backend/test/data/light"
 PAGES = 1 << 20
 """What a process can have free within pages that were resident before the first call."""
@@ -142,6 +157,11 @@ def test_a_session_that_meets_larger_and_larger_inputs_has_an_arena_that_grows(m
     assert growth is not None
     assert growth.kind == "arena"
     assert all(case.subjects[0].growth.kind in ("none", "settling") for case in single if case.subjects[0].growth)
+    of_largest, of_mixed = single[-1].subjects[0].breakdown, mixed.subjects[0].breakdown
+    assert of_largest is not None
+    assert of_mixed is not None
+    counted = ("dims", "input_bytes", "output_bytes", "planned_bytes", "alive")
+    assert [getattr(of_mixed, name) for name in counted] == [getattr(of_largest, name) for name in counted]
 
 
 def keep_a_megabyte(kept: list[Any] = []) -> None:  # noqa: B006 - its memory between calls

@@ -51,6 +51,8 @@ def test_the_exit_code_tells_whether_all_was_measured(
 def test_options_reach_the_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
     _, given = run(monkeypatch, OK, "--runtime", "ort,numpy", "--repeat", "9", "--dim", "batch=8")
     assert (given["runtime"], given["repeat"], given["dims"]) == ("ort,numpy", 9, {"batch": 8})
+    assert not given["skip_arena"]
+    assert run(monkeypatch, OK, "--skip-arena")[1]["skip_arena"]
 
 
 def test_json_on_standard_output_stands_alone(

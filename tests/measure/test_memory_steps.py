@@ -38,6 +38,8 @@ class FakeMemory:
     exact: bool = True
     base: int = 100 * MB
     call_ns: int = 1_000_000
+    outputs: list[int | None] = field(default_factory=lambda: [40])
+    calls: int = 0
     troubles: dict[tuple[str, str, int], Trouble] = field(default_factory=dict)
 
     def probe_step(self, _worker: FakeWorker, request: ProbeStep) -> ProbedStep:
@@ -45,7 +47,9 @@ class FakeMemory:
         self.base += self.leak if request.step != "load" else 0
         peak = before.total_bytes + self.needs.get(request.step, 3 * MB) if self.exact else None
         mark = Mark(before, resident(self.base), peak, 0, self.call_ns)
-        return ProbedStep(mark, {"threads": 1} if request.step == "load" else {}, 40)
+        output = 0 if request.step == "load" else self.outputs[self.calls % len(self.outputs)]
+        self.calls += request.step != "load"
+        return ProbedStep(mark, {"threads": 1} if request.step == "load" else {}, output)
 
     def call_many(self, _worker: FakeWorker, request: CallMany) -> CalledMany:
         self.base += self.leak * request.calls
@@ -91,6 +95,15 @@ def test_growth_is_followed_over_as_many_calls_as_fit(
     assert memory_probe.points[-1][0] == 6 + calls
     (sooner, small), (later, large) = memory_probe.points[0], memory_probe.points[-1]
     assert (large - small) / (later - sooner) == 1000
+
+
+@pytest.mark.parametrize(
+    ("outputs", "kept"),
+    [([10, 90, 30, 10, 90, 30], 90), ([10, None, 30], 30), ([None], None), ([0], 0)],
+    ids=["the largest of three sizes", "one is not known", "none is known", "nothing returned"],
+)
+def test_the_outputs_of_several_sizes_are_those_of_the_largest(outputs: list[int | None], kept: int | None) -> None:
+    assert probe(FakeMemory(outputs=outputs)).output_bytes == kept
 
 
 def test_several_sizes_are_followed_from_the_first_call_on() -> None:

@@ -14,7 +14,7 @@ from onnx import TensorProto, helper
 
 from onnxperf.errors import BadFeed, BadModel, BadOption, SubjectError
 from onnxperf.model.load import open_model
-from onnxperf.records.options import OptLevel, SessionOptions
+from onnxperf.records.options import ArenaSetting, OptLevel, SessionOptions
 from onnxperf.runtimes.base import Runner, Session
 from onnxperf.runtimes.ort import session as ort
 from onnxperf.runtimes.ort.calls import CALLS
@@ -338,3 +338,15 @@ def test_a_path_is_opened_in_place(linear_path: Path) -> None:
     assert (session.input_names, session.output_names) == (("X",), ("Y",))
     runner = Runner(session, open_model(linear_path), "ort", "run")
     assert runner.run({"X": np.ones((2, 10), np.float32)})["Y"].shape == (2, 4)
+
+
+@pytest.mark.parametrize("arena", ["default", "off", "same-as-requested", "shrinkage"])
+def test_the_setting_of_the_arena_reaches_the_session_and_changes_no_result(arena: ArenaSetting) -> None:
+    graph = "g (float[2] X) => (float[2] Y) { Y = Add(X, X) }"
+    session = session_of(graph, options=SessionOptions(threads=1, arena=arena))
+    assert session.conditions.get("arena", "default") == arena
+    used = session.ort.get_session_options()
+    assert used.enable_cpu_mem_arena == (arena != "off")
+    assert (session.run_options is not None) == (arena == "shrinkage")
+    (result,) = outputs_of(session, "run", {"X": np.array([1, 2], np.float32)})
+    assert result.tolist() == [2, 4]

@@ -218,6 +218,6 @@ def _result(before: ProfileResult, after: ProfileResult, race: Case | None, note
         rows=align(before.record.nodes, after.record.nodes),
         race=race,
         command="onnxperf.diff",
-        notes=notes,
+        notes=(*notes, *(race.notes if race is not None else ())),
     )
     return DiffResult(replace(record, answer=diff_answer(record)), before, after)

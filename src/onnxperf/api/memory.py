@@ -11,9 +11,10 @@ from typing import Any, Unpack, cast
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.memory import memory_answer
+from onnxperf.analyze.judges.arena import settings_to_try, trial_of, unexplained_bytes
 from onnxperf.analyze.judges.growth import LEAST_POINTS, judge_growth
 from onnxperf.api._shared.cells import Contest, groups
-from onnxperf.api._shared.memory_breakdown import ArenaAccount, breakdown_of, record_arena
+from onnxperf.api._shared.memory_breakdown import ArenaAccount, breakdown_of, largest, record_arena
 from onnxperf.api._shared.racing import start_of
 from onnxperf.api._shared.requests import MemoryKeywords, Settings, names_in, parse, require
 from onnxperf.api._shared.sources import source_callables
@@ -40,6 +41,7 @@ from onnxperf.model.inputs import Feeds
 from onnxperf.records.memory import Memory, MemoryCase, MemorySubject
 from onnxperf.results.memory import MemoryResult
 from onnxperf.runtimes.find import find_runtime
+from onnxperf.wording.labels import ARENA_SETTINGS
 from onnxperf.wording.numbers import count
 
 DEFAULT_INTERVAL_S = 0.001
@@ -50,6 +52,7 @@ def memory(
     *,
     repeat: int | None = None,
     interval: float = DEFAULT_INTERVAL_S,
+    skip_arena: bool = False,
     progress: Progress = lambda _done, _text: None,
     **keywords: Unpack[MemoryKeywords],
 ) -> MemoryResult:
@@ -58,12 +61,13 @@ def memory(
     `model` is what `onnxperf.bench` takes, or a function without arguments, or a dict of them by name. The peak of
     loading, of the first call and of steady calls is the kernel's; the curve is sampled every `interval` seconds.
     Growth is judged over `repeat` calls, or two seconds of them. Where `dims` has several values for a dimension,
-    there is a case for each, and one more in which one session gets all of them.
+    there is a case for each, and one more in which one session gets all of them. Where much of what onnxruntime needs
+    is unexplained, other settings of its arena are measured too, unless `skip_arena`.
     """
     settings = parse(keywords, MemoryKeywords)
     require(repeat is None or repeat >= LEAST_POINTS, "repeat", repeat, f"at least {LEAST_POINTS} calls")
     require(interval > 0 and math.isfinite(interval), "interval", interval, "a finite number of seconds, above 0")
-    request = _Request(settings, repeat, interval)
+    request = _Request(settings, repeat, interval, skip_arena)
     machine = machines.describe_machine()
     functions = functions_in(model)
     if functions:
@@ -89,6 +93,7 @@ class _Request:
     settings: Settings
     repeat: int | None
     interval_s: float
+    skip_arena: bool
 
 
 @dataclass(frozen=True)
@@ -99,6 +104,7 @@ class _Plan:
     specs: Callable[[], list[WorkerSpec]]
     """Packs inputs and models, which takes memory: only when the turn of the case has come."""
     entry: Entry | None = None
+    """The model, with its largest inputs where there are several."""
     recorded: Callable[[], ArenaAccount] | None = None
     """Runs the model once more with onnxruntime's trace, which has the arena."""
 
@@ -152,7 +158,7 @@ def _plan_of_model(
     launch = start_of(request.settings.limits)
     has_arena = any(find_runtime(name).records for name in styles)
     recorded = partial(record_arena, entries, request.settings.session, launch) if has_arena else None
-    return _Plan(case, specs, entry, recorded)
+    return _Plan(case, specs, largest(entries), recorded)
 
 
 def _notes(request: _Request) -> list[str]:
@@ -186,10 +192,34 @@ def _probe(plan: _Plan, request: _Request, progress: Progress) -> MemoryCase:
             recorded = _arena(plan.recorded, notes)
         except KeyboardInterrupt:
             interrupted = True
-    subjects = tuple(_with_causes(each, plan, recorded if _records(each.subject) else None) for each in probes)
+    subjects = [_with_causes(each, plan, recorded if _records(each.subject) else None) for each in probes]
+    if not interrupted and not request.skip_arena:
+        report = partial(progress, len(specs) / (len(specs) + 1))
+        interrupted = _try_arena_settings(specs, subjects, partial(_trial, start=start, request=request, report=report))
     status: Any = next((each.status for each in subjects if each.status not in ("ok", "skipped")), "ok")
-    case = replace(plan.case, status=status, interrupted=interrupted, notes=tuple(notes), subjects=subjects)
+    case = replace(plan.case, status=status, interrupted=interrupted, notes=tuple(notes), subjects=tuple(subjects))
     return replace(case, answer=memory_answer(case))
+
+
+def _try_arena_settings(
+    specs: Sequence[WorkerSpec], subjects: list[MemorySubject], trial: Callable[[WorkerSpec], MemoryProbe]
+) -> bool:
+    """Add what other settings of the arena would need, where that is worth the time; whether Ctrl-C came meanwhile."""
+    for number, (spec, subject) in enumerate(zip(specs, subjects, strict=False)):
+        for setting in settings_to_try(subject) if _records(subject) else ():
+            probe = trial(replace(spec, session=replace(spec.session, arena=setting)))
+            if probe.interrupted:
+                return True
+            subjects[number] = replace(
+                subjects[number], trials=(*subjects[number].trials, trial_of(setting, probe.subject))
+            )
+    return False
+
+
+def _trial(spec: WorkerSpec, start: Any, request: _Request, report: Callable[[str], None]) -> MemoryProbe:
+    """As few calls as show a need."""
+    name = f"{spec.subjects[0].name}, {ARENA_SETTINGS[spec.session.arena]}"
+    return probe_subject(spec, start, 1, request.interval_s, lambda text: report(f"{name}: {text}"))
 
 
 def _arena(recorded: Callable[[], ArenaAccount], notes: list[str]) -> ArenaAccount | None:
@@ -217,8 +247,12 @@ def _with_causes(memory_probe: MemoryProbe, plan: _Plan, account: ArenaAccount |
     arena = account.arena_bytes if account is not None else ()
     if memory_probe.subject.sizes == 1:
         arena = arena[1:]  # the second call of a session replaces what the first took by one planned block
-    breakdown = breakdown_of(plan.entry, memory_probe, account) if plan.entry is not None else None
-    return replace(memory_probe.subject, growth=judge_growth(memory_probe.points, arena), breakdown=breakdown)
+    subject = replace(memory_probe.subject, growth=judge_growth(memory_probe.points, arena))
+    if plan.entry is None:
+        return subject
+    breakdown = breakdown_of(plan.entry, memory_probe, account)
+    unexplained = unexplained_bytes(subject.needed_bytes, breakdown)
+    return replace(subject, breakdown=replace(breakdown, unexplained_bytes=unexplained))
 
 
 def _refuse_if_nothing_ran(cases: Sequence[MemoryCase]) -> None:

@@ -33,6 +33,8 @@ class MemoryFlags(Flags):
     """Seconds that one step (loading, a call) may take."""
     memory_limit: str | None = None
     """Resident memory that a worker may need, such as 2GB or 512MB; a subject that needs more ends as oom."""
+    skip_arena: Switch = False
+    """Do not measure other settings of onnxruntime's arena where much of its need is unexplained."""
     lines: Switch = False
     """Show the memory of a function line by line: FILE.py:function."""
 

@@ -42,6 +42,7 @@ class MemoryProbe(Struct, frozen=True, kw_only=True):
     points: tuple[tuple[int, int], ...] = ()
     """Calls made so far, and the anonymous memory then."""
     output_bytes: int | None = None
+    """What a call returned, at its largest where there are several sizes of inputs."""
     interrupted: bool = False
 
 
@@ -90,6 +91,8 @@ class _Log:
         self.conditions.update(probed.conditions)
         if (mark := probed.mark) is None:
             return
+        if name != "load" and probed.output_bytes is not None:
+            self.output_bytes = max(self.output_bytes or 0, probed.output_bytes)
         self.step_ns.append(mark.start_ns - self.curve.start_ns)
         self.steps.append(
             MemoryStep(
@@ -162,9 +165,7 @@ def _take_steps(worker: MemoryWorker, log: _Log, sizes: int, report: Callable[[s
     report("loading")
     log.add("load", worker.ask(ProbeStep("load")))
     report("first call")
-    first = worker.ask(ProbeStep("first call"))
-    log.add("first call", first)
-    log.output_bytes = first.output_bytes
+    log.add("first call", worker.ask(ProbeStep("first call")))
     report("steady calls")
     for calls in range(1, 1 + max(STEADY_CALLS, 2 * sizes)):
         log.add("steady call", worker.ask(ProbeStep("steady call")))

@@ -7,9 +7,10 @@ from typing import Literal
 from msgspec import Struct
 
 from onnxperf.records.base import AnyCase, AnySubject, Document, Machine
+from onnxperf.records.options import ArenaSetting
 
 StepName = Literal["load", "first call", "steady call"]
-GrowthKind = Literal["none", "leak", "arena", "settling"]
+GrowthKind = Literal["none", "leak", "arena", "step", "settling"]
 CopyReason = Literal["cast", "layout"]
 TensorRole = Literal["input", "intermediate", "output"]
 
@@ -59,9 +60,13 @@ class Growth(Struct, frozen=True, kw_only=True):
     """Resident memory over many calls."""
 
     kind: GrowthKind
-    """none; leak: grows with every call; arena: onnxruntime's arena grows; settling: grew at first, and stopped."""
+    """none; leak: with every call; arena: onnxruntime's arena grew; step: grew once; settling: grew, and stopped."""
     bytes_per_call: float
-    """Median slope between the points; of an arena or of what settled, the growth divided by the calls."""
+    """Median slope between the points; of an arena that grows throughout, the growth divided by the calls, else 0."""
+    step_calls: int | None = None
+    """Where it grew in a single step: calls made before that."""
+    step_bytes: int | None = None
+    """What was added in that step."""
     calls: tuple[int, ...]
     """Calls made before each point."""
     resident_bytes: tuple[int, ...]
@@ -99,6 +104,8 @@ class LiveTensor(Struct, frozen=True, kw_only=True):
 class Breakdown(Struct, frozen=True, kw_only=True):
     """Where the bytes of a model go."""
 
+    dims: dict[str, int] = {}
+    """Sizes at which inputs, copies, outputs and tensors were counted: of several, the largest."""
     weights_on_disk_bytes: int
     """Initialisers in the file and its external data."""
     weights_in_memory_bytes: int | None = None
@@ -115,12 +122,25 @@ class Breakdown(Struct, frozen=True, kw_only=True):
     """What of it was in use, at its largest; weights that a kernel packed are in it."""
     planned_bytes: int | None = None
     """The least that intermediate results and outputs need: the largest live set over the nodes."""
+    unexplained_bytes: int | None = None
+    """What of the need is neither the planned minimum nor a copy; null where that is small."""
     peak_node: str = ""
     """Node at which the most is alive."""
     peak_op: str = ""
     """Its operator type."""
     alive: tuple[LiveTensor, ...] = ()
     """Tensors that are alive there, the largest first."""
+
+
+class ArenaTrial(Struct, frozen=True, kw_only=True):
+    """The same subject with another setting of onnxruntime's arena, alone in a process of its own."""
+
+    setting: ArenaSetting
+    """off, same-as-requested (its extend strategy) or shrinkage (after each call)."""
+    needed_bytes: int | None
+    """What it needed; null where it could not be measured."""
+    steady_ns: int | None = None
+    """Time of a steady call, roughly: the median of a few."""
 
 
 class MemorySubject(AnySubject, frozen=True, kw_only=True):
@@ -142,6 +162,8 @@ class MemorySubject(AnySubject, frozen=True, kw_only=True):
     """When each of `steps` began, on the clock of the samples."""
     breakdown: Breakdown | None = None
     """Where the bytes of a model go."""
+    trials: tuple[ArenaTrial, ...] = ()
+    """What other settings of the arena would need, where much of the need is unexplained."""
 
     def step(self, name: StepName) -> MemoryStep | None:
         """A step by its name; of the steady calls the one in the middle, or with several sizes the largest."""

@@ -7,6 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 OptLevel = Literal["disable", "basic", "extended", "layout", "all"]
+ArenaSetting = Literal["default", "off", "same-as-requested", "shrinkage"]
 
 STEP_TIMEOUT_S = 120.0
 """For a step of a race: loading a model, a block of calls."""
@@ -25,6 +26,8 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     """Graph optimisation level of onnxruntime."""
     options: dict[str, str] = {}
     """Any session config entry of onnxruntime."""
+    arena: ArenaSetting = "default"
+    """How onnxruntime's arena takes memory: not at all, no more than requested, or given back after each call."""
     shared_pool: bool = False
     """All sessions of a process use one thread pool, so that idle ones cannot spin against the one at work."""
 

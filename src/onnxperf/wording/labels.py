@@ -1,4 +1,4 @@
-"""Types and shapes of tensors as short text, and the label of a node in a diff made of them."""
+"""Types and shapes of tensors as short text, the label of a node in a diff made of them, and settings by name."""
 
 from __future__ import annotations
 
@@ -35,6 +35,13 @@ _SHORT = {
     "complex128": "c128",
 }
 """Every element type that onnxruntime writes into a trace."""
+
+ARENA_SETTINGS = {
+    "off": "arena off",
+    "same-as-requested": "extend strategy kSameAsRequested",
+    "shrinkage": "shrinkage after each call",
+}
+"""Settings of onnxruntime's arena, as its documentation names them."""
 
 
 def type_text(tensor: Tensor) -> str:

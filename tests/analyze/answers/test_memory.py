@@ -8,7 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.memory import memory_answer
-from onnxperf.records.memory import MemorySubject
+from onnxperf.records.memory import ArenaTrial, Growth, GrowthKind, MemorySubject
+from onnxperf.records.options import ArenaSetting
 from tests.render.memory import examples as made
 
 
@@ -78,6 +79,18 @@ def test_loading_is_told_where_it_takes_more_than_a_call() -> None:
     )
 
 
+def test_loading_that_gives_memory_back_keeps_nothing() -> None:
+    steps = (made.step("load", 600, 700, 500), *made.steps(2, 0)[1:])
+    answer = memory_answer(made.case(made.subject(steps=steps, breakdown=None)))
+    assert answer.endswith("Loading takes 100 MB; none of it stays.")
+
+
+def test_a_copy_is_never_more_than_what_the_call_added() -> None:
+    copied = made.breakdown(copies=(made.cast("X", 5),), unexplained_bytes=None)
+    answer = memory_answer(made.case(made.subject("ort", steps=made.steps(4, 0), breakdown=copied)))
+    assert answer.startswith("ort needs 4 MB above model and inputs in a steady call, 4 MB of it for casting X from")
+
+
 def test_a_leak_is_named_with_its_bytes_per_call_and_has_no_part_in_the_comparison() -> None:
     leaking = lean("leak", 5, growth=made.growth("leak", 1.5))
     assert memory_answer(made.case(lean("skl", 54), leaking)) == (
@@ -86,8 +99,68 @@ def test_a_leak_is_named_with_its_bytes_per_call_and_has_no_part_in_the_comparis
     assert memory_answer(made.case(leaking)).startswith("leak needs 5 MB")
 
 
-def test_a_growing_arena_is_named() -> None:
-    growing = made.subject("ort", growth=made.growth("arena", 0.2))
-    assert memory_answer(made.case(growing)).endswith(
-        "The arena of ort grew by 12.8 MB over 64 calls, 200 kB per call."
+def stepped(kind: GrowthKind) -> Growth:
+    return replace(made.growth(kind), step_calls=32, step_bytes=40 * made.MB)
+
+
+@pytest.mark.parametrize(
+    ("growth", "sentence"),
+    [
+        (made.growth("arena", 0.2), "The arena of ort grew by 12.8 MB over 64 calls, 200 kB per call."),
+        (
+            replace(made.growth("arena", 0.2), bytes_per_call=0.0),
+            "The arena of ort grew by 12.8 MB over 64 calls.",
+        ),
+        (stepped("arena"), "The arena of ort grew once, in a step of 40 MB after call 32."),
+        (stepped("step"), "ort grew once, in a step of 40 MB after call 32."),
+        (made.growth("settling"), "kept between calls."),
+        (made.growth("none"), "kept between calls."),
+    ],
+    ids=["throughout", "in several steps", "in one step", "not its arena", "settled", "not at all"],
+)
+def test_growth_is_named_with_a_rate_only_where_every_call_grows(growth: Growth, sentence: str) -> None:
+    assert memory_answer(made.case(made.subject("ort", growth=growth))).endswith(sentence)
+
+
+def puzzling(*needs_mb: float | None, arena_mb: float | None = 268) -> MemorySubject:
+    """A subject that needs 300 MB, 200 MB of it unexplained, and what other settings of the arena needed."""
+    settings: tuple[ArenaSetting, ...] = ("off", "same-as-requested", "shrinkage")
+    needs = [None if each is None else int(each * made.MB) for each in needs_mb]
+    trials = tuple(
+        ArenaTrial(setting=setting, needed_bytes=need) for setting, need in zip(settings, needs, strict=False)
     )
+    held = None if arena_mb is None else int(arena_mb * made.MB)
+    breakdown = made.breakdown(unexplained_bytes=200 * made.MB, arena_held_bytes=held, copies=())
+    return made.subject("ort", breakdown=breakdown, trials=trials)
+
+
+@pytest.mark.parametrize(
+    ("subject", "cause"),
+    [
+        (
+            puzzling(80, 90, 120),
+            "onnxruntime's arena keeps 200 MB of it (arena off: 80 MB, extend strategy kSameAsRequested: 90 MB, "
+            "shrinkage after each call: 120 MB).",
+        ),
+        (puzzling(None, 250), "onnxruntime's arena keeps 50 MB of it (extend strategy kSameAsRequested: 250 MB)."),
+        (
+            puzzling(290, 300),
+            "likely results kept apart and what kernels work in, as no other setting of the arena needs much less "
+            "(arena off: 290 MB, extend strategy kSameAsRequested: 300 MB).",
+        ),
+        (
+            puzzling(),
+            "likely what onnxruntime's arena keeps; to try: arena off, extend strategy kSameAsRequested and shrinkage "
+            "after each call.",
+        ),
+        (puzzling(None), "to try: arena off, extend strategy kSameAsRequested and shrinkage after each call."),
+        (puzzling(arena_mb=None), "likely what its kernels work in."),
+    ],
+    ids=["the arena", "one trial failed", "not the arena", "not tried", "all trials failed", "no arena"],
+)
+def test_what_is_unexplained_has_its_likely_cause_and_what_other_settings_need(
+    subject: MemorySubject, cause: str
+) -> None:
+    answer = memory_answer(made.case(subject))
+    assert "200 MB of what ort needs are not in the planned minimum: " in answer
+    assert answer.endswith(cause)

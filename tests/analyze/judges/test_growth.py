@@ -25,7 +25,8 @@ def growth_of(sizes: list[int], arena: tuple[int, ...] = (), every: int = 10) ->
     [
         ([100 * MB] * 20, "none", 0),
         ([100 * MB + turn * MB for turn in range(20)], "leak", MB / 10),
-        ([100 * MB] * 5 + [140 * MB] * 15, "settling", 40 * MB / 190),
+        ([100 * MB] * 5 + [140 * MB] * 15, "step", 0),
+        ([100 * MB] * 5 + [120 * MB] * 5 + [140 * MB] * 10, "settling", 0),
         ([100 * MB] + [90 * MB] * 19, "none", 0),
         ([100 * MB + turn * 4096 for turn in range(20)], "none", 409.6),
     ],
@@ -34,6 +35,31 @@ def test_growth_has_a_name_and_a_slope(sizes: list[int], kind: str, per_call: fl
     growth = growth_of(sizes)
     assert growth.kind == kind
     assert growth.bytes_per_call == pytest.approx(per_call)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "step"),
+    [
+        ([100 * MB] * 5 + [140 * MB] * 15, (40, 40 * MB)),
+        ([100 * MB, *[140 * MB] * 19], (0, 40 * MB)),
+        ([*[100 * MB] * 19, 140 * MB], (180, 40 * MB)),
+        ([100 * MB] * 5 + [140 * MB + turn * 4096 for turn in range(15)], (40, 40 * MB)),
+        ([100 * MB] * 5 + [120 * MB] * 5 + [140 * MB] * 10, (None, None)),
+        ([100 * MB + turn * MB for turn in range(20)], (None, None)),
+        ([100 * MB] * 20, (None, None)),
+        ([100 * MB] * 5 + [140 * MB] * 5 + [100 * MB] * 10, (None, None)),
+    ],
+    ids=["once", "at once", "at last", "and pages", "twice", "always", "never", "given back"],
+)
+@pytest.mark.parametrize("arena", [(), (10 * MB, 50 * MB)])
+def test_what_grows_once_is_a_step_and_not_a_growth_per_call(
+    sizes: list[int], step: tuple[int | None, int | None], arena: tuple[int, ...]
+) -> None:
+    growth = growth_of(sizes, arena)
+    assert (growth.step_calls, growth.step_bytes) == step
+    if growth.step_bytes is not None:
+        assert growth.kind == ("arena" if arena else "step")
+        assert growth.bytes_per_call == 0
 
 
 @pytest.mark.parametrize(

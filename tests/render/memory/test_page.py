@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from onnxperf.records.memory import Memory
+from onnxperf.records.memory import ArenaTrial, Memory
 from onnxperf.render.kit.html import page_html
 from onnxperf.render.kit.markdown import page_markdown
 from onnxperf.render.memory.page import growth_text, memory_page
@@ -63,9 +63,11 @@ def test_what_was_not_measured_has_no_empty_table() -> None:
 
 
 def test_bytes_of_several_sizes_say_which_one_they_are_of() -> None:
-    text = printed(made.memory(made.case(made.subject(), dims={"batch": (1, 300_000)})))
-    assert "batch=1,300000" in text
-    assert "inputs, outputs and tensors at batch=1\n" in text
+    for counted, said in [({"batch": 300_000}, "batch=300000"), ({}, "batch=1")]:  # before, it was the first
+        subject = made.subject(breakdown=made.breakdown(dims=counted))
+        text = printed(made.memory(made.case(subject, dims={"batch": (1, 300_000)})))
+        assert "batch=1,300000" in text
+        assert f"inputs, outputs and tensors at {said}\n" in text
 
 
 def test_threads_that_differ_are_not_in_the_heading() -> None:
@@ -110,3 +112,10 @@ def test_only_sampled_peaks_are_marked_and_explained() -> None:
 @pytest.mark.parametrize("name", [name for name in examples.NASTY_NAMES if len(name) < 30])
 def test_names_come_out_as_they_are(name: str) -> None:
     assert name_of(name) in printed(made.memory(made.case(made.subject(name))), 200)
+
+
+def test_what_is_unexplained_and_what_other_settings_need_are_rows() -> None:
+    trials = (ArenaTrial(setting="off", needed_bytes=80 * made.MB), ArenaTrial(setting="shrinkage", needed_bytes=None))
+    subject = made.subject(breakdown=made.breakdown(unexplained_bytes=197 * made.MB), trials=trials)
+    text = " ".join(printed(made.memory(made.case(subject))).split())
+    assert "unexplained 197 MB neither planned nor a copy arena off 80.0 MB needed instead alive at" in text

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from onnxperf.records.memory import Growth, InputCopy, MemoryCase, MemorySubject
+from onnxperf.wording.labels import ARENA_SETTINGS
 from onnxperf.wording.names import listed
 from onnxperf.wording.numbers import count, spoken_size
 
@@ -28,7 +29,8 @@ def memory_answer(case: MemoryCase) -> str:
     compared = [subject for subject in measured if not _leaks(subject)] or measured
     sentence = _about_one(compared[0], needs) if len(compared) == 1 else _about_many(compared, needs)
     growing = [_grows(each.name, each.growth) for each in measured if each.growth and each.growth.kind in _GROWING]
-    return " ".join([f"{sentence}.", *_loading(compared[0], needs), *growing])
+    unexplained = [text for each in measured for text in _unexplained(each)]
+    return " ".join([f"{sentence}.", *_loading(compared[0], needs), *unexplained, *growing])
 
 
 def _about_one(subject: MemorySubject, needs: dict[str, int]) -> str:
@@ -61,7 +63,9 @@ def _loading(subject: MemorySubject, needs: dict[str, int]) -> list[str]:
     load = subject.step("load")
     if load is None or load.increment_bytes <= max(needs[subject.name], LARGE_LOAD_BYTES):
         return []
-    return [f"Loading takes {spoken_size(load.increment_bytes)}; {spoken_size(load.kept_bytes)} of it stay."]
+    kept = min(load.kept_bytes, load.increment_bytes)
+    stays = f"{spoken_size(kept)} of it stay" if kept > 0 else "none of it stays"
+    return [f"Loading takes {spoken_size(load.increment_bytes)}; {stays}."]
 
 
 # ---------------------------------------------------------------- causes
@@ -81,7 +85,7 @@ def _copied(subject: MemorySubject, added: int, need: int) -> list[str]:
     fits = copied <= added * (1 + SAME_SHARE) + SAME_BYTES  # else they lie in memory that earlier calls left
     if not fits or copied <= WORTH_TELLING * need:
         return []
-    return [f"{spoken_size(copied)} of it for {_copying(copies)}"]
+    return [f"{spoken_size(min(copied, added))} of it for {_copying(copies)}"]
 
 
 def _copying(copies: Sequence[InputCopy]) -> str:
@@ -101,6 +105,25 @@ def _kept(kept: int, need: int) -> list[str]:
     return [f"{share} kept between calls"]
 
 
+def _unexplained(subject: MemorySubject) -> list[str]:
+    """What tensors and copies do not explain, its likely cause, and what other settings of the arena would need."""
+    breakdown = subject.breakdown
+    if breakdown is None or breakdown.unexplained_bytes is None or subject.needed_bytes is None:
+        return []
+    left = f"{spoken_size(breakdown.unexplained_bytes)} of what {subject.name} needs are not in the planned minimum"
+    if breakdown.arena_held_bytes is None:
+        return [f"{left}: likely what its kernels work in."]
+    needs = {ARENA_SETTINGS[each.setting]: each.needed_bytes for each in subject.trials}
+    measured = {name: need for name, need in needs.items() if need is not None}
+    if not measured:
+        return [f"{left}: likely what onnxruntime's arena keeps; to try: {listed(list(ARENA_SETTINGS.values()))}."]
+    saved = subject.needed_bytes - min(measured.values())
+    cause = "likely results kept apart and what kernels work in, as no other setting of the arena needs much less"
+    if saved > max(SAME_BYTES, WORTH_TELLING * subject.needed_bytes):
+        cause = f"onnxruntime's arena keeps {spoken_size(min(saved, breakdown.unexplained_bytes))} of it"
+    return [f"{left}: {cause} ({', '.join(f'{name}: {spoken_size(need)}' for name, need in measured.items())})."]
+
+
 # ---------------------------------------------------------------- growth
 
 
@@ -108,13 +131,16 @@ def _leaks(subject: MemorySubject) -> bool:
     return subject.growth is not None and subject.growth.kind == "leak"
 
 
-_GROWING = {
-    "leak": "{name} leaks {rate} per call over {calls}.",
-    "arena": "The arena of {name} grew by {total} over {calls}, {rate} per call.",
-}
+_GROWING = ("leak", "arena", "step")
 
 
 def _grows(name: str, growth: Growth) -> str:
-    total = growth.resident_bytes[-1] - growth.resident_bytes[0]
-    rate, calls = spoken_size(growth.bytes_per_call), count(growth.calls[-1], "call")
-    return _GROWING[growth.kind].format(name=name, rate=rate, total=spoken_size(total), calls=calls)
+    """A rate only for what grows throughout: a step that was taken once is not taken by every call."""
+    whose = f"The arena of {name}" if growth.kind == "arena" else name
+    if growth.step_bytes is not None and growth.step_calls is not None:
+        return f"{whose} grew once, in a step of {spoken_size(growth.step_bytes)} after call {growth.step_calls}."
+    rate, calls = f"{spoken_size(growth.bytes_per_call)} per call", count(growth.calls[-1], "call")
+    if growth.kind == "leak":
+        return f"{name} leaks {rate} over {calls}."
+    total = spoken_size(growth.resident_bytes[-1] - growth.resident_bytes[0])
+    return f"{whose} grew by {total} over {calls}{f', {rate}' if growth.bytes_per_call else ''}."

@@ -15,6 +15,8 @@ LEAST_POINTS = _QUARTERS + 1
 """Fewer cannot separate a leak from what settles."""
 _FAIR_SHARE = 0.5
 """What grows with every call grows in every quarter by at least this part of an even share."""
+_STEP_SHARE = 0.8
+"""A rise between two points that is this part of a growth, or more, is all of it: the rest comes and goes."""
 _ARENA_SHARE = 0.5
 """An arena that explains this part of a growth is its cause."""
 
@@ -25,14 +27,29 @@ def judge_growth(points: Sequence[tuple[int, int]], arena_bytes: Sequence[int] =
         return None
     calls, sizes = zip(*points, strict=True)
     grown = sizes[-1] - sizes[0]
-    arena_grown = arena_bytes[-1] - arena_bytes[0] if arena_bytes else 0
-    kind: GrowthKind = "none"
-    if grown >= _NOTICEABLE_BYTES:
-        kind = "leak" if _in_every_quarter(sizes) else "settling"
-        if arena_grown >= _ARENA_SHARE * grown:
-            kind = "arena"
-    slope = _slope(points) if kind in ("none", "leak") else grown / (calls[-1] - calls[0])
-    return Growth(kind=kind, bytes_per_call=slope, calls=calls, resident_bytes=sizes)
+    if grown < _NOTICEABLE_BYTES:
+        return Growth(kind="none", bytes_per_call=_slope(points), calls=calls, resident_bytes=sizes)
+    throughout, step = _in_every_quarter(sizes), _largest_rise(sizes)
+    kind: GrowthKind = "leak" if throughout else "settling"
+    slope = _slope(points) if throughout else 0.0
+    step_calls = step_bytes = None
+    if not throughout and sizes[step + 1] - sizes[step] >= _STEP_SHARE * grown:
+        kind, step_calls, step_bytes = "step", calls[step], sizes[step + 1] - sizes[step]
+    if arena_bytes and arena_bytes[-1] - arena_bytes[0] >= _ARENA_SHARE * grown:
+        kind, slope = "arena", grown / (calls[-1] - calls[0]) if throughout else 0.0
+    return Growth(
+        kind=kind,
+        bytes_per_call=slope,
+        step_calls=step_calls,
+        step_bytes=step_bytes,
+        calls=calls,
+        resident_bytes=sizes,
+    )
+
+
+def _largest_rise(sizes: Sequence[int]) -> int:
+    """The point after which memory grew the most."""
+    return max(range(len(sizes) - 1), key=lambda at: sizes[at + 1] - sizes[at])
 
 
 def _in_every_quarter(sizes: Sequence[int]) -> bool:

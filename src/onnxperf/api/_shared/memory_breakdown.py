@@ -53,23 +53,29 @@ def record_arena(
     entries: Sequence[Entry], session: SessionOptions, launch: Callable[[WorkerSpec], ProcessWorker]
 ) -> ArenaAccount:
     """Run a model a few times in each size with a trace, in a process of its own: what was probed is not disturbed."""
-    entry = entries[0]
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
-        plan = recordings.plan_recording(entry, session, Path(folder), "memory")
+        plan = recordings.plan_recording(entries[0], session, Path(folder), "memory")
         spec = replace(plan.spec, more_feeds=tuple(pack_feeds(other.feeds.arrays) for other in entries[1:]))
         end = take_turns([spec], _CALLS * len(entries), launch, machines.processors())
         if end.interrupted:
             raise KeyboardInterrupt  # a trace of fewer calls would say something else about the growth
         result = recordings.result_of_recording(plan.recorded, end.turns[0].trace)
         executed = onnx.load(plan.recorded.executed_path, load_external_data=False)
+    entry = largest(entries)
     graph = _as_fed(outline(executed), entry)
-    sizes = tensor_sizes(result.trace, result.layout, graph, iteration=0)  # which has the inputs of `entry`
+    call = next(number for number, each in enumerate(entries) if each is entry)  # the first calls take them in order
+    sizes = tensor_sizes(result.trace, result.layout, graph, iteration=call)
     return ArenaAccount(
         arena_bytes=_per_iteration(result, "mem_arena_held"),
         used_bytes=max(_per_iteration(result, "mem_bytes_in_use"), default=None),
         weights_bytes=_weights_bytes(executed),
         live_set=live_sets(graph, sizes | _fed_sizes(entry)).peak,
     )
+
+
+def largest(entries: Sequence[Entry]) -> Entry:
+    """The one with the most bytes of inputs."""
+    return max(entries, key=lambda entry: entry.feeds.nbytes)
 
 
 def breakdown_of(entry: Entry, memory_probe: MemoryProbe, account: ArenaAccount | None) -> Breakdown:
@@ -82,6 +88,7 @@ def breakdown_of(entry: Entry, memory_probe: MemoryProbe, account: ArenaAccount 
     if not is_model or not live or not live.live_bytes:
         live = None  # a framework has a graph of its own; or no size is known
     return Breakdown(
+        dims=dict(entry.feeds.dims),
         weights_on_disk_bytes=_weights_bytes(proto),
         weights_in_memory_bytes=account.weights_bytes if account else None,
         input_bytes=entry.feeds.nbytes,

@@ -18,6 +18,7 @@ from onnxperf.records.memory import (
 from onnxperf.render.kit.machine import machine_texts, thread_texts
 from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
+from onnxperf.wording.labels import ARENA_SETTINGS
 from onnxperf.wording.names import name_of, sizes_text, with_reasons
 from onnxperf.wording.numbers import count, decimal_size, duration, megabytes
 
@@ -123,10 +124,12 @@ def bytes_table(case: MemoryCase, subject: MemorySubject, breakdown: Breakdown) 
         ("  in use", breakdown.arena_used_bytes, "packed weights are in it"),
         ("needed, measured", subject.needed_bytes, "as in the table of peaks"),
         ("planned minimum", breakdown.planned_bytes, "intermediate results and outputs"),
+        ("unexplained", breakdown.unexplained_bytes, "neither planned nor a copy"),
+        *((f"  {ARENA_SETTINGS[each.setting]}", each.needed_bytes, "needed instead") for each in subject.trials),
         *_alive(breakdown),
     ]
     rows = [Row([what, decimal_size(size), why]) for what, size, why in sizes if size is not None]
-    return Table(columns, rows, _bytes_title(case, subject))
+    return Table(columns, rows, _bytes_title(case, subject, breakdown))
 
 
 def copy_text(copy: InputCopy) -> str:
@@ -143,18 +146,20 @@ def growth_text(growth: Growth | None) -> str:
     words = {
         "none": "none",
         "settling": "settled",
+        "step": f"step +{decimal_size(growth.step_bytes)}",
         "leak": f"leak {decimal_size(growth.bytes_per_call)}/call",
         "arena": f"arena +{decimal_size(total)}",
     }
     return words[growth.kind]
 
 
-def _bytes_title(case: MemoryCase, subject: MemorySubject) -> str:
+def _bytes_title(case: MemoryCase, subject: MemorySubject, breakdown: Breakdown) -> str:
     heading = f"Where the bytes of {name_of(subject.name)} are"
     if not any(len(sizes) > 1 for sizes in case.dims.values()):
         return heading
-    first = sizes_text({name: sizes[:1] for name, sizes in case.dims.items()})
-    return f"{heading}: inputs, outputs and tensors at {first}"
+    # Records of earlier versions have no sizes there: they counted at the first.
+    counted = {name: (breakdown.dims.get(name, sizes[0]),) for name, sizes in case.dims.items()}
+    return f"{heading}: inputs, outputs and tensors at {sizes_text(counted)}"
 
 
 def _alive(breakdown: Breakdown) -> Iterator[tuple[str, int | None, str]]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # the traits of a call style are asked for where onnxruntime 
 
 
 def _bind_run(session: OrtSession, feeds: Arrays, _casts: Casts) -> Call:
-    return partial(session.ort.run, None, dict(feeds))
+    return partial(session.ort.run, None, dict(feeds), session.run_options)
 
 
 def _bind_run_c(session: OrtSession, feeds: Arrays, _casts: Casts) -> Call:

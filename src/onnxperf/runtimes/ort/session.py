@@ -35,6 +35,10 @@ def open_session(model: Path | bytes, options: SessionOptions, recording: Record
     settings.intra_op_num_threads = options.threads or 1
     settings.inter_op_num_threads = 1
     settings.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, _LEVELS[options.opt_level])
+    settings.enable_cpu_mem_arena = options.arena != "off"
+    if options.arena == "same-as-requested":
+        _share_exact_arena()
+        settings.add_session_config_entry("session.use_env_allocators", "1")
     for key, value in options.options.items():
         settings.add_session_config_entry(key, value)
     if options.shared_pool:
@@ -59,6 +63,22 @@ def open_session(model: Path | bytes, options: SessionOptions, recording: Record
 def _share_pool(threads: int) -> None:
     """One thread pool for all sessions of this process that ask for it; onnxruntime takes its size only once."""
     onnxruntime.set_global_thread_pool_sizes(threads, 1)
+
+
+@cache
+def _share_exact_arena() -> None:
+    """An arena that takes no more than what is requested; onnxruntime has it per process only."""
+    kind = onnxruntime.OrtAllocatorType.ORT_ARENA_ALLOCATOR
+    place = onnxruntime.OrtMemoryInfo("Cpu", kind, 0, onnxruntime.OrtMemType.DEFAULT)
+    onnxruntime.create_and_register_allocator(place, onnxruntime.OrtArenaCfg({"arena_extend_strategy": 1}))
+
+
+def _run_options(options: SessionOptions) -> onnxruntime.RunOptions | None:
+    if options.arena != "shrinkage":
+        return None
+    run_options = onnxruntime.RunOptions()
+    run_options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
+    return run_options
 
 
 def _record(settings: onnxruntime.SessionOptions, recording: Recording) -> None:
@@ -90,6 +110,8 @@ class OrtSession(Session):
         self.ort = session
         self._model = model
         self._options = options
+        self.run_options = _run_options(options)
+        """For the call style `run`."""
         self.input_names = tuple(i.name for i in session.get_inputs())
         self.output_names = tuple(o.name for o in session.get_outputs())
         used = session.get_session_options()
@@ -101,6 +123,7 @@ class OrtSession(Session):
             "opt_level": options.opt_level,
             "spinning": options.options.get(_SPINNING, "1") == "1",
             **({"thread_pool": "shared"} if options.shared_pool else {}),
+            **({"arena": options.arena} if options.arena != "default" else {}),
             **{f"option {key}": value for key, value in options.options.items()},
         }
 
