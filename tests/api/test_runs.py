@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from onnxperf.analyze.judges.comparison import with_times_of_today
 from onnxperf.api._shared import kept_runs as api
 from onnxperf.api.load_run import load_run
 from onnxperf.api.runs import runs
@@ -16,7 +17,7 @@ from onnxperf.results.bench import BenchResult
 from tests.api.kept import PLAN, check, result_of
 from tests.render import examples
 
-BENCH = examples.bench()
+BENCH = with_times_of_today(examples.bench())
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +55,7 @@ def test_the_list_says_how_a_run_ended(record: Any, status: str) -> None:
     (listed,) = runs()
     assert (listed.id, listed.status) == (run, status)
     result = api.load_result("last")
-    assert (result.run, result.record) == (run, record)
+    assert (result.run, result.record) == (run, with_times_of_today(record))
 
 
 def test_the_list_is_a_table_and_a_sequence(store: Path) -> None:
@@ -139,7 +140,7 @@ def test_runs_are_compared_by_their_ids() -> None:
     comparison = api.compare(str(first), "last").record
     assert (comparison.first, comparison.second) == (first, second)
     assert comparison.rows[0].verdict == "baseline"
-    assert comparison.rows[1].reason == "only 4 rounds; a verdict needs 20"
+    assert comparison.rows[1].reason == "4 rounds are too few: use `time=2`"
 
 
 def test_a_bench_document_is_loaded_as_a_run_is(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
+from onnxperf.analyze.judges.comparison import with_times_of_today
 from onnxperf.api._shared.kept_runs import keep
 from onnxperf.cli.main import run
 from onnxperf.records.race import Bench
@@ -16,7 +17,7 @@ from onnxperf.results.bench import BenchResult
 from tests.api.kept import PLAN, check, result_of
 from tests.render import examples, sweeps
 
-BENCH = examples.bench()
+BENCH = with_times_of_today(examples.bench())
 
 
 @pytest.fixture(autouse=True)

@@ -123,8 +123,11 @@ def test_a_race_says_which_subjects_differ_and_how() -> None:
             conversion(check(RIGHT), check(RIGHT), output="m.onnx"),
             "The model agrees with its source on 1 output, with 2 sizes (largest difference 0). Written to m.onnx.",
         ),
-        (conversion(check(RIGHT, WRONG)), "The model differs from its source in Z. Nothing was written."),
-        (conversion(check(WRONG), output="m.onnx"), "The model differs from its source in Z. Written to m.onnx."),
+        (conversion(check(RIGHT, WRONG)), "The model differs from its source in Z (2 of 3). Nothing was written."),
+        (
+            conversion(check(WRONG), output="m.onnx"),
+            "The model differs from its source in Z (2 of 3). Written to m.onnx.",
+        ),
     ],
 )
 def test_a_conversion_says_whether_it_agrees_and_where_it_is(record: Conversion, answer: str) -> None:

@@ -143,7 +143,10 @@ FEW: dict[str, Any] = {"reason": "2 rounds are too few: use `time=45`"}
             [without_interval("a", "undecided", 1.0, **FEW), rival("b", "faster", 2.0)],
             f"b is {TWICE}; a may be as fast as it. Undecided: a (2 rounds are too few: use `time=45`).",
         ),
-        ([rival("a", "slower", 0.5), rival("b", "slower", 0.4)], "run is the fastest."),
+        (
+            [rival("b", "slower", 0.4), rival("a", "slower", 0.5)],
+            "run is the fastest; a is slower: it takes 2 times as long as run (95 % interval 1.98 to 2.02).",
+        ),
         (
             [rival("a", "slower", 0.5), rival("b", "equivalent", 1.0)],
             "a is slower than run. b differs from run by less than 1 %.",

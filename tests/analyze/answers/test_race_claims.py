@@ -75,8 +75,8 @@ def judged(subjects: list[Measurement], min_effect: float) -> Case:
 CLAIMS = (
     (r"^(s\d) is the fastest: [\d.]+ (?:times as fast as|% faster than) s\d", "faster"),
     (r"^(s\d) is [\d.]+ (?:times as fast as|% faster than) s\d", "faster"),
-    (r"^(s\d) is slower: it takes [\d.]+ times as long as s\d", "slower"),
-    (r"^(s\d) is [\d.]+ % slower than s\d", "slower"),
+    (r"^(?:s\d is the fastest; )?(s\d) is slower: it takes [\d.]+ times as long as s\d", "slower"),
+    (r"^(?:s\d is the fastest; )?(s\d) is [\d.]+ % slower than s\d", "slower"),
     (r"^([s\d, and]+?) (?:is|are) slower than s\d\.", "slower"),
     (r"^(s\d) and s\d are equally fast", "equivalent"),
     (r"^([s\d, and]+?) differs? from s\d by less than", "equivalent"),
@@ -85,7 +85,6 @@ CLAIMS = (
     (r"^Undecided: ([s\d, ]+) \(", "undecided"),
 )
 OTHERS = (
-    r"^(s\d) is the fastest\.",
     r"^(s\d) takes ",
     r"^No subject could be measured",
     r"^Not compared in speed: ",

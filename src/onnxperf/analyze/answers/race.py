@@ -181,10 +181,7 @@ def _about_many(rivals: Sequence[Subject], base: Subject, min_effect: float) -> 
     faster = sorted(by_verdict["faster"], key=lambda s: -(s.speedup or 0))
     sentences = [_about_best(faster[0], rivals, base)] if faster else []
     if not faster and by_verdict["slower"]:
-        rest = by_verdict["equivalent"] + by_verdict["undecided"]
-        slower = listed([s.name for s in by_verdict["slower"]])
-        several = "is" if len(by_verdict["slower"]) == 1 else "are"
-        sentences.append(f"{slower} {several} slower than {base.name}." if rest else f"{base.name} is the fastest.")
+        sentences.append(_about_slower(by_verdict["slower"], rivals, base))
     if by_verdict["equivalent"]:
         equal = listed([s.name for s in by_verdict["equivalent"]])
         verb = "differs" if len(by_verdict["equivalent"]) == 1 else "differ"
@@ -200,6 +197,13 @@ def _about_best(best: Subject, rivals: Sequence[Subject], base: Subject) -> str:
     if not peers:
         return f"{best.name} is the fastest: {_how_much(best, base)}."
     return f"{best.name} is {_how_much(best, base)}; {listed(peers)} may be as fast as it."
+
+
+def _about_slower(slower: Sequence[Subject], rivals: Sequence[Subject], base: Subject) -> str:
+    if len(slower) == len(rivals):
+        nearest = max(slower, key=lambda s: s.speedup or 0)
+        return f"{base.name} is the fastest; {nearest.name} is {_how_much(nearest, base)}."
+    return f"{listed(s.name for s in slower)} {'is' if len(slower) == 1 else 'are'} slower than {base.name}."
 
 
 def _is_slower(subject: Subject, best: Subject) -> bool:

@@ -158,8 +158,9 @@ def _fitted(table: Table, width: int, encoding: str) -> RichTable:
     texts = [[row.cells[i] for row in narrow.rows] for i in range(len(narrow.columns))]
     parts = zip(texts, narrow.columns, widths, strict=True)
     columns = [cells if column.folds else shortened_apart(cells, room, mark) for cells, column, room in parts]
-    for row, cells in zip(narrow.rows, zip(*columns, strict=True), strict=True):
-        result.add_row(*(Text(cell, style=row.styles.get(i, "")) for i, cell in enumerate(cells)), style=row.style)
+    for number, row in enumerate(narrow.rows):
+        cells = (Text(column[number], style=row.styles.get(i, "")) for i, column in enumerate(columns))
+        result.add_row(*cells, style=row.style)
     return result
 
 

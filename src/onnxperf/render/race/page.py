@@ -32,9 +32,9 @@ def bench_page(bench: Bench, notes_on_rows: Sequence[Sequence[str]]) -> list[Par
         parts.append(Heading(case.model, [dims_text(case.dims), *race_facts(case.subjects, bench.machine)]))
         parts += _tables(case, row_notes)
         parts += closing(case.answer, case.notes, case.interrupted)
-        # What is ok and undecided has its reason in the answer.
-        for status in dict.fromkeys(subject.status for subject in case.subjects if subject.status != "ok"):
-            texts = with_reasons((each.name, each.reason) for each in case.subjects if each.status == status)
+        unsaid = [each for each in case.subjects if each.reason and each.reason not in case.answer]
+        for status in dict.fromkeys(subject.status for subject in unsaid):
+            texts = with_reasons((each.name, each.reason) for each in unsaid if each.status == status)
             parts += [Line(text, STATUS_STYLES.get(status, "red"), indent=2) for text in texts]
     return parts
 
