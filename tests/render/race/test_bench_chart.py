@@ -48,6 +48,7 @@ def test_whiskers_show_the_interval_of_the_mean_that_the_bar_and_its_label_show(
     (whisker,) = [container for container in ax.containers if isinstance(container, ErrorbarContainer)]
     ((start, _), (end, _)) = whisker[2][0].get_segments()[0]
     assert (start, end) == pytest.approx((4.0, 4.5))
+    assert "whiskers: 95 % interval of the mean" in ax.get_xlabel()
 
 
 @pytest.mark.parametrize(

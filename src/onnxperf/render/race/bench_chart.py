@@ -17,6 +17,8 @@ LOG_SPAN = 50
 """From this ratio of the largest to the smallest time on, the axis is logarithmic."""
 ROW = 0.34
 _NAME_WIDTH = 30
+_WHISKERS = "whiskers: 95 % interval of the mean · speedups and verdicts: paired by round"
+"""Means of a machine that drifts may overlap where every round tells the subjects apart."""
 # The label repeats the verdict in words.
 _COLOURS = {
     "baseline": fg.GREY,
@@ -42,6 +44,8 @@ def bench_plot(case: Case, ax: Axes | None = None) -> Axes:
     fg.draw_bars(ax, names, [bars], log_span=LOG_SPAN)
     if any(values):
         fg.time_axis(ax.xaxis, "per call, lower is better")
+        if any(subject.mean_low_ns for subject in subjects):
+            ax.set_xlabel(f"{ax.get_xlabel()}\n{_WHISKERS}", fontsize=fg.FONT)
     else:
         ax.set_xticks([])
         ax.set_xlabel("nothing was measured", fontsize=fg.FONT)
