@@ -43,7 +43,7 @@ def test_a_speedup_that_is_not_the_ratio_of_the_medians_beside_it_has_a_note() -
         einsums.subject("rewritten", "ort", 100_000.0, "faster", speedup=2.0, speedup_low=1.9, speedup_high=2.1),
     )
     result = RewriteResult(einsums.rewrite(race=Case(model="m", baseline="original", subjects=models)))
-    assert "rewritten: the medians give 6.62" in " ".join(repr(result).split())
+    assert "rewritten (6.62" in " ".join(repr(result).split())
 
 
 def test_the_written_model_can_be_saved_elsewhere(linear_path: Path, tmp_path: Path) -> None:

@@ -163,6 +163,13 @@ FEW: dict[str, Any] = {"reason": "2 rounds are too few: use `time=45`"}
             ],
             "a and b differ from run by less than 1 %. Undecided: c (noisy).",
         ),
+        (  # reasons that differ in numbers are one, with the longest time
+            [
+                rival(name, "undecided", 1.0, reason=f"`time={time}` would probably decide")
+                for name, time in ("a7", "b9")
+            ],
+            "Undecided: a, b (`time=9` would probably decide).",
+        ),
         ([rival("b", "faster", 2.0), subject("c", status="crashed"), rival("a", "slower", 0.5)], FASTEST),
         (
             [rival("b", "faster", 2.0), rival("a", "slower", 0.5), rival("new", "faster", 9.0, status="differs")],
@@ -208,14 +215,12 @@ def test_what_a_race_cannot_show_or_how_long_it_takes_is_known_before(rounds: in
         (
             ([10.0] * 20, [5.0] * 20),
             ((10,), (4,)),
-            f"b: the medians give {ratio(2.5)}, blocks side by side {ratio(2)}: "
-            "single calls differ from calls in blocks",
+            f"single calls differ from calls in blocks: b ({ratio(2.5)} by medians, {ratio(2)} by round)",
         ),
         (
             ([10.0] * 28 + [20.0] * 32, [5.0] * 32 + [10.0] * 28),
             ((20,), (5,)),
-            f"b: the medians give {ratio(4)}, blocks side by side {ratio(2)}: "
-            "the machine changed its speed during the race",
+            f"the machine changed its speed during the race: b ({ratio(4)} by medians, {ratio(2)} by round)",
         ),
     ],
 )

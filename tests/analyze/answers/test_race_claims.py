@@ -173,7 +173,7 @@ def test_a_note_on_medians_appears_only_where_they_disagree_with_the_interval(
 ) -> None:
     case = judged(subjects[::-1] if swap else subjects, 0.01)
     base = next((row for row in case.subjects if row.name == case.baseline), None)
-    noted = {note.split(":")[0] for note in notes_on_medians(replace(case, answer=""))}
+    noted = {name for note in notes_on_medians(replace(case, answer="")) for name in names_in(note)}
     for row in case.subjects:
         if row.name in noted:
             assert base is not None

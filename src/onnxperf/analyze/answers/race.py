@@ -10,6 +10,7 @@ from onnxperf.records.base import BUSY_SHARE
 from onnxperf.records.race import MIN_ROUNDS, Case, Subject, Verdict
 from onnxperf.wording.names import listed, name_of
 from onnxperf.wording.numbers import count, duration, factor, ratio, significant, time_text, whole_percent
+from onnxperf.wording.spans import in_one, kind_of
 
 _LARGE_PART = 0.25
 """Share of a call from which on a part beside computing is worth a word."""
@@ -17,6 +18,7 @@ _PARTS_MAY_MISS = 0.2
 """Share of a call by which its parts, which are timed in other calls, may miss its time."""
 _LONG_S = 15.0
 """A race that lasts longer is announced with its length."""
+_DRIFT = "the machine changed its speed during the race"
 _SINGLES_DIFFER = "single calls differ from calls in blocks"
 
 
@@ -64,15 +66,20 @@ def note_on_others(share: float | None) -> tuple[str, ...]:
 
 
 def notes_on_medians(case: Case) -> list[str]:
-    """Subjects whose speedup is not the ratio of the medians beside it, beyond the noise, and why."""
+    """Subjects whose speedup is not the ratio of the medians beside it, beyond the noise: a note per cause."""
     base = next((subject for subject in case.subjects if subject.name == case.baseline), None)
     if base is None or not base.blocks:
         return []
-    notes = (_note_on_median(subject, base, case.min_effect) for subject in case.subjects if subject is not base)
-    return [note for note in notes if note]
+    found: dict[str, list[str]] = {}
+    for subject in case.subjects:
+        if subject is not base and (cause := _why_medians_disagree(subject, base, case.min_effect)):
+            of_calls = ratio((base.median_ns or 0.0) / (subject.median_ns or 1.0))
+            text = f"{name_of(subject.name)} ({of_calls} by medians, {ratio(subject.speedup)} by round)"
+            found.setdefault(cause, []).append(text)
+    return [f"{cause}: {', '.join(texts)}" for cause, texts in found.items()]
 
 
-def _note_on_median(subject: Subject, base: Subject, min_effect: float) -> str:
+def _why_medians_disagree(subject: Subject, base: Subject, min_effect: float) -> str:
     low, high = subject.speedup_low, subject.speedup_high
     if low is None or high is None or not subject.median_ns or not base.median_ns:
         return ""
@@ -80,13 +87,10 @@ def _note_on_median(subject: Subject, base: Subject, min_effect: float) -> str:
     def disagrees(speedup: float) -> bool:
         return not low / (1 + min_effect) <= speedup <= high * (1 + min_effect)
 
-    of_calls = base.median_ns / subject.median_ns
-    if not disagrees(of_calls):
+    if not disagrees(base.median_ns / subject.median_ns):
         return ""
     of_blocks = _block_median_ns(base) / _block_median_ns(subject)
-    cause = "the machine changed its speed during the race" if disagrees(of_blocks) else _SINGLES_DIFFER
-    medians = f"the medians give {ratio(of_calls)}, blocks side by side {ratio(subject.speedup)}"
-    return f"{name_of(subject.name)}: {medians}: {cause}"
+    return _DRIFT if disagrees(of_blocks) else _SINGLES_DIFFER
 
 
 def _block_median_ns(subject: Subject) -> float:
@@ -186,8 +190,9 @@ def _about_many(rivals: Sequence[Subject], base: Subject, min_effect: float) -> 
         equal = listed([s.name for s in by_verdict["equivalent"]])
         verb = "differs" if len(by_verdict["equivalent"]) == 1 else "differ"
         sentences.append(f"{equal} {verb} from {base.name} by less than {significant(100 * min_effect)} %.")
-    for reason, names in _by_reason(by_verdict["undecided"]).items():
-        sentences.append(f"Undecided: {', '.join(names)} ({reason}).")
+    for undecided in _by_reason(by_verdict["undecided"]):
+        reason = in_one([s.reason for s in undecided]) or "no reason is known"
+        sentences.append(f"Undecided: {', '.join(s.name for s in undecided)} ({reason}).")
     return " ".join(sentences)
 
 
@@ -214,11 +219,12 @@ def _is_slower(subject: Subject, best: Subject) -> bool:
     return subject.speedup_high is not None and subject.speedup_high < best.speedup_low
 
 
-def _by_reason(undecided: Sequence[Subject]) -> dict[str, list[str]]:
-    names: dict[str, list[str]] = {}
+def _by_reason(undecided: Sequence[Subject]) -> list[list[Subject]]:
+    """Subjects whose reasons differ at most in numbers."""
+    found: dict[str, list[Subject]] = {}
     for subject in undecided:
-        names.setdefault(subject.reason or "no reason is known", []).append(subject.name)
-    return names
+        found.setdefault(kind_of(subject.reason), []).append(subject)
+    return list(found.values())
 
 
 def _how_much(subject: Subject, base: Subject) -> str:

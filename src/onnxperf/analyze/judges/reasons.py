@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 from onnxperf.records.race import FEWEST_ROUNDS, LARGE_CLAIM, MIN_ROUNDS, SMALL_CLAIM
-from onnxperf.wording.numbers import count, factor, significant
+from onnxperf.wording.numbers import count, significant
 
 MIN_LAUNCHES = 3
 """Launches that a claim below SMALL_CLAIM needs."""
@@ -62,8 +62,7 @@ def what_is_missing(evidence: Evidence, bounds: tuple[float, float] | None, min_
     if needed_s <= _LONGEST_S:
         return f"`time={math.ceil(needed_s)}` would probably decide"
     if high - low > math.log1p(LARGE_CLAIM):
-        ends = f"{factor(math.exp(low))} to {factor(math.exp(high))}"
-        return f"the rounds differ too much from each other ({ends}); close other programs and repeat"
+        return "the rounds differ too much from each other; close other programs and repeat"
     return "this machine is too noisy now for so small a difference; close other programs or set a larger `min_effect`"
 
 
