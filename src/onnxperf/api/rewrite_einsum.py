@@ -80,7 +80,7 @@ def rewrite_einsum(
         interrupted=interrupted,
         machine=machine,
         command="onnxperf.rewrite_einsum",
-        notes=(*entry.feeds.notes, *(attempt.case.notes if attempt.case else ()), *(_notes(entry) if written else ())),
+        notes=(*entry.feeds.notes, *(_notes(entry) if written else ())),
         answer=rewrite_answer(entry.model.label, attempt.sites, rival, str(output), interrupted),
     )
     return RewriteResult(record)

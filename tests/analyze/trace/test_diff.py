@@ -310,6 +310,17 @@ def test_the_verdict_comes_from_the_race(verdict: Verdict | None, speedup: float
     assert answer == (expected or diff_answer(diff(BEFORE, AFTER)))
 
 
+@pytest.mark.parametrize(("after_us", "compared"), [((700, 350, 350), True), ((700, 520, 520), False)])
+def test_nodes_are_compared_only_where_the_profiles_fit_the_race(after_us: tuple[int, ...], compared: bool) -> None:
+    made = diff(BEFORE, AFTER, race("faster", 1.43))
+    made = replace(
+        made, before=replace(made.before, run_us=(900, 500, 500)), after=replace(made.after, run_us=after_us)
+    )
+    text = diff_answer(made)
+    assert ("changed most" in text) == compared
+    assert ("took 500 µs and 520 µs, which does not fit the race" in text) == (not compared)
+
+
 def test_an_undecided_race_without_an_interval_names_both_sides() -> None:
     case = race("undecided", 1.02)
     blurred = replace(case, subjects=(case.subjects[0], replace(case.subjects[1], speedup_low=None)))

@@ -11,6 +11,9 @@ from onnxperf.records.profile import Diff, DiffRow, Profile, steady
 from onnxperf.records.race import Case
 from onnxperf.wording.numbers import count, microseconds
 
+_MAY_MISS = 1.25
+"""Factor by which profiled inferences may miss the interval of the race: the profiler costs each node the same."""
+
 
 def diff_answer(diff: Diff) -> str:
     """What changed between two sides; whether one is faster only ever comes from the race."""
@@ -62,6 +65,9 @@ def _largest_change(diff: Diff) -> str:
     both = [row for row in diff.rows if row.side == "="]
     if not both:
         return "no node is on both sides"
+    if not _profiles_agree_with_race(diff):
+        times = f"{microseconds(diff.before.usual_run_us)} and {microseconds(diff.after.usual_run_us)}"
+        return f"with the profiler on they took {times}, which does not fit the race, so that nodes are not compared"
     if min(len(steady(row_us)) for row in both for row_us in (row.before_us, row.after_us)) < 2:
         return "one iteration is too few to compare nodes"
     changed = [row for row in both if not row.noise]
@@ -71,3 +77,12 @@ def _largest_change(diff: Diff) -> str:
     name = row.before_name if row.before_name.startswith(row.op_name) else f"{row.op_name} {row.before_name}".strip()
     times = f"from {microseconds(row.before_usual_us)} to {microseconds(row.after_usual_us)} per iteration"
     return f"of the nodes that both have, {name} changed most, {times}"
+
+
+def _profiles_agree_with_race(diff: Diff) -> bool:
+    """A profile is one launch, and a launch may be slower in all of its nodes; the race has several."""
+    before, after = diff.before.usual_run_us, diff.after.usual_run_us
+    rival = next((s for s in diff.race.subjects if s.name != diff.race.baseline), None) if diff.race else None
+    if rival is None or not rival.speedup_low or not rival.speedup_high or not before or not after:
+        return True
+    return rival.speedup_low / _MAY_MISS <= before / after <= rival.speedup_high * _MAY_MISS
