@@ -31,20 +31,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Files with slow tests come first, so that no process is left alone with one in the end.
-
-    Where only some rooms are watched for coverage (--cov=onnxperf.analyze), only their own tests are: to watch all
-    others would take half as long again.
-    """
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests come first, so that no process is left alone with one in the end."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
-    watched = [str(source) for source in config.getoption("cov_source", None) or []]
-    if watched and "onnxperf" not in watched:
-        for item in items:
-            room = item.path.relative_to(Path(__file__).parent).parts[0]
-            if f"onnxperf.{room}" not in watched:
-                item.add_marker("no_cover")
 
 
 _LINEAR = """

@@ -103,8 +103,8 @@ def make_plan(costs: Costs, options: RaceOptions) -> Plan:
     rounds_per_launch = math.ceil(rounds / launches)
     rounds_per_set_up = max(_SHORTEST_SET_UP, math.ceil(costs.set_up_ns / (_SET_UP_SHARE * round_ns)))
     if launches == 1 and rounds >= FEWEST_ROUNDS:
-        # An interval needs two set-ups, also where the race ends before its plan: their difference is part of it.
-        rounds_per_set_up = min(rounds_per_set_up, max(math.ceil(rounds / 3), _SHORTEST_SET_UP))
+        # An interval needs two set-ups, at the first look too: their difference is part of it.
+        rounds_per_set_up = min(rounds_per_set_up, max(rounds // (LOOKS + 1), _SHORTEST_SET_UP))
     set_ups = launches * ((rounds_per_launch - 1) // rounds_per_set_up)
     return Plan(
         looks=(rounds,) if options.blocks else looks_at(rounds),

@@ -483,6 +483,9 @@ def test_without_any_baseline_subjects_stay_as_they_are() -> None:
             ],
             False,
         ),
+        # eleven times as fast, and no interval yet
+        ([subject("a", [11e6] * 13, 1), subject("b", [1e6] * 13, 1)], False),
+        ([subject("a", [11e6] * 13, 2), subject("b", [1e6] * 13, 2)], True),
         # a subject that is lost keeps nothing waiting
         ([subject("a", noisy(10_000, 1)), subject("b", noisy(9_000, 2)[:5], status="crashed")], True),
         ([subject("a", noisy(10_000, 1)), subject("b", status="failed")], True),

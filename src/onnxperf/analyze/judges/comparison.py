@@ -48,10 +48,10 @@ def settled(subjects: Sequence[Measurement], baseline: str | None, min_effect: f
 
 
 def _is_settled(subject: Subject) -> bool:
-    if subject.verdict in (None, "undecided"):
-        return False
+    if subject.verdict in (None, "undecided", "baseline"):
+        return subject.verdict == "baseline"
     if subject.speedup_low is None or subject.speedup_high is None:
-        return True
+        return False  # decided, but by how much? The next set-up shows it.
     return subject.speedup_high / subject.speedup_low < (1 + PRECISE) ** 2
 
 
