@@ -74,6 +74,11 @@ class Block(Struct, frozen=True, kw_only=True):
     duration_ns: int
     """Time of all calls together."""
 
+    @property
+    def per_call_ns(self) -> float:
+        """The time of a call; a block that is shorter than the clock can tell lasted a nanosecond."""
+        return max(self.duration_ns, 1) / self.calls
+
 
 class Split(Struct, frozen=True, kw_only=True):
     """What a call is made of, from calls that were timed part by part (medians)."""

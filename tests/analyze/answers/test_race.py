@@ -191,6 +191,12 @@ def test_the_baseline_need_not_come_first() -> None:
     assert sentence.startswith("b is 2 times as fast as run")
 
 
+def test_nothing_is_compared_with_a_baseline_that_computes_something_else() -> None:
+    assert answer([replace(base(), status="differs"), rival("b", "faster", 2.0)], "run", 0.01) == (
+        "run takes 12.3 µs per call (median of 25 blocks). Not compared in speed: run (outputs differ)."
+    )
+
+
 # ---------------------------------------------------------------- before the race, and beside its table
 
 

@@ -27,7 +27,8 @@ def answer(subjects: Sequence[Subject], baseline: str | None, min_effect: float)
     base = next((subject for subject in subjects if subject.name == baseline), None)
     if base is None or base.median_ns is None:
         return "No subject could be measured."
-    rivals = [s for s in subjects if s is not base and s.status == "ok" and s.speedup is not None]
+    comparable = [s for s in subjects if s.status == "ok" and s.speedup is not None]
+    rivals = [s for s in comparable if s is not base] if base.status != "differs" else []
     differing = [s.name for s in subjects if s.status == "differs"]
     lost = [s.name for s in subjects if s is not base and s.status not in ("ok", "differs") and s.blocks]
     sentences = [_about_all(rivals, base, min_effect)]
@@ -60,7 +61,7 @@ def before_the_race(rounds: int, needed: int, seconds: float, seconds_for_all: f
 
 def note_on_others(share: float | None) -> tuple[str, ...]:
     """A warning where other programs used the processors during a race."""
-    if share is None or share < BUSY_SHARE:
+    if share is None or share <= BUSY_SHARE:
         return ()
     return (f"other programs used {whole_percent(share)} of the processors meanwhile: close them for sharper answers",)
 
@@ -89,12 +90,8 @@ def _why_medians_disagree(subject: Subject, base: Subject, min_effect: float) ->
 
     if not disagrees(base.median_ns / subject.median_ns):
         return ""
-    of_blocks = _block_median_ns(base) / _block_median_ns(subject)
-    return _DRIFT if disagrees(of_blocks) else _SINGLES_DIFFER
-
-
-def _block_median_ns(subject: Subject) -> float:
-    return median(max(block.duration_ns, 1) / block.calls for block in subject.blocks)
+    of_base, of_subject = (median(block.per_call_ns for block in each.blocks) for each in (base, subject))
+    return _DRIFT if disagrees(of_base / of_subject) else _SINGLES_DIFFER
 
 
 def about_parts(subjects: Sequence[Subject], casts: Mapping[str, str]) -> str:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.judges import statistics as st
 from onnxperf.analyze.judges.reasons import MIN_LAUNCHES, Evidence, what_is_missing
-from onnxperf.analyze.judges.times import numbered, per_call, timed
+from onnxperf.analyze.judges.times import numbered, timed
 from onnxperf.records.race import (
     ALPHA,
     BENCH_VERSION,
@@ -114,7 +114,7 @@ def paired(subject: Measurement, base: Measurement) -> _Pairs:
     set_ups = numbered([(a.launch, a.set_up, b.launch, b.set_up) for a, b in both])
     starts = [block.start_ns for _, block in both]  # of the baseline, so that all of its rivals have the same pace
     return _Pairs(
-        np.array([math.log(per_call(b) / per_call(a)) for a, b in both], dtype=np.float64),
+        np.array([math.log(b.per_call_ns / a.per_call_ns) for a, b in both], dtype=np.float64),
         numbered([(a.launch, b.launch) for a, b in both]),
         set_ups,
         st.runs_of(set_ups),
@@ -213,7 +213,7 @@ def alpha_of(subject: Measurement) -> float:
 
 def _is_precise(subject: Measurement, min_effect: float, seed: int) -> bool:
     """A subject that runs alone is known well enough when its median moves by less than the minimum effect."""
-    times = np.log([per_call(block) for block in subject.blocks])
+    times = np.log([block.per_call_ns for block in subject.blocks])
     launches = numbered([(block.launch,) for block in subject.blocks])
     runs = st.runs_of(numbered([(block.launch, block.set_up) for block in subject.blocks]))
     alpha = alpha_of(subject)

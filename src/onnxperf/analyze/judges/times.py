@@ -15,7 +15,7 @@ def timed(subject: Subject) -> Subject:
     """The subject with what was measured, as it was measured."""
     if not subject.blocks:
         return subject
-    of_blocks = np.array([per_call(block) for block in subject.blocks])
+    of_blocks = np.array([block.per_call_ns for block in subject.blocks])
     singles = np.array(subject.call_ns, dtype=np.float64) if subject.call_ns else of_blocks
     low, high = _interval_of_mean(subject.blocks) or (None, None)
     return replace(
@@ -30,11 +30,6 @@ def timed(subject: Subject) -> Subject:
         p99_ns=st.percentile(subject.call_ns, 0.99),
         max_ns=float(singles.max()),
     )
-
-
-def per_call(block: Block) -> float:
-    """The time of a call in a block; one that is shorter than the clock can tell lasted a nanosecond."""
-    return max(block.duration_ns, 1) / block.calls
 
 
 def numbered(keys: Sequence[tuple[int, ...]]) -> st.Ints:

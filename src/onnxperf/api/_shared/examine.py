@@ -80,7 +80,7 @@ class Job:
 
 
 @dataclass
-class Findings:
+class Comparisons:
     """What comparisons found."""
 
     checks: list[Check] = field(default_factory=list)
@@ -105,19 +105,19 @@ class Findings:
         self.notes += notes
 
 
-def examine(job: Job) -> Findings:
+def examine(job: Job) -> Comparisons:
     """Run the model and its source on the sample and on other sizes; outputs get the names of their dimensions."""
-    found = Findings()
+    found = Comparisons()
     mine = job.run(job.feeds)
     if job.call is not None:
-        found.compare(job, mine, _steady_outputs(job, mine[0]), job.sizes, _rows(job.feeds))
+        found.compare(job, mine, _steady_outputs(job, job.call, mine[0]), job.sizes, _rows(job.feeds))
     if not job.axes or 0 in job.sizes.values():
         interface.drop_foreign_symbols(job.proto, job.sizes)
         return found
     failures: list[str] = []
     for feeds, sizes in job.others():
         try:
-            theirs = None if job.call is None else _source_outputs(job, feeds)
+            theirs = None if job.call is None else _source_outputs(job.call, feeds)
         except BadInput as error:
             failures.append(f"{dims_text(sizes)}: {error}")
             continue
@@ -130,7 +130,7 @@ def examine(job: Job) -> Findings:
 
 def _examine_other(
     job: Job,
-    found: Findings,
+    found: Comparisons,
     mine: tuple[list[str], list[Any]],
     feeds: Mapping[str, Array],
     theirs: Sequence[Any] | None,
@@ -157,9 +157,9 @@ def _rows(feeds: Mapping[str, Array]) -> int:
     return next((len(array) for array in feeds.values() if array.ndim), 0)
 
 
-def _steady_outputs(job: Job, names: Sequence[str]) -> list[Any]:
+def _steady_outputs(job: Job, call: Call, names: Sequence[str]) -> list[Any]:
     """What the source computes, twice: one that draws random numbers cannot be compared with anything."""
-    first, second = (_source_outputs(job, job.feeds) for _ in range(2))
+    first, second = (_source_outputs(call, job.feeds) for _ in range(2))
     tolerances = job.tolerances.rtol, job.tolerances.atol
     count = min(len(names), len(first), len(second))
     moved = [
@@ -170,10 +170,9 @@ def _steady_outputs(job: Job, names: Sequence[str]) -> list[Any]:
     return first
 
 
-def _source_outputs(job: Job, feeds: Mapping[str, Array]) -> list[Any]:
-    assert job.call is not None  # noqa: S101 - callers look
+def _source_outputs(call: Call, feeds: Mapping[str, Array]) -> list[Any]:
     try:
-        return list(job.call(feeds))
+        return list(call(feeds))
     except Exception as error:
         line = " ".join(str(error).split())[:300]
         raise BadInput(f"the source fails on these inputs: {type(error).__name__}: {line}") from error
