@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from onnxperf.analyze.judges.comparison import compare, settled
+from onnxperf.analyze.judges.comparison import compare, rounds_to_units, settled
 from onnxperf.measure.messages import (
     FunctionSubject,
     Load,
@@ -32,6 +32,7 @@ from onnxperf.records.options import RaceOptions
 from onnxperf.records.race import Subject
 
 CALL_NS = 10_000.0
+START_NS = 100e6
 
 
 @dataclass
@@ -75,7 +76,8 @@ class SimulatedWorker:
     cpus: tuple[int, ...] = ()
 
     def wait_until_ready(self) -> None:
-        """Start in no time, so that every look has launches of its own."""
+        """Start as fast as a lean worker does."""
+        self.machine.spend(START_NS)
 
     def ask(self, request: Request[R]) -> R:
         """Answer what a race without splits and outputs asks for."""
@@ -133,7 +135,8 @@ def simulate(seed: int, slower: tuple[float, ...], time_s: float, min_effect: fl
     options = RaceOptions(baseline="baseline", time=time_s, min_effect=min_effect, seed=seed)
     tools = Tools(
         launch=launch,
-        settled=partial(settled, baseline="baseline", min_effect=min_effect, seed=seed),
+        settled=partial(settled, baseline="baseline", min_effect=min_effect),
+        noise=partial(rounds_to_units, baseline="baseline"),
         clock=lambda: int(machine.now_ns),
     )
-    return compare(race(specs, options, tools).subjects, "baseline", min_effect, seed)
+    return compare(race(specs, options, tools).subjects, "baseline", min_effect)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from onnxperf.records.options import RaceOptions
-from onnxperf.records.race import ALPHA, FEWEST_ROUNDS, MIN_ROUNDS
+from onnxperf.records.race import ALPHA, FEWEST_ROUNDS, MIN_ROUNDS, MIN_UNITS
 
-LOOKS = 3
 BLOCK_NS = 10_000_000
 WARM_NS = 3_000_000
 """Untimed calls after a thaw: caches are cold and threads asleep."""
-DEFAULT_TIME_S = 6.0
+DEFAULT_TIME_S = 9.0
 _LONGEST_DEFAULT_TIME_S = 60.0
 _LONGEST_FOR_A_VERDICT_S = 300.0
 """So much for the fewest rounds that can give one, where subjects are costly and no time was requested."""
@@ -29,21 +30,23 @@ _SINGLE_CALLS = 250
 """Single calls at a time: after the 20 rounds of the shortest race there are enough of them for a p99."""
 _EACH_NS = 100_000
 """Calls from this length on are timed one by one inside blocks: reading the clock is less than a thousandth of them."""
-_EARLIEST_LOOK = 12
-"""Rounds after which a large difference may end a race: that many agree by chance once in 2,000 races."""
 _FEWEST_SPLIT_CALLS = 3
 """However slow they are: their parts have a median then."""
 
 
-_LAUNCHES = 6
-_LAUNCH_SHARE = 0.5
-"""What starting workers anew may take, compared with the measuring time."""
-_SHORTEST_LAUNCH = 6
-"""Rounds: the 20 of the shortest race that may give a verdict are 3 launches."""
-_SHORTEST_SET_UP = 5
-"""Rounds."""
-_SET_UP_SHARE = 0.2
-"""Part of the measuring time that opening sessions anew may take."""
+PILOT_UNITS = MIN_UNITS
+"""Launches or set-ups after which the plan is revised: they show what a renewal costs, and where the noise sits."""
+_EARLIEST_LOOK = PILOT_UNITS + 1
+_EARLY_LOOK = 1 / 3
+"""Part of a race after which its data are looked at, besides its end."""
+_SHORTEST_UNIT = 4
+"""Rounds: the 20 of the shortest race that may give a verdict on a small difference are five units."""
+_USUAL_NOISE = 2.0
+"""How much rounds of one unit differ, compared with units: found on quiet machines."""
+_LEAST_NOISE, _MOST_NOISE = 1.0, 5.0
+"""A pilot of few units is not believed beyond these."""
+_RENEWAL_SHARE = 0.5
+"""What starting workers or opening sessions anew may take at most, compared with the measuring time."""
 
 
 class Costs(Struct, frozen=True):
@@ -58,38 +61,43 @@ class Costs(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """A race in numbers."""
+    """A race in numbers.
 
+    Where its memory lies makes the same session faster or slower, by 1 % as a rule and by 10 % at times, and no number
+    of rounds shows that. So a race has units that are independent of each other: launches, which start all workers
+    anew, or where that is too costly, set-ups, which open all sessions anew.
+    """
+
+    rounds: int
+    """Rounds of the whole race, at most."""
+    rounds_per_unit: int
+    """Rounds after which workers are started, or sessions opened, anew."""
+    units_per_launch: int
+    """Units after which workers are started anew; all others open only their sessions anew."""
     looks: tuple[int, ...]
-    """Rounds after which the data are looked at; the last one ends the race."""
+    """Units after which the data are looked at; the last one ends the race."""
     calls: tuple[int, ...]
     """Calls per block of each subject."""
     single_calls: tuple[int, ...]
     """Single calls of each subject, every SINGLES_EVERY rounds; 0 where all calls in blocks are timed one by one."""
     split_calls: tuple[int, ...]
     """Calls of each subject whose parts are timed, as often; 0 where they are not requested."""
-    rounds_per_launch: int
-    """Rounds after which all workers are started anew."""
-    rounds_per_set_up: int
-    """Rounds after which all sessions are opened anew.
-
-    Where its memory lies makes the same session faster or slower, by 1 % as a rule and by 10 % at times. Many launches
-    and set-ups average that out, and show how large it is; costly ones have to last longer.
-    """
     round_ns: float
     """Time of a round, with what is timed beside its blocks."""
     renewal_ns: float
-    """Time of all launches and set-ups after the first."""
+    """Mean time of what comes between two units."""
     needed: int
     """Rounds without which not even a large difference is decided."""
+    is_fixed: bool
+    """Its rounds were requested, and stay as they are."""
 
     def seconds_for(self, rounds: int) -> float:
         """How long so many rounds would take."""
-        return (rounds * self.round_ns + self.renewal_ns) / 1e9
+        return (rounds * self.round_ns + (math.ceil(rounds / self.rounds_per_unit) - 1) * self.renewal_ns) / 1e9
 
 
 def make_plan(costs: Costs, options: RaceOptions) -> Plan:
-    """Plan a race from its costs."""
+    """Plan a race from its costs; its time is for all that comes after the first start."""
     call_ns, budget_ns = costs.call_ns, (options.time or DEFAULT_TIME_S) * 1e9
     calls = tuple(options.calls or calls_per_block(each) for each in call_ns)
     single_calls = tuple(0 if each >= _EACH_NS else _SINGLE_CALLS for each in call_ns)
@@ -97,25 +105,84 @@ def make_plan(costs: Costs, options: RaceOptions) -> Plan:
     now_and_then_ns = sum(map(_turn_ns, call_ns, single_calls)) + sum(map(_turn_ns, call_ns, split_calls))
     round_ns = sum(map(_turn_ns, call_ns, calls)) + now_and_then_ns / SINGLES_EVERY
     needed = _rounds_needed(len(call_ns) - 1)
-    rounds = options.blocks or _affordable_rounds(round_ns, budget_ns, needed, options)
-    affordable = int(_LAUNCH_SHARE * budget_ns / max(costs.start_ns, 1.0))
-    launches = max(1, min(_LAUNCHES, affordable, rounds // _SHORTEST_LAUNCH))
-    rounds_per_launch = math.ceil(rounds / launches)
-    rounds_per_set_up = max(_SHORTEST_SET_UP, math.ceil(costs.set_up_ns / (_SET_UP_SHARE * round_ns)))
-    if launches == 1 and rounds >= FEWEST_ROUNDS:
-        # An interval needs two set-ups, at the first look too: their difference is part of it.
-        rounds_per_set_up = min(rounds_per_set_up, max(rounds // (LOOKS + 1), _SHORTEST_SET_UP))
-    set_ups = launches * ((rounds_per_launch - 1) // rounds_per_set_up)
+    units = _launches(costs, round_ns, budget_ns, options) or _set_ups(costs, round_ns, budget_ns, needed, options)
     return Plan(
-        looks=(rounds,) if options.blocks else looks_at(rounds),
+        rounds=units.rounds,
+        rounds_per_unit=units.rounds_each,
+        units_per_launch=units.per_launch,
+        looks=looks_at(units.total, is_fixed=bool(options.blocks)),
         calls=calls,
         single_calls=single_calls,
         split_calls=split_calls,
-        rounds_per_launch=rounds_per_launch,
-        rounds_per_set_up=rounds_per_set_up,
         round_ns=round_ns,
-        renewal_ns=(launches - 1) * costs.start_ns + set_ups * costs.set_up_ns,
+        renewal_ns=units.renewal_ns,
         needed=needed,
+        is_fixed=bool(options.blocks),
+    )
+
+
+class _Units(NamedTuple):
+    rounds: int
+    rounds_each: int
+    per_launch: int
+    renewal_ns: float
+
+    @property
+    def total(self) -> int:
+        return math.ceil(self.rounds / self.rounds_each)
+
+
+def _launches(costs: Costs, round_ns: float, budget_ns: float, options: RaceOptions) -> _Units | None:
+    """As many launches as the time allows; None where that is too few."""
+    rounds_each = rounds_between(costs.start_ns, round_ns, _USUAL_NOISE)
+    if options.blocks:
+        rounds_each = min(rounds_each, max(_SHORTEST_UNIT, options.blocks // MIN_UNITS))
+        count, rounds = math.ceil(options.blocks / rounds_each), options.blocks
+        is_affordable = (count - 1) * costs.start_ns <= _RENEWAL_SHARE * max(budget_ns, rounds * round_ns)
+    else:
+        rounds_each = min(rounds_each, int((budget_ns - (MIN_UNITS - 1) * costs.start_ns) / (MIN_UNITS * round_ns)))
+        count = units_within(budget_ns + costs.start_ns, costs.start_ns, round_ns, rounds_each)
+        rounds, is_affordable = count * rounds_each, rounds_each >= _SHORTEST_UNIT
+    return _Units(rounds, rounds_each, 1, costs.start_ns) if is_affordable and count >= MIN_UNITS else None
+
+
+def _set_ups(costs: Costs, round_ns: float, budget_ns: float, needed: int, options: RaceOptions) -> _Units:
+    """Few launches, or one, with sessions opened anew in between; with very costly calls not even that."""
+    rounds = options.blocks or _affordable_rounds(round_ns, budget_ns, needed, options)
+    rounds_each = rounds_between(costs.set_up_ns, round_ns, _USUAL_NOISE)
+    rounds_each = max(_SHORTEST_UNIT, min(rounds_each, rounds // MIN_UNITS))
+    count = math.ceil(rounds / rounds_each)
+    launches = max(1, min(count, 1 + int(_RENEWAL_SHARE * budget_ns / max(costs.start_ns, 1.0))))
+    per_launch = math.ceil(count / launches)
+    renewals_ns = (launches - 1) * costs.start_ns + (count - launches) * costs.set_up_ns
+    return _Units(rounds, rounds_each, per_launch, renewals_ns / max(count - 1, 1))
+
+
+def rounds_between(renewal_ns: float, round_ns: float, noise: float) -> int:
+    """Rounds of a unit that make the most of a given time (Kalibera and Jones), an even number for the order's balance.
+
+    `noise` is how much rounds of one unit differ, compared with units.
+    """
+    rounds = min(max(noise, _LEAST_NOISE), _MOST_NOISE) * math.sqrt(renewal_ns / round_ns)
+    return max(_SHORTEST_UNIT, 2 * math.ceil(rounds / 2))
+
+
+def units_within(time_ns: float, renewal_ns: float, round_ns: float, rounds_each: int) -> int:
+    """Units that fit into a time, each with its renewal."""
+    return max(int(time_ns / (renewal_ns + rounds_each * round_ns)), 0)
+
+
+def revised(plan: Plan, left_ns: float, renewal_ns: float, round_ns: float, noise: float | None) -> Plan:
+    """The plan for the rest of a race, from what its pilot units have shown."""
+    rounds_each = rounds_between(renewal_ns, round_ns, _USUAL_NOISE if noise is None else noise)
+    more = units_within(left_ns, renewal_ns, round_ns, rounds_each)
+    return replace(
+        plan,
+        rounds=PILOT_UNITS * plan.rounds_per_unit + more * rounds_each,
+        rounds_per_unit=rounds_each,
+        looks=looks_at(PILOT_UNITS + more),
+        renewal_ns=renewal_ns,
+        round_ns=round_ns,
     )
 
 
@@ -141,10 +208,10 @@ def calls_per_block(call_ns: float) -> int:
     return max(1, math.ceil(BLOCK_NS * _BLOCK_MARGIN / max(call_ns, 1.0)))
 
 
-def looks_at(rounds: int) -> tuple[int, ...]:
-    """Spread the looks evenly over the rounds, none before the earliest one."""
-    wanted = (max(_EARLIEST_LOOK, math.ceil(rounds * look / LOOKS)) for look in range(1, LOOKS))
-    return (*sorted({look for look in wanted if look < rounds}), rounds)
+def looks_at(units: int, is_fixed: bool = False) -> tuple[int, ...]:
+    """After a third of the units, unless that is too early, and at the end."""
+    early = max(_EARLIEST_LOOK, math.ceil(units * _EARLY_LOOK))
+    return (units,) if is_fixed or early >= units else (early, units)
 
 
 def _turn_ns(call_ns: float, calls: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -18,10 +19,12 @@ from onnxperf.records.options import RaceOptions
 from onnxperf.records.race import Block, Measurement
 
 _PATIENCE = 1.5
-"""A race ends when its rounds have taken this many times as long as planned."""
+"""A race ends when it has taken this many times as long as planned."""
 
 Settled = Callable[[Sequence[Measurement]], bool]
 """Is every question about these subjects answered?"""
+Noise = Callable[[Sequence[Measurement]], float | None]
+"""How much do rounds of one launch differ, compared with launches?"""
 Progress = Callable[[float, str], None]
 """Receives the part done (0 to 1) and the current step; called only between blocks."""
 
@@ -31,6 +34,7 @@ class Tools(Struct, frozen=True, kw_only=True):
 
     launch: Launch
     settled: Settled
+    noise: Noise = lambda _subjects: None
     progress: Progress = lambda _done, _text: None
     clock: Clock = monotonic_ns
     cpus: tuple[int, ...] = ()
@@ -92,44 +96,94 @@ def into_batches(runs: Sequence[SubjectRun], baseline: str | None, memory_bytes:
 
 def _race_batch(runs: Sequence[SubjectRun], first_round: int, options: RaceOptions, tools: Tools) -> tuple[int, int]:
     """Race the runs of a batch against each other; returns the number of the next round, and the time of the start."""
-    done = planned = spent_ns = 0
-
-    def report(text: str) -> None:
-        tools.progress(done / planned if planned else 0.0, text)
-
-    with WorkerGroup(runs, tools.launch, int(options.warmup * 1e9), report, tools.collect) as group:
+    course = _Course(runs, first_round, options, tools)
+    with WorkerGroup(runs, tools.launch, int(options.warmup * 1e9), course.report, tools.collect) as group:
         begin = tools.clock()
         group.start()
         start_ns = tools.clock() - begin
-        if not group.alive():
-            return first_round, start_ns
-        plan = _plan(group, start_ns, options)
-        planned, warning = plan.looks[-1], tools.warn(plan)
-        limit_ns = math.inf if options.blocks else _PATIENCE * planned * plan.round_ns
-        threads = max(run.spec.threads for run in runs)
-        orders = planning.balanced_orders(len(runs), seed=options.seed)
-        for number, look in enumerate(plan.looks, start=1):
-            while done < look and group.alive() and spent_ns < limit_ns:
-                _renew(group, done, plan)
-                report("; ".join(filter(None, [f"round {done + 1} of at most {planned}", warning])))
-                begin = tools.clock()
-                cpus = planning.processors_of(done, tools.cpus, threads)
-                _run_round(group, [runs[index] for index in next(orders)], first_round + done, cpus)
-                done += 1
-                if done % planning.SINGLES_EVERY == 1:  # so that the shortest race has them too
-                    _time_single_calls(group, cpus)
-                    _time_parts(group, cpus)
-                spent_ns += tools.clock() - begin
-            is_last = done < look  # all are lost, or the machine became slower than it was at the start
-            for run in runs:
-                run.looks, run.looks_planned = len(plan.looks) if is_last else number, len(plan.looks)
-            if is_last or tools.settled([run.record() for run in runs]):
+        if group.alive():
+            course.run(group, start_ns)
+    return first_round + course.done, start_ns
+
+
+class _Course:
+    """The way of a batch from its first round to its last."""
+
+    def __init__(self, runs: Sequence[SubjectRun], first_round: int, options: RaceOptions, tools: Tools) -> None:
+        self.done = 0
+        """Rounds."""
+        self._runs = runs
+        self._first_round = first_round
+        self._options = options
+        self._tools = tools
+        self._planned = 0
+        self._warning = ""
+        self._threads = max(run.spec.threads for run in runs)
+        self._orders = planning.balanced_orders(len(runs), seed=options.seed)
+
+    def report(self, text: str) -> None:
+        """Show a step."""
+        self._tools.progress(self.done / self._planned if self._planned else 0.0, text)
+
+    def run(self, group: WorkerGroup, start_ns: int) -> None:
+        """Take turns, unit after unit, until a look shows that the answer is clear, or the plan ends."""
+        plan = _plan(group, start_ns, self._options)
+        self._planned, self._warning = plan.rounds, self._tools.warn(plan)
+        begin, renewals_ns = self._tools.clock(), 0
+        limit_ns = math.inf if plan.is_fixed else _PATIENCE * 1e9 * plan.seconds_for(plan.rounds)
+        for unit in itertools.count(1):
+            renewals_ns += self._renew(group, unit - 1, plan)
+            for _ in range(min(plan.rounds_per_unit, plan.rounds - self.done)):
+                self._run_round(group, plan.rounds)
+            spent_ns = self._tools.clock() - begin
+            if unit == planning.PILOT_UNITS and plan.units_per_launch == 1 and not plan.is_fixed:
+                plan = self._revised(plan, spent_ns, renewals_ns)
+                self._planned = plan.rounds
+            is_last = self.done >= plan.rounds or spent_ns > limit_ns or not group.alive()
+            if (is_last or unit in plan.looks) and self._is_over(plan, unit, is_last):
                 break
-    return first_round + done, start_ns
+
+    def _renew(self, group: WorkerGroup, units: int, plan: planning.Plan) -> int:
+        """Start workers anew, or their sessions: where memory lies must not decide the race; returns its time."""
+        begin = self._tools.clock()
+        if units and units % plan.units_per_launch == 0:
+            group.start()
+        elif units:
+            group.set_up_again()
+        return self._tools.clock() - begin
+
+    def _run_round(self, group: WorkerGroup, planned: int) -> None:
+        self.report("; ".join(filter(None, [f"round {self.done + 1} of at most {planned}", self._warning])))
+        cpus = planning.processors_of(self.done, self._tools.cpus, self._threads)
+        for position, index in enumerate(next(self._orders)):
+            run = self._runs[index]
+            if run.alive:
+                group.turn(run, partial(_time_block, run, self._first_round + self.done, position), cpus)
+        self.done += 1
+        if self.done % planning.SINGLES_EVERY == 1:  # so that the shortest race has them too
+            _time_single_calls(group, cpus)
+            _time_parts(group, cpus)
+
+    def _revised(self, plan: planning.Plan, spent_ns: int, renewals_ns: int) -> planning.Plan:
+        """The plan with what the pilot has shown: what renewals and rounds really take, and where the noise sits."""
+        time_ns = (self._options.time or planning.DEFAULT_TIME_S) * 1e9
+        return planning.revised(
+            plan,
+            left_ns=time_ns - spent_ns,
+            renewal_ns=renewals_ns / (planning.PILOT_UNITS - 1),
+            round_ns=(spent_ns - renewals_ns) / self.done,
+            noise=self._tools.noise([run.record() for run in self._runs]),
+        )
+
+    def _is_over(self, plan: planning.Plan, unit: int, is_last: bool) -> bool:
+        for run in self._runs:
+            run.looks_planned = len(plan.looks)
+            run.looks = len(plan.looks) if is_last else plan.looks.index(unit) + 1
+        return is_last or self._tools.settled([run.record() for run in self._runs])
 
 
 def _plan(group: WorkerGroup, start_ns: int, options: RaceOptions) -> planning.Plan:
-    """Fix everything for the whole race from what the start has shown."""
+    """Plan the whole race from what the start has shown."""
     runs = group.alive()
     costs = planning.Costs(start_ns, group.set_up_ns, tuple(run.call_ns for run in runs))
     plan = planning.make_plan(costs, options)
@@ -137,21 +191,6 @@ def _plan(group: WorkerGroup, start_ns: int, options: RaceOptions) -> planning.P
     for run, (calls, single_calls, split_calls) in zip(runs, counts, strict=True):
         run.calls, run.single_calls, run.split_calls = calls, single_calls, split_calls
     return plan
-
-
-def _renew(group: WorkerGroup, done: int, plan: planning.Plan) -> None:
-    """Start workers anew, or at least their sessions, when it is time: where memory lies must not decide the race."""
-    within_launch = done % plan.rounds_per_launch
-    if done and within_launch == 0:
-        group.start()
-    elif within_launch and within_launch % plan.rounds_per_set_up == 0:
-        group.set_up_again()
-
-
-def _run_round(group: WorkerGroup, order: Sequence[SubjectRun], number: int, cpus: tuple[int, ...]) -> None:
-    for position, run in enumerate(order):
-        if run.alive:
-            group.turn(run, partial(_time_block, run, number, position), cpus)
 
 
 def _time_block(run: SubjectRun, number: int, position: int, worker: Worker) -> None:

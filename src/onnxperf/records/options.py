@@ -64,7 +64,7 @@ class RaceOptions(Struct, frozen=True, kw_only=True):
     baseline: str | None = None
     """Name of the subject that the others are compared with; the first unless named."""
     time: float | None = None
-    """Seconds of measuring; None means 6, or more where 20 rounds need more."""
+    """Seconds after the first start; None means 9, or more where 20 rounds need more."""
     min_effect: float = 0.01
     """Smallest relative difference that matters."""
     warmup: float = 0.1
@@ -74,7 +74,7 @@ class RaceOptions(Struct, frozen=True, kw_only=True):
     calls: int | None = None
     """Calls per block, fixed by hand."""
     seed: int = 0
-    """Seed of the order of the subjects and of the bootstrap."""
+    """Seed of the order of the subjects."""
     split: bool = False
     """Also time what calls are made of: preparing inputs, computing, fetching outputs."""
 

@@ -12,6 +12,8 @@ ALPHA = 0.05
 """How often a difference may be claimed where there is none."""
 MIN_ROUNDS = 20
 """Rounds below which only a large difference is decided."""
+MIN_UNITS = 5
+"""Launches, or set-ups where those are too costly, below which only a large difference is decided."""
 FEWEST_ROUNDS = 6
 """Rounds below which nothing is decided: that six of them all agree by chance happens in 3 % of races, five in 6 %."""
 LARGE_CLAIM = 0.25
@@ -54,6 +56,8 @@ SPLIT_COLUMNS = ("prepare_ns", "compute_ns", "fetch_ns")
 """Columns behind these where calls were divided."""
 
 Verdict = Literal["baseline", "faster", "slower", "equivalent", "undecided"]
+Unit = Literal["launch", "set-up"]
+"""What is measured independently of each other: in processes of their own, or in sessions of their own."""
 
 
 class Block(Struct, frozen=True, kw_only=True):
@@ -141,13 +145,17 @@ class Subject(Measurement, frozen=True, kw_only=True):
     max_ns: float | None = None
     """Slowest single call."""
     speedup: float | None = None
-    """Baseline time / own time, above 1 is faster: the median of the ratios of blocks of one round."""
+    """Baseline time / own time, above 1 is faster: the trimmed mean over units of their median ratio of a round."""
     speedup_low: float | None = None
     """Lower end of the 95 % interval, widened for looks and subjects; None below 6 rounds or with one set-up."""
     speedup_high: float | None = None
     """Upper end of that interval."""
     verdict: Verdict | None = None
     """What the interval says."""
+    unit: Unit | None = None
+    """What the interval rests on: launches, or where those are too costly, set-ups."""
+    units: int | None = None
+    """How many of them."""
 
 
 class Case(AnyCase, frozen=True, kw_only=True):

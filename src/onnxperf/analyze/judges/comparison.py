@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -14,10 +14,8 @@ from onnxperf.analyze.judges import statistics as st
 from onnxperf.analyze.judges.reasons import MIN_LAUNCHES, Evidence, what_is_missing
 from onnxperf.analyze.judges.times import numbered, timed
 from onnxperf.records.race import (
-    ALPHA,
     BENCH_VERSION,
     LARGE_CLAIM,
-    MIN_ROUNDS,
     SMALL_CLAIM,
     Bench,
     Case,
@@ -38,12 +36,12 @@ def baseline_of(subjects: Sequence[Measurement], wanted: str | None) -> str | No
     return wanted if wanted in measured else next(iter(measured), None)
 
 
-def settled(subjects: Sequence[Measurement], baseline: str | None, min_effect: float, seed: int = 0) -> bool:
+def settled(subjects: Sequence[Measurement], baseline: str | None, min_effect: float) -> bool:
     """Is there nothing left to find out about these subjects?"""
     measured = [subject for subject in subjects if subject.status == "ok"]
     if len(measured) == 1:
-        return _is_precise(measured[0], min_effect, seed)
-    judged = compare(subjects, baseline_of(subjects, baseline), min_effect, seed)
+        return _is_precise(measured[0], min_effect)
+    judged = compare(subjects, baseline_of(subjects, baseline), min_effect)
     return all(_is_settled(subject) for subject in judged if subject.status == "ok")
 
 
@@ -55,13 +53,11 @@ def _is_settled(subject: Subject) -> bool:
     return subject.speedup_high / subject.speedup_low < (1 + PRECISE) ** 2
 
 
-def compare(
-    subjects: Sequence[Measurement], baseline: str | None, min_effect: float, seed: int = 0
-) -> tuple[Subject, ...]:
+def compare(subjects: Sequence[Measurement], baseline: str | None, min_effect: float) -> tuple[Subject, ...]:
     """The measurements with their times, speedups and verdicts."""
     base = next((subject for subject in subjects if subject.name == baseline), None)
     rivals = [s for s in subjects if base is not None and s is not base and paired(s, base).values.size]
-    judgements = _judge(rivals, base, min_effect, seed) if base is not None else {}
+    judgements = _judge(rivals, base, min_effect) if base is not None else {}
     return tuple(_concluded(subject, subject is base, judgements.get(subject.name)) for subject in subjects)
 
 
@@ -89,35 +85,34 @@ def _measured_again(subject: Subject, base: Subject | None) -> Subject:
     return replace(again, speedup_low=None, speedup_high=None)
 
 
-class _Pairs(NamedTuple):
-    """Log-ratios of the rounds that a subject shares with the baseline; above 0 is faster."""
+class Rounds(NamedTuple):
+    """A value of each round, and which of its units each belongs to."""
 
     values: st.Floats
-    launches: st.Ints
-    set_ups: st.Ints
-    runs: st.Ints
-    span_s: float
+    units: st.Ints
+    evidence: Evidence
+
+    @classmethod
+    def of(cls, values: Sequence[float], keys: Sequence[tuple[Hashable, Hashable]], span_s: float) -> Rounds:
+        """Rounds by the launch and the set-up that each belongs to: launches are the units if there are enough."""
+        launches, set_ups = numbered([launch for launch, _ in keys]), numbered(keys)
+        evidence = Evidence(len(values), len(np.unique(launches)), len(np.unique(set_ups)), span_s)
+        return cls(np.array(values, dtype=np.float64), launches if evidence.unit == "launch" else set_ups, evidence)
 
     @property
-    def evidence(self) -> Evidence:
-        launches, set_ups = (len(np.unique(each)) for each in (self.launches, self.set_ups))
-        return Evidence(len(self.values), launches, set_ups, self.span_s)
-
-    def bootstrap(self, draws: int, seed: int) -> st.Floats:
-        return st.bootstrap_medians(self.values, self.launches, self.runs, draws, seed)
+    def by_unit(self) -> st.Floats:
+        """The median of each unit: these are independent of each other, as rounds are not."""
+        return st.medians_by(self.values, self.units)
 
 
-def paired(subject: Measurement, base: Measurement) -> _Pairs:
-    """Log-ratios of the rounds that both have."""
+def paired(subject: Measurement, base: Measurement) -> Rounds:
+    """Log-ratios of the rounds that a subject shares with the baseline; above 0 is faster."""
     theirs = {block.round: block for block in base.blocks}
     both = [(block, theirs[block.round]) for block in subject.blocks if block.round in theirs]
-    set_ups = numbered([(a.launch, a.set_up, b.launch, b.set_up) for a, b in both])
     starts = [block.start_ns for _, block in both]  # of the baseline, so that all of its rivals have the same pace
-    return _Pairs(
-        np.array([math.log(b.per_call_ns / a.per_call_ns) for a, b in both], dtype=np.float64),
-        numbered([(a.launch, b.launch) for a, b in both]),
-        set_ups,
-        st.runs_of(set_ups),
+    return Rounds.of(
+        [math.log(b.per_call_ns / a.per_call_ns) for a, b in both],
+        [((a.launch, b.launch), (a.set_up, b.set_up)) for a, b in both],
         (max(starts) - min(starts)) / 1e9 if starts else 0.0,
     )
 
@@ -126,10 +121,10 @@ def paired(subject: Measurement, base: Measurement) -> _Pairs:
 
 
 class _Test(NamedTuple):
-    """How likely data as clear as these are without a difference, and the draws of an interval where there are any."""
+    """How likely data as clear as these are without a difference, and the estimate where units carry one."""
 
     p_value: float
-    draws: st.Floats | None
+    estimate: st.Estimate | None
 
 
 class _Judgement(NamedTuple):
@@ -137,43 +132,43 @@ class _Judgement(NamedTuple):
     bounds: tuple[float, float] | None
     verdict: Verdict
     reason: str
+    evidence: Evidence
 
 
-def _judge(rivals: Sequence[Measurement], base: Measurement, min_effect: float, seed: int) -> dict[str, _Judgement]:
+def _judge(rivals: Sequence[Measurement], base: Measurement, min_effect: float) -> dict[str, _Judgement]:
     """Compare all rivals with the baseline at once, so that many raise no more false alarms than one (Holm)."""
-    alphas = [alpha_of(subject) for subject in rivals]
-    draws = st.draws_needed(max(len(rivals), 1), min(alphas, default=ALPHA))
     pairs = [paired(subject, base) for subject in rivals]
-    tests = [_test_of(each, min_effect, draws, seed) for each in pairs]
-    levels = st.holm_levels([test.p_value for test in tests], alphas)
+    tests = [_test_of(each, min_effect) for each in pairs]
+    levels = st.holm_levels([test.p_value for test in tests], [alpha_of(subject) for subject in rivals])
     return {
         subject.name: _judgement(each, test, level, min_effect)
         for subject, each, test, level in zip(rivals, pairs, tests, levels, strict=True)
     }
 
 
-def _test_of(pairs: _Pairs, min_effect: float, draws_needed: int, seed: int) -> _Test:
-    """Many rounds of several set-ups: the bootstrap. Few, or all of one set-up: do all agree in a large difference?"""
-    if len(pairs.values) >= MIN_ROUNDS and pairs.evidence.set_ups > 1:
-        draws = pairs.bootstrap(draws_needed, seed)
-        return _Test(st.two_sided_p(draws), draws)
+def _test_of(pairs: Rounds, min_effect: float) -> _Test:
+    """Enough units: Student's test of their trimmed mean. Fewer: do all rounds agree in a large difference?"""
+    if pairs.evidence.carries_estimate:
+        estimate = st.trimmed_mean(pairs.by_unit)
+        return _Test(estimate.p_value, estimate)
     return _Test(st.sign_test(pairs.values, math.log1p(max(LARGE_CLAIM, min_effect))), None)
 
 
-def _judgement(pairs: _Pairs, test: _Test, level: float, min_effect: float) -> _Judgement:
-    evidence, estimate = pairs.evidence, float(np.median(pairs.values))
+def _judgement(pairs: Rounds, test: _Test, level: float, min_effect: float) -> _Judgement:
+    evidence = pairs.evidence
     bounds: tuple[float, float] | None = None
     verdict: Verdict = "undecided"
-    if test.draws is not None:
-        bounds = st.interval(test.draws, level)
+    if test.estimate is not None:
+        estimate, bounds = test.estimate.value, test.estimate.interval(level)
         verdict = verdict_of(estimate, bounds, min_effect, evidence.launches)
     else:
+        estimate = float(np.median(pairs.values))
         if evidence.carries_interval:
             bounds = st.range_of(pairs.values, level)
         if test.p_value <= level:
             verdict = "faster" if estimate > 0 else "slower"
     reason = what_is_missing(evidence, bounds, min_effect) if verdict == "undecided" else ""
-    return _Judgement(estimate, bounds, verdict, reason)
+    return _Judgement(estimate, bounds, verdict, reason, evidence)
 
 
 def verdict_of(estimate: float, bounds: tuple[float, float], min_effect: float, launches: int) -> Verdict:
@@ -203,6 +198,8 @@ def _concluded(subject: Measurement, is_base: bool, judgement: _Judgement | None
         speedup_high=high,
         verdict=judgement.verdict,
         reason=subject.reason or judgement.reason,
+        unit=judgement.evidence.unit if judgement.bounds else None,
+        units=judgement.evidence.units if judgement.bounds else None,
     )
 
 
@@ -211,12 +208,22 @@ def alpha_of(subject: Measurement) -> float:
     return st.spend_alpha(max(1, subject.looks_planned))[max(1, subject.looks) - 1]
 
 
-def _is_precise(subject: Measurement, min_effect: float, seed: int) -> bool:
-    """A subject that runs alone is known well enough when its median moves by less than the minimum effect."""
-    times = np.log([block.per_call_ns for block in subject.blocks])
-    launches = numbered([(block.launch,) for block in subject.blocks])
-    runs = st.runs_of(numbered([(block.launch, block.set_up) for block in subject.blocks]))
-    alpha = alpha_of(subject)
-    draws = st.bootstrap_medians(times, launches, runs, st.draws_needed(1, alpha), seed)
-    low, high = st.interval(draws, alpha)
+def _is_precise(subject: Measurement, min_effect: float) -> bool:
+    """A subject that runs alone is known well enough when its time is, to less than the minimum effect."""
+    times = [math.log(block.per_call_ns) for block in subject.blocks]
+    rounds = Rounds.of(times, [(block.launch, block.set_up) for block in subject.blocks], 0.0)
+    if not rounds.evidence.carries_estimate:
+        return False
+    low, high = st.trimmed_mean(rounds.by_unit).interval(alpha_of(subject))
     return high - low < 2 * math.log1p(min_effect)
+
+
+def rounds_to_units(subjects: Sequence[Measurement], baseline: str | None) -> float | None:
+    """How much the rounds of a unit differ, compared with how much units do; of several rivals, the one in the middle.
+
+    None where it is not known.
+    """
+    base = next((subject for subject in subjects if subject.name == baseline_of(subjects, baseline)), None)
+    rivals = [paired(each, base) for each in subjects if base is not None and each is not base and each.blocks]
+    found = [st.ratio_of_spreads(each.values, each.units) for each in rivals if each.evidence.units > 1]
+    return float(np.median(found)) if found else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from onnxperf.records.race import FEWEST_ROUNDS, LARGE_CLAIM, MIN_ROUNDS, SMALL_CLAIM
+from onnxperf.records.race import FEWEST_ROUNDS, LARGE_CLAIM, MIN_ROUNDS, MIN_UNITS, SMALL_CLAIM, Unit
 from onnxperf.wording.numbers import count, significant
 
 MIN_LAUNCHES = 3
@@ -22,6 +22,21 @@ class Evidence(NamedTuple):
     set_ups: int
     span_s: float
     """Seconds from the first block to the start of the last."""
+
+    @property
+    def unit(self) -> Unit:
+        """What is independent of each other: launches, or where there are too few of them, set-ups."""
+        return "launch" if self.launches >= MIN_UNITS else "set-up"
+
+    @property
+    def units(self) -> int:
+        """How many there are."""
+        return self.launches if self.unit == "launch" else self.set_ups
+
+    @property
+    def carries_estimate(self) -> bool:
+        """Enough for a small difference."""
+        return self.rounds >= MIN_ROUNDS and self.units >= MIN_UNITS
 
     @property
     def carries_interval(self) -> bool:
@@ -51,9 +66,10 @@ def what_is_missing(evidence: Evidence, bounds: tuple[float, float] | None, min_
         if rounds < FEWEST_ROUNDS or bounds is None:
             return f"{count(rounds, 'round')} {'is' if rounds == 1 else 'are'} too few: {use}"
         return f"{count(rounds, 'round')} decide only what differs by more than {_percent(LARGE_CLAIM)} in all: {use}"
-    if bounds is None:
-        return f"all rounds ran in one set-up, whose place in memory may decide: {_use(2 * evidence.span_s)}"
-    low, high = bounds
+    if not evidence.carries_estimate:
+        few = f"all rounds ran in {count(evidence.set_ups, 'set-up')}"
+        return f"{few}, whose places in memory may decide: {_use(2 * evidence.span_s)}"
+    low, high = bounds or (-math.inf, math.inf)
     band = math.log1p(min_effect)
     if evidence.launches < MIN_LAUNCHES and ((-band < low and high < band) or low > 0 or high < 0):
         few = f"needs {MIN_LAUNCHES} launches, not {evidence.launches}"

@@ -14,14 +14,12 @@ from onnxperf.analyze.judges import statistics as st
 from onnxperf.analyze.judges.comparison import alpha_of, paired, verdict_of
 from onnxperf.analyze.judges.reasons import weaker, what_is_missing
 from onnxperf.records.base import Machine
-from onnxperf.records.race import MIN_ROUNDS, Bench, Case, Subject, Verdict
+from onnxperf.records.race import Bench, Case, Subject
 from onnxperf.records.runs import ComparedSubject, RunComparison
 from onnxperf.wording.numbers import count, factor
 
 _LARGE_DRIFT = 1.1
 """A yardstick that moved further than this is mentioned: dividing by it assumes that all subjects moved with it."""
-_SEEDS = (0, 1)
-"""The runs are drawn independently of each other."""
 
 
 class _Side(NamedTuple):
@@ -145,11 +143,12 @@ def _judged(pairs: Sequence[_Pair], measure: _Pair, case: Case, min_effect: floa
         for pair in pairs
         if pair is not measure and all(paired(s, m).values.size for s, m in _sides(pair, measure))
     ]
+    tests = [_difference(pair, measure) for pair in rivals]
     alphas = [min(alpha_of(subject) for subject in pair) for pair in rivals]
-    bounds = st.holm_intervals(alphas, lambda draws: [_draws(pair, measure, draws) for pair in rivals])
+    levels = st.holm_levels([1.0 if test is None else test.p_value for test in tests], alphas)
     known = {
-        pair.first.name: _judgement(pair, measure, ends, min_effect, case)
-        for pair, ends in zip(rivals, bounds, strict=True)
+        pair.first.name: _judgement(pair, measure, test, level, min_effect, case)
+        for pair, test, level in zip(rivals, tests, levels, strict=True)
     }
     return [_row_of(pair, measure, known, case) for pair in pairs]
 
@@ -165,28 +164,28 @@ def _sides(pair: _Pair, measure: _Pair) -> tuple[tuple[Subject, Subject], tuple[
     return (pair.first, measure.first), (pair.second, measure.second)
 
 
-def _draws(pair: _Pair, measure: _Pair, needed: int) -> st.Floats:
-    first, second = (
-        paired(*side).bootstrap(needed, seed) for side, seed in zip(_sides(pair, measure), _SEEDS, strict=True)
-    )
-    return second - first
+def _difference(pair: _Pair, measure: _Pair) -> st.Estimate | None:
+    """How much more the second run has gained over the yardstick than the first; None where either has few units."""
+    first, second = (paired(*side) for side in _sides(pair, measure))
+    if not (first.evidence.carries_estimate and second.evidence.carries_estimate):
+        return None
+    return st.trimmed_mean(second.by_unit).minus(st.trimmed_mean(first.by_unit))
 
 
 def _judgement(
-    pair: _Pair, measure: _Pair, bounds: tuple[float, float], min_effect: float, case: Case
+    pair: _Pair, measure: _Pair, test: st.Estimate | None, level: float, min_effect: float, case: Case
 ) -> ComparedSubject:
     first, second = (paired(*side) for side in _sides(pair, measure))
-    estimate = float(np.median(second.values) - np.median(first.values))
     evidence = weaker(first.evidence, second.evidence)
-    row = partial(_row, case, pair, yardstick=measure.first.name, speedup=math.exp(estimate))
-    if not evidence.carries_interval:
-        return row(verdict="undecided", reason=what_is_missing(evidence, None, min_effect))
-    verdict: Verdict = "undecided"
-    if evidence.rounds >= MIN_ROUNDS:
-        verdict = verdict_of(estimate, bounds, min_effect, evidence.launches)
+    row = partial(_row, case, pair, yardstick=measure.first.name)
+    if test is None:
+        speedup = math.exp(float(np.median(second.values) - np.median(first.values)))
+        return row(speedup=speedup, verdict="undecided", reason=what_is_missing(evidence, None, min_effect))
+    bounds = test.interval(level)
+    verdict = verdict_of(test.value, bounds, min_effect, evidence.launches)
     reason = what_is_missing(evidence, bounds, min_effect) if verdict == "undecided" else ""
     low, high = map(math.exp, bounds)
-    return row(speedup_low=low, speedup_high=high, verdict=verdict, reason=reason)
+    return row(speedup=math.exp(test.value), speedup_low=low, speedup_high=high, verdict=verdict, reason=reason)
 
 
 def _row(case: Case, pair: _Pair, **fields: Any) -> ComparedSubject:

@@ -1,10 +1,10 @@
-"""Pure statistics of paired, noisy, autocorrelated timings."""
+"""Pure statistics of noisy timings, whose independent units are launches or set-ups."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from statistics import NormalDist
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,77 +14,103 @@ from onnxperf.records.race import ALPHA, P90_CALLS, P99_CALLS
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_CHUNK = 4_000_000
-"""Weights that are held at a time: long races have tens of thousands of rounds."""
-_STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306)
 _CALLS_NEEDED = {0.90: P90_CALLS, 0.99: P99_CALLS}
+_MAD_TO_DEVIATION = 1.4826
+_VARIANCE_OF_MEDIANS = math.pi / 2
+"""That of a median, compared with that of a mean."""
+_EARLY_SHARE = 0.3
+"""Part of the error probability for all looks but the last: they are for what is clear early."""
 
 
 def spend_alpha(looks: int) -> tuple[float, ...]:
-    """The share of the 5 % that each planned look may use up: a tenth at early ones, which are for large differences.
+    """The share of the 5 % that each planned look may use up.
 
     The shares add up to ALPHA, so that ALPHA holds whatever the dependence between looks (union bound).
     """
-    early = [ALPHA / 10] * (looks - 1)
+    early = [_EARLY_SHARE * ALPHA / (looks - 1)] * (looks - 1) if looks > 1 else []
     return (*early, ALPHA - sum(early))
 
 
-def bootstrap_medians(values: Floats, launches: Ints, runs: Ints, draws: int, seed: int) -> Floats:
-    """Medians of resampled data: launches are drawn first, then runs of neighbouring values within them.
+class Estimate(NamedTuple):
+    """A value, its standard error, and how many degrees of freedom that error has."""
 
-    A run stays together because its values share a memory layout and the conditions of a moment. Few runs and
-    few launches show little of their own spread, so the draws are widened.
+    value: float
+    error: float
+    freedom: int
+
+    @property
+    def p_value(self) -> float:
+        """How often a value as far from zero would be seen if zero were the truth."""
+        if self.error == 0:
+            return 1.0 if self.value == 0 else 0.0
+        return student_p(abs(self.value) / self.error, self.freedom)
+
+    def interval(self, alpha: float) -> tuple[float, float]:
+        """Where the truth lies, except with probability alpha."""
+        reach = student_quantile(alpha, self.freedom) * self.error
+        return self.value - reach, self.value + reach
+
+    def minus(self, other: Estimate) -> Estimate:
+        """The difference of two independent estimates (Welch and Satterthwaite)."""
+        ours, theirs = self.error**2, other.error**2
+        parts = ours**2 / self.freedom + theirs**2 / other.freedom
+        freedom = int((ours + theirs) ** 2 / parts) if parts else min(self.freedom, other.freedom)
+        return Estimate(self.value - other.value, math.sqrt(ours + theirs), freedom)
+
+
+def trimmed_mean(values: Floats) -> Estimate:
+    """The mean of independent values without an eighth of them at each end (Yuen).
+
+    Now and then the memory of a process lies so badly, or another program disturbs it so much, that its value is far
+    off: with one such in sixteen, Student's interval of the plain mean is several times as wide.
     """
-    rng = np.random.default_rng(seed)
-    run_names, run_of = np.unique(runs, return_inverse=True)
-    launch_of = np.array([launches[run_of == run][0] for run in range(len(run_names))])
-    launch_names = np.unique(launch_of)
-    times_drawn = rng.multinomial(len(launch_names), np.full(len(launch_names), 1 / len(launch_names)), size=draws)
-    weights = np.zeros((draws, len(run_names)), dtype=np.int64)
-    for index, launch in enumerate(launch_names):
-        members = np.flatnonzero(launch_of == launch)
-        chances = np.full(len(members), 1 / len(members))
-        weights[:, members] = rng.multinomial(times_drawn[:, index] * len(members), chances)
-    rows = max(1, _CHUNK // len(values))
-    medians = np.concatenate(
-        [weighted_medians(values, weights[start : start + rows, run_of]) for start in range(0, draws, rows)]
-    )
-    center = np.median(values)
-    return np.asarray(center + (medians - center) * widening(len(run_names), len(launch_names)), dtype=np.float64)
+    count = len(values)
+    cut = count // 8
+    kept = count - 2 * cut
+    ordered = np.sort(values)
+    winsorized = np.clip(values, ordered[cut], ordered[count - cut - 1])
+    error = math.sqrt((count - 1) * float(winsorized.var(ddof=1)) / (kept * (kept - 1)))
+    return Estimate(float(ordered[cut : count - cut].mean()), error, kept - 1)
 
 
-def runs_of(set_ups: Ints) -> Ints:
-    """Number the runs of neighbouring rounds: a set-up each, cut into pieces where it is long."""
-    longest = max(5, round(math.sqrt(len(set_ups))))
-    runs, run, length = np.zeros(len(set_ups), dtype=np.int64), 0, 0
-    for index in range(1, len(set_ups)):
-        length += 1
-        if set_ups[index] != set_ups[index - 1] or length == longest:
-            run, length = run + 1, 0
-        runs[index] = run
-    return runs
+def medians_by(values: Floats, units: Ints) -> Floats:
+    """The median of the values of each unit; units are numbered from 0."""
+    return np.array([np.median(values[units == unit]) for unit in range(int(units.max()) + 1)])
 
 
-def weighted_medians(values: Floats, weights: Ints) -> Floats:
-    """The median of `values` for each row of whole-number weights."""
-    order = np.argsort(values, kind="stable")
-    reached = np.cumsum(weights[:, order], axis=1)
-    middle = reached[:, -1:]
-    lower = np.argmax(2 * reached >= middle, axis=1)
-    upper = np.argmax(2 * reached > middle, axis=1)
-    ordered = values[order]
-    return np.asarray((ordered[lower] + ordered[upper]) / 2, dtype=np.float64)
+def ratio_of_spreads(values: Floats, units: Ints) -> float:
+    """How much values of one unit differ from each other, compared with how much units do beyond that."""
+    medians = medians_by(values, units)
+    per_unit = len(values) / len(medians)
+    within = _MAD_TO_DEVIATION * float(np.median(np.abs(values - medians[units])))
+    between = float(medians.var(ddof=1)) - _VARIANCE_OF_MEDIANS * within**2 / per_unit
+    return within / math.sqrt(between) if between > 0 else math.inf
 
 
-def widening(runs: int, launches: int) -> float:
-    """As Student's distribution for the runs; drawing from n launches shows only (n - 1) / n of their variance."""
-    return math.sqrt(runs / max(runs - 3, 1)) * math.sqrt(launches / max(launches - 1, 1))
+def student_p(t: float, freedom: int) -> float:
+    """The two-sided p-value of Student's t with whole degrees of freedom, by its finite series."""
+    angle = math.atan(t / math.sqrt(freedom))
+    cosine, sine = math.cos(angle), math.sin(angle)
+    is_odd = freedom % 2 == 1
+    term = total = cosine if is_odd else 1.0
+    for index in range(3 if is_odd else 2, freedom - 1, 2):
+        term *= cosine**2 * (index - 1) / index
+        total += term
+    inside = sine * total if freedom > 1 else 0.0
+    if is_odd:
+        inside = 2 / math.pi * (angle + inside)
+    return max(0.0, 1.0 - inside)
 
 
-def two_sided_p(draws: Floats) -> float:
-    """How often the bootstrap crosses zero, as a two-sided p-value; never 0, as the draws are finite."""
-    below, above = np.count_nonzero(draws <= 0), np.count_nonzero(draws >= 0)
-    return min(1.0, 2 * (min(below, above) + 1) / (len(draws) + 1))
+def student_quantile(alpha: float, freedom: int) -> float:
+    """The t that Student's distribution exceeds on both sides together with probability alpha (bisection)."""
+    low, high = 0.0, 1.0
+    while student_p(high, freedom) > alpha:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if student_p(middle, freedom) > alpha else (low, middle)
+    return high
 
 
 def sign_test(values: Floats, least: float) -> float:
@@ -96,25 +122,6 @@ def sign_test(values: Floats, least: float) -> float:
 def range_of(values: Floats, alpha: float) -> tuple[float, float] | None:
     """From the lowest to the highest, an exact interval of their median; None where they are too few for its level."""
     return (float(values.min()), float(values.max())) if 2.0 ** (1 - len(values)) <= alpha else None
-
-
-def student_reach(means: Floats) -> float:
-    """Half of the 95 % interval of the mean of independent means."""
-    return student_quantile(len(means) - 1) * float(means.std(ddof=1)) / math.sqrt(len(means))
-
-
-def student_quantile(freedom: int) -> float:
-    """The 97.5 % quantile of Student's distribution: by table where it is steep, else by Cornish and Fisher."""
-    if freedom <= len(_STUDENT):
-        return _STUDENT[freedom - 1]
-    z = NormalDist().inv_cdf(0.975)
-    return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
-
-
-def interval(draws: Floats, alpha: float) -> tuple[float, float]:
-    """The central 1 - alpha of the draws."""
-    low, high = np.quantile(draws, [alpha / 2, 1 - alpha / 2])
-    return float(low), float(high)
 
 
 def holm_levels(p_values: Sequence[float], alphas: Sequence[float]) -> list[float]:
@@ -132,21 +139,6 @@ def holm_levels(p_values: Sequence[float], alphas: Sequence[float]) -> list[floa
         if not failed:
             divisor -= 1
     return levels
-
-
-def holm_intervals(alphas: Sequence[float], draw: Callable[[int], Sequence[Floats]]) -> list[tuple[float, float]]:
-    """An interval for each of several comparisons, so that many of them raise no more false alarms than one.
-
-    `draw` makes that many draws of each.
-    """
-    draws = draw(draws_needed(max(len(alphas), 1), min(alphas, default=ALPHA)))
-    levels = holm_levels([two_sided_p(each) for each in draws], alphas)
-    return [interval(*each) for each in zip(draws, levels, strict=True)]
-
-
-def draws_needed(comparisons: int, alpha: float) -> int:
-    """Enough draws that the smallest p-value lies well below the smallest level."""
-    return max(4000, math.ceil(20 * comparisons / alpha))
 
 
 def percentile(values: Sequence[int], quantile: float) -> float | None:

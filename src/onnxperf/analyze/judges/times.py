@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 from msgspec.structs import replace
 
 from onnxperf.analyze.judges import statistics as st
-from onnxperf.records.race import FEWEST_ROUNDS, Block, Subject
+from onnxperf.records.race import ALPHA, MIN_UNITS, Block, Subject
+
+_FEWEST_UNITS = 3
+"""Two differ by chance so much or so little that they show nothing of their spread."""
 
 
 def timed(subject: Subject) -> Subject:
@@ -32,7 +36,7 @@ def timed(subject: Subject) -> Subject:
     )
 
 
-def numbered(keys: Sequence[tuple[int, ...]]) -> st.Ints:
+def numbered(keys: Sequence[Hashable]) -> st.Ints:
     """The same number for the same key, from 0 in the order of their first appearance."""
     numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
     return np.array([numbers[key] for key in keys], dtype=np.int64)
@@ -43,12 +47,14 @@ def _mean(blocks: Sequence[Block]) -> float:
 
 
 def _interval_of_mean(blocks: Sequence[Block]) -> tuple[float, float] | None:
-    """The 95 % interval of the mean, by Student over runs of neighbouring blocks, which share their conditions."""
-    set_ups = numbered([(block.launch, block.set_up) for block in blocks])
-    if len(blocks) < FEWEST_ROUNDS or int(set_ups.max()) == 0:
+    """The 95 % interval of the mean, by Student over launches, or over set-ups where those are few."""
+    units: dict[Hashable, list[Block]] = {}
+    by_launch = len({block.launch for block in blocks}) >= MIN_UNITS
+    for block in blocks:
+        units.setdefault(block.launch if by_launch else (block.launch, block.set_up), []).append(block)
+    if len(units) < _FEWEST_UNITS:
         return None
-    runs: dict[int, list[Block]] = {}
-    for run, block in zip(st.runs_of(set_ups).tolist(), blocks, strict=True):
-        runs.setdefault(run, []).append(block)
-    mean, reach = _mean(blocks), st.student_reach(np.array([_mean(each) for each in runs.values()]))
-    return max(mean - reach, 0.0), mean + reach
+    means = np.array([_mean(each) for each in units.values()])
+    error = float(means.std(ddof=1)) / math.sqrt(len(means))
+    low, high = st.Estimate(_mean(blocks), error, len(means) - 1).interval(ALPHA)
+    return max(low, 0.0), high

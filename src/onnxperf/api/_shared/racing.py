@@ -9,7 +9,7 @@ from types import MappingProxyType
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.race import answer, before_the_race, note_on_others
-from onnxperf.analyze.judges.comparison import baseline_of, compare, settled
+from onnxperf.analyze.judges.comparison import baseline_of, compare, rounds_to_units, settled
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.machine import load, noise
 from onnxperf.measure.messages import WorkerSpec
@@ -35,7 +35,8 @@ def run_race(
     """Race specs in processes of their own until the comparison is settled; `collect` brings their outputs home."""
     tools = Tools(
         launch=launch,
-        settled=partial(settled, baseline=options.baseline, min_effect=options.min_effect, seed=options.seed),
+        settled=partial(settled, baseline=options.baseline, min_effect=options.min_effect),
+        noise=partial(rounds_to_units, baseline=options.baseline),
         progress=progress,
         cpus=machines.processors(),
         memory_bytes=int(machines.available_memory() * _MEMORY_SHARE),
@@ -48,7 +49,7 @@ def run_race(
 
 
 def _warning(plan: Plan) -> str:
-    rounds = plan.looks[-1]
+    rounds = plan.rounds
     return before_the_race(rounds, plan.needed, plan.seconds_for(rounds), plan.seconds_for(MIN_ROUNDS))
 
 
@@ -66,7 +67,7 @@ def judged_case(end: RaceEnd, options: RaceOptions, differing: Mapping[str, str]
         else subject
         for subject in end.subjects
     ]
-    subjects = compare(measured, baseline, options.min_effect, options.seed)
+    subjects = compare(measured, baseline, options.min_effect)
     return Case(
         model="",
         status=_status(subjects),
