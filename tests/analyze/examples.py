@@ -9,7 +9,7 @@ from onnxperf.records.race import Block, Subject
 
 
 def blocks_of(
-    times_ns: Sequence[float], calls: int = 1000, launches: int = 3, first_round: int = 0, set_ups: int | None = None
+    times_ns: Sequence[float], calls: int = 1000, launches: int = 6, first_round: int = 0, set_ups: int | None = None
 ) -> tuple[Block, ...]:
     """Blocks whose calls took these times; set-ups are counted over the whole race, and one per launch unless given."""
     rounds, set_ups = len(times_ns), set_ups or launches
@@ -31,7 +31,7 @@ def blocks_of(
 def subject(
     name: str,
     times_ns: Sequence[float] = (),
-    launches: int = 3,
+    launches: int = 6,
     calls: int = 1000,
     set_ups: int | None = None,
     **fields: Any,

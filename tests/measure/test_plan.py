@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from itertools import islice, pairwise
@@ -10,10 +11,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from onnxperf.measure import plan as planning
 from onnxperf.records.options import RaceOptions
-from onnxperf.records.race import MIN_ROUNDS
+from onnxperf.records.race import MIN_ROUNDS, MIN_UNITS
 
 CALL_TIMES = st.floats(0, 1e12)
 SUBJECTS = st.lists(CALL_TIMES, min_size=1, max_size=12)
@@ -27,15 +29,15 @@ def plan_of(call_ns: Sequence[float], start_ns: float = 0.0, set_up_ns: float = 
 
 def launch_lengths(plan: planning.Plan) -> list[int]:
     """Rounds of each launch of a whole race."""
-    rounds = range(plan.looks[-1])
-    return list(Counter(number // plan.rounds_per_launch for number in rounds).values())
+    per_launch = plan.rounds_per_unit * plan.units_per_launch
+    return list(Counter(number // per_launch for number in range(plan.rounds)).values())
 
 
 def race_s(call_ns: list[float], plan: planning.Plan) -> float:
     """Seconds of timed and untimed calls that a plan asks for, single calls aside."""
     turns = zip(call_ns, plan.calls, strict=True)
     round_ns = sum(calls * each + max(planning.WARM_NS, each) for each, calls in turns)
-    return plan.looks[-1] * round_ns / 1e9
+    return plan.rounds * round_ns / 1e9
 
 
 @given(CALL_TIMES)
@@ -54,37 +56,21 @@ def test_calls_per_block_by_hand(call_ns: float, calls: int) -> None:
     assert planning.calls_per_block(call_ns) == calls
 
 
-@given(st.integers(1, 100_000))
-def test_looks_increase_to_the_last_round_and_none_comes_before_twelve_rounds(rounds: int) -> None:
-    looks = planning.looks_at(rounds)
-    assert looks[-1] == rounds
-    assert all(a < b for a, b in pairwise(looks))
-    assert len(looks) <= planning.LOOKS
-    assert all(look >= 12 for look in looks[:-1])
-
-
 @pytest.mark.parametrize(
-    ("rounds", "looks"),
-    [
-        (1, (1,)),
-        (12, (12,)),
-        (13, (12, 13)),
-        (20, (12, 14, 20)),
-        (30, (12, 20, 30)),
-        (33, (12, 22, 33)),
-        (36, (12, 24, 36)),
-        (60, (20, 40, 60)),
-        (300, (100, 200, 300)),
-    ],
+    ("units", "looks"),
+    [(1, (1,)), (5, (5,)), (6, (6,)), (7, (6, 7)), (16, (6, 16)), (18, (6, 18)), (19, (7, 19)), (300, (100, 300))],
 )
-def test_looks_by_hand(rounds: int, looks: tuple[int, ...]) -> None:
-    assert planning.looks_at(rounds) == looks
+def test_there_is_a_look_after_a_third_unless_that_is_too_early_and_one_at_the_end(
+    units: int, looks: tuple[int, ...]
+) -> None:
+    assert planning.looks_at(units) == looks
+    assert planning.looks_at(units, is_fixed=True) == (units,)
 
 
 @given(SUBJECTS, st.integers(1, 500), st.integers(1, 500))
 def test_blocks_and_calls_fixed_by_hand_are_kept(call_ns: list[float], blocks: int, calls: int) -> None:
     plan = plan_of(call_ns, blocks=blocks, calls=calls)
-    assert plan.looks == (blocks,)
+    assert (plan.rounds, len(plan.looks), plan.is_fixed) == (blocks, 1, True)
     assert plan.calls == (calls,) * len(call_ns)
 
 
@@ -92,7 +78,8 @@ def test_blocks_and_calls_fixed_by_hand_are_kept(call_ns: list[float], blocks: i
 def test_every_plan_has_a_place_for_every_subject(call_ns: list[float]) -> None:
     plan = plan_of(call_ns)
     assert len(plan.calls) == len(plan.single_calls) == len(call_ns)
-    assert plan.looks[-1] >= 1
+    assert plan.rounds >= 1
+    assert plan.looks[-1] == math.ceil(plan.rounds / plan.rounds_per_unit)
     for each, calls in zip(call_ns, plan.single_calls, strict=True):
         assert (calls == 0) == (each >= 100_000)  # each call of a block is timed then
 
@@ -100,11 +87,11 @@ def test_every_plan_has_a_place_for_every_subject(call_ns: list[float]) -> None:
 @given(st.lists(st.floats(1, 1e9), min_size=1, max_size=8))
 def test_subjects_get_the_least_rounds_by_default_unless_that_takes_over_a_minute(call_ns: list[float]) -> None:
     plan = plan_of(call_ns)
-    if plan.looks[-1] > plan.needed:
+    if plan.rounds > plan.needed:
         assert race_s(call_ns, plan) <= 60
     # A round more would have cost: either there are enough rounds or a minute is nearly full.
-    if plan.looks[-1] < MIN_ROUNDS:
-        round_s = race_s(call_ns, plan) / plan.looks[-1]
+    if plan.rounds < MIN_ROUNDS:
+        round_s = race_s(call_ns, plan) / plan.rounds
         assert race_s(call_ns, plan) + 1.1 * round_s > 60
 
 
@@ -116,25 +103,27 @@ def test_more_comparisons_need_more_rounds_that_agree(subjects: int, needed: int
 
 
 @given(st.lists(st.floats(1, 1e9), min_size=1, max_size=8), COSTS, COSTS, st.integers(6, 200))
-def test_an_interval_always_has_its_two_set_ups(
+def test_an_interval_always_has_its_two_set_ups_and_a_small_claim_its_five(
     call_ns: list[float], start_ns: float, set_up_ns: float, rounds: int
 ) -> None:
     plan = plan_of(call_ns, start_ns, set_up_ns, blocks=rounds)
-    assert len(launch_lengths(plan)) > 1 or plan.rounds_per_set_up < planning.looks_at(rounds)[0]
+    assert plan.looks[-1] >= (MIN_UNITS if rounds >= MIN_ROUNDS else 2)
 
 
-def test_the_time_of_a_plan_includes_launches_and_set_ups() -> None:
-    plan = plan_of([1e9], 10e9, 2e9, time=60.0)
-    launches, rounds = len(launch_lengths(plan)), plan.looks[-1]
-    set_ups = sum((length - 1) // plan.rounds_per_set_up for length in launch_lengths(plan))
-    assert launches == 3
-    assert plan.seconds_for(rounds) == pytest.approx(rounds * 2.0003 + (launches - 1) * 10 + set_ups * 2, rel=0.05)
+@given(SUBJECTS, COSTS, COSTS, st.one_of(st.none(), st.floats(0.1, 600)), st.integers(1, 500))
+def test_the_time_of_a_plan_includes_launches_and_set_ups(
+    call_ns: list[float], start_ns: float, set_up_ns: float, time: float | None, rounds: int
+) -> None:
+    plan = plan_of(call_ns, start_ns, set_up_ns, time=time, blocks=rounds)
+    launches, units = len(launch_lengths(plan)), plan.looks[-1]
+    renewals_ns = (launches - 1) * start_ns + (units - launches) * set_up_ns
+    assert plan.seconds_for(rounds) == pytest.approx((rounds * plan.round_ns + renewals_ns) / 1e9)
 
 
 @pytest.mark.parametrize(
     ("call_s", "time", "rounds"),
     [
-        (0.1, None, 29),  # 0.2 s a turn with its untimed call: 6 s
+        (0.1, None, 44),  # 0.2 s a turn with its untimed call: 9 s
         (0.5, None, 20),  # 20 s, but a verdict needs 20 rounds
         (2.0, None, 14),  # a minute is the end of patience
         (20.0, None, 6),  # but for the fewest rounds that decide anything
@@ -143,21 +132,22 @@ def test_the_time_of_a_plan_includes_launches_and_set_ups() -> None:
         (1.0, 20.003 + 1e-9, 10),  # 0.3 ms of messages a turn
         (1.0, 20.003 - 1e-8, 9),
         (0.5, 5.0, 4),  # an explicit time is honoured
-        (0.5, 100.0, 99),
+        (0.5, 100.0, 96),  # whole launches
         (100.0, 1.0, 1),
     ],
 )
 def test_slow_subjects_by_hand(call_s: float, time: float | None, rounds: int) -> None:
-    assert plan_of([call_s * 1e9], time=time).looks[-1] == rounds
+    assert plan_of([call_s * 1e9], time=time).rounds == rounds
 
 
 @given(st.lists(st.floats(1, 1e7), min_size=1, max_size=6), st.floats(1, 600))
 def test_an_explicit_time_is_honoured(call_ns: list[float], time: float) -> None:
     plan = plan_of(call_ns, time=time)
     spent = race_s(call_ns, plan)
-    round_s = spent / plan.looks[-1]
+    round_s = spent / plan.rounds
     assert spent <= max(time, round_s)
-    assert spent >= 0.75 * time - 2 * round_s  # the rest is for single calls, signals and messages
+    # The rest is for single calls, signals and messages, and less than a unit is left at the end.
+    assert spent >= 0.7 * time - (plan.rounds_per_unit + 1) * round_s
 
 
 @pytest.mark.parametrize("call_ns", [1e3, 40e3])
@@ -170,84 +160,91 @@ def test_the_shortest_race_has_single_calls_enough_for_a_p99(call_ns: float) -> 
 
 
 @given(SUBJECTS, COSTS, COSTS, st.one_of(st.none(), st.floats(0.1, 600)), st.one_of(st.none(), st.integers(1, 500)))
-def test_there_are_one_to_six_launches_and_only_the_last_may_be_short(
+def test_a_unit_has_four_rounds_and_only_the_last_may_be_shorter(
     call_ns: list[float], start_ns: float, set_up_ns: float, time: float | None, blocks: int | None
 ) -> None:
     plan = plan_of(call_ns, start_ns, set_up_ns, time=time, blocks=blocks)
-    lengths = launch_lengths(plan)
-    assert 1 <= len(lengths) <= 6
-    assert all(length >= 6 for length in lengths[:-1])
+    assert plan.rounds_per_unit >= 4
+    assert 1 <= len(launch_lengths(plan)) <= plan.looks[-1]
 
 
-@given(SUBJECTS, COSTS, st.floats(0.1, 600))
-def test_launches_take_at_most_half_the_measuring_time_on_top(
-    call_ns: list[float], start_ns: float, time: float
+@given(st.lists(st.floats(1, 1e8), min_size=1, max_size=12), st.floats(0, 1e10), COSTS, st.floats(0.1, 600))
+def test_launches_are_the_units_where_five_fit_into_the_time_and_they_keep_to_it(
+    call_ns: list[float], start_ns: float, set_up_ns: float, time: float
 ) -> None:
-    launches = len(launch_lengths(plan_of(call_ns, start_ns, time=time)))
-    assert launches == 1 or launches * start_ns <= 0.5 * time * 1e9
+    plan = plan_of(call_ns, start_ns, set_up_ns, time=time)
+    shortest_ns = 4 * start_ns + MIN_ROUNDS * plan.round_ns
+    if plan.units_per_launch == 1 and plan.rounds >= MIN_ROUNDS and plan.looks[-1] > 1:
+        assert plan.seconds_for(plan.rounds) <= time * (1 + 1e-9)
+        assert shortest_ns <= time * 1e9 * (1 + 1e-9)
+    if shortest_ns <= time * 1e9 * (1 - 1e-9):
+        assert plan.units_per_launch == 1
+        assert len(launch_lengths(plan)) == plan.looks[-1] >= MIN_UNITS
 
 
 @pytest.mark.parametrize(
-    ("start_s", "time", "launches"),
+    ("start_s", "time", "launches", "units"),
+    # A round of two subjects takes 28.6 ms.
     [
-        (0.0, 6.0, 6),
-        (0.5, 6.0, 6),
-        (0.51, 6.0, 5),
-        (1.0, 6.0, 3),
-        (1.0, None, 3),  # 6 s unless asked otherwise
-        (1.01, 6.0, 2),
-        (2.0, 6.0, 1),
-        (100.0, 6.0, 1),
-        (1.0, 60.0, 6),
+        (0.0, 9.0, 78, 78),
+        (0.1, 9.0, 42, 42),
+        (0.3, 9.0, 17, 17),
+        (0.3, None, 17, 17),  # 9 s unless asked otherwise
+        (1.0, 9.0, 7, 7),
+        (2.0, 9.0, 5, 5),
+        (2.2, 9.0, 3, 79),  # less than five would be left
+        (100.0, 9.0, 1, 79),
+        (1.0, 60.0, 45, 45),
     ],
 )
-def test_launches_by_hand(start_s: float, time: float | None, launches: int) -> None:
+def test_launches_by_hand(start_s: float, time: float | None, launches: int, units: int) -> None:
     plan = plan_of([MILLISECOND, MILLISECOND], start_s * 1e9, time=time)
-    assert len(launch_lengths(plan)) == launches
+    assert (len(launch_lengths(plan)), plan.looks[-1]) == (launches, units)
 
 
 @pytest.mark.parametrize(
     ("rounds", "lengths"),
-    [
-        (1, [1]),
-        (10, [10]),
-        (20, [7, 7, 6]),
-        (25, [7, 7, 7, 4]),
-        (60, [10] * 6),
-        (61, [11] * 5 + [6]),
-        (600, [100] * 6),
-    ],
+    [(1, [1]), (10, [10]), (19, [19]), (20, [4] * 5), (25, [4] * 6 + [1]), (60, [4] * 15)],
 )
 def test_cheap_launches_share_the_rounds(rounds: int, lengths: list[int]) -> None:
     assert launch_lengths(plan_of([MILLISECOND], blocks=rounds)) == lengths
 
 
-def test_launches_do_not_depend_on_looks() -> None:
-    plan = plan_of([MILLISECOND], 0.6e9, time=6.0)
-    assert len(plan.looks) == planning.LOOKS
-    assert len(launch_lengths(plan)) == 5
-
-
-@given(st.lists(st.floats(1, 1e9), min_size=1, max_size=8), st.floats(0, 1e11))
-def test_set_ups_take_at_most_a_fifth_of_the_time_and_last_at_least_five_rounds(
-    call_ns: list[float], set_up_ns: float
-) -> None:
-    plan = plan_of(call_ns, set_up_ns=set_up_ns, time=1e6)  # long enough for two set-ups of any length
-    assert plan.rounds_per_set_up >= 5
-    if plan.rounds_per_set_up > 5:
-        # What a round takes, seen from a budget that holds very many of them.
-        round_ns = 1e16 / plan_of(call_ns, time=1e7).looks[-1]
-        assert set_up_ns <= 0.2 * plan.rounds_per_set_up * round_ns * 1.001
-        assert set_up_ns >= 0.2 * (plan.rounds_per_set_up - 1) * round_ns * 0.999
+@pytest.mark.parametrize(
+    ("renewal", "noise", "rounds"),
+    [
+        (0, 2.0, 4),
+        (1, 2.0, 4),
+        (4, 2.0, 4),
+        (4.1, 2.0, 6),
+        (100, 2.0, 20),
+        (100, 1.0, 10),
+        (100, 0.1, 10),  # less is not believed
+        (100, 5.0, 50),
+        (100, math.inf, 50),  # nor is more
+    ],
+)
+def test_a_unit_is_longer_where_renewals_are_costly_or_rounds_noisy(renewal: float, noise: float, rounds: int) -> None:
+    assert planning.rounds_between(renewal, 1.0, noise) == rounds
 
 
 @pytest.mark.parametrize(
-    ("set_up_ms", "rounds"),
-    # A turn of a call of 1 s takes 2 s with its untimed call, and 0.3 ms of messages.
-    [(0, 5), (1, 5), (2000, 5), (2001, 6), (4000, 10), (40_000, 100)],
+    ("left_s", "noise", "rounds_each", "rounds", "looks"),
+    [
+        (7.0, 2.0, 8, 50 + 8 * 12, (6, 17)),  # 0.34 s of renewal and 8 rounds of 30 ms
+        (7.0, None, 8, 50 + 8 * 12, (6, 17)),
+        (7.0, 4.0, 14, 50 + 14 * 9, (6, 14)),
+        (0.1, 2.0, 8, 50, (5,)),
+        (-1.0, 2.0, 8, 50, (5,)),
+    ],
 )
-def test_set_ups_by_hand(set_up_ms: float, rounds: int) -> None:
-    assert plan_of([1e9], set_up_ns=set_up_ms * MILLISECOND, time=1000.0).rounds_per_set_up == rounds
+def test_a_revised_plan_fills_the_time_that_is_left(
+    left_s: float, noise: float | None, rounds_each: int, rounds: int, looks: tuple[int, ...]
+) -> None:
+    plan = replace(plan_of([MILLISECOND, MILLISECOND], 0.3e9, time=9.0), rounds_per_unit=10)
+    revised = planning.revised(plan, left_s * 1e9, renewal_ns=0.34e9, round_ns=30e6, noise=noise)
+    assert (revised.rounds_per_unit, revised.rounds, revised.looks) == (rounds_each, rounds, looks)
+    assert (revised.renewal_ns, revised.round_ns) == (0.34e9, 30e6)
 
 
 # ---------------------------------------------------------------- processors
@@ -312,5 +309,5 @@ def test_dividing_calls_takes_its_part_of_the_time(call_ns: list[float]) -> None
     plain, split = plan_of(call_ns, time=60.0), plan_of(call_ns, time=60.0, split=True)
     assert set(plain.split_calls) == {0}
     assert min(split.split_calls) >= 3
-    assert split.looks[-1] <= plain.looks[-1]
+    assert split.rounds <= plain.rounds
     assert (split.calls, split.single_calls) == (plain.calls, plain.single_calls)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
@@ -15,7 +17,7 @@ from onnxperf.measure.messages import Load, Loaded, WorkerSpec
 from onnxperf.measure.race import RaceEnd, Tools, into_batches, race
 from onnxperf.measure.worker_group import SubjectRun
 from onnxperf.records.options import RaceOptions
-from onnxperf.records.race import Measurement, Split
+from onnxperf.records.race import Block, Measurement, Split
 from tests.measure.fakes import FakeMachine, FakeWorker, lost, raising, solo, spec_of
 
 MILLISECOND = 1_000_000
@@ -62,7 +64,7 @@ def test_blocks_keep_round_position_launch_set_up_calls_and_start() -> None:
         assert (mine.start_ns < theirs.start_ns) == (mine.position < theirs.position)
     assert {block.position for block in a.blocks} == {0, 1}
     assert {(block.calls, block.launch, block.duration_ns) for block in a.blocks} == {(4, 0, 4_000_000)}
-    assert [block.set_up for block in a.blocks] == [block.set_up for block in b.blocks] == [0] * 5 + [1]
+    assert [block.set_up for block in a.blocks] == [block.set_up for block in b.blocks] == [0] * 4 + [1] * 2
     assert {block.duration_ns for block in b.blocks} == {8_000_000}
     starts = sorted(block.start_ns for subject in end.subjects for block in subject.blocks)
     assert len(set(starts)) == 12
@@ -109,9 +111,9 @@ def test_outputs_are_collected_once_and_only_where_requested() -> None:
     machine = FakeMachine(troubles={("prepare", "c", 0): lost()})
     specs = [spec_of("ort", "a", "b"), solo("c")]
     tools = Tools(launch=machine.launch, settled=never, clock=machine.clock, collect=True)
-    end = race(specs, RaceOptions(blocks=12, calls=2, time=600.0), tools)
+    end = race(specs, RaceOptions(blocks=20, calls=2, time=600.0), tools)
     assert end.outputs == ((["Y"], [0]), (["Y"], [1]), None)
-    assert machine.launches_of("ort") == 2
+    assert machine.launches_of("ort") == 5
     assert (machine.steps["compute", "a"], machine.steps["compute", "b"]) == (1, 1)
     assert run(FakeMachine(), specs, blocks=1, calls=1).outputs == (None, None, None)
 
@@ -162,60 +164,84 @@ def test_a_subject_that_fails_while_it_is_divided_leaves_the_others_alone() -> N
 # ---------------------------------------------------------------- looks, launches and set-ups
 
 
-def three_looks(machine: FakeMachine, settled: Callable[[Sequence[Measurement]], bool] = never) -> RaceEnd:
-    """A race of two subjects that is planned for 60 rounds (2 s) and looks after 20, 40 and 60."""
-    call_ns = tuple(float(machine.call_ns.get(name, MILLISECOND)) for name in "ab")
-    round_s = 600 / planning.make_plan(planning.Costs(0, 0, call_ns), RaceOptions(time=600.0)).looks[-1]
-    return run(machine, [solo("a"), solo("b")], settled, time=60.5 * round_s, warmup=0.0)
+ROUND_NS = 2 * (11 * MILLISECOND + planning.WARM_NS + 300_000)
+"""Two subjects with calls of 1 ms: a block of 11 of them each, after untimed ones."""
+
+
+def timed_race(
+    machine: FakeMachine, settled: Callable[[Sequence[Measurement]], bool] = never, rounds: float = 100.5
+) -> RaceEnd:
+    """A race of two subjects whose time is that of so many rounds."""
+    return run(machine, [solo("a"), solo("b")], settled, time=rounds * ROUND_NS / 1e9, warmup=0.0)
+
+
+def lengths(subject: Measurement, place: Callable[[Block], object]) -> list[int]:
+    """How many blocks there are in each launch, or wherever they are placed."""
+    return list(Counter(map(place, subject.blocks)).values())
 
 
 @pytest.mark.parametrize(
-    ("start_ms", "rounds_per_launch"),
-    [(0, 10), (140, 20), (200, 30), (300, 60), (2000, 60)],  # two workers start one after the other here
+    ("start_ms", "launches", "longest"),
+    [(0, 25, 4), (20, 18, 4), (150, 6, 8), (200, 5, 8), (300, 3, 36), (2000, 1, 100)],
 )
-def test_workers_are_launched_anew_as_often_as_it_is_cheap(start_ms: int, rounds_per_launch: int) -> None:
-    machine = FakeMachine(start_ns=start_ms * MILLISECOND)
-    end = three_looks(machine)
-    launches = 60 // rounds_per_launch
+def test_workers_are_launched_anew_as_often_as_the_time_allows(start_ms: int, launches: int, longest: int) -> None:
+    machine = FakeMachine(start_ns=start_ms * MILLISECOND)  # two workers start one after the other here
+    end = timed_race(machine)
     for subject in end.subjects:
-        assert [block.launch for block in subject.blocks] == [number // rounds_per_launch for number in range(60)]
-        assert (subject.looks, subject.looks_planned) == (3, 3)
+        rounds = lengths(subject, lambda block: block.launch)
+        assert (len(rounds), max(rounds)) == (launches, longest)
     assert (machine.launches_of("a"), machine.launches_of("b")) == (launches, launches)
     assert (machine.steps["warm_up", "a"], machine.steps["warm_up", "b"]) == (launches, launches)
 
 
-def test_between_launches_everything_is_loaded_and_prepared_again() -> None:
-    machine = FakeMachine()
-    end = three_looks(machine)
+@pytest.mark.parametrize("start_ms", [0, 20, 50, 100, 150])
+def test_a_race_with_launches_takes_its_time_and_not_more(start_ms: int) -> None:
+    machine = FakeMachine(start_ns=start_ms * MILLISECOND)
+    begin = machine.clock()
+    end = timed_race(machine)
+    spent_ns = machine.clock() - begin - end.start_s * 1e9
+    assert 0.85 * 100.5 * ROUND_NS < spent_ns <= 100.5 * ROUND_NS
+
+
+def test_where_launches_are_too_costly_sessions_are_opened_anew_instead() -> None:
+    machine = FakeMachine(start_ns=2_000 * MILLISECOND)
+    end = timed_race(machine)
     for subject in end.subjects:
-        assert [block.set_up for block in subject.blocks] == ([0] * 5 + [1] * 5) * 6
-    assert [worker.loads for worker in machine.workers] == [2] * 12
-    assert {name: machine.steps["prepare", name] for name in "ab"} == {"a": 12, "b": 12}
+        assert {block.launch for block in subject.blocks} == {0}
+        assert lengths(subject, lambda block: block.set_up) == [4] * 25
+    assert [worker.loads for worker in machine.workers] == [25, 25]
+    assert {name: machine.steps["prepare", name] for name in "ab"} == {"a": 25, "b": 25}
 
 
-@pytest.mark.parametrize(
-    ("load_ms", "rounds_per_set_up"), [(0, 5), (12, 5), (27, 10), (38, 14), (50, 15)]
-)  # four of them at least
-def test_costly_set_ups_last_longer(load_ms: int, rounds_per_set_up: int) -> None:
+@pytest.mark.parametrize(("load_ms", "rounds_per_set_up"), [(0, 4), (50, 4), (100, 6), (300, 10), (3000, 20)])
+def test_costly_set_ups_last_longer_but_there_are_five_of_them(load_ms: int, rounds_per_set_up: int) -> None:
     machine = FakeMachine(start_ns=2_000 * MILLISECOND, load_ns=load_ms * MILLISECOND)
-    end = three_looks(machine)
-    for subject in end.subjects:
-        assert [block.set_up for block in subject.blocks] == [number // rounds_per_set_up for number in range(60)]
+    for subject in timed_race(machine).subjects:
+        assert lengths(subject, lambda block: block.set_up)[0] == rounds_per_set_up
+
+
+@pytest.mark.parametrize(("noise", "rounds"), [(None, 10), (0.1, 6), (2.0, 10), (4.0, 20), (100.0, 24)])
+def test_the_first_launches_decide_how_long_the_others_are(noise: float | None, rounds: int) -> None:
+    machine = FakeMachine(start_ns=300 * MILLISECOND)
+    tools = Tools(launch=machine.launch, settled=never, clock=machine.clock, noise=lambda _subjects: noise)
+    end = race([solo("a"), solo("b")], RaceOptions(time=20.0, warmup=0.0), tools)
+    first, *_, last = lengths(end.subjects[0], lambda block: block.launch)
+    assert (first, last) == (10, rounds)
 
 
 def test_call_styles_of_a_worker_are_set_up_together() -> None:
     machine = FakeMachine()
     end = run(machine, [spec_of("ort", "run", "run-c")], blocks=10, calls=2, warmup=0.0)
-    assert [[block.set_up for block in subject.blocks] for subject in end.subjects] == [[0] * 5 + [1] * 5] * 2
-    assert machine.steps["load", "ort"] == 2
-    assert machine.steps["prepare", "run"] == machine.steps["prepare", "run-c"] == 2
+    assert [[block.set_up for block in subject.blocks] for subject in end.subjects] == [[0] * 4 + [1] * 4 + [2] * 2] * 2
+    assert machine.steps["load", "ort"] == 3
+    assert machine.steps["prepare", "run"] == machine.steps["prepare", "run-c"] == 3
     assert len(machine.workers) == 1
 
 
 def test_load_and_first_call_are_medians_over_launches_and_set_ups_in_between_do_not_count() -> None:
-    machine = FakeMachine(start_ns=140 * MILLISECOND)
-    a, b = three_looks(machine).subjects
-    assert (a.load_ns, b.load_ns) == (12, 13)  # workers 0, 2 and 4 took 10, 12 and 14
+    machine = FakeMachine(start_ns=200 * MILLISECOND)
+    a, b = timed_race(machine).subjects
+    assert (a.load_ns, b.load_ns) == (14, 15)  # workers 0, 2, 4, 6 and 8 took 10 to 18
     assert (a.first_call_ns, b.first_call_ns) == (MILLISECOND, MILLISECOND)
 
 
@@ -265,7 +291,7 @@ def test_a_worker_lost_on_its_way_to_another_processor_takes_the_one_at_its_turn
 # ---------------------------------------------------------------- looks
 
 
-@pytest.mark.parametrize(("look", "rounds"), [(1, 20), (2, 40), (3, 60)])
+@pytest.mark.parametrize(("look", "rounds"), [(1, 36), (2, 100)])
 def test_a_race_stops_at_the_look_where_it_is_settled(look: int, rounds: int) -> None:
     looks = count(1)
     seen: list[int] = []
@@ -274,10 +300,10 @@ def test_a_race_stops_at_the_look_where_it_is_settled(look: int, rounds: int) ->
         seen.append(len(subjects[0].blocks))
         return next(looks) == look
 
-    end = three_looks(FakeMachine(), settled)
-    assert seen == [20, 40, 60][:look]
+    end = timed_race(FakeMachine(), settled)
+    assert seen == [36]  # a third of 25 launches; nothing has to be settled at the end
     assert [len(subject.blocks) for subject in end.subjects] == [rounds, rounds]
-    assert [(subject.looks, subject.looks_planned) for subject in end.subjects] == [(look, 3)] * 2
+    assert [(subject.looks, subject.looks_planned) for subject in end.subjects] == [(look, 2)] * 2
 
 
 # ---------------------------------------------------------------- single calls
@@ -293,8 +319,9 @@ def test_short_calls_are_timed_one_by_one_between_blocks_from_the_first_round_on
 
 def test_single_calls_are_spread_over_the_whole_race() -> None:
     machine = FakeMachine(call_ns={"a": SHORT, "b": SHORT})
-    three_looks(machine)
-    assert machine.steps["time_each", "a"] == machine.steps["time_each", "b"] == 60 // planning.SINGLES_EVERY
+    rounds = len(timed_race(machine).subjects[0].blocks)
+    times = math.ceil(rounds / planning.SINGLES_EVERY)
+    assert machine.steps["time_each", "a"] == machine.steps["time_each", "b"] == times > 10
 
 
 @pytest.mark.parametrize("call_ns", [100_000, 50_000_000])
@@ -310,10 +337,10 @@ def test_every_longer_call_in_a_block_is_timed(call_ns: int) -> None:
 
 
 def test_a_race_on_a_machine_that_becomes_slower_ends_in_time_and_takes_its_last_look() -> None:
-    machine = FakeMachine(slowdown=lambda _name, block: 1.0 if block < 10 else 8.0)
-    end = three_looks(machine)
-    assert all(20 < len(subject.blocks) < 60 for subject in end.subjects)
-    assert [(subject.looks, subject.looks_planned) for subject in end.subjects] == [(3, 3)] * 2
+    machine = FakeMachine(slowdown=lambda _name, block: 1.0 if block < 25 else 8.0)
+    end = timed_race(machine)
+    assert all(25 < len(subject.blocks) < 60 for subject in end.subjects)
+    assert [(subject.looks, subject.looks_planned) for subject in end.subjects] == [(2, 2)] * 2
 
 
 def test_rounds_fixed_by_hand_are_all_run_however_long_they_take() -> None:
@@ -329,7 +356,7 @@ def test_what_a_plan_cannot_show_is_said_before_its_first_round() -> None:
         settled=never,
         clock=machine.clock,
         progress=lambda _done, text: texts.append(text),
-        warn=lambda plan: f"{plan.looks[-1]} of {plan.needed} rounds",
+        warn=lambda plan: f"{plan.rounds} of {plan.needed} rounds",
     )
     end = race([solo("a")], RaceOptions(time=5.0), tools)
     rounds = [text for text in texts if text.startswith("round")]
@@ -419,18 +446,19 @@ def test_a_race_ends_when_the_last_subject_is_lost() -> None:
 
 
 def test_a_worker_lost_when_it_is_launched_again_keeps_what_it_measured() -> None:
-    machine = FakeMachine(troubles={("load", "b", 2): lost("oom")})  # after a start and a set-up
-    end = three_looks(machine)
-    assert [(s.status, len(s.blocks)) for s in end.subjects] == [("ok", 60), ("oom", 10)]
+    machine = FakeMachine(troubles={("load", "b", 2): lost("oom")})
+    a, b = timed_race(machine).subjects
+    assert (a.status, b.status, len(b.blocks)) == ("ok", "oom", 8)
+    assert len(a.blocks) > 80
 
 
 @pytest.mark.parametrize("error", [SubjectError("failed", "no"), SubjectError("oom", "no"), BadModel("no")])
 def test_a_subject_that_raises_when_it_is_set_up_again_fails_alone(error: Exception) -> None:
     machine = FakeMachine(troubles={("prepare", "run", 1): raising(error)})
     failed, mate, other = run(machine, [spec_of("ort", "run", "run-c"), solo("skl")], blocks=8, calls=2).subjects
-    assert (failed.status, failed.reason, len(failed.blocks)) == (getattr(error, "status", "failed"), "no", 5)
+    assert (failed.status, failed.reason, len(failed.blocks)) == (getattr(error, "status", "failed"), "no", 4)
     for subject in (mate, other):
-        assert (subject.status, [block.set_up for block in subject.blocks]) == ("ok", [0] * 5 + [1] * 3)
+        assert (subject.status, [block.set_up for block in subject.blocks]) == ("ok", [0] * 4 + [1] * 4)
     assert len(machine.workers) == 2
 
 
@@ -442,10 +470,10 @@ def test_a_worker_lost_when_it_is_set_up_again_takes_only_the_culprit_with_it(cu
     for subject in spec:
         places = [(block.launch, block.set_up) for block in subject.blocks]
         if subject.name == culprit:
-            assert (subject.status, places) == ("crashed", [(0, 0)] * 5)
+            assert (subject.status, places) == ("crashed", [(0, 0)] * 4)
         else:
-            assert (subject.status, places) == ("ok", [(0, 0)] * 5 + [(1, 0)] * 3)  # in a new process
-    assert [(block.launch, block.set_up) for block in skl.blocks] == [(0, 0)] * 5 + [(0, 1)] * 3
+            assert (subject.status, places) == ("ok", [(0, 0)] * 4 + [(1, 0)] * 4)  # in a new process
+    assert [(block.launch, block.set_up) for block in skl.blocks] == [(0, 0)] * 4 + [(0, 1)] * 4
     assert (machine.launches_of("ort"), machine.launches_of("skl")) == (2, 1)
 
 
@@ -456,7 +484,7 @@ def test_a_worker_that_does_not_load_again_fails_its_subjects_which_keep_what_wa
     machine = FakeMachine(troubles={("load", "ort", 1): raising(error)})
     end = run(machine, [spec_of("ort", "run", "run-c"), solo("skl")], blocks=8, calls=2)
     status = getattr(error, "status", "failed")
-    assert [(s.status, len(s.blocks)) for s in end.subjects] == [(status, 5), (status, 5), ("ok", 8)]
+    assert [(s.status, len(s.blocks)) for s in end.subjects] == [(status, 4), (status, 4), ("ok", 8)]
     assert end.subjects[0].reason == end.subjects[1].reason == "no"
     assert machine.launches_of("ort") == 1
 
@@ -464,13 +492,13 @@ def test_a_worker_that_does_not_load_again_fails_its_subjects_which_keep_what_wa
 def test_a_worker_lost_when_set_up_again_that_does_not_come_back_fails_all_its_subjects() -> None:
     machine = FakeMachine(troubles={("prepare", "run", 1): lost(), ("load", "ort", 2): lost("oom")})
     end = run(machine, [spec_of("ort", "run", "run-c"), solo("skl")], blocks=8, calls=2)
-    assert [(s.status, len(s.blocks)) for s in end.subjects] == [("crashed", 5), ("oom", 5), ("ok", 8)]
+    assert [(s.status, len(s.blocks)) for s in end.subjects] == [("crashed", 4), ("oom", 4), ("ok", 8)]
 
 
 def test_several_culprits_of_one_set_up_fall_one_after_the_other() -> None:
     machine = FakeMachine(troubles={("prepare", "run", 1): lost(), ("prepare", "ort-values", 1): lost("oom")})
     end = run(machine, [spec_of("ort", "run", "run-c", "ort-values")], blocks=8, calls=2)
-    assert [(s.status, len(s.blocks)) for s in end.subjects] == [("crashed", 5), ("ok", 8), ("oom", 5)]
+    assert [(s.status, len(s.blocks)) for s in end.subjects] == [("crashed", 4), ("ok", 8), ("oom", 4)]
 
 
 @pytest.mark.parametrize(("step", "blocks"), [("time_block", 3), ("time_each", 1), ("load", 0), ("warm_up", 0)])

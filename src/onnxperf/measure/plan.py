@@ -134,16 +134,18 @@ class _Units(NamedTuple):
 
 def _launches(costs: Costs, round_ns: float, budget_ns: float, options: RaceOptions) -> _Units | None:
     """As many launches as the time allows; None where that is too few."""
-    rounds_each = rounds_between(costs.start_ns, round_ns, _USUAL_NOISE)
-    if options.blocks:
-        rounds_each = min(rounds_each, max(_SHORTEST_UNIT, options.blocks // MIN_UNITS))
-        count, rounds = math.ceil(options.blocks / rounds_each), options.blocks
-        is_affordable = (count - 1) * costs.start_ns <= _RENEWAL_SHARE * max(budget_ns, rounds * round_ns)
-    else:
-        rounds_each = min(rounds_each, int((budget_ns - (MIN_UNITS - 1) * costs.start_ns) / (MIN_UNITS * round_ns)))
-        count = units_within(budget_ns + costs.start_ns, costs.start_ns, round_ns, rounds_each)
-        rounds, is_affordable = count * rounds_each, rounds_each >= _SHORTEST_UNIT
-    return _Units(rounds, rounds_each, 1, costs.start_ns) if is_affordable and count >= MIN_UNITS else None
+    blocks, start_ns = options.blocks, costs.start_ns
+    time_of_rounds_ns = budget_ns - (MIN_UNITS - 1) * start_ns
+    longest = blocks // MIN_UNITS if blocks else int(time_of_rounds_ns / (MIN_UNITS * round_ns))
+    if longest < _SHORTEST_UNIT:
+        return None
+    rounds_each = min(rounds_between(start_ns, round_ns, _USUAL_NOISE), longest)
+    if not blocks:
+        number = units_within(budget_ns + start_ns, start_ns, round_ns, rounds_each)
+        return _Units(number * rounds_each, rounds_each, 1, start_ns)
+    units = _Units(blocks, rounds_each, 1, start_ns)
+    is_affordable = (units.total - 1) * start_ns <= _RENEWAL_SHARE * max(budget_ns, blocks * round_ns)
+    return units if is_affordable else None
 
 
 def _set_ups(costs: Costs, round_ns: float, budget_ns: float, needed: int, options: RaceOptions) -> _Units:
@@ -152,7 +154,8 @@ def _set_ups(costs: Costs, round_ns: float, budget_ns: float, needed: int, optio
     rounds_each = rounds_between(costs.set_up_ns, round_ns, _USUAL_NOISE)
     rounds_each = max(_SHORTEST_UNIT, min(rounds_each, rounds // MIN_UNITS))
     count = math.ceil(rounds / rounds_each)
-    launches = max(1, min(count, 1 + int(_RENEWAL_SHARE * budget_ns / max(costs.start_ns, 1.0))))
+    affordable = 1 + int(_RENEWAL_SHARE * budget_ns / max(costs.start_ns, 1.0))
+    launches = min(count, affordable) if rounds >= MIN_ROUNDS else 1
     per_launch = math.ceil(count / launches)
     renewals_ns = (launches - 1) * costs.start_ns + (count - launches) * costs.set_up_ns
     return _Units(rounds, rounds_each, per_launch, renewals_ns / max(count - 1, 1))

@@ -117,25 +117,28 @@ class _Course:
         self._options = options
         self._tools = tools
         self._planned = 0
+        self._shown = 0.0
         self._warning = ""
         self._threads = max(run.spec.threads for run in runs)
         self._orders = planning.balanced_orders(len(runs), seed=options.seed)
 
     def report(self, text: str) -> None:
-        """Show a step."""
-        self._tools.progress(self.done / self._planned if self._planned else 0.0, text)
+        """Show a step; what is done does not shrink when a revised plan has more rounds."""
+        self._shown = max(self._shown, self.done / self._planned if self._planned else 0.0)
+        self._tools.progress(self._shown, text)
 
     def run(self, group: WorkerGroup, start_ns: int) -> None:
         """Take turns, unit after unit, until a look shows that the answer is clear, or the plan ends."""
         plan = _plan(group, start_ns, self._options)
         self._planned, self._warning = plan.rounds, self._tools.warn(plan)
-        begin, renewals_ns = self._tools.clock(), 0
+        begin, renewals_ns, spent_ns = self._tools.clock(), 0, 0
         limit_ns = math.inf if plan.is_fixed else _PATIENCE * 1e9 * plan.seconds_for(plan.rounds)
         for unit in itertools.count(1):
             renewals_ns += self._renew(group, unit - 1, plan)
             for _ in range(min(plan.rounds_per_unit, plan.rounds - self.done)):
-                self._run_round(group, plan.rounds)
-            spent_ns = self._tools.clock() - begin
+                if group.alive() and spent_ns <= limit_ns:
+                    self._run_round(group)
+                    spent_ns = self._tools.clock() - begin
             if unit == planning.PILOT_UNITS and plan.units_per_launch == 1 and not plan.is_fixed:
                 plan = self._revised(plan, spent_ns, renewals_ns)
                 self._planned = plan.rounds
@@ -152,8 +155,8 @@ class _Course:
             group.set_up_again()
         return self._tools.clock() - begin
 
-    def _run_round(self, group: WorkerGroup, planned: int) -> None:
-        self.report("; ".join(filter(None, [f"round {self.done + 1} of at most {planned}", self._warning])))
+    def _run_round(self, group: WorkerGroup) -> None:
+        self.report("; ".join(filter(None, [f"round {self.done + 1} of at most {self._planned}", self._warning])))
         cpus = planning.processors_of(self.done, self._tools.cpus, self._threads)
         for position, index in enumerate(next(self._orders)):
             run = self._runs[index]

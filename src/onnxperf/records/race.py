@@ -129,7 +129,7 @@ class Subject(Measurement, frozen=True, kw_only=True):
     mean_ns: float | None = None
     """Time of a call in blocks: that of all blocks together over all of their calls."""
     mean_low_ns: float | None = None
-    """Lower end of the 95 % interval of that mean; None below 6 rounds or with one set-up."""
+    """Lower end of the 95 % interval of that mean; None below 6 rounds or 3 set-ups."""
     mean_high_ns: float | None = None
     """Upper end of that interval."""
     deviation_ns: float | None = None

@@ -133,7 +133,9 @@ def test_no_row_contradicts_itself(subjects: list[Measurement], effect: float) -
         assert bool(known) == bool(row.blocks) == (row.mean_ns is not None)
         set_ups = {(block.launch, block.set_up) for block in row.blocks}
         carries = len(row.blocks) >= FEWEST_ROUNDS and len(set_ups) > 1
-        assert (row.mean_low_ns is not None) == (row.mean_high_ns is not None) == carries
+        has_mean = len(row.blocks) >= FEWEST_ROUNDS and len(set_ups) > 2
+        assert (row.mean_low_ns is not None) == (row.mean_high_ns is not None) == has_mean
+        assert (row.unit is None) == (row.units is None) == (row.speedup_low is None)
         if not carries:
             assert (row.speedup_low, row.speedup_high) == (None, None)
         if row.mean_low_ns is not None and row.mean_high_ns is not None:

@@ -25,20 +25,25 @@ BAND = math.log1p(0.01)
         ),
         (Evidence(10, 2, 2, 9.0), None, "10 rounds are too few: use `time=20`"),
         (Evidence(2, 1, 1, 0.001), None, "2 rounds are too few: use `time=1`"),
-        (Evidence(20, 3, 3, 19.0), (-0.002, 0.012), "`time=38` would probably decide"),  # at least twice as long
-        (Evidence(20, 3, 3, 300.0), (-0.002, 0.012), "`time=600` would probably decide"),
-        (Evidence(20, 3, 3, 300.1), (-0.002, 0.012), NOISY),
-        (Evidence(20, 3, 3, 6.0), (0.002, 0.012), "`time=12` would probably decide"),  # below the minimum effect
-        (Evidence(20, 2, 3, 6.0), (0.002, 0.012), LAUNCHES),
-        (Evidence(20, 2, 3, 6.0), (-0.012, -0.002), LAUNCHES),
-        (Evidence(20, 2, 3, 6.0), (-0.002, 0.002), LAUNCHES),
+        (Evidence(20, 3, 5, 19.0), (-0.002, 0.012), "`time=38` would probably decide"),  # at least twice as long
+        (Evidence(20, 3, 5, 300.0), (-0.002, 0.012), "`time=600` would probably decide"),
+        (Evidence(20, 3, 5, 300.1), (-0.002, 0.012), NOISY),
+        (Evidence(20, 3, 5, 6.0), (0.002, 0.012), "`time=12` would probably decide"),  # below the minimum effect
+        (Evidence(20, 2, 5, 6.0), (0.002, 0.012), LAUNCHES),
+        (Evidence(20, 2, 5, 6.0), (-0.012, -0.002), LAUNCHES),
+        (Evidence(20, 2, 5, 6.0), (-0.002, 0.002), LAUNCHES),
         # more launches are requested only where they would lead to a claim
-        (Evidence(20, 2, 3, 1.0), (-0.02, 0.005), "`time=7` would probably decide"),
-        (Evidence(20, 2, 3, 1.0), (-0.005, 0.02), "`time=7` would probably decide"),
-        (Evidence(20, 2, 3, 1.0), (-BAND, 0.005), "`time=3` would probably decide"),
-        (Evidence(20, 2, 3, 1.0), (-0.005, BAND), "`time=3` would probably decide"),
-        (Evidence(20, 2, 3, 1.0), (0.0, 0.02), "`time=5` would probably decide"),
-        (Evidence(20, 2, 3, 1.0), (-0.02, 0.0), "`time=5` would probably decide"),
+        (Evidence(20, 2, 5, 1.0), (-0.02, 0.005), "`time=7` would probably decide"),
+        (Evidence(20, 2, 5, 1.0), (-0.005, 0.02), "`time=7` would probably decide"),
+        (Evidence(20, 2, 5, 1.0), (-BAND, 0.005), "`time=3` would probably decide"),
+        (Evidence(20, 2, 5, 1.0), (-0.005, BAND), "`time=3` would probably decide"),
+        (Evidence(20, 2, 5, 1.0), (0.0, 0.02), "`time=5` would probably decide"),
+        (Evidence(20, 2, 5, 1.0), (-0.02, 0.0), "`time=5` would probably decide"),
+        (
+            Evidence(20, 4, 4, 6.0),
+            (-0.1, 0.1),
+            "all rounds ran in 4 set-ups, too few to show how much these differ: use `time=12`",
+        ),
         (Evidence(60, 3, 9, 100.0), (-0.1, 0.1), NOISY),
         (Evidence(60, 3, 9, 100.0), (-0.1, 0.2), APART),
     ],
@@ -48,8 +53,24 @@ def test_what_is_missing_by_hand(evidence: Evidence, bounds: tuple[float, float]
 
 
 def test_without_a_minimum_effect_no_time_would_do() -> None:
-    assert what_is_missing(Evidence(20, 3, 3, 1.0), (-0.01, 0.01), 0.0) == NOISY
+    assert what_is_missing(Evidence(20, 3, 5, 1.0), (-0.01, 0.01), 0.0) == NOISY
 
 
 def test_a_comparison_of_comparisons_rests_on_the_weaker_one() -> None:
     assert weaker(Evidence(20, 3, 6, 5.0), Evidence(30, 2, 4, 9.0)) == Evidence(20, 2, 4, 9.0)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "unit", "units", "carries"),
+    [
+        (Evidence(20, 5, 5, 1.0), "launch", 5, True),
+        (Evidence(19, 5, 5, 1.0), "launch", 5, False),
+        (Evidence(20, 4, 5, 1.0), "set-up", 5, True),
+        (Evidence(20, 4, 4, 1.0), "set-up", 4, False),
+        (Evidence(100, 16, 99, 1.0), "launch", 16, True),
+    ],
+)
+def test_a_small_difference_needs_twenty_rounds_in_five_units(
+    evidence: Evidence, unit: str, units: int, carries: bool
+) -> None:
+    assert (evidence.unit, evidence.units, evidence.carries_estimate) == (unit, units, carries)

@@ -124,11 +124,9 @@ def test_other_shapes_of_the_inputs_are_no_ground_for_a_verdict() -> None:
 def test_few_rounds_or_launches_leave_it_undecided() -> None:
     few = run_of(racer("ref.onnx", 10_000, 3, rounds=10), racer("old.onnx", 6_000, 4, rounds=10))
     found = row(compared(FIRST, few), "old.onnx")
-    assert (found.verdict, found.reason) == (
-        "undecided",
-        "10 rounds decide only what differs by more than 25 % in all: use `time=1`",
-    )
-    once = run_of(racer("ref.onnx", 10_000, 3, launches=2), racer("old.onnx", 11_700, 4, launches=2))
+    assert (found.verdict, found.reason) == ("undecided", "10 rounds are too few: use `time=1`")
+    twice = {"launches": 2, "set_ups": 12}
+    once = run_of(racer("ref.onnx", 10_000, 3, **twice), racer("old.onnx", 11_700, 4, **twice))
     assert "needs 3 launches" in row(compared(FIRST, once), "old.onnx").reason
 
 

@@ -67,8 +67,8 @@ def what_is_missing(evidence: Evidence, bounds: tuple[float, float] | None, min_
             return f"{count(rounds, 'round')} {'is' if rounds == 1 else 'are'} too few: {use}"
         return f"{count(rounds, 'round')} decide only what differs by more than {_percent(LARGE_CLAIM)} in all: {use}"
     if not evidence.carries_estimate:
-        few = f"all rounds ran in {count(evidence.set_ups, 'set-up')}"
-        return f"{few}, whose places in memory may decide: {_use(2 * evidence.span_s)}"
+        few = f"all rounds ran in {count(evidence.set_ups, 'set-up')}, too few to show how much these differ"
+        return f"{few}: {_use(2 * evidence.span_s)}"
     low, high = bounds or (-math.inf, math.inf)
     band = math.log1p(min_effect)
     if evidence.launches < MIN_LAUNCHES and ((-band < low and high < band) or low > 0 or high < 0):

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from onnxperf.analyze.judges import statistics as st
-from onnxperf.records.race import ALPHA, MIN_UNITS, Block, Subject
+from onnxperf.records.race import ALPHA, FEWEST_ROUNDS, MIN_UNITS, Block, Subject
 
 _FEWEST_UNITS = 3
 """Two differ by chance so much or so little that they show nothing of their spread."""
@@ -52,7 +52,7 @@ def _interval_of_mean(blocks: Sequence[Block]) -> tuple[float, float] | None:
     by_launch = len({block.launch for block in blocks}) >= MIN_UNITS
     for block in blocks:
         units.setdefault(block.launch if by_launch else (block.launch, block.set_up), []).append(block)
-    if len(units) < _FEWEST_UNITS:
+    if len(blocks) < FEWEST_ROUNDS or len(units) < _FEWEST_UNITS:
         return None
     means = np.array([_mean(each) for each in units.values()])
     error = float(means.std(ddof=1)) / math.sqrt(len(means))
