@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from onnxperf.api import doctor as doctoring
 from onnxperf.errors import BadOption, MissingExtra, SubjectError
 from onnxperf.measure.machine import noise
 from onnxperf.measure.machine.load import Snapshot
+from onnxperf.measure.race import Tools
 from tests.measure.fakes import FakeMachine, raising
 from tests.render import examples
 
@@ -27,9 +29,10 @@ def others_using(share: float) -> Callable[[], Snapshot]:
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> FakeMachine:
     """Where the doctor's workers are launched, on a quiet machine; the second subject is 0.4 % slower."""
-    fake = FakeMachine(call_ns={"A": CALL_NS, "A again": CALL_NS * 1004 // 1000})
+    fake = FakeMachine(call_ns={"A": CALL_NS, "A again": CALL_NS * 1004 // 1000}, start_ns=400_000_000)
     quiet = examples.machine(load_before=0.1, load_after=0.1)
     monkeypatch.setattr(doctoring, "start_of", lambda _limits: fake.launch)
+    monkeypatch.setattr(doctoring, "Tools", partial(Tools, clock=fake.clock))
     monkeypatch.setattr(doctoring, "take_inventory", lambda _machine: [("providers", "some")])
     monkeypatch.setattr("onnxperf.measure.machine.load.snapshot", others_using(0.01))
     monkeypatch.setattr("onnxperf.measure.machine.describe.describe_machine", lambda: quiet)
@@ -65,10 +68,10 @@ def test_what_others_used_during_the_race_is_kept_and_warned_of(
     assert result.answer.startswith(warned or "On this machine")
 
 
-def test_the_same_model_races_twice_on_one_thread_in_six_launches(fake: FakeMachine) -> None:
+def test_the_same_model_races_twice_on_one_thread_in_launch_after_launch(fake: FakeMachine) -> None:
     doctoring.doctor()
     specs = [worker.spec for worker in fake.workers]
-    assert [spec.subjects[0].name for spec in specs] == ["A", "A again"] * 6
+    assert [spec.subjects[0].name for spec in specs] == ["A", "A again"] * 7
     assert {spec.threads for spec in specs} == {1}
     assert {spec.runtime for spec in specs} == {"ort"}
     assert len({tuple(spec.feeds["X"].data) for spec in specs}) == 1

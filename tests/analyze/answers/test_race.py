@@ -16,7 +16,7 @@ from onnxperf.analyze.answers.race import (
     notes_on_parts,
 )
 from onnxperf.analyze.judges.comparison import compare
-from onnxperf.records.race import Case, Split, Subject
+from onnxperf.records.race import Case, Split, Subject, Unit, Verdict
 from onnxperf.wording.numbers import ratio
 from tests.analyze.examples import blocks_of, subject
 
@@ -122,6 +122,24 @@ def test_when_nothing_was_measured_the_answer_is_that(subjects: list[Subject], b
 )
 def test_two_subjects_are_compared(other: Subject, sentence: str) -> None:
     assert answer([base(), other], "run", 0.01) == sentence
+
+
+@pytest.mark.parametrize(
+    ("unit", "units", "verdict", "sentence"),
+    [
+        ("launch", 16, "faster", "b is 5 % faster than a (95 % interval 4 % to 6 % from 16 launches)."),
+        ("set-up", 7, "faster", "b is 5 % faster than a (95 % interval 4 % to 6 % from 7 set-ups)."),
+        (None, None, "faster", "b is 5 % faster than a (95 % interval 4 % to 6 %)."),
+        ("launch", 16, "undecided", "Undecided: the speedup of b over a lies between 1.040 and 1.060 (16 launches)."),
+    ],
+)
+def test_the_interval_says_what_it_rests_on(
+    unit: Unit | None, units: int | None, verdict: Verdict, sentence: str
+) -> None:
+    ends = {"speedup": 1.05, "speedup_low": 1.04, "speedup_high": 1.06}
+    base = Subject(name="a", status="ok", median_ns=10.0, speedup=1.0, verdict="baseline")
+    rival = Subject(name="b", status="ok", median_ns=9.5, verdict=verdict, unit=unit, units=units, **ends)
+    assert answer([base, rival], "a", 0.01) == sentence
 
 
 TWICE = "2 times as fast as run (95 % interval 1.98 to 2.02)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from onnxperf.measure.machine import noise
@@ -54,6 +55,14 @@ def test_a_damaged_file_is_as_good_as_none(content: bytes, cache: Path) -> None:
     cache.parent.mkdir()
     cache.write_bytes(content)
     assert noise.recall(CPU) is None
+
+
+def test_the_noise_that_another_kind_of_race_found_is_not_recalled(cache: Path) -> None:
+    noise.remember(0.008, CPU, "2026-01-02")
+    record = msgspec.json.decode(cache.read_bytes())
+    for old in ({**record, "race": 1}, {name: value for name, value in record.items() if name != "race"}):
+        cache.write_bytes(msgspec.json.encode(old))
+        assert noise.recall(CPU) is None
 
 
 def test_a_cache_that_cannot_be_written_is_no_error(cache: Path) -> None:

@@ -18,6 +18,7 @@ _PARTS_MAY_MISS = 0.2
 """Share of a call by which its parts, which are timed in other calls, may miss its time."""
 _LONG_S = 15.0
 """A race that lasts longer is announced with its length."""
+_SEVERAL = {"launch": "launches", "set-up": "set-ups"}
 _DRIFT = "the machine changed its speed during the race"
 _SINGLES_DIFFER = "single calls differ from calls in blocks"
 
@@ -173,7 +174,8 @@ def _about_one(rival: Subject, base: Subject, min_effect: float) -> str:
             ": ".join(filter(None, [f"Undecided whether {rival.name} is faster than {base.name}", rival.reason])) + "."
         )
     lies = f"lies between {factor(rival.speedup_low)} and {factor(rival.speedup_high)}"
-    found = f"Undecided: the speedup of {rival.name} over {base.name} {lies}"
+    rests_on = f" ({units})" if (units := units_of(rival)) else ""
+    found = f"Undecided: the speedup of {rival.name} over {base.name} {lies}{rests_on}"
     return "; ".join(filter(None, [found, rival.reason])) + "."
 
 
@@ -242,7 +244,12 @@ def _how_much(subject: Subject, base: Subject) -> str:
 def _interval(ends: tuple[float, float] | None, text: Callable[[float], str], subject: Subject) -> str:
     if ends is None:
         return f"no interval: {count(len(subject.blocks), 'round')} in one set-up"
-    return f"95 % interval {text(ends[0])} to {text(ends[1])}"
+    return " from ".join(filter(None, [f"95 % interval {text(ends[0])} to {text(ends[1])}", units_of(subject)]))
+
+
+def units_of(subject: Subject) -> str:
+    """What an interval rests on, such as `16 launches`; empty where that is not known."""
+    return count(subject.units, subject.unit, _SEVERAL[subject.unit]) if subject.unit and subject.units else ""
 
 
 def _percent(ratio: float) -> str:

@@ -11,21 +11,26 @@ import msgspec
 import platformdirs
 from msgspec import Struct
 
+_RACE = 2
+"""Since races consist of launches, they see smaller differences: a band that was found before would hide these."""
+
 
 class Noise(Struct, frozen=True, kw_only=True):
     """What an A/A race of the doctor found."""
 
     machine: str
     band: float
-    """Largest relative difference that two equal subjects could still be taken to have, after a race of 6 s or more.
+    """Largest relative difference that two equal subjects could still be taken to have, after a race of default length.
 
     At most 3 %: the doctor keeps no other (see `why_not_kept` there)."""
     date: str
+    race: int
+    """Which kind of race found it."""
 
 
 def remember(band: float, cpu: str, date: str) -> None:
     """Keep the noise for later races, in place of an older one; a read-only home is not an error."""
-    record = msgspec.json.encode(Noise(machine=_key(cpu), band=band, date=date))
+    record = msgspec.json.encode(Noise(machine=_key(cpu), band=band, date=date, race=_RACE))
     with contextlib.suppress(OSError):
         _file().parent.mkdir(parents=True, exist_ok=True)
         # Written aside and moved, so that a race that starts meanwhile reads one record or the other.
@@ -40,7 +45,8 @@ def recall(cpu: str) -> Noise | None:
         noise = msgspec.json.decode(_file().read_bytes(), type=Noise)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
-    return noise if noise.machine == _key(cpu) and noise.band > 0 else None
+    is_valid = noise.machine == _key(cpu) and noise.race == _RACE and noise.band > 0
+    return noise if is_valid else None
 
 
 def _key(cpu: str) -> str:
