@@ -1,6 +1,7 @@
 """Does the answer hold on a noisy machine? False alarms, true differences found, and times that agree with timeit.
 
-usage: python -m benchmarks.fidelity [part ...]      (simulated live loaded slower beside timeit; all without a part)
+usage: python -m benchmarks.fidelity [part[=races] ...]
+parts: simulated, live, loaded, slower, beside, timeit; without one, all of them
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from multiprocessing import Pool
@@ -20,7 +23,8 @@ from unittest import mock
 
 import cloudpickle
 import numpy as np
-from onnx import parser
+import onnx
+from onnx import helper, numpy_helper, parser
 from scipy.stats import ttest_ind, ttest_rel
 
 from benchmarks.report import keep, share
@@ -48,9 +52,19 @@ while True:
 """
 
 
-def ort_crews(model: str, names: Sequence[str], dims: dict[str, int], threads: int) -> list[WorkerSpec]:
+def mlp() -> onnx.ModelProto:
+    """Two layers that take about 100 us on one core for 32 rows."""
+    weights = np.random.default_rng(0).standard_normal((2, 256, 256), dtype=np.float32) / 16
+    graph = parser.parse_graph(
+        "mlp (float[batch, 256] X) => (float[batch, 256] Y) { H = MatMul(X, W0)  R = Relu(H)  Y = MatMul(R, W1) }"
+    )
+    graph.initializer.extend(numpy_helper.from_array(each, f"W{n}") for n, each in enumerate(weights))
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def ort_crews(model: onnx.ModelProto, names: Sequence[str], dims: dict[str, int], threads: int) -> list[WorkerSpec]:
     """The same model in a process of its own for each name."""
-    sources = {name: parser.parse_model(model) for name in names}
+    sources = dict.fromkeys(names, model)
     entries = open_entries(sources, InputOptions(dims=dims), None)
     specs = model_specs(entries, {"ort": ("run",)}, SessionOptions(threads=threads))
     _KEEP.extend(entries)
@@ -93,8 +107,8 @@ def simulated(races: int = 2000) -> list[str]:
     with Pool(2) as pool:
         for title, rivals, slower, time_s, count in (
             ("A/A, 2 subjects, 3 s", 1, 0.0, 3.0, races),
-            ("A/A, 2 subjects, 6 s", 1, 0.0, 6.0, races),
-            ("A/A, 6 subjects, 6 s, any alarm", 5, 0.0, 6.0, races // 2),
+            ("A/A, 2 subjects, 9 s", 1, 0.0, 9.0, races),
+            ("A/A, 6 subjects, 9 s, any alarm", 5, 0.0, 9.0, races // 2),
             ("3 % slower, 2 subjects, 3 s, found", 1, 0.03, 3.0, races // 2),
         ):
             alarm = partial(_simulated_alarm, rivals=rivals, slower=slower, time_s=time_s)
@@ -133,64 +147,102 @@ def bursty_load() -> Iterator[None]:
         process.wait()
 
 
-def live(races: int = 100) -> list[str]:
-    """A/A races of one onnxruntime call against itself, 3 s each."""
-    alarms = unpaired = paired = 0
-    errors, verdicts = [], []
-    specs = ort_crews(LINEAR, ("A", "B"), {"batch": 1000}, threads=1)
-    for seed in range(races):
-        baseline, rival = run(specs, time=3.0, seed=seed)
-        alarms += rival.verdict in ALARMS
+class Tally:
+    """What races of default length found, where the truth is known."""
+
+    def __init__(self, what: str, truth: float) -> None:
+        self.what, self.truth = what, truth
+        self.verdicts: Counter[str] = Counter()
+        self.widths: list[float] = []
+        self.seconds: list[float] = []
+        self.inside = self.unpaired = self.paired = 0
+
+    def race(self, specs: Sequence[WorkerSpec], seed: int) -> None:
+        """Race once more, and count."""
+        begin = time.perf_counter()
+        baseline, rival = run(specs, seed=seed)
+        self.seconds.append(time.perf_counter() - begin)
+        self.verdicts[str(rival.verdict)] += 1
+        low, high = rival.speedup_low or 0.0, rival.speedup_high or math.inf
+        self.inside += low <= self.truth <= high
+        self.widths.append(math.log(high / low) / 2 if low else math.inf)
         found = sequential_t_tests(baseline, rival)
-        unpaired, paired = unpaired + found[0], paired + found[1]
-        errors.append(abs(math.log(rival.speedup or 1)))
-        verdicts.append(str(rival.verdict))
-        print(
-            f"A/A {seed + 1}: {alarms} alarms, t-test {unpaired} unpaired, {paired} paired", file=sys.stderr, flush=True
+        self.unpaired, self.paired = self.unpaired + found[0], self.paired + found[1]
+        print(f"{self.what}: {dict(self.verdicts)}, inside {self.inside}", file=sys.stderr, flush=True)
+
+    @property
+    def races(self) -> int:
+        """How many there were."""
+        return len(self.seconds)
+
+    def line(self, verdict: str, goal: str) -> str:
+        """How often a verdict was given, and how sharp and how long the races were."""
+        return (
+            f"- {self.what}: {verdict} {share(self.verdicts[verdict], self.races)} ({goal}); "
+            f"truth inside the interval {share(self.inside, self.races)} (goal 93 to 99 %); "
+            f"half-width {statistics.median(self.widths):.2%} (median); "
+            f"{statistics.median(self.seconds):.1f} s a race (median), {max(self.seconds):.1f} s at most"
         )
-    counts = ", ".join(f"{verdicts.count(v)} {v}" for v in sorted(set(verdicts)))
+
+
+MODELS = {"an MLP": (mlp(), {"batch": 32}), "a linear model": (parser.parse_model(LINEAR), {"batch": 1000})}
+EQUIVALENT_GOALS = {("an MLP", False): 90, ("an MLP", True): 80, ("a linear model", False): 65}
+
+
+def equal(races: int, is_loaded: bool) -> list[str]:
+    """A/A races of default length: a call of about 100 us, and one of about 10 us, each in half of them."""
+    lines, alarms, unpaired, paired = [], 0, 0, 0
+    for name, (model, dims) in MODELS.items():
+        tally = Tally(f"A/A, {name}", truth=1.0)
+        specs = ort_crews(model, ("A", "B"), dims, threads=1)
+        for seed in range(races // 2):
+            tally.race(specs, seed)
+        goal = EQUIVALENT_GOALS.get((name, is_loaded))
+        lines.append(tally.line("equivalent", f"goal at least {goal} %" if goal else "no goal"))
+        alarms += sum(tally.verdicts[each] for each in ALARMS)
+        unpaired, paired = unpaired + tally.unpaired, paired + tally.paired
+    count = 2 * (races // 2)
     return [
-        f"- ours: {share(alarms, races)}; {counts}; median error {statistics.median(errors):.2%}, "
-        f"worst {max(errors):.2%}",
-        f"- sequential t-test on the same blocks, unpaired: {share(unpaired, races)}",
-        f"- sequential t-test on the same blocks, paired by round: {share(paired, races)}",
+        f"- false alarms: {share(alarms, count)} (goal at most 5 %)",
+        *lines,
+        f"- sequential t-test on the same blocks, unpaired: {share(unpaired, count)}; paired: {share(paired, count)}",
     ]
 
 
-def _repeat(times: int) -> Callable[[], object]:
-    """So many inferences as one call; the session is opened in the worker."""
-    model = parser.parse_model(LINEAR).SerializeToString()
-    session: list[Any] = []
+def live(races: int = 200) -> list[str]:
+    """A/A races on the machine as it is."""
+    return equal(races, is_loaded=False)
+
+
+def loaded(races: int = 100) -> list[str]:
+    """A/A races beside another program."""
+    with bursty_load():
+        return equal(races, is_loaded=True)
+
+
+def _additions(times: int) -> Callable[[], object]:
+    """So many short additions as one call: work that can be made longer by an exact part."""
 
     def work() -> None:
-        if not session:
-            import onnxruntime
-
-            settings = onnxruntime.SessionOptions()
-            settings.intra_op_num_threads = 1
-            session.append(onnxruntime.InferenceSession(model, settings, providers=["CPUExecutionProvider"]).run)
-            session.append({"X": np.ones((1000, 10), dtype=np.float32)})
-        run_session, feeds = session
         for _ in range(times):
-            run_session(None, feeds)
+            np.add(ONES, ONES, out=SUMS)
 
     return work
 
 
+ONES, SUMS = np.ones(256, dtype=np.float32), np.ones(256, dtype=np.float32)
+
+
 def slower(races: int = 50) -> list[str]:
-    """103 inferences against 100, in races of the default length."""
-    found = 0
-    speedups = []
-    specs = [function_spec({"100 calls": _repeat(100)}), function_spec({"103 calls": _repeat(103)})]
-    for seed in range(races):
-        _, rival = run(specs, seed=seed)
-        found += rival.verdict == "slower"
-        speedups.append(rival.speedup or 1.0)
-        print(f"+3 % {seed + 1}: {found} found", file=sys.stderr, flush=True)
-    return [
-        f"- found slower: {share(found, races)}; goal at least 90 %",
-        f"- median speedup {statistics.median(speedups):.4f}; the truth is {100 / 103:.4f}",
-    ]
+    """Calls of about 100 us with 3 % and 1.5 % more work, so many races of each."""
+    lines = []
+    for more, goal in ((6, 98), (3, 90)):
+        tally = Tally(f"{more / 2:g} % more work", truth=200 / (200 + more))
+        specs = [function_spec({f"{count} additions": _additions(count)}) for count in (200, 200 + more)]
+        for seed in range(races):
+            tally.race(specs, seed)
+        lines.append(tally.line("slower", f"goal at least {goal} %"))
+    return lines
 
 
 # ---------------------------------------------------------------- neighbours and timeit
@@ -220,7 +272,10 @@ def _blas() -> Callable[[], object]:
 
 def beside(repeats: int = 7) -> list[str]:
     """A multi-threaded BLAS call beside a multi-threaded onnxruntime session, against the same call alone."""
-    blas, ort = function_spec({"blas": _blas()}, threads=2), ort_crews(PRODUCT, ("ort",), {"n": 384}, threads=2)
+    blas, ort = (
+        function_spec({"blas": _blas()}, threads=2),
+        ort_crews(parser.parse_model(PRODUCT), ("ort",), {"n": 384}, threads=2),
+    )
     ratios: dict[str, list[float]] = {"frozen": [], "unfrozen": []}
     for _ in range(repeats):
         times = {"alone": run([blas], time=2.0)[0], "frozen": run([blas, *ort], time=2.0)[0]}
@@ -257,7 +312,7 @@ def timeit(rounds: int = 2000) -> list[str]:
             # Kept by the process, and written seldom: a file between two runs would make the second one cold.
             said: list[str] = vars(builtins).setdefault("said_by_timeit", [])
             said.append(f"{start} {seconds / number * 1e9}\n")
-            if len(said) == 100:
+            if len(said) == 10:  # a launch has a few rounds only, and what it keeps is lost with it
                 with file.open("a", encoding="utf-8") as stream:
                     stream.writelines(said)
                 said.clear()
@@ -278,22 +333,22 @@ def timeit(rounds: int = 2000) -> list[str]:
     ]
 
 
-PARTS: dict[str, tuple[str, Callable[[], list[str]]]] = {
+PARTS: dict[str, tuple[str, Callable[..., list[str]]]] = {
     "simulated": ("fidelity: simulated races", simulated),
     "live": ("fidelity: live A/A races, quiet", live),
-    "loaded": ("fidelity: live A/A races, bursty background load", live),
-    "slower": ("fidelity: true slow-downs of 3 %", slower),
+    "loaded": ("fidelity: live A/A races, bursty background load", loaded),
+    "slower": ("fidelity: true slow-downs of 3 and 1.5 %", slower),
     "beside": ("fidelity: a multi-threaded neighbour", beside),
     "timeit": ("fidelity: against timeit", timeit),
 }
 
 
 def main() -> None:
-    """Run the parts that are named, or all."""
-    for name in sys.argv[1:] or PARTS:
+    """Run the parts that are named, each with as many races as are given, or all."""
+    for wanted in sys.argv[1:] or PARTS:
+        name, _, races = wanted.partition("=")
         title, part = PARTS[name]
-        with bursty_load() if name == "loaded" else contextlib.nullcontext():
-            keep(title, part())
+        keep(title, part(int(races)) if races else part())
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ def test_what_others_used_during_the_race_is_kept_and_warned_of(
 def test_the_same_model_races_twice_on_one_thread_in_launch_after_launch(fake: FakeMachine) -> None:
     doctoring.doctor()
     specs = [worker.spec for worker in fake.workers]
-    assert [spec.subjects[0].name for spec in specs] == ["A", "A again"] * 7
+    assert [spec.subjects[0].name for spec in specs] == ["A", "A again"] * 8
     assert {spec.threads for spec in specs} == {1}
     assert {spec.runtime for spec in specs} == {"ort"}
     assert len({tuple(spec.feeds["X"].data) for spec in specs}) == 1
