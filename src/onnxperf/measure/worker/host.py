@@ -6,19 +6,16 @@ import contextlib
 import importlib
 import os
 import sys
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import cycle
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from msgspec.structs import replace
 
 from onnxperf.errors import BadInput, SubjectError
-from onnxperf.frameworks.base import FrameworkModel
-from onnxperf.frameworks.outputs import to_numpy
 from onnxperf.measure import messages, packing
 from onnxperf.measure.memory import reset_peak
 from onnxperf.measure.messages import (
@@ -40,6 +37,9 @@ from onnxperf.records.options import Recording
 from onnxperf.runtimes.base import Parts, Session
 from onnxperf.runtimes.find import find_runtime
 from onnxperf.wording.names import one_line
+
+if TYPE_CHECKING:
+    from onnxperf.frameworks.base import FrameworkModel
 
 
 @dataclass(eq=False)
@@ -92,7 +92,7 @@ class Host:
         subject = self.spec.subjects[index]
         if isinstance(subject, FunctionSubject):
             function = self.functions[index]
-            if isinstance(function, FrameworkModel):
+            if is_of_framework(function):
                 parts_on = function.opened()  # once for all sizes
                 parts = [parts_on(*each.values()) for each in self.feeds]
                 self.parts[index] = lambda: parts[0]  # made again, they would load the model again
@@ -146,6 +146,8 @@ def compute(host: Host, request: messages.Compute) -> Computed:
     outputs = host.calls[request.subject]()
     if host.session is not None:
         return Computed(list(host.session.output_names), packing.pack_value(outputs))
+    from onnxperf.frameworks.outputs import to_numpy
+
     arrays = to_numpy(outputs)
     if isinstance(arrays, dict):
         return Computed(list(arrays), packing.pack_value(list(arrays.values())))
@@ -186,8 +188,14 @@ def _on(function: Any, feeds: dict[str, Any]) -> Callable[[], object]:
     return partial(function, *feeds.values()) if feeds else function
 
 
+def is_of_framework(function: Any) -> TypeGuard[FrameworkModel[Any]]:
+    """Whether a callable is the model of a framework; a worker of a runtime imports no framework to ask."""
+    base = sys.modules.get("onnxperf.frameworks.base")
+    return base is not None and isinstance(function, base.FrameworkModel)
+
+
 def _conditions_of(function: Any) -> dict[str, Scalar]:
-    if isinstance(function, FrameworkModel):
+    if is_of_framework(function):
         return {"framework": function.framework, **function.conditions()}
     if "sklearn" in sys.modules:
         sklearn = importlib.import_module("sklearn")
@@ -213,6 +221,8 @@ def _describe(error: Exception) -> Failed:
         return Failed(error.status, error.reason)
     if isinstance(error, BadInput):
         return Failed("failed", str(error), bad_input=True)
+    import traceback
+
     text = one_line(" ".join(traceback.format_exception_only(error)))
     out_of_memory = isinstance(error, MemoryError) or "bad_alloc" in text or "Failed to allocate memory" in text
     return Failed("oom" if out_of_memory else "failed", text)
