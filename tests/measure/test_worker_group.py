@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onnxperf.measure.messages import WarmUp, WorkerSpec
+from onnxperf.measure.messages import Load, WarmUp, WorkerSpec
 from onnxperf.measure.worker_group import SubjectRun, WorkerGroup
 from tests.measure.fakes import FakeMachine, lost, solo, spec_of
 
@@ -45,3 +45,15 @@ def test_a_subject_that_lost_its_worker_before_its_first_warm_up_still_has_one()
         group.start()
         assert [run.call_ns for run in group.alive()] == [1_000_000.0]
     assert warm_ups(machine) == [WARMUP_NS]
+
+
+def test_every_set_up_in_a_running_worker_gets_other_blocks_of_memory_before_it() -> None:
+    machine = FakeMachine()
+    with group_of(machine, [solo("a"), solo("b")]) as group:
+        group.start()
+        group.set_up_again()
+        group.set_up_again()
+    sizes = [request.block_sizes for request in machine.requests if isinstance(request, Load)]
+    assert sizes[:2] == [(), ()]  # a process that has just started lies elsewhere anyway
+    assert len(set(sizes[2:])) == 4
+    assert all(sizes[2:])

@@ -105,6 +105,8 @@ class Load(Request[Loaded], frozen=True):
 
     answered_by = "onnxperf.measure.worker.host:load"
     spec: WorkerSpec
+    block_sizes: tuple[int, ...] = ()
+    """Memory to take before, and to hold as long as the session, so that it lies elsewhere than the one before."""
 
 
 class Hold(Request[Done], frozen=True):

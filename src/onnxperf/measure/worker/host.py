@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from onnxperf.errors import BadInput, SubjectError
 from onnxperf.measure import messages, packing
+from onnxperf.measure.layout import Block, take_blocks
 from onnxperf.measure.memory import reset_peak
 from onnxperf.measure.messages import (
     Computed,
@@ -57,6 +58,8 @@ class Host:
     """What the calls of a subject are made of, where they can be divided."""
     calls: dict[int, Callable[[], object]] = field(default_factory=dict)
     """Prepared subjects."""
+    blocks: list[Block] = field(default_factory=list)
+    """Memory that only takes up room, so that sessions opened one after the other do not lie at the same place."""
 
     def answer(self, request: Request[Any]) -> Reply:
         """Answer a request; an error becomes a reply, so that the other subjects can continue."""
@@ -65,10 +68,11 @@ class Host:
         except Exception as error:
             return _describe(error)
 
-    def take(self, spec: WorkerSpec) -> None:
+    def take(self, spec: WorkerSpec, block_sizes: tuple[int, ...] = ()) -> None:
         """Take over a spec in place of the one before."""
         # The old session goes before the new one comes: both may not fit.
-        self.session, self.calls, self.parts = None, {}, {}
+        self.session, self.calls, self.parts, self.blocks = None, {}, {}, []
+        self.blocks = take_blocks(block_sizes)
         reset_peak()  # a limit holds for what is loaded now, not for what a process hosted before
         self.feeds = [packing.unpack_feeds(feeds) for feeds in (spec.feeds, *spec.more_feeds)]
         functions = {index: each for index, each in enumerate(spec.subjects) if isinstance(each, FunctionSubject)}
@@ -124,7 +128,7 @@ def hold(host: Host, request: messages.Hold) -> Done:
 
 def load(host: Host, request: messages.Load) -> Loaded:
     """Take over a spec and open its session."""
-    host.take(request.spec)
+    host.take(request.spec, request.block_sizes)
     return host.open()
 
 
