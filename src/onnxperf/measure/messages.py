@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from onnxperf.errors import Ending
-from onnxperf.measure.packing import Packed, PackedTensor, unpack_value
+from onnxperf.measure.packing import Packed, PackedTensor, handles_in, unpack_value
 from onnxperf.records.base import Scalar
 from onnxperf.records.lines import LineMemory
 from onnxperf.records.memory import Resident, StepName
@@ -353,6 +353,12 @@ class CallFor(Request[CalledFor], frozen=True):
 
 
 # ---------------------------------------------------------------- bytes
+
+
+def handles_of(request: Request[Any]) -> list[int]:
+    """Open files that go with a request, by their numbers in the parent; they are sent after it, in this order."""
+    spec = getattr(request, "spec", None)
+    return handles_in((spec.feeds, *spec.more_feeds)) if isinstance(spec, WorkerSpec) else []
 
 
 def decoder_of(base: type[Struct]) -> Callable[[bytes | bytearray], Any]:

@@ -32,6 +32,7 @@ from onnxperf.measure.messages import (
     Request,
     WorkerSpec,
 )
+from onnxperf.measure.shared import map_file
 from onnxperf.measure.worker import timing
 from onnxperf.records.base import Scalar
 from onnxperf.records.options import Recording
@@ -50,6 +51,8 @@ class Host:
     spec: WorkerSpec = field(default_factory=lambda: WorkerSpec(subjects=(), threads=1, feeds={}))
     """Without what came packed: held a second time, it would count as memory of the subject."""
     session: Session | None = None
+    files: dict[int, int] = field(default_factory=dict)
+    """Open files that came with the request, by their numbers in the parent."""
     feeds: list[dict[str, Any]] = field(default_factory=list)
     """Inputs of each size."""
     functions: dict[int, Any] = field(default_factory=dict)
@@ -74,7 +77,9 @@ class Host:
         self.session, self.calls, self.parts, self.blocks = None, {}, {}, []
         self.blocks = take_blocks(block_sizes)
         reset_peak()  # a limit holds for what is loaded now, not for what a process hosted before
-        self.feeds = [packing.unpack_feeds(feeds) for feeds in (spec.feeds, *spec.more_feeds)]
+        self.feeds = []
+        mapped = {handle: map_file(own) for handle, own in self.files.items()}
+        self.feeds = [packing.unpack_feeds(feeds, mapped) for feeds in (spec.feeds, *spec.more_feeds)]
         functions = {index: each for index, each in enumerate(spec.subjects) if isinstance(each, FunctionSubject)}
         self.functions = {index: _revive(subject) for index, subject in functions.items()}
         bare = (replace(each, function=b"") if isinstance(each, FunctionSubject) else each for each in spec.subjects)

@@ -22,6 +22,9 @@ class Pipe(Protocol):
     def send_bytes(self, data: bytes, /) -> None:
         """Send a message."""
 
+    def fileno(self) -> int:
+        """Its number."""
+
     def close(self) -> None:
         """Let go of the pipe."""
 
@@ -46,6 +49,10 @@ class PosixPipe:
             self._write(data)
         else:
             self._write(_SIZE.pack(len(data)) + data)
+
+    def fileno(self) -> int:
+        """Its number."""
+        return self._file.fileno()
 
     def close(self) -> None:
         """Let go of the pipe."""

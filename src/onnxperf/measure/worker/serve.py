@@ -10,7 +10,8 @@ import signal
 import sys
 from pathlib import Path
 
-from onnxperf.measure.messages import Ready, decode_request, encode
+from onnxperf.measure.messages import Ready, decode_request, encode, handles_of
+from onnxperf.measure.shared import receive_file
 from onnxperf.measure.worker.host import Host
 from onnxperf.measure.worker.pipe import open_pipe
 from onnxperf.runtimes.find import find_runtime
@@ -36,6 +37,7 @@ def serve(handle: int, parent: int, runtime: str) -> None:
         pipe.send_bytes(encode((0, Ready())))
         while True:
             number, request = decode_request(pipe.recv_bytes())
+            host.files = {handle: receive_file(pipe.fileno()) for handle in handles_of(request)}
             pipe.send_bytes(encode((number, host.answer(request))))
 
 
