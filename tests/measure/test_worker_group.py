@@ -36,7 +36,7 @@ def test_only_the_first_launch_warms_up_at_length() -> None:
         for _ in range(3):
             group.start()
             assert group.runs[0].call_ns == 3_000.0
-    assert warm_ups(machine) == [WARMUP_NS, WARMUP_NS // 5, WARMUP_NS // 5]
+    assert warm_ups(machine) == [WARMUP_NS, WARMUP_NS // 10, WARMUP_NS // 10]
 
 
 def test_a_subject_that_lost_its_worker_before_its_first_warm_up_still_has_one() -> None:

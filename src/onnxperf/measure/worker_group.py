@@ -22,7 +22,7 @@ Launch = Callable[[WorkerSpec], Worker]
 
 _SEED = 1
 """Of where memory lies."""
-_SHORTER = 5
+_SHORTER = 10
 """The first warm-up also shows how long a call takes; a later one need not, and is so many times shorter."""
 
 
