@@ -1,9 +1,9 @@
-"""How right is onnxperf.memory? Known amounts, short spikes and leaks, beside memory_profiler that looks every 10 ms.
+"""How right is onnxperf.memory? Known amounts, short spikes and leaks; and what a race on a large input holds itself.
 
 usage: python -m benchmarks.memory [--print]
        --print leaves RESULTS.md as it is
 
-Linux only. The other is no dependency: pip install memory_profiler
+Linux only. memory_profiler, which looks every 10 ms, is shown beside; it is no dependency: pip install memory_profiler
 """
 
 from __future__ import annotations
@@ -22,8 +22,11 @@ import onnx.parser
 from onnx import numpy_helper
 
 from benchmarks.report import keep, share
+from onnxperf.api.bench import bench
 from onnxperf.api.memory import memory
+from onnxperf.measure.memory import peak_bytes, read_resident, reset_peak, trim
 from onnxperf.records.memory import MemorySubject
+from onnxperf.results.bench import BenchResult
 
 MB = 1_000_000
 TOUCHED = (50 * MB, 200 * MB, 800 * MB)
@@ -39,6 +42,13 @@ BATCHES = [1000, 3000, 9000, 27000]
 PERCEPTRON = """<ir_version: 8, opset_import: ["" : 17]>
 perceptron (float[batch, 256] X) => (float[batch, 256] Y) { A = MatMul(X, W) B = Relu(A) Y = MatMul(B, W) }"""
 PEER, PEER_INTERVAL_S = "memory_profiler", 0.01
+MEAN = """<ir_version: 8, opset_import: ["": 18]>
+mean (float[batch, 1000] X) => (float[batch, 1] Y) { axes = Constant<value_ints=[1]>() Y = ReduceMean(X, axes) }"""
+ROWS = 60_000
+"""Of 4 kB each."""
+COPIES_GOAL = 1.2
+COPIES_BEFORE = {"two models": 5.0, "two call styles": 3.0, "a model and a function": 4.0}
+"""Before inputs were shared, measured in the same way."""
 
 
 # ---------------------------------------------------------------- subjects of which the truth is known
@@ -172,6 +182,43 @@ def growth_lines() -> Iterator[str]:
     yield f"- bytes per call of a leak within {100 * LEAK_GOAL:.0f} %: {met(max(map(abs, errors)) <= LEAK_GOAL)}"
 
 
+def copies_lines() -> Iterator[str]:
+    """What a race on a large input holds in the process that starts it."""
+    first, second = (onnx.parser.parse_model(MEAN) for _ in range(2))
+    races: dict[str, Callable[..., BenchResult]] = {
+        "two models": partial(bench, {"first": first, "second": second}),
+        "two call styles": partial(bench, first, call=["run", "io-binding"]),
+        "a model and a function": partial(bench, first, against={"numpy": row_means}),
+    }
+    yield row("race", "copies of the input in the parent", "before inputs were shared")
+    yield row(*["---"] * 3)
+    found = []
+    for name, race in races.items():
+        copies_in(race, rows=10)  # what is imported with the first race is no input
+        found.append(copies_in(race, ROWS))
+        yield row(name, f"{found[-1]:.2f}", f"{COPIES_BEFORE[name]:.1f}")
+    yield ""
+    yield f"- an input of {ROWS * 4000 // MB} MB; the most that is resident during a race, its input included"
+    yield f"- at most {COPIES_GOAL} copies: {met(max(found) <= COPIES_GOAL)}"
+
+
+def copies_in(race: Callable[..., BenchResult], rows: int) -> float:
+    """The most that a race holds, above what was there before its input, in sizes of this input."""
+    x = np.full((rows, 1000), 0.5, np.float32)
+    trim()
+    if not reset_peak():
+        raise SystemExit("the kernel shows no peak")
+    before = read_resident().total_bytes
+    race(feeds={"X": x}, blocks=2, time=0.1, warmup=0.0)
+    return 1 + ((peak_bytes() or 0) - before) / x.nbytes
+
+
+def row_means(x: np.ndarray) -> np.ndarray:
+    """The model as a function."""
+    means: np.ndarray = x.mean(axis=1, keepdims=True)
+    return means
+
+
 def perceptron() -> onnx.ModelProto:
     """A small model whose intermediate results call_many with the batch."""
     proto = onnx.parser.parse_model(PERCEPTRON)
@@ -186,7 +233,7 @@ def met(reached: bool) -> str:
 
 def main() -> None:
     """Print the figures and keep them."""
-    lines = [*touched_lines(), "", *spike_lines(), "", *growth_lines()]
+    lines = [*touched_lines(), "", *spike_lines(), "", *growth_lines(), "", *copies_lines()]
     if "--print" in sys.argv[1:]:
         print("\n".join(lines))
     else:

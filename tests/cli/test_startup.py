@@ -60,10 +60,13 @@ def test_a_listing_imports_nothing_that_runs_or_draws_a_model(one_node: str) -> 
 
 def test_a_worker_imports_what_runs_a_model_and_nothing_that_reads_or_shows_one() -> None:
     script = (
-        "import sys, onnxperf.measure.worker.__main__; from onnxperf.runtimes.find import find_runtime;"
+        "import sys, onnxperf.measure.worker.serve; from onnxperf.runtimes.find import find_runtime;"
         "find_runtime('ort').ready(); print(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     found = set(done.stdout.split())
     assert found & LIBRARIES == {"numpy", "onnxruntime"}
-    assert found & {"importlib.metadata", "cyclopts", "rich", "email"} == set()
+    assert (
+        found & {"importlib.metadata", "cyclopts", "rich", "email", "multiprocessing", "onnxperf.frameworks"} == set()
+    )
+    assert found & {"psutil", "cloudpickle", "statistics", "tempfile", "subprocess", "socket", "logging"} == set()

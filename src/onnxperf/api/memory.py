@@ -34,7 +34,6 @@ from onnxperf.errors import BadInput, SubjectError
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.memory_steps import MemoryProbe, probe_subject
 from onnxperf.measure.messages import WorkerSpec
-from onnxperf.measure.packing import pack_feeds
 from onnxperf.measure.process import open_worker
 from onnxperf.measure.race import Progress
 from onnxperf.model.inputs import Feeds
@@ -141,9 +140,9 @@ def _plan_of_model(
     def specs() -> list[WorkerSpec]:
         together = [
             *model_specs([entry], styles, request.settings.session),
-            *function_specs(functions, entry.feeds, request.settings.session, request.settings.source),
+            *function_specs(functions, entry.feeds, request.settings.session, request.settings.source, entry.packed),
         ]
-        more = tuple(pack_feeds(each.feeds.arrays) for each in entries[1:])
+        more = tuple(each.packed for each in entries[1:])
         check_names(together, None)
         return [replace(spec, subjects=(each,), more_feeds=more) for spec in together for each in spec.subjects]
 

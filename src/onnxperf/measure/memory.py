@@ -10,8 +10,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from onnxperf.records.memory import Resident
 
 PROC = Path("/proc")
@@ -89,6 +87,8 @@ def _status(pid: int | None) -> dict[str, int]:
 
 
 def _resident_of_psutil(pid: int | None) -> int:
+    import psutil  # where the kernel shows all, a worker starts without it
+
     try:
         return int(psutil.Process(pid).memory_info().rss)
     except psutil.Error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from functools import cache, reduce
 from operator import or_
 from types import GenericAlias
 from typing import Any, ClassVar, Generic, TypeVar
@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from onnxperf.errors import Ending
-from onnxperf.measure.packing import Packed, PackedTensor, unpack_value
+from onnxperf.measure.packing import Packed, PackedTensor, handles_in, unpack_value
 from onnxperf.records.base import Scalar
 from onnxperf.records.lines import LineMemory
 from onnxperf.records.memory import Resident, StepName
@@ -105,6 +105,8 @@ class Load(Request[Loaded], frozen=True):
 
     answered_by = "onnxperf.measure.worker.host:load"
     spec: WorkerSpec
+    block_sizes: tuple[int, ...] = ()
+    """Memory to take before, and to hold as long as the session, so that it lies elsewhere than the one before."""
 
 
 class Hold(Request[Done], frozen=True):
@@ -353,7 +355,13 @@ class CallFor(Request[CalledFor], frozen=True):
 # ---------------------------------------------------------------- bytes
 
 
-def decoder_of(base: type[Struct]) -> Callable[[bytes], Any]:
+def handles_of(request: Request[Any]) -> list[int]:
+    """Open files that go with a request, by their numbers in the parent; they are sent after it, in this order."""
+    spec = getattr(request, "spec", None)
+    return handles_in((spec.feeds, *spec.more_feeds)) if isinstance(spec, WorkerSpec) else []
+
+
+def decoder_of(base: type[Struct]) -> Callable[[bytes | bytearray], Any]:
     """Decodes a number and any of the messages derived from `base`; refuses everything else."""
     kinds = reduce(or_, base.__subclasses__())
     return msgspec.msgpack.Decoder(GenericAlias(tuple, (int, kinds))).decode
@@ -361,5 +369,17 @@ def decoder_of(base: type[Struct]) -> Callable[[bytes], Any]:
 
 encode = msgspec.msgpack.Encoder().encode
 """Messages travel as (number, message); a reply bears the number of its request."""
-decode_request: Callable[[bytes], tuple[int, Request[Any]]] = decoder_of(Request)
-decode_reply: Callable[[bytes], tuple[int, Reply]] = decoder_of(Reply)
+_decoder = cache(decoder_of)
+"""Made with the first message: neither side needs that of the other, and a worker has to start fast."""
+
+
+def decode_request(data: bytes | bytearray) -> tuple[int, Request[Any]]:
+    """A request with its number."""
+    found: tuple[int, Request[Any]] = _decoder(Request)(data)
+    return found
+
+
+def decode_reply(data: bytes) -> tuple[int, Reply]:
+    """A reply with the number of its request."""
+    found: tuple[int, Reply] = _decoder(Reply)(data)
+    return found

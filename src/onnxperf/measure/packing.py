@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
+from mmap import mmap
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
+from onnxperf.measure.shared import CAN_SHARE, SharedBytes, share
 from onnxperf.runtimes.base import Array
+
+_SHARED_BYTES = 1 << 20
+"""Arrays from this size on are not copied into messages."""
+NO_FILES: Mapping[int, mmap] = {}
 
 
 class PackedTensor(Struct, frozen=True, tag="tensor"):
@@ -18,13 +25,13 @@ class PackedTensor(Struct, frozen=True, tag="tensor"):
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     """Steps in bytes, kept because a runtime may have to copy what is not contiguous, and that takes time."""
-    data: bytes | list[str]
-    """The values in C order, or texts."""
+    data: bytes | list[str] | SharedBytes
+    """The values in C order, or where they are, or texts."""
 
     @property
     def nbytes(self) -> int:
         """Size of the contents."""
-        return len(self.data) if isinstance(self.data, bytes) else sum(map(len, self.data))
+        return sum(map(len, self.data)) if isinstance(self.data, list) else len(self.data)
 
 
 class PackedList(Struct, frozen=True, tag="list"):
@@ -45,21 +52,34 @@ Packed = PackedTensor | PackedList | PackedDictionary | None
 
 
 def pack_feeds(arrays: Mapping[str, Any]) -> dict[str, PackedTensor]:
-    """Turn arrays into messages; strings travel as text."""
-    return {name: _pack(np.asarray(array)) for name, array in arrays.items()}
+    """Turn arrays into messages; strings travel as text, and the values of large arrays in a file that all share."""
+    plain = {name: np.asarray(array) for name, array in arrays.items()}
+    large = {name: array for name, array in plain.items() if CAN_SHARE and _is_large(array)}
+    shared = dict(zip(large, share(large.values()), strict=True)) if large else {}
+    return {name: _pack(array, shared.get(name)) for name, array in plain.items()}
 
 
-def _pack(array: Array) -> PackedTensor:
+def _is_large(array: Array) -> bool:
+    return array.nbytes >= _SHARED_BYTES and array.dtype.kind not in "OUS"
+
+
+def _pack(array: Array, shared: SharedBytes | None = None) -> PackedTensor:
     if array.dtype.kind in "OUS":
         return PackedTensor("string", array.shape, (), [str(item) for item in array.ravel()])
     # A name does not include the byte order, and ml_dtypes' types have nothing but a name.
     dtype = array.dtype.name if array.dtype.isnative else array.dtype.str
-    return PackedTensor(dtype, array.shape, array.strides, array.tobytes())
+    return PackedTensor(dtype, array.shape, array.strides, array.tobytes() if shared is None else shared)
 
 
-def unpack_feeds(tensors: Mapping[str, PackedTensor]) -> dict[str, Array]:
-    """Turn messages into arrays that own their memory and have the layout of the originals."""
-    return {name: _unpack(tensor) for name, tensor in tensors.items()}
+def handles_in(feeds: Iterable[Mapping[str, PackedTensor]]) -> list[int]:
+    """The files that hold values of these arrays."""
+    data = (tensor.data for tensors in feeds for tensor in tensors.values())
+    return list(dict.fromkeys(each.file.handle for each in data if isinstance(each, SharedBytes)))
+
+
+def unpack_feeds(tensors: Mapping[str, PackedTensor], files: Mapping[int, mmap] = NO_FILES) -> dict[str, Array]:
+    """Turn messages into arrays that can be written to and have the layout of the originals."""
+    return {name: _unpack(tensor, files) for name, tensor in tensors.items()}
 
 
 def pack_value(value: Any) -> Packed:
@@ -89,10 +109,16 @@ def unpack_value(value: Packed) -> Any:
             return _unpack(value)
 
 
-def _unpack(tensor: PackedTensor) -> Array:
-    if isinstance(tensor.data, list):
-        return np.array(tensor.data, dtype=object).reshape(tensor.shape)
-    plain = np.frombuffer(bytearray(tensor.data), dtype=_dtype(tensor.dtype)).reshape(tensor.shape)
+def _unpack(tensor: PackedTensor, files: Mapping[int, mmap] = NO_FILES) -> Array:
+    data = tensor.data
+    if isinstance(data, list):
+        return np.array(data, dtype=object).reshape(tensor.shape)
+    dtype = _dtype(tensor.dtype)
+    if isinstance(data, SharedBytes):
+        values = np.frombuffer(files[data.file.handle], dtype, math.prod(tensor.shape), data.start)
+    else:
+        values = np.frombuffer(bytearray(data), dtype)
+    plain = values.reshape(tensor.shape)
     if plain.strides == tensor.strides or plain.size == 0:
         return plain
     reach = [(size - 1) * step for size, step in zip(tensor.shape, tensor.strides, strict=True)]

@@ -16,7 +16,8 @@ from typing import Any, Protocol, cast
 
 from onnxperf.errors import BadModel, SubjectError, WorkerLost
 from onnxperf.measure import memory
-from onnxperf.measure.messages import Failed, MoveTo, R, Reply, Request, WorkerSpec, decode_reply, encode
+from onnxperf.measure.messages import Failed, MoveTo, R, Reply, Request, WorkerSpec, decode_reply, encode, handles_of
+from onnxperf.measure.shared import send_file
 from onnxperf.wording.numbers import plain, size
 
 CAN_FREEZE = hasattr(signal, "SIGSTOP") and hasattr(os, "waitid")
@@ -136,6 +137,8 @@ class ProcessWorker:
         self._asked += 1
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # waiting for the reply shows the reason
             self._pipe.send_bytes(encode((self._asked, request)))
+            for handle in handles_of(request):
+                send_file(self._pipe.fileno(), handle)
         return cast("R", self._receive())
 
     def freeze(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import logging
 import sys
 from functools import cache
 from typing import TYPE_CHECKING
@@ -53,7 +52,8 @@ def _plug_ins() -> dict[str, EntryPoint]:
 @cache
 def _entry_points(_path: tuple[str, ...]) -> dict[str, EntryPoint]:
     """Entry points by name; one whose name is taken is left out, with a line on stderr."""
-    from importlib.metadata import entry_points  # a worker of a runtime of ours does not ask
+    import logging  # a worker of a runtime of ours does not ask
+    from importlib.metadata import entry_points
 
     found: dict[str, EntryPoint] = {}
     for each in entry_points(group=GROUP):

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
-from onnxperf.analyze.judges.agreement import Form, Outputs, disagreement, matched, same_again, unlike_interfaces
+from onnxperf.analyze.judges.agreement import (
+    Form,
+    Outputs,
+    disagreement,
+    matched,
+    same_again,
+    unlike_interfaces,
+    unlike_values,
+)
 from onnxperf.errors import BadOption
 from onnxperf.records.options import Tolerances
 
@@ -112,6 +121,24 @@ X = np.zeros((2, 3), F32)
 )
 def test_models_are_compared_only_on_the_same_inputs(inputs: dict[str, Any], outputs: list[str], why: str) -> None:
     assert unlike_interfaces(({"X": X}, ["Y", "Z"]), (inputs, outputs)) == why
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (np.array([np.nan, 0.0]), np.array([np.nan, 0.0]), True),
+        (np.array([0.0]), np.array([-0.0]), False),
+        (np.zeros((0, 3)), np.zeros((0, 3)), True),
+        (np.array(5), np.array(5), True),
+        (np.arange(6).reshape(2, 3), np.asfortranarray(np.arange(6).reshape(2, 3)), True),
+        (np.ones(4, ml_dtypes.bfloat16), np.ones(4, ml_dtypes.bfloat16), True),
+        (np.zeros(3_000_000, np.int8), np.zeros(3_000_000, np.int8), True),
+        (np.zeros(3_000_000, np.int8), np.arange(3_000_000) == 2_999_999, False),
+        (np.zeros(3_000_000, bool), np.arange(3_000_000) == 2_999_999, False),
+    ],
+)
+def test_inputs_are_the_same_where_all_of_their_bits_are(one: Any, other: Any, same: bool) -> None:
+    assert (unlike_values({"X": one}, {"X": other}) == "") is same
 
 
 def test_texts_are_the_same_inputs_only_where_they_are_equal() -> None:

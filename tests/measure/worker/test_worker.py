@@ -18,8 +18,8 @@ from onnxperf.errors import BadModel, SubjectError
 from onnxperf.frameworks.base import FrameworkModel
 from onnxperf.measure import messages as ms
 from onnxperf.measure import packing
-from onnxperf.measure.worker.__main__ import die_with
 from onnxperf.measure.worker.host import Host
+from onnxperf.measure.worker.serve import die_with
 from onnxperf.records.options import SessionOptions
 
 

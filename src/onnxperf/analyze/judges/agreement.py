@@ -24,6 +24,8 @@ Form = Literal["exact", "precision", "table"]
 """What may differ in form: nothing, between models and runtimes; the precision of floats, where a model of a framework
 is the other side; where that is an estimator or any callable, also a vector in place of a column, and a type that holds
 the same numbers (labels as floats)."""
+_CHUNK = 1 << 20
+"""Elements that are compared at a time: inputs may be so large that there is no room for a copy."""
 
 
 def disagreement(model: Outputs, source: Outputs, tolerances: Tolerances, form: Form = "exact") -> str:
@@ -104,8 +106,17 @@ def unlike_interfaces(first: Interface, second: Interface) -> str:
     unlike = unlike_inputs(ours, theirs)
     if not unlike and set(outputs) != set(others):
         unlike = f"outputs {listed(outputs)} against {listed(others)}"
-    changed = (name for name in ours if not unlike and not _same_values(ours[name], theirs[name]))
-    return unlike or next((f"input {name} has other values" for name in changed), "")
+    return unlike or _changed_values(ours, theirs)
+
+
+def unlike_values(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
+    """How the inputs of two models differ, in their values too; empty where they do not."""
+    return unlike_inputs(ours, theirs) or _changed_values(ours, theirs)
+
+
+def _changed_values(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
+    changed = (name for name in ours if not _same_values(ours[name], theirs[name]))
+    return next((f"input {name} has other values" for name in changed), "")
 
 
 def unlike_inputs(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
@@ -121,7 +132,10 @@ def _signature(array: Any) -> str:
 
 
 def _same_values(a: Any, b: Any) -> bool:
-    return bool(a.tolist() == b.tolist() if type_name(a) == "string" else a.tobytes() == b.tobytes())
+    if a is b or type_name(a) == "string":
+        return bool(a is b or a.tolist() == b.tolist())
+    pairs = np.nditer([a, b], ["external_loop", "buffered", "zerosize_ok"], order="C", buffersize=_CHUNK)
+    return all(one.tobytes() == other.tobytes() for one, other in pairs)
 
 
 def matched(model: Outputs, source: Outputs, match: Mapping[str, str | int]) -> list[tuple[str, Any, Any]]:

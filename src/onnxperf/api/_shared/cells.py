@@ -227,7 +227,7 @@ def _case(
 def _source_specs(entries: Sequence[Entry], settings: Settings, sources: Mapping[str, Any]) -> list[WorkerSpec]:
     feeds = entries[0].feeds
     callables = source_callables(sources, list(feeds.arrays), settings.source.device)
-    return function_specs(callables, feeds, settings.session, settings.source)
+    return function_specs(callables, feeds, settings.session, settings.source, entries[0].packed)
 
 
 def _race_of_functions(

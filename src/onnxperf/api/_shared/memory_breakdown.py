@@ -19,7 +19,6 @@ from onnxperf.api._shared.subjects import Entry
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.memory_steps import MemoryProbe
 from onnxperf.measure.messages import WorkerSpec
-from onnxperf.measure.packing import pack_feeds
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.measure.profiling import take_turns
 from onnxperf.model.cost import infer_types
@@ -55,7 +54,7 @@ def record_arena(
     """Run a model a few times in each size with a trace, in a process of its own: what was probed is not disturbed."""
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
         plan = recordings.plan_recording(entries[0], session, Path(folder), "memory")
-        spec = replace(plan.spec, more_feeds=tuple(pack_feeds(other.feeds.arrays) for other in entries[1:]))
+        spec = replace(plan.spec, more_feeds=tuple(other.packed for other in entries[1:]))
         end = take_turns([spec], _CALLS * len(entries), launch, machines.processors())
         if end.interrupted:
             raise KeyboardInterrupt  # a trace of fewer calls would say something else about the growth

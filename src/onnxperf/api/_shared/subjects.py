@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
 import cloudpickle
 import onnx
 
+from onnxperf.analyze.judges.agreement import unlike_values
 from onnxperf.api._shared.opening import Source, located, open_source
 from onnxperf.api._shared.requests import names_in
 from onnxperf.errors import BadOption
 from onnxperf.measure.messages import FunctionSubject, ModelSubject, WorkerSpec
-from onnxperf.measure.packing import pack_feeds
+from onnxperf.measure.packing import PackedTensor, pack_feeds
 from onnxperf.model.files import read_inputs
 from onnxperf.model.inputs import Feeds, make_feeds
 from onnxperf.model.load import Model, open_model
@@ -41,6 +43,13 @@ class Entry:
     model: Model
     feeds: Feeds
     casts: dict[str, str]
+    twin: Entry | None = None
+    """A model before it that is fed the very same arrays."""
+
+    @cached_property
+    def packed(self) -> dict[str, PackedTensor]:
+        """Its inputs on their way to workers, once for all of them."""
+        return self.twin.packed if self.twin else pack_feeds(self.feeds.arrays)
 
 
 def open_entries(sources: Sources, options: InputOptions, given: Mapping[str, Any] | None) -> list[Entry]:
@@ -50,13 +59,21 @@ def open_entries(sources: Sources, options: InputOptions, given: Mapping[str, An
         raise BadOption("no model given; name at least one .onnx file")
     given = dict(given or {})
     given |= read_inputs({name: value for name, value in given.items() if isinstance(value, Path)})
-    entries = []
+    entries: list[Entry] = []
     for model in models:
         feeds = make_feeds(model, options, given)
+        twin = next((each for each in entries if _same_feeds(each.feeds.arrays, feeds.arrays)), None)
+        if twin:
+            feeds = replace(feeds, arrays=twin.feeds.arrays)  # inputs may be large: one copy is enough
         types = {signature.name: signature.dtype for signature in (*model.inputs, *model.overridable)}
         casts = {name: types[name] for name, array in feeds.arrays.items() if _needs_cast(array, types[name])}
-        entries.append(Entry(model, feeds, casts))
+        entries.append(Entry(model, feeds, casts, twin))
     return entries
+
+
+def _same_feeds(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
+    strides = [[array.strides for array in arrays.values()] for arrays in (ours, theirs)]
+    return list(ours) == list(theirs) and strides[0] == strides[1] and not unlike_values(ours, theirs)
 
 
 def _needs_cast(array: Any, dtype: str) -> bool:
@@ -144,7 +161,7 @@ def _model_spec(entry: Entry, runtime: str, styles: Mapping[str, str], session: 
     return WorkerSpec(
         subjects=tuple(ModelSubject(name=name, call=style) for name, style in styles.items()),
         threads=session.threads or 1,
-        feeds=pack_feeds(entry.feeds.arrays),
+        feeds=entry.packed,
         runtime=runtime,
         model_label=entry.model.label,
         model_path=str(entry.model.path),
@@ -167,14 +184,16 @@ def function_specs(
     feeds: Feeds,
     session: SessionOptions,
     source: SourceOptions = _DEFAULT_SOURCE,
+    packed: dict[str, PackedTensor] | None = None,
 ) -> list[WorkerSpec]:
-    """One spec per callable of the user."""
+    """One spec per callable of the user; inputs that other workers get, too, may be `packed` already."""
     check_finite = _as_set_here() if source.check_finite is None else source.check_finite
+    packed = pack_feeds(feeds.arrays) if packed is None else packed
     return [
         WorkerSpec(
             subjects=(FunctionSubject(name=name, function=pickled(name, each), check_finite=check_finite),),
             threads=session.threads or 1,
-            feeds=pack_feeds(feeds.arrays),
+            feeds=packed,
             memory_bytes=2 * _INTERPRETER_BYTES + 2 * feeds.nbytes,
         )
         for name, each in functions.items()

@@ -1,60 +1,17 @@
-"""The child's side: a process that hosts subjects, answers one request after the other, and dies with its parent."""
+"""Where the process of a worker begins."""
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
-import os
-import signal
+import gc
 import sys
-from multiprocessing import connection
-from pathlib import Path
-from typing import Any
-
-from onnxperf.measure.messages import Ready, decode_request, encode
-from onnxperf.measure.worker.host import Host
-from onnxperf.runtimes.find import find_runtime
-
-_PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
-    """Serve the pipe whose number is the first argument until the parent closes it."""
-    handle, parent, runtime = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
-    die_with(parent)
-    _be_the_first_to_go_when_memory_ends()
-    pipe = _open_pipe(handle)
-    if hasattr(os, "register_at_fork"):
-        # A child that a subject forks would keep the pipe open, and its parent's death a secret until the timeout.
-        os.register_at_fork(after_in_child=pipe.close)
-    if runtime != "callable":
-        # The import is not part of the load time; an error comes again, and is reported, when the model is loaded.
-        with contextlib.suppress(Exception):
-            find_runtime(runtime).ready()
-    host = Host()
-    with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
-        pipe.send_bytes(encode((0, Ready())))
-        while True:
-            number, request = decode_request(pipe.recv_bytes())
-            pipe.send_bytes(encode((number, host.answer(request))))
+    """Import what a worker needs, and serve: the pipe, the parent and the runtime are arguments."""
+    gc.disable()  # until all is imported: nothing of it is garbage, and looking for some takes a tenth of a start
+    from onnxperf.measure.worker.serve import serve
 
-
-def die_with(parent: int) -> None:
-    """Ask the kernel to kill this process when its parent dies, even if it is frozen then."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if hasattr(os, "getppid") and os.getppid() != parent:
-        sys.exit("the parent is gone")
-
-
-def _be_the_first_to_go_when_memory_ends() -> None:
-    with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("800", encoding="ascii")
-
-
-def _open_pipe(handle: int) -> Any:
-    kind = "PipeConnection" if sys.platform == "win32" else "Connection"
-    return getattr(connection, kind)(handle)
+    serve(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
 
 
 if __name__ == "__main__":

@@ -6,20 +6,18 @@ import contextlib
 import importlib
 import os
 import sys
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import cycle
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from msgspec.structs import replace
 
 from onnxperf.errors import BadInput, SubjectError
-from onnxperf.frameworks.base import FrameworkModel
-from onnxperf.frameworks.outputs import to_numpy
 from onnxperf.measure import messages, packing
+from onnxperf.measure.layout import Block, take_blocks
 from onnxperf.measure.memory import reset_peak
 from onnxperf.measure.messages import (
     Computed,
@@ -34,12 +32,16 @@ from onnxperf.measure.messages import (
     Request,
     WorkerSpec,
 )
+from onnxperf.measure.shared import map_file
 from onnxperf.measure.worker import timing
 from onnxperf.records.base import Scalar
 from onnxperf.records.options import Recording
 from onnxperf.runtimes.base import Parts, Session
 from onnxperf.runtimes.find import find_runtime
 from onnxperf.wording.names import one_line
+
+if TYPE_CHECKING:
+    from onnxperf.frameworks.base import FrameworkModel
 
 
 @dataclass(eq=False)
@@ -49,6 +51,8 @@ class Host:
     spec: WorkerSpec = field(default_factory=lambda: WorkerSpec(subjects=(), threads=1, feeds={}))
     """Without what came packed: held a second time, it would count as memory of the subject."""
     session: Session | None = None
+    files: dict[int, int] = field(default_factory=dict)
+    """Open files that came with the request, by their numbers in the parent."""
     feeds: list[dict[str, Any]] = field(default_factory=list)
     """Inputs of each size."""
     functions: dict[int, Any] = field(default_factory=dict)
@@ -57,6 +61,8 @@ class Host:
     """What the calls of a subject are made of, where they can be divided."""
     calls: dict[int, Callable[[], object]] = field(default_factory=dict)
     """Prepared subjects."""
+    blocks: list[Block] = field(default_factory=list)
+    """Memory that only takes up room, so that sessions opened one after the other do not lie at the same place."""
 
     def answer(self, request: Request[Any]) -> Reply:
         """Answer a request; an error becomes a reply, so that the other subjects can continue."""
@@ -65,12 +71,15 @@ class Host:
         except Exception as error:
             return _describe(error)
 
-    def take(self, spec: WorkerSpec) -> None:
+    def take(self, spec: WorkerSpec, block_sizes: tuple[int, ...] = ()) -> None:
         """Take over a spec in place of the one before."""
         # The old session goes before the new one comes: both may not fit.
-        self.session, self.calls, self.parts = None, {}, {}
+        self.session, self.calls, self.parts, self.blocks = None, {}, {}, []
+        self.blocks = take_blocks(block_sizes)
         reset_peak()  # a limit holds for what is loaded now, not for what a process hosted before
-        self.feeds = [packing.unpack_feeds(feeds) for feeds in (spec.feeds, *spec.more_feeds)]
+        self.feeds = []
+        mapped = {handle: map_file(own) for handle, own in self.files.items()}
+        self.feeds = [packing.unpack_feeds(feeds, mapped) for feeds in (spec.feeds, *spec.more_feeds)]
         functions = {index: each for index, each in enumerate(spec.subjects) if isinstance(each, FunctionSubject)}
         self.functions = {index: _revive(subject) for index, subject in functions.items()}
         bare = (replace(each, function=b"") if isinstance(each, FunctionSubject) else each for each in spec.subjects)
@@ -92,7 +101,7 @@ class Host:
         subject = self.spec.subjects[index]
         if isinstance(subject, FunctionSubject):
             function = self.functions[index]
-            if isinstance(function, FrameworkModel):
+            if is_of_framework(function):
                 parts_on = function.opened()  # once for all sizes
                 parts = [parts_on(*each.values()) for each in self.feeds]
                 self.parts[index] = lambda: parts[0]  # made again, they would load the model again
@@ -124,7 +133,7 @@ def hold(host: Host, request: messages.Hold) -> Done:
 
 def load(host: Host, request: messages.Load) -> Loaded:
     """Take over a spec and open its session."""
-    host.take(request.spec)
+    host.take(request.spec, request.block_sizes)
     return host.open()
 
 
@@ -146,6 +155,8 @@ def compute(host: Host, request: messages.Compute) -> Computed:
     outputs = host.calls[request.subject]()
     if host.session is not None:
         return Computed(list(host.session.output_names), packing.pack_value(outputs))
+    from onnxperf.frameworks.outputs import to_numpy
+
     arrays = to_numpy(outputs)
     if isinstance(arrays, dict):
         return Computed(list(arrays), packing.pack_value(list(arrays.values())))
@@ -186,8 +197,14 @@ def _on(function: Any, feeds: dict[str, Any]) -> Callable[[], object]:
     return partial(function, *feeds.values()) if feeds else function
 
 
+def is_of_framework(function: Any) -> TypeGuard[FrameworkModel[Any]]:
+    """Whether a callable is the model of a framework; a worker of a runtime imports no framework to ask."""
+    base = sys.modules.get("onnxperf.frameworks.base")
+    return base is not None and isinstance(function, base.FrameworkModel)
+
+
 def _conditions_of(function: Any) -> dict[str, Scalar]:
-    if isinstance(function, FrameworkModel):
+    if is_of_framework(function):
         return {"framework": function.framework, **function.conditions()}
     if "sklearn" in sys.modules:
         sklearn = importlib.import_module("sklearn")
@@ -213,6 +230,8 @@ def _describe(error: Exception) -> Failed:
         return Failed(error.status, error.reason)
     if isinstance(error, BadInput):
         return Failed("failed", str(error), bad_input=True)
+    import traceback
+
     text = one_line(" ".join(traceback.format_exception_only(error)))
     out_of_memory = isinstance(error, MemoryError) or "bad_alloc" in text or "Failed to allocate memory" in text
     return Failed("oom" if out_of_memory else "failed", text)

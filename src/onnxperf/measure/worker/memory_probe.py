@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from onnxperf.frameworks.base import FrameworkModel
 from onnxperf.measure.memory import peak_bytes, read_resident, reset_peak, trim
 from onnxperf.measure.messages import CalledMany, CallMany, Mark, ProbedStep, ProbeStep
+from onnxperf.measure.worker.host import is_of_framework
 from onnxperf.measure.worker.timing import monotonic_ns
 from onnxperf.records.base import Scalar
 
@@ -42,7 +42,7 @@ def probe_step(host: Host, request: ProbeStep) -> ProbedStep:
             conditions.update(host.bind(0))
         return host.calls[0]()
 
-    if request.step == "load" and 0 in host.functions and not isinstance(host.functions[0], FrameworkModel):
+    if request.step == "load" and 0 in host.functions and not is_of_framework(host.functions[0]):
         return ProbedStep(None)  # a plain callable has nothing to load: it came with its data
     work = {"load": load, "first call": first_call}.get(request.step) or host.calls[0]
     mark, output_bytes = probe(work)

@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import repeat
-from statistics import median
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from onnxperf.measure import messages
 from onnxperf.measure.messages import TimedBlock, TimedEach, TimedSplit, WarmedUp
@@ -36,7 +37,7 @@ def warm_up(work: Work, duration_ns: int, clock: Clock = monotonic_ns) -> float:
         work()
         now = clock()
         (first_half if now - start <= duration_ns // 2 else second_half).append(now - before)
-    return float(median(second_half or first_half))
+    return float(np.median(second_half or first_half))  # statistics would import what no worker needs
 
 
 def time_block(work: Work, calls: int, warm_ns: int, clock: Clock = monotonic_ns) -> tuple[int, int]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import onnxruntime
 
@@ -16,6 +15,9 @@ from onnxperf.records.options import OptLevel, Recording, SessionOptions
 from onnxperf.runtimes.base import Arrays, Call, Casts, Parts, Session, cast_feeds, read_proto
 from onnxperf.runtimes.ort.calls import CALLS, require_tensors
 from onnxperf.wording.names import one_line
+
+if TYPE_CHECKING:
+    import tempfile
 
 _LEVELS: dict[OptLevel, str] = {
     "disable": "ORT_DISABLE_ALL",
@@ -165,6 +167,8 @@ class OrtSession(Session):
 
 def reveal_all(model: Path | bytes) -> tuple[Path, tempfile.TemporaryDirectory[str]]:
     """A copy of a model, beside which its external data are found, that returns every tensor."""
+    import tempfile  # takes longer to import than a small session to open
+
     import onnx
 
     proto = read_proto(model)
