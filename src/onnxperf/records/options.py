@@ -68,7 +68,7 @@ class RaceOptions(Struct, frozen=True, kw_only=True):
     min_effect: float = 0.01
     """Smallest relative difference that matters."""
     warmup: float = 0.1
-    """Seconds of untimed calls before a subject's first block of each launch."""
+    """Seconds of untimed calls before a subject's first block; later launches have a tenth of it."""
     blocks: int | None = None
     """Rounds, fixed by hand."""
     calls: int | None = None
