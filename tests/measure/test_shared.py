@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import signal
@@ -22,8 +23,8 @@ from onnxperf.errors import WorkerLost
 from onnxperf.measure import messages as ms
 from onnxperf.measure import packing
 from onnxperf.measure.memory import read_resident
-from onnxperf.measure.messages import Compute, Load, Prepare, outputs_in
-from onnxperf.measure.shared import CAN_SHARE, SharedBytes, map_file, receive_file, send_file, share
+from onnxperf.measure.messages import Compute, Hold, Load, Prepare, outputs_in
+from onnxperf.measure.shared import CAN_SHARE, SharedBytes, map_file, read_file, receive_file, send_file, share
 from tests.measure.processes import Workers
 from tests.measure.test_messages import DTYPES, LAYOUTS, same
 
@@ -126,6 +127,15 @@ def test_an_open_file_goes_through_a_pipe_between_two_messages() -> None:
     theirs.close()
 
 
+def test_a_file_that_is_read_is_complete_and_memory_of_its_own() -> None:
+    array = np.arange(5000)
+    (part,) = share([array])
+    data = read_file(os.dup(part.file.handle))
+    assert data == array.tobytes()
+    data[:] = bytes(len(data))
+    assert read_file(os.dup(part.file.handle)) == array.tobytes()
+
+
 # ---------------------------------------------------------------- inputs
 
 
@@ -145,6 +155,16 @@ def test_only_large_inputs_of_numbers_are_shared() -> None:
         "larger": 16 * LARGE,
     }
     assert len(packing.handles_in([packed, packed])) == 1
+
+
+def test_inputs_travel_in_messages_where_there_is_no_room_for_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    monkeypatch.setattr(os, "memfd_create", full, raising=False)
+    packed = packing.pack_feeds({"X": np.ones(LARGE, np.uint8)})
+    assert packing.handles_in([packed]) == []
+    assert same(packing.unpack_feeds(packed)["X"], np.ones(LARGE, np.uint8))
 
 
 def test_a_message_is_small_whatever_the_size_of_its_inputs() -> None:
@@ -205,6 +225,12 @@ def test_a_worker_maps_its_inputs_and_has_no_copy_of_its_own(start: Workers) -> 
     usual, here = read_resident(small.pid), read_resident(large.pid)
     assert here.file_bytes - usual.file_bytes > 0.9 * x.nbytes  # all of it is there before the first call
     assert here.anonymous_bytes - usual.anonymous_bytes < 0.2 * x.nbytes
+    large.ask(Hold(large.spec))  # where memory is measured, inputs lie where a program would have them
+    here = read_resident(large.pid)
+    assert here.file_bytes - usual.file_bytes < 0.2 * x.nbytes
+    assert here.anonymous_bytes - usual.anonymous_bytes > 0.9 * x.nbytes
+    large.ask(Prepare(0))
+    assert outputs_in(large.ask(Compute(0)))[1] == [1]
 
 
 def test_workers_one_after_the_other_get_the_same_file_and_a_killed_one_leaves_nothing(start: Workers) -> None:

@@ -110,7 +110,7 @@ class Load(Request[Loaded], frozen=True):
 
 
 class Hold(Request[Done], frozen=True):
-    """Take over a spec and its inputs, and load nothing yet."""
+    """Take over a spec and its inputs, these in memory of the worker's own, and load nothing yet."""
 
     answered_by = "onnxperf.measure.worker.host:hold"
     spec: WorkerSpec

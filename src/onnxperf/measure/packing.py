@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterable, Mapping
 from mmap import mmap
@@ -15,7 +16,9 @@ from onnxperf.runtimes.base import Array
 
 _SHARED_BYTES = 1 << 20
 """Arrays from this size on are not copied into messages."""
-NO_FILES: Mapping[int, mmap] = {}
+Files = Mapping[int, mmap | bytearray]
+"""Contents of files, by their numbers in the parent."""
+NO_FILES: Files = {}
 
 
 class PackedTensor(Struct, frozen=True, tag="tensor"):
@@ -55,7 +58,10 @@ def pack_feeds(arrays: Mapping[str, Any]) -> dict[str, PackedTensor]:
     """Turn arrays into messages; strings travel as text, and the values of large arrays in a file that all share."""
     plain = {name: np.asarray(array) for name, array in arrays.items()}
     large = {name: array for name, array in plain.items() if CAN_SHARE and _is_large(array)}
-    shared = dict(zip(large, share(large.values()), strict=True)) if large else {}
+    shared: dict[str, SharedBytes] = {}
+    if large:
+        with contextlib.suppress(OSError):  # no room for a file: as messages, they need more memory, but arrive
+            shared = dict(zip(large, share(large.values()), strict=True))
     return {name: _pack(array, shared.get(name)) for name, array in plain.items()}
 
 
@@ -77,7 +83,7 @@ def handles_in(feeds: Iterable[Mapping[str, PackedTensor]]) -> list[int]:
     return list(dict.fromkeys(each.file.handle for each in data if isinstance(each, SharedBytes)))
 
 
-def unpack_feeds(tensors: Mapping[str, PackedTensor], files: Mapping[int, mmap] = NO_FILES) -> dict[str, Array]:
+def unpack_feeds(tensors: Mapping[str, PackedTensor], files: Files = NO_FILES) -> dict[str, Array]:
     """Turn messages into arrays that can be written to and have the layout of the originals."""
     return {name: _unpack(tensor, files) for name, tensor in tensors.items()}
 
@@ -109,7 +115,7 @@ def unpack_value(value: Packed) -> Any:
             return _unpack(value)
 
 
-def _unpack(tensor: PackedTensor, files: Mapping[int, mmap] = NO_FILES) -> Array:
+def _unpack(tensor: PackedTensor, files: Files = NO_FILES) -> Array:
     data = tensor.data
     if isinstance(data, list):
         return np.array(data, dtype=object).reshape(tensor.shape)

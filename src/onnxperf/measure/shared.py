@@ -73,6 +73,17 @@ def map_file(handle: int) -> mmap.mmap:
     return mapped
 
 
+def read_file(handle: int) -> bytearray:
+    """The contents of a file in memory that is this process's own."""
+    with io.FileIO(handle) as file:
+        data = bytearray(os.fstat(handle).st_size)
+        rest = memoryview(data)
+        file.seek(0)
+        while rest:
+            rest = rest[file.readinto(rest) or len(rest) :]
+    return data
+
+
 def send_file(pipe: int, handle: int) -> None:
     """Hand an open file to the process at the other end of a pipe."""
     import socket  # a worker with small inputs starts without it

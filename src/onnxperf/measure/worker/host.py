@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import cycle
+from mmap import mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -32,7 +33,7 @@ from onnxperf.measure.messages import (
     Request,
     WorkerSpec,
 )
-from onnxperf.measure.shared import map_file
+from onnxperf.measure.shared import map_file, read_file
 from onnxperf.measure.worker import timing
 from onnxperf.records.base import Scalar
 from onnxperf.records.options import Recording
@@ -71,15 +72,20 @@ class Host:
         except Exception as error:
             return _describe(error)
 
-    def take(self, spec: WorkerSpec, block_sizes: tuple[int, ...] = ()) -> None:
+    def take(
+        self,
+        spec: WorkerSpec,
+        block_sizes: tuple[int, ...] = (),
+        present: Callable[[int], mmap | bytearray] = map_file,
+    ) -> None:
         """Take over a spec in place of the one before."""
         # The old session goes before the new one comes: both may not fit.
         self.session, self.calls, self.parts, self.blocks = None, {}, {}, []
         self.blocks = take_blocks(block_sizes)
         reset_peak()  # a limit holds for what is loaded now, not for what a process hosted before
         self.feeds = []
-        mapped = {handle: map_file(own) for handle, own in self.files.items()}
-        self.feeds = [packing.unpack_feeds(feeds, mapped) for feeds in (spec.feeds, *spec.more_feeds)]
+        files = {handle: present(own) for handle, own in self.files.items()}
+        self.feeds = [packing.unpack_feeds(feeds, files) for feeds in (spec.feeds, *spec.more_feeds)]
         functions = {index: each for index, each in enumerate(spec.subjects) if isinstance(each, FunctionSubject)}
         self.functions = {index: _revive(subject) for index, subject in functions.items()}
         bare = (replace(each, function=b"") if isinstance(each, FunctionSubject) else each for each in spec.subjects)
@@ -126,8 +132,8 @@ def handler_of(kind: type[Request[Any]]) -> Callable[[Host, Any], Reply]:
 
 
 def hold(host: Host, request: messages.Hold) -> Done:
-    """Take over a spec and its inputs."""
-    host.take(request.spec)
+    """Take over a spec and its inputs: where memory is measured, they lie where a program would have them."""
+    host.take(request.spec, present=read_file)
     return Done()
 
 
