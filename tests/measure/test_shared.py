@@ -23,8 +23,8 @@ from onnxperf.errors import WorkerLost
 from onnxperf.measure import messages as ms
 from onnxperf.measure import packing
 from onnxperf.measure.memory import read_resident
-from onnxperf.measure.messages import Compute, Hold, Load, Prepare, outputs_in
-from onnxperf.measure.shared import CAN_SHARE, SharedBytes, map_file, read_file, receive_file, send_file, share
+from onnxperf.measure.messages import Compute, Load, Prepare, outputs_in
+from onnxperf.measure.shared import CAN_SHARE, SharedBytes, read_file, receive_file, send_file, share
 from tests.measure.processes import Workers
 from tests.measure.test_messages import DTYPES, LAYOUTS, same
 
@@ -43,7 +43,7 @@ def start() -> Iterator[Workers]:
 
 def read(part: SharedBytes) -> bytes:
     """What another process would see."""
-    return bytes(map_file(os.dup(part.file.handle)))[part.start : part.start + part.size]
+    return read_file(os.dup(part.file.handle)).tobytes()[part.start : part.start + part.size]
 
 
 def open_files() -> int:
@@ -83,14 +83,6 @@ def test_an_array_of_several_pieces_is_whole() -> None:
     assert read(part) == array.tobytes()
 
 
-def test_what_is_written_where_a_file_is_mapped_stays_there() -> None:
-    (part,) = share([np.zeros(5000, np.uint8)])
-    one, other = (np.frombuffer(map_file(os.dup(part.file.handle)), np.uint8) for _ in range(2))
-    one[:] = 7
-    assert other.max() == 0
-    assert read(part) == bytes(5000)
-
-
 @pytest.mark.parametrize("anonymous", [True, False], ids=["memory", "temporary file"])
 def test_no_folder_lists_the_file(anonymous: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -119,7 +111,7 @@ def test_an_open_file_goes_through_a_pipe_between_two_messages() -> None:
     send_file(ours.fileno(), part.file.handle)
     ours.send_bytes(b"after")
     assert theirs.recv_bytes() == b"before"
-    assert bytes(map_file(receive_file(theirs.fileno()))) == np.arange(100).tobytes()
+    assert read_file(receive_file(theirs.fileno())).tobytes() == np.arange(100).tobytes()
     assert theirs.recv_bytes() == b"after"
     ours.close()
     with pytest.raises(EOFError):
@@ -128,12 +120,11 @@ def test_an_open_file_goes_through_a_pipe_between_two_messages() -> None:
 
 
 def test_a_file_that_is_read_is_complete_and_memory_of_its_own() -> None:
-    array = np.arange(5000)
-    (part,) = share([array])
-    data = read_file(os.dup(part.file.handle))
-    assert data == array.tobytes()
-    data[:] = bytes(len(data))
-    assert read_file(os.dup(part.file.handle)) == array.tobytes()
+    (part,) = share([np.ones(5000, np.uint8)])
+    one, other = (read_file(os.dup(part.file.handle)) for _ in range(2))
+    one[:] = 7
+    assert other.tolist() == [1] * 5000
+    assert read(part) == b"\1" * 5000
 
 
 # ---------------------------------------------------------------- inputs
@@ -213,7 +204,7 @@ def test_a_subject_may_write_into_its_inputs_and_only_a_set_up_restores_them(sta
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads what is resident in /proc")
-def test_a_worker_maps_its_inputs_and_has_no_copy_of_its_own(start: Workers) -> None:
+def test_a_worker_has_its_inputs_where_a_program_would_have_them(start: Workers) -> None:
     x = np.ones(64 * LARGE, np.uint8)
 
     def first(array: Any) -> Any:
@@ -223,14 +214,8 @@ def test_a_worker_maps_its_inputs_and_has_no_copy_of_its_own(start: Workers) -> 
     for worker in (small, large):
         worker.ask(Prepare(0))
     usual, here = read_resident(small.pid), read_resident(large.pid)
-    assert here.file_bytes - usual.file_bytes > 0.9 * x.nbytes  # all of it is there before the first call
-    assert here.anonymous_bytes - usual.anonymous_bytes < 0.2 * x.nbytes
-    large.ask(Hold(large.spec))  # where memory is measured, inputs lie where a program would have them
-    here = read_resident(large.pid)
     assert here.file_bytes - usual.file_bytes < 0.2 * x.nbytes
-    assert here.anonymous_bytes - usual.anonymous_bytes > 0.9 * x.nbytes
-    large.ask(Prepare(0))
-    assert outputs_in(large.ask(Compute(0)))[1] == [1]
+    assert 0.9 * x.nbytes < here.anonymous_bytes - usual.anonymous_bytes < 1.2 * x.nbytes
 
 
 def test_workers_one_after_the_other_get_the_same_file_and_a_killed_one_leaves_nothing(start: Workers) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterable, Mapping
-from mmap import mmap
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from onnxperf.runtimes.base import Array
 
 _SHARED_BYTES = 1 << 20
 """Arrays from this size on are not copied into messages."""
-Files = Mapping[int, mmap | bytearray]
+Files = Mapping[int, Array]
 """Contents of files, by their numbers in the parent."""
 NO_FILES: Files = {}
 

@@ -1,9 +1,8 @@
-"""Bytes that processes share: a file without a name, mapped by all that have it, and gone with the last of them."""
+"""Bytes from one process to several: a file without a name, read by all that get it, and gone with the last of them."""
 
 from __future__ import annotations
 
 import io
-import mmap
 import os
 import sys
 import weakref
@@ -65,19 +64,11 @@ def _new_file() -> int:
         return os.dup(file.fileno())
 
 
-def map_file(handle: int) -> mmap.mmap:
-    """A file in the memory of this process, all of it present; what is written there is seen by no other process."""
-    mapped = mmap.mmap(handle, 0, access=mmap.ACCESS_COPY)
-    os.close(handle)
-    np.frombuffer(mapped, np.uint8)[:: mmap.PAGESIZE].max()  # else the first call would be slowed down by it
-    return mapped
-
-
-def read_file(handle: int) -> bytearray:
-    """The contents of a file in memory that is this process's own."""
+def read_file(handle: int) -> np.ndarray[Any, Any]:
+    """The contents of a file in memory of numpy's own, where a program has its inputs: mapped, they are read slower."""
     with io.FileIO(handle) as file:
-        data = bytearray(os.fstat(handle).st_size)
-        rest = memoryview(data)
+        data = np.empty(os.fstat(handle).st_size, np.uint8)
+        rest = data.data
         file.seek(0)
         while rest:
             rest = rest[file.readinto(rest) or len(rest) :]

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import cycle
-from mmap import mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -33,7 +32,7 @@ from onnxperf.measure.messages import (
     Request,
     WorkerSpec,
 )
-from onnxperf.measure.shared import map_file, read_file
+from onnxperf.measure.shared import read_file
 from onnxperf.measure.worker import timing
 from onnxperf.records.base import Scalar
 from onnxperf.records.options import Recording
@@ -72,19 +71,14 @@ class Host:
         except Exception as error:
             return _describe(error)
 
-    def take(
-        self,
-        spec: WorkerSpec,
-        block_sizes: tuple[int, ...] = (),
-        present: Callable[[int], mmap | bytearray] = map_file,
-    ) -> None:
+    def take(self, spec: WorkerSpec, block_sizes: tuple[int, ...] = ()) -> None:
         """Take over a spec in place of the one before."""
         # The old session goes before the new one comes: both may not fit.
         self.session, self.calls, self.parts, self.blocks = None, {}, {}, []
         self.blocks = take_blocks(block_sizes)
         reset_peak()  # a limit holds for what is loaded now, not for what a process hosted before
         self.feeds = []
-        files = {handle: present(own) for handle, own in self.files.items()}
+        files = {handle: read_file(own) for handle, own in self.files.items()}
         self.feeds = [packing.unpack_feeds(feeds, files) for feeds in (spec.feeds, *spec.more_feeds)]
         functions = {index: each for index, each in enumerate(spec.subjects) if isinstance(each, FunctionSubject)}
         self.functions = {index: _revive(subject) for index, subject in functions.items()}
@@ -132,8 +126,8 @@ def handler_of(kind: type[Request[Any]]) -> Callable[[Host, Any], Reply]:
 
 
 def hold(host: Host, request: messages.Hold) -> Done:
-    """Take over a spec and its inputs: where memory is measured, they lie where a program would have them."""
-    host.take(request.spec, present=read_file)
+    """Take over a spec and its inputs."""
+    host.take(request.spec)
     return Done()
 
 
