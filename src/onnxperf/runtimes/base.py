@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_ch
 
 import numpy as np
 import numpy.typing as npt
+from numpy import ndarray
 
 from onnxperf.errors import BadFeed, BadOption, MissingExtra, SubjectError
 from onnxperf.records.base import Scalar
@@ -178,8 +179,8 @@ class Runner:
         self.call = call
         self.input_names = session.input_names
         self.output_names = session.output_names
-        # One tuple, read once and replaced as a whole: threads may share a runner.
-        self._known: tuple[Caller, Checks] | None = None
+        # Read once per call and replaced as a whole, as threads may share a runner; an only output needs no loop.
+        self._known: tuple[Caller, Checks, str | None] | None = None
 
     def run(self, feeds: Mapping[str, Any], intermediate: bool = False) -> dict[str, Any]:
         """Predict once; returns the outputs by name, or every tensor of the run.
@@ -187,19 +188,12 @@ class Runner:
         Inputs like those of the last call need a few comparisons; others are checked, and converted where they can be.
         """
         known = self._known
-        if known is not None and type(feeds) is dict and len(feeds) == len(known[1]) and not intermediate:
-            for name, dtype, shape, contiguous in known[1]:
-                array = feeds.get(name)
-                if (
-                    type(array) is not np.ndarray
-                    or array.dtype is not dtype
-                    or array.shape != shape
-                    or array.flags.c_contiguous is not contiguous
-                ):
-                    break
-            else:
-                return dict(zip(self.output_names, known[0](feeds)))  # noqa: B905 - the first call was strict
-        return self._run_other(feeds, intermediate)
+        if known is None or intermediate or not _are_like(feeds, known[1]):
+            return self._run_other(feeds, intermediate)
+        call, _, only = known
+        if only is not None:
+            return {only: call(feeds)[0]}
+        return dict(zip(self.output_names, call(feeds), strict=True))
 
     def _run_other(self, feeds: Mapping[str, Any], intermediate: bool) -> dict[str, Any]:
         """Predict on inputs that are not like the last ones, and remember what they are like."""
@@ -210,7 +204,7 @@ class Runner:
         call = known[0] if known is not None and known[1] == checks else self.session.caller(self.call, checked)
         outputs = dict(zip(self.output_names, call(checked), strict=True))
         if checks is not None:
-            self._known = (call, checks)
+            self._known = (call, checks, self.output_names[0] if len(outputs) == 1 else None)
         return outputs
 
     def bind(self, feeds: Mapping[str, Any]) -> Call:
@@ -281,8 +275,21 @@ def owned(output: Any) -> Any:
     return array.copy() if isinstance(array, np.ndarray) else array
 
 
+def _are_like(feeds: Mapping[str, Any], checks: Checks) -> bool:
+    """Whether inputs are like those that were checked before; this is all that is done in most calls."""
+    if type(feeds) is not dict or len(feeds) != len(checks):
+        return False
+    for name, dtype, shape, contiguous in checks:
+        array = feeds.get(name)
+        if type(array) is not ndarray or array.dtype is not dtype or array.shape != shape:
+            return False
+        if array.flags.c_contiguous is not contiguous:
+            return False
+    return True
+
+
 def _checks_of(feeds: Mapping[str, Any]) -> Checks | None:
     """What inputs that were checked have in common with others that need no check; None where values matter."""
-    if any(type(array) is not np.ndarray or array.dtype.hasobject for array in feeds.values()):
+    if any(type(array) is not ndarray or array.dtype.hasobject for array in feeds.values()):
         return None
     return tuple((name, array.dtype, array.shape, array.flags.c_contiguous) for name, array in feeds.items())
