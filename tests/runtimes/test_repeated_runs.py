@@ -137,6 +137,54 @@ def change_in_place(feeds: Mapping[str, Any]) -> None:
         array[0] = 1.0 - array[0]
 
 
+Feeds = dict[str, Any]
+
+
+def of_input_a(change: Callable[[Any], Any]) -> Callable[[Feeds], Feeds]:
+    return lambda feeds: {**feeds, "A": change(feeds["A"])}
+
+
+CHANGES: dict[str, Callable[[Feeds], Feeds]] = {
+    **{f"A {name}": of_input_a(change) for name, change in LAYOUTS.items()},
+    "A longer": lambda feeds: {**feeds, "A": np.ones((4, 3), np.float32)},
+    "A wrong": lambda feeds: {**feeds, "A": np.ones((2, 4), np.float32)},
+    "A transposed": lambda feeds: {**feeds, "A": np.ones((3, 2), np.float32).T},
+    "A a number": lambda feeds: {**feeds, "A": np.float32(1)},
+    "K longer": lambda feeds: {**feeds, "K": np.array([0, 1])},
+    "K int32": lambda feeds: {**feeds, "K": feeds["K"].astype(np.int32)},
+    "K longlong": lambda feeds: {**feeds, "K": feeds["K"].astype(np.longlong)},
+    "K out of range": lambda feeds: {**feeds, "K": np.array([7])},
+    "other values": lambda feeds: {**feeds, "A": np.full((2, 3), np.nan, np.float32)},
+    "fewer that are not zero": lambda feeds: {**feeds, "A": np.zeros((2, 3), np.float32)},
+    "W too": lambda feeds: {**feeds, "W": np.zeros(3, np.float32)},
+    "W instead of K": lambda feeds: {"A": feeds["A"], "W": np.zeros(3, np.float32)},
+    "without K": lambda feeds: {"A": feeds["A"]},
+    "nothing": lambda _feeds: {},
+    "another order": lambda feeds: dict(reversed(feeds.items())),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_one_change_is_noticed_by_every_call_style(style: tuple[Runner, Session, str], change: str) -> None:
+    runner, session, call = style
+    same = {"A": np.arange(6, dtype=np.float32).reshape(2, 3), "K": np.array([1])}
+    changed = CHANGES[change](same)
+    for feeds in (same, same, changed, changed, same, changed):
+        expected = outcome(partial(by_check_and_bind, session, runner.model, call, feeds))
+        assert_same(outcome(partial(runner.run, feeds)), expected)
+
+
+@pytest.mark.parametrize("runtime", runtimes())
+def test_texts_are_checked_in_every_call(runtime: str) -> None:
+    text = '<ir_version: 8, opset_import: ["" : 17]> g (string[n] X) => (string[n] Y) { Y = Identity(X) }'
+    data = bytes(onnx.parser.parse_model(text).SerializeToString())
+    runner = Runner(session_of(data, runtime), open_model(data), runtime, "run")
+    for _ in range(2):
+        assert runner.run({"X": np.array(["a", "b"], object)})["Y"].tolist() == ["a", "b"]
+    with pytest.raises(BadFeed, match="expected strings"):
+        runner.run({"X": np.array(["a", 2], object)})
+
+
 PASSING = """
 <ir_version: 8, opset_import: ["" : 17]>
 passing (float[n, 3] X) => (float[n, 3] X, float[n, 3] Y) { Y = Neg(X) }
