@@ -1,24 +1,39 @@
-"""`onnxperf.einsum`: numpy.einsum by the fastest graph, found once and kept."""
+"""`onnxperf.einsum`: numpy.einsum by whatever computes it fastest, found once and kept."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from time import monotonic
 from typing import Any
 
 import numpy as np
 
+from onnxperf.analyze.judges.einsum import numpy_wins
 from onnxperf.api._shared.candidate_race import EinsumRequest
 from onnxperf.api._shared.einsum_plans import plan_for, request_for, written_model
+from onnxperf.contraction import store
 from onnxperf.contraction.equation import parse
 from onnxperf.errors import BadOption
 from onnxperf.measure.race import Progress
 from onnxperf.records.options import SessionOptions
-from onnxperf.runtimes.base import Session
+from onnxperf.runtimes.base import Array
 from onnxperf.runtimes.find import find_runtime
 
-_SESSIONS = 64
-"""Equations whose sessions stay open."""
+try:  # what numpy.einsum calls; a third of the time of a small one goes into choosing it
+    from numpy._core.multiarray import c_einsum
+except ImportError:
+    c_einsum = np.einsum
+
+_EQUATIONS = 64
+"""Equations, on shapes and types, whose computations stay ready."""
+_LOOK_S = 1.0
+"""Seconds until the file of a plan is looked at again."""
+
+Compute = Callable[[Sequence[Array]], Any]
+"""A value from operands of the shapes and types that it was made for."""
 
 
 def einsum(
@@ -30,54 +45,110 @@ def einsum(
     threads: int | None = None,
     progress: Progress = lambda _done, _text: None,
 ) -> Any:
-    """What numpy.einsum returns, computed by an ONNX graph.
+    """What numpy.einsum returns, computed by an ONNX graph, or by numpy where that is faster.
 
     With `optimize`, the fastest graph is searched the first time, which takes seconds, and kept for later calls and,
     where its race decided, for other processes; "estimate" trusts the cost model instead; without it the equation is
     decomposed as written. With `decompose=False` only onnxruntime's own Einsum is used, in its best letter order or as
-    written.
+    written. Later calls with the same equation, shapes, types and options only compute; a plan whose file was deleted
+    or replaced is noticed within a second.
     """
     if not isinstance(equation, str):
         raise BadOption(f"einsum: expected an equation such as 'ij,jk->ik', got {type(equation).__name__}")
+    operands = [np.asarray(array) for array in arrays]
+    kinds = [(operand.shape, operand.dtype, operand.dtype.num) for operand in operands]  # 64 bits have two numbers
+    try:
+        ready = _ready_for(equation, runtime, optimize, decompose, threads, *kinds)
+    except TypeError:  # an option that cannot be looked up is refused below
+        ready = _Ready()
+    compute = ready.compute
+    if compute is None or (monotonic() >= ready.due and not ready.is_current()):
+        _check(equation, operands, runtime, optimize, decompose)
+        dtype = np.result_type(*operands)
+        parsed = parse(equation, [operand.shape for operand in operands])
+        request = request_for(parsed, dtype.name, runtime, threads, einsum_only=not decompose)
+        wanted = optimize if isinstance(optimize, str) else bool(optimize)  # 1 and numpy's True are equal to True, too
+        model = _model(request, wanted, progress, ready)
+        compute = ready.compute = _compute(request, model, dtype, operands)
+    return compute(operands)
+
+
+def _check(equation: str, operands: Sequence[Array], runtime: str, optimize: bool | str, decompose: bool) -> None:
     if optimize not in (True, False, "estimate"):
         raise BadOption.unknown("optimize", optimize, (True, False, "estimate"), option="optimize")
-    wanted = optimize if isinstance(optimize, str) else bool(optimize)  # 1 and numpy's True are equal to True, too
     if not decompose and runtime != "ort":
         raise BadOption(f"`decompose=False` needs onnxruntime's Einsum; runtime {runtime!r} has none")
-    operands = [np.asarray(array) for array in arrays]
     if not operands:
         raise BadOption(f"einsum {equation!r}: no operands given")
-    dtype = np.result_type(*operands)
-    parsed = parse(equation, [operand.shape for operand in operands])
-    request = request_for(parsed, dtype.name, runtime, threads, einsum_only=not decompose)
-    session = _session(_Wanted(request, wanted, progress))
-    feeds = {f"X{number}": np.asarray(operand, dtype) for number, operand in enumerate(operands)}
-    result = session.bind("run", feeds, {})()[0]
-    result = result.view(dtype) if result.dtype == dtype else result  # numpy has two names for 64 bits
-    return result[()] if result.ndim == 0 else result
 
 
-@dataclass(frozen=True)
-class _Wanted:
-    """What a session is opened for."""
-
-    request: EinsumRequest
-    optimize: bool | str
-    progress: Progress = field(compare=False)
+# ---------------------------------------------------------------- found once
 
 
-@lru_cache(_SESSIONS)
-def _session(wanted: _Wanted) -> Session:
-    """The session of a graph, opened once; a search that was interrupted has none."""
-    request = wanted.request
-    options = SessionOptions(threads=request.threads)
-    return find_runtime(request.runtime).open_session(_model(wanted), options)
+@dataclass(slots=True)
+class _Ready:
+    """How an equation is computed, once that was found."""
+
+    compute: Compute | None = None
+    place: store.Place | None = None
+    """The file of the plan, where there is one."""
+    due: float = math.inf
+    """When it is looked at again."""
+
+    def is_current(self) -> bool:
+        """Whether the plan is still the one that is kept."""
+        self.due = monotonic() + _LOOK_S
+        return self.place is None or self.place.is_current()
 
 
-def _model(wanted: _Wanted) -> bytes:
-    if wanted.optimize is False:
-        return written_model(wanted.request)
-    plan = plan_for(wanted.request, search=wanted.optimize is True, progress=wanted.progress)
+@lru_cache(_EQUATIONS)
+def _ready_for(*_key: object) -> _Ready:
+    """One for each equation with shapes, types and options; a search that was interrupted leaves it as it was."""
+    return _Ready()
+
+
+def _model(request: EinsumRequest, optimize: bool | str, progress: Progress, ready: _Ready) -> bytes | None:
+    """The graph that computes an equation; None where numpy does so faster."""
+    if optimize is False:
+        return written_model(request)
+    plan = plan_for(request, search=optimize is True, progress=progress)
     if plan.interrupted:  # the search answered Ctrl-C with what it had, but the caller waits for a value
         raise KeyboardInterrupt
-    return plan.model
+    ready.place, ready.due = store.place(request.key), monotonic() + _LOOK_S
+    by_numpy = not request.einsum_only and numpy_wins(plan.record, request.equation.products)
+    return None if by_numpy else plan.model
+
+
+def _compute(request: EinsumRequest, model: bytes | None, dtype: np.dtype[Any], operands: Sequence[Array]) -> Compute:
+    """A function of operands like these, which become `dtype` first where they are not."""
+    alike = all(operand.dtype == dtype for operand in operands)
+    ready = [np.asarray(operand, dtype) for operand in operands]
+    compute = _by_numpy(request) if model is None else _by_session(request, model, dtype, ready)
+    if alike:
+        return compute
+    return lambda others: compute([np.asarray(other, dtype) for other in others])
+
+
+def _by_numpy(request: EinsumRequest) -> Compute:
+    text = request.equation.canonical
+
+    def compute(operands: Sequence[Array]) -> Any:
+        value = c_einsum(text, *operands)
+        return value if value.base is None else value.copy()  # it would be a view of the operand
+
+    return compute
+
+
+def _by_session(request: EinsumRequest, model: bytes, dtype: np.dtype[Any], operands: Sequence[Array]) -> Compute:
+    names = [f"X{number}" for number in range(len(operands))]
+    session = find_runtime(request.runtime).open_session(model, SessionOptions(threads=request.threads))
+    call = session.caller("run", dict(zip(names, operands, strict=True)))
+    is_scalar = not request.equation.output
+
+    def compute(operands: Sequence[Array]) -> Any:
+        result = call(dict(zip(names, operands, strict=True)))[0]
+        if result.dtype is not dtype and result.dtype == dtype:
+            result = result.view(dtype)  # numpy has two names for 64 bits
+        return result[()] if is_scalar else result
+
+    return compute
