@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from time import monotonic
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from onnxperf.analyze.judges.einsum import numpy_wins
 from onnxperf.api._shared.candidate_race import EinsumRequest
@@ -32,7 +33,7 @@ _EQUATIONS = 64
 _LOOK_S = 1.0
 """Seconds until the file of a plan is looked at again."""
 
-Compute = Callable[[Sequence[Array]], Any]
+Compute = Callable[..., Any]
 """A value from operands of the shapes and types that it was made for."""
 
 
@@ -53,27 +54,40 @@ def einsum(
     written. Later calls with the same equation, shapes, types and options only compute; a plan whose file was deleted
     or replaced is noticed within a second.
     """
-    if not isinstance(equation, str):
-        raise BadOption(f"einsum: expected an equation such as 'ij,jk->ik', got {type(equation).__name__}")
-    operands = [np.asarray(array) for array in arrays]
-    kinds = [(operand.shape, operand.dtype, operand.dtype.num) for operand in operands]  # 64 bits have two numbers
+    key: list[object] = [equation, runtime, optimize, decompose, threads]
+    for array in arrays:
+        if type(array) is not ndarray:
+            operands = map(np.asarray, arrays)
+            return einsum(
+                equation,
+                *operands,
+                runtime=runtime,
+                optimize=optimize,
+                decompose=decompose,
+                threads=threads,
+                progress=progress,
+            )
+        key.append(array.shape)
+        key.append(array.dtype)
     try:
-        ready = _ready_for(equation, runtime, optimize, decompose, threads, *kinds)
+        ready = _ready_for(*key)
     except TypeError:  # an option that cannot be looked up is refused below
         ready = _Ready()
     compute = ready.compute
     if compute is None or (monotonic() >= ready.due and not ready.is_current()):
-        _check(equation, operands, runtime, optimize, decompose)
-        dtype = np.result_type(*operands)
-        parsed = parse(equation, [operand.shape for operand in operands])
+        _check(equation, arrays, runtime, optimize, decompose)
+        parsed = parse(equation, [array.shape for array in arrays])
+        dtype = np.result_type(*arrays)
         request = request_for(parsed, dtype.name, runtime, threads, einsum_only=not decompose)
         wanted = optimize if isinstance(optimize, str) else bool(optimize)  # 1 and numpy's True are equal to True, too
         model = _model(request, wanted, progress, ready)
-        compute = ready.compute = _compute(request, model, dtype, operands)
-    return compute(operands)
+        compute = ready.compute = _compute(request, model, dtype, arrays)
+    return compute(*arrays)
 
 
-def _check(equation: str, operands: Sequence[Array], runtime: str, optimize: bool | str, decompose: bool) -> None:
+def _check(equation: object, operands: Sequence[Array], runtime: str, optimize: bool | str, decompose: bool) -> None:
+    if not isinstance(equation, str):
+        raise BadOption(f"einsum: expected an equation such as 'ij,jk->ik', got {type(equation).__name__}")
     if optimize not in (True, False, "estimate"):
         raise BadOption.unknown("optimize", optimize, (True, False, "estimate"), option="optimize")
     if not decompose and runtime != "ort":
@@ -121,34 +135,33 @@ def _model(request: EinsumRequest, optimize: bool | str, progress: Progress, rea
 
 def _compute(request: EinsumRequest, model: bytes | None, dtype: np.dtype[Any], operands: Sequence[Array]) -> Compute:
     """A function of operands like these, which become `dtype` first where they are not."""
-    alike = all(operand.dtype == dtype for operand in operands)
-    ready = [np.asarray(operand, dtype) for operand in operands]
-    compute = _by_numpy(request) if model is None else _by_session(request, model, dtype, ready)
-    if alike:
-        return compute
-    return lambda others: compute([np.asarray(other, dtype) for other in others])
+    if model is None:
+        compute = _by_numpy(request)
+    else:
+        compute = _by_session(request, model, [np.asarray(operand, dtype) for operand in operands])
+    if any(operand.dtype != dtype for operand in operands):
+        return lambda *others: _named(compute(*[np.asarray(other, dtype) for other in others]), others)
+    if dtype.kind in "iu":
+        return lambda *others: _named(compute(*others), others)
+    return compute
+
+
+def _named(value: Any, operands: Sequence[Array]) -> Any:
+    """The value in the type that numpy returns: integers of 64 bits have two that are equal."""
+    dtype = np.result_type(*operands)
+    return value.view(dtype) if value.dtype == dtype else value
 
 
 def _by_numpy(request: EinsumRequest) -> Compute:
-    text = request.equation.canonical
-
-    def compute(operands: Sequence[Array]) -> Any:
-        value = c_einsum(text, *operands)
-        return value if value.base is None else value.copy()  # it would be a view of the operand
-
-    return compute
+    """What numpy computes; of a single operand it returns a view where it can, which is copied."""
+    compute = partial(c_einsum, request.equation.canonical)
+    return compute if len(request.equation.operands) > 1 else lambda operand: np.array(compute(operand))[()]
 
 
-def _by_session(request: EinsumRequest, model: bytes, dtype: np.dtype[Any], operands: Sequence[Array]) -> Compute:
+def _by_session(request: EinsumRequest, model: bytes, operands: Sequence[Array]) -> Compute:
     names = [f"X{number}" for number in range(len(operands))]
     session = find_runtime(request.runtime).open_session(model, SessionOptions(threads=request.threads))
     call = session.caller("run", dict(zip(names, operands, strict=True)))
-    is_scalar = not request.equation.output
-
-    def compute(operands: Sequence[Array]) -> Any:
-        result = call(dict(zip(names, operands, strict=True)))[0]
-        if result.dtype is not dtype and result.dtype == dtype:
-            result = result.view(dtype)  # numpy has two names for 64 bits
-        return result[()] if is_scalar else result
-
-    return compute
+    if not request.equation.output:
+        return lambda *operands: call(dict(zip(names, operands, strict=True)))[0][()]
+    return lambda *operands: call(dict(zip(names, operands, strict=True)))[0]
