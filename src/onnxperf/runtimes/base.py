@@ -188,14 +188,22 @@ class Runner:
         Inputs like those of the last call need a few comparisons; others are checked, and converted where they can be.
         """
         known = self._known
-        if known is None or intermediate or not _are_like(feeds, known[1]):
+        if known is None or intermediate or type(feeds) is not dict:
             return self._run_other(feeds, intermediate)
-        call, _, only = known
+        call, checks, only = known
+        if len(feeds) != len(checks):
+            return self._run_other(feeds)
+        for name, dtype, shape, contiguous in checks:  # all that most calls do besides computing: no call in here
+            array = feeds.get(name)
+            if type(array) is not ndarray or array.dtype is not dtype or array.shape != shape:
+                return self._run_other(feeds)
+            if array.flags.c_contiguous is not contiguous:
+                return self._run_other(feeds)
         if only is not None:
             return {only: call(feeds)[0]}
         return dict(zip(self.output_names, call(feeds), strict=True))
 
-    def _run_other(self, feeds: Mapping[str, Any], intermediate: bool) -> dict[str, Any]:
+    def _run_other(self, feeds: Mapping[str, Any], intermediate: bool = False) -> dict[str, Any]:
         """Predict on inputs that are not like the last ones, and remember what they are like."""
         checked = self._checked(feeds)
         if intermediate:
@@ -273,19 +281,6 @@ def owned(output: Any) -> Any:
         return [owned(each) for each in output]
     array = output.numpy() if hasattr(output, "numpy") else output
     return array.copy() if isinstance(array, np.ndarray) else array
-
-
-def _are_like(feeds: Mapping[str, Any], checks: Checks) -> bool:
-    """Whether inputs are like those that were checked before; this is all that is done in most calls."""
-    if type(feeds) is not dict or len(feeds) != len(checks):
-        return False
-    for name, dtype, shape, contiguous in checks:
-        array = feeds.get(name)
-        if type(array) is not ndarray or array.dtype is not dtype or array.shape != shape:
-            return False
-        if array.flags.c_contiguous is not contiguous:
-            return False
-    return True
 
 
 def _checks_of(feeds: Mapping[str, Any]) -> Checks | None:
