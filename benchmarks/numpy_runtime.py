@@ -232,9 +232,9 @@ def goal(text: str, figure: float, limit: float, unit: str) -> str:
     return f"- {text}: {word}, {figure:.2f} {unit} (goal at most {limit:g})"
 
 
-def _plain_session(model: bytes) -> onnxruntime.InferenceSession:
+def _plain_session(model: bytes, threads: int = 1) -> onnxruntime.InferenceSession:
     settings = onnxruntime.SessionOptions()
-    settings.intra_op_num_threads = settings.inter_op_num_threads = 1
+    settings.intra_op_num_threads = threads
     return onnxruntime.InferenceSession(model, settings, providers=["CPUExecutionProvider"])
 
 
@@ -317,11 +317,12 @@ def einsum() -> list[str]:
         use_private_cache(folder)
         for text, shapes in EQUATIONS:
             arrays = [random.standard_normal(shape).astype(np.float32) for shape in shapes]
-            plan = onnxperf.optimize_einsum(text, shapes, threads=1)
-            session, feeds = _plain_session(plan.model), {f"X{i}": array for i, array in enumerate(arrays)}
+            plan = onnxperf.optimize_einsum(text, shapes)
+            session = _plain_session(plan.model, plan.record.threads)
+            feeds = {f"X{i}": array for i, array in enumerate(arrays)}
             times = take_turns(
                 {
-                    "ours": partial(onnxperf.einsum, text, *arrays, threads=1),
+                    "ours": partial(onnxperf.einsum, text, *arrays),
                     "bare session": partial(session.run, None, feeds),
                     "numpy.einsum": partial(np.einsum, text, *arrays),
                 }
