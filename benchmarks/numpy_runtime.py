@@ -232,9 +232,9 @@ def goal(text: str, figure: float, limit: float, unit: str) -> str:
     return f"- {text}: {word}, {figure:.2f} {unit} (goal at most {limit:g})"
 
 
-def _plain_session(model: bytes, threads: int = 1) -> onnxruntime.InferenceSession:
+def _plain_session(model: bytes) -> onnxruntime.InferenceSession:
     settings = onnxruntime.SessionOptions()
-    settings.intra_op_num_threads = threads
+    settings.intra_op_num_threads = 1
     return onnxruntime.InferenceSession(model, settings, providers=["CPUExecutionProvider"])
 
 
@@ -308,6 +308,18 @@ EQUATIONS: tuple[tuple[str, tuple[tuple[int, ...], ...]], ...] = (
 )
 
 
+def _einsum_functions(text: str, arrays: list[Any]) -> tuple[Functions, bool]:
+    """Ours, the bare session of its plan, and numpy's, with one thread each, as idle pools spin; was the plan decided."""
+    plan = onnxperf.optimize_einsum(text, [array.shape for array in arrays], threads=1)
+    session, feeds = _plain_session(plan.model), {f"X{i}": array for i, array in enumerate(arrays)}
+    functions: Functions = {
+        "ours": lambda: onnxperf.einsum(text, *arrays, threads=1),
+        "bare session": lambda: session.run(None, feeds),
+        "numpy.einsum": lambda: np.einsum(text, *arrays),
+    }
+    return functions, plan.record.winner is not None
+
+
 def einsum() -> list[str]:
     """`onnxperf.einsum` against the bare session of its plan and numpy.einsum; plans are searched first."""
     heading = "| equation | shape | onnxperf.einsum | bare session | above it | numpy.einsum | of numpy.einsum |"
@@ -316,26 +328,15 @@ def einsum() -> list[str]:
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
         use_private_cache(folder)
         for text, shapes in EQUATIONS:
-            arrays = [random.standard_normal(shape).astype(np.float32) for shape in shapes]
-            plan = onnxperf.optimize_einsum(text, shapes)
-            session = _plain_session(plan.model, plan.record.threads)
-            feeds = {f"X{i}": array for i, array in enumerate(arrays)}
-            times = take_turns(
-                {
-                    "ours": partial(onnxperf.einsum, text, *arrays),
-                    "bare session": partial(session.run, None, feeds),
-                    "numpy.einsum": partial(np.einsum, text, *arrays),
-                }
-            )
-            name = f"{text} {'x'.join(map(str, shapes[0]))}"
-            beyond[name], terms = above(times, "ours", "bare session"), parse(text, shapes).products
-            if terms <= SMALL_TERMS:
-                small[name] = ratio(times, "ours", "numpy.einsum")
-            medians = [float(np.median(times[each])) for each in ("ours", "bare session", "numpy.einsum")]
-            cells = [f"{medians[0]:.2f} us", f"{medians[1]:.2f} us", f"{beyond[name]:+.2f} us", f"{medians[2]:.2f} us"]
-            note = "" if plan.record.winner else " (undecided)"
-            last = f"{ratio(times, 'ours', 'numpy.einsum'):.2f}{note}"
-            lines.append(f"| {text} | {'x'.join(map(str, shapes[0]))} | {' | '.join(cells)} | {last} |")
+            functions, decided = _einsum_functions(text, [random.standard_normal(s).astype(np.float32) for s in shapes])
+            times, size = take_turns(functions), "x".join(map(str, shapes[0]))
+            beyond[f"{text} {size}"] = above(times, "ours", "bare session")
+            if parse(text, shapes).products <= SMALL_TERMS:
+                small[f"{text} {size}"] = ratio(times, "ours", "numpy.einsum")
+            ours, bare, numpys = (f"{np.median(times[name]):.2f} us" for name in functions)
+            relative = f"{ratio(times, 'ours', 'numpy.einsum'):.2f}{'' if decided else ' (plan undecided)'}"
+            cells = [text, size, ours, bare, f"{beyond[f'{text} {size}']:+.2f} us", numpys, relative]
+            lines.append(f"| {' | '.join(cells)} |")
             print(lines[-1], file=sys.stderr, flush=True)
     farthest, slowest = max(beyond, key=beyond.__getitem__), max(small, key=small.__getitem__)
     return [
