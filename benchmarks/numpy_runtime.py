@@ -309,7 +309,7 @@ EQUATIONS: tuple[tuple[str, tuple[tuple[int, ...], ...]], ...] = (
 
 
 def _einsum_functions(text: str, arrays: list[Any]) -> tuple[Functions, bool]:
-    """Ours, the bare session of its plan, and numpy's, with one thread each, as idle pools spin; was the plan decided."""
+    """Ours, the bare session of its plan and numpy's, with one thread each as idle pools spin; was the plan decided."""
     plan = onnxperf.optimize_einsum(text, [array.shape for array in arrays], threads=1)
     session, feeds = _plain_session(plan.model), {f"X{i}": array for i, array in enumerate(arrays)}
     functions: Functions = {
