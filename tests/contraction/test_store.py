@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import msgspec
 import pytest
 
 from onnxperf.contraction import store
-from onnxperf.contraction.store import Kept, Key, all_kept, keep, recall
+from onnxperf.contraction.store import Kept, Key, all_kept, keep, place, recall
 from onnxperf.records.einsum import EinsumPlan
 
 KEY = Key(
@@ -142,7 +143,7 @@ def test_a_file_under_the_name_of_another_plan_is_not_taken_for_it(
     assert recall(msgspec.structs.replace(KEY, threads=1)) is None
 
 
-def test_all_that_is_on_disk_or_only_in_memory_is_listed_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_that_is_on_disk_is_listed_once_and_what_was_deleted_is_forgotten(folder: Path) -> None:
     assert list(all_kept()) == []
     single = msgspec.structs.replace(KEY, threads=1)
     keep(KEY, KEPT)
@@ -150,9 +151,27 @@ def test_all_that_is_on_disk_or_only_in_memory_is_listed_once(folder: Path, monk
     assert sorted(key.threads for key, _ in all_kept()) == [1, 2]
     for file in folder.iterdir():
         file.unlink()
-    assert dict(all_kept()) == {KEY: PLAN, single: PLAN}
-    forget(monkeypatch)
     assert list(all_kept()) == []
+    assert recall(KEY) is None
+
+
+@pytest.mark.parametrize("how", ["replaced", "written over"])
+def test_a_file_that_another_process_changed_is_read_again(how: str, folder: Path, tmp_path: Path) -> None:
+    newer = KEPT._replace(model=b"newer")
+    keep(KEY, newer)
+    (file,) = folder.iterdir()
+    data = file.read_bytes()
+    keep(KEY, KEPT)
+    was = place(KEY)
+    assert was.is_current()
+    if how == "replaced":
+        (tmp_path / "other").write_bytes(data)
+        (tmp_path / "other").replace(file)
+    else:
+        file.write_bytes(data)
+    os.utime(file, ns=(0, 1))  # however coarse the clock of the file system is
+    assert not was.is_current()
+    assert recall(KEY) == newer
 
 
 def test_where_nothing_can_be_written_memory_is_enough(own_cache: Path) -> None:

@@ -1,24 +1,40 @@
-"""`onnxperf.einsum`: numpy.einsum by the fastest graph, found once and kept."""
+"""`onnxperf.einsum`: numpy.einsum by whatever computes it fastest, found once and kept."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import lru_cache
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from time import monotonic
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
+from onnxperf.analyze.judges.einsum import numpy_wins
 from onnxperf.api._shared.candidate_race import EinsumRequest
 from onnxperf.api._shared.einsum_plans import plan_for, request_for, written_model
+from onnxperf.contraction import store
 from onnxperf.contraction.equation import parse
 from onnxperf.errors import BadOption
 from onnxperf.measure.race import Progress
 from onnxperf.records.options import SessionOptions
-from onnxperf.runtimes.base import Session
+from onnxperf.runtimes.base import Array
 from onnxperf.runtimes.find import find_runtime
 
-_SESSIONS = 64
-"""Equations whose sessions stay open."""
+try:  # what numpy.einsum calls; a third of the time of a small one goes into choosing it
+    from numpy._core.multiarray import c_einsum
+except ImportError:
+    c_einsum = np.einsum
+
+_EQUATIONS = 64
+"""Equations, on shapes and types, whose computations stay ready."""
+_LOOK_S = 1.0
+"""Seconds until the file of a plan is looked at again."""
+
+Compute = Callable[..., Any]
+"""A value from operands of the shapes and types that it was made for."""
 
 
 def einsum(
@@ -30,54 +46,131 @@ def einsum(
     threads: int | None = None,
     progress: Progress = lambda _done, _text: None,
 ) -> Any:
-    """What numpy.einsum returns, computed by an ONNX graph.
+    """What numpy.einsum returns, computed by an ONNX graph, or by numpy where that is faster.
 
     With `optimize`, the fastest graph is searched the first time, which takes seconds, and kept for later calls and,
     where its race decided, for other processes; "estimate" trusts the cost model instead; without it the equation is
     decomposed as written. With `decompose=False` only onnxruntime's own Einsum is used, in its best letter order or as
-    written.
+    written. Later calls with the same equation, shapes, types and options only compute; a plan whose file was deleted
+    or replaced is noticed within a second.
     """
+    key: list[object] = [equation, runtime, optimize, decompose, threads]
+    for array in arrays:
+        if type(array) is not ndarray:
+            operands = map(np.asarray, arrays)
+            return einsum(
+                equation,
+                *operands,
+                runtime=runtime,
+                optimize=optimize,
+                decompose=decompose,
+                threads=threads,
+                progress=progress,
+            )
+        key.append(array.shape)
+        key.append(array.dtype)
+    try:
+        ready = _ready_for(*key)
+    except TypeError:  # an option that cannot be looked up is refused below
+        ready = _Ready()
+    compute = ready.compute
+    if compute is None or (monotonic() >= ready.due and not ready.is_current()):
+        _check(equation, arrays, runtime, optimize, decompose)
+        parsed = parse(equation, [array.shape for array in arrays])
+        dtype = np.result_type(*arrays)
+        request = request_for(parsed, dtype.name, runtime, threads, einsum_only=not decompose)
+        wanted = optimize if isinstance(optimize, str) else bool(optimize)  # 1 and numpy's True are equal to True, too
+        model = _model(request, wanted, progress, ready)
+        compute = ready.compute = _compute(request, model, dtype, arrays)
+    return compute(*arrays)
+
+
+def _check(equation: object, operands: Sequence[Array], runtime: str, optimize: bool | str, decompose: bool) -> None:
     if not isinstance(equation, str):
         raise BadOption(f"einsum: expected an equation such as 'ij,jk->ik', got {type(equation).__name__}")
     if optimize not in (True, False, "estimate"):
         raise BadOption.unknown("optimize", optimize, (True, False, "estimate"), option="optimize")
-    wanted = optimize if isinstance(optimize, str) else bool(optimize)  # 1 and numpy's True are equal to True, too
     if not decompose and runtime != "ort":
         raise BadOption(f"`decompose=False` needs onnxruntime's Einsum; runtime {runtime!r} has none")
-    operands = [np.asarray(array) for array in arrays]
     if not operands:
         raise BadOption(f"einsum {equation!r}: no operands given")
-    dtype = np.result_type(*operands)
-    parsed = parse(equation, [operand.shape for operand in operands])
-    request = request_for(parsed, dtype.name, runtime, threads, einsum_only=not decompose)
-    session = _session(_Wanted(request, wanted, progress))
-    feeds = {f"X{number}": np.asarray(operand, dtype) for number, operand in enumerate(operands)}
-    result = session.bind("run", feeds, {})()[0]
-    result = result.view(dtype) if result.dtype == dtype else result  # numpy has two names for 64 bits
-    return result[()] if result.ndim == 0 else result
 
 
-@dataclass(frozen=True)
-class _Wanted:
-    """What a session is opened for."""
-
-    request: EinsumRequest
-    optimize: bool | str
-    progress: Progress = field(compare=False)
+# ---------------------------------------------------------------- found once
 
 
-@lru_cache(_SESSIONS)
-def _session(wanted: _Wanted) -> Session:
-    """The session of a graph, opened once; a search that was interrupted has none."""
-    request = wanted.request
-    options = SessionOptions(threads=request.threads)
-    return find_runtime(request.runtime).open_session(_model(wanted), options)
+@dataclass(slots=True)
+class _Ready:
+    """How an equation is computed, once that was found."""
+
+    compute: Compute | None = None
+    place: store.Place | None = None
+    """The file of the plan, where there is one."""
+    due: float = math.inf
+    """When it is looked at again."""
+
+    def is_current(self) -> bool:
+        """Whether the plan is still the one that is kept."""
+        self.due = monotonic() + _LOOK_S
+        return self.place is None or self.place.is_current()
 
 
-def _model(wanted: _Wanted) -> bytes:
-    if wanted.optimize is False:
-        return written_model(wanted.request)
-    plan = plan_for(wanted.request, search=wanted.optimize is True, progress=wanted.progress)
+@lru_cache(_EQUATIONS)
+def _ready_for(*_key: object) -> _Ready:
+    """One for each equation with shapes, types and options; a search that was interrupted leaves it as it was."""
+    return _Ready()
+
+
+def _model(request: EinsumRequest, optimize: bool | str, progress: Progress, ready: _Ready) -> bytes | None:
+    """The graph that computes an equation; None where numpy does so faster."""
+    if optimize is False:
+        return written_model(request)
+    plan = plan_for(request, search=optimize is True, progress=progress)
     if plan.interrupted:  # the search answered Ctrl-C with what it had, but the caller waits for a value
         raise KeyboardInterrupt
-    return plan.model
+    ready.place, ready.due = store.place(request.key), monotonic() + _LOOK_S
+    by_numpy = not request.einsum_only and numpy_wins(plan.record, request.equation.products)
+    return None if by_numpy else plan.model
+
+
+def _compute(request: EinsumRequest, model: bytes | None, dtype: np.dtype[Any], operands: Sequence[Array]) -> Compute:
+    """A function of operands like these, which become `dtype` first where they are not."""
+    if model is None:
+        compute = _by_numpy(request)
+    else:
+        compute = _by_session(request, model, [np.asarray(operand, dtype) for operand in operands])
+    if any(operand.dtype != dtype for operand in operands):
+        return lambda *others: _named(compute(*[np.asarray(other, dtype) for other in others]), others)
+    if dtype.kind in "iu":
+        return lambda *others: _named(compute(*others), others)
+    return compute
+
+
+def _named(value: Any, operands: Sequence[Array]) -> Any:
+    """The value in the type that numpy returns: integers of 64 bits have two that are equal."""
+    dtype = np.result_type(*operands)
+    return value.view(dtype) if value.dtype == dtype else value
+
+
+def _by_numpy(request: EinsumRequest) -> Compute:
+    """What numpy computes; of a single operand it returns a view where it can, which is copied."""
+    compute = partial(c_einsum, request.equation.canonical)
+    return compute if len(request.equation.operands) > 1 else lambda operand: np.array(compute(operand))[()]
+
+
+def _by_session(request: EinsumRequest, model: bytes, operands: Sequence[Array]) -> Compute:
+    session = find_runtime(request.runtime).open_session(model, SessionOptions(threads=request.threads))
+    named = _name_two if len(operands) == 2 else _name_all
+    call = session.caller("run", named(*operands))
+    if not request.equation.output:
+        return lambda *operands: call(named(*operands))[0][()]
+    return lambda *operands: call(named(*operands))[0]
+
+
+def _name_two(first: Array, second: Array) -> dict[str, Array]:
+    """Most equations have two operands, and a loop over them takes longer than all the rest."""
+    return {"X0": first, "X1": second}
+
+
+def _name_all(*operands: Array) -> dict[str, Array]:
+    return {f"X{number}": operand for number, operand in enumerate(operands)}

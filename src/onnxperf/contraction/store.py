@@ -49,23 +49,44 @@ class _Entry(Struct, frozen=True):
     """Required: what was kept before it was there may be a winner without a verdict, and is searched again."""
 
 
-in_memory: dict[Key, Kept] = {}
-"""Plans that this process read or made."""
+Stamp = tuple[int, int, int]
+"""What changes when a file is replaced or written: its inode, its size and the time of the change."""
+
+
+class Place(NamedTuple):
+    """The file of a plan as it was at some time; without a stamp there was none."""
+
+    file: Path
+    stamp: Stamp | None
+
+    def is_current(self) -> bool:
+        """Whether the file is as it was."""
+        return _stamp(self.file) == self.stamp
+
+
+class _Known(NamedTuple):
+    kept: Kept
+    place: Place
+
+
+in_memory: dict[Key, _Known] = {}
+"""Plans that this process read or made; one whose file was changed or deleted since does not count."""
 
 
 def recall(key: Key) -> Kept | None:
     """The plan that was kept for exactly this, if any."""
-    if key not in in_memory:
-        entry = _read(_file(key))
-        if entry is None or entry.key != key:
-            return None
-        in_memory[key] = Kept(entry.plan, entry.model, entry.unoptimized, entry.decomposed)
-    return in_memory[key]
+    known, now = in_memory.get(key), place(key)
+    if known is not None and known.place == now:
+        return known.kept
+    entry = _read(now.file)
+    if entry is None or entry.key != key:
+        return None
+    in_memory[key] = _Known(Kept(entry.plan, entry.model, entry.unoptimized, entry.decomposed), now)
+    return in_memory[key].kept
 
 
 def keep(key: Key, kept: Kept) -> None:
     """Keep a plan; a read-only home is not an error."""
-    in_memory[key] = kept
     data = msgspec.msgpack.encode(_Entry(key, *kept))
     with contextlib.suppress(OSError):
         _folder().mkdir(parents=True, exist_ok=True)
@@ -73,17 +94,34 @@ def keep(key: Key, kept: Kept) -> None:
         draft = _file(key).with_suffix(f".{os.getpid()}")
         draft.write_bytes(data)
         draft.replace(_file(key))
+    in_memory[key] = _Known(kept, place(key))
+
+
+def place(key: Key) -> Place:
+    """The file for a plan, as it is now."""
+    file = _file(key)
+    return Place(file, _stamp(file))
 
 
 def all_kept() -> Iterator[tuple[Key, EinsumPlan]]:
-    """Everything on disk, and what only memory has."""
+    """Everything on disk, and what only memory has as nothing could be written."""
     seen = set()
     for file in sorted(_folder().glob("*.plan")) if _folder().is_dir() else []:
         entry = _read(file)
         if entry is not None:
             seen.add(entry.key)
             yield entry.key, entry.plan
-    yield from ((key, kept.plan) for key, kept in in_memory.items() if key not in seen)
+    for key, known in in_memory.items():
+        if key not in seen and known.place == place(key):
+            yield key, known.kept.plan
+
+
+def _stamp(file: Path) -> Stamp | None:
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _read(file: Path) -> _Entry | None:

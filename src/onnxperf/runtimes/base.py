@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_ch
 
 import numpy as np
 import numpy.typing as npt
+from numpy import ndarray
 
 from onnxperf.errors import BadFeed, BadOption, MissingExtra, SubjectError
 from onnxperf.records.base import Scalar
@@ -27,6 +28,10 @@ Casts = Mapping[str, str]
 """Inputs that are converted within every call, each with the type that it gets."""
 Call = Callable[[], Sequence[Any]]
 """One complete inference on inputs that were bound before: the thing that is timed."""
+Caller = Callable[[Arrays], Sequence[Any]]
+"""One inference on any inputs that have the names, types, shapes and layout of those that it was made for."""
+Checks = tuple[tuple[str, np.dtype[Any], tuple[int, ...], bool], ...]
+"""What inputs have in common that one caller can take: name, type, shape, and whether contiguous, of each."""
 T = TypeVar("T")
 
 
@@ -54,6 +59,15 @@ class Session(ABC):
     def parts(self, call: str, feeds: Arrays, casts: Casts) -> Parts:
         """The work of a call on `feeds`, divided; where `bind` does some of it beforehand, it is in here too."""
         return Parts(lambda: self.bind(call, cast_feeds(feeds, casts), {}), as_it_is)
+
+    def caller(self, call: str, feeds: Arrays) -> Caller:
+        """A function of inputs like `feeds`, for any number of threads; what it returns is never touched again.
+
+        This one binds anew in every call and copies the outputs: a runtime that can keep more from one call to the
+        next, or whose outputs are new arrays anyway, has its own.
+        """
+        del feeds
+        return lambda arrays: [owned(output) for output in self.bind(call, arrays, {})()]
 
     @abstractmethod
     def intermediates(self, feeds: Arrays) -> dict[str, Any]:
@@ -165,16 +179,57 @@ class Runner:
         self.call = call
         self.input_names = session.input_names
         self.output_names = session.output_names
+        # Read once per call and replaced as a whole, as threads may share a runner; an only output needs no loop.
+        self._known: tuple[Caller, Checks, str | None] | None = None
 
     def run(self, feeds: Mapping[str, Any], intermediate: bool = False) -> dict[str, Any]:
-        """Predict once; returns the outputs by name, or every tensor of the run."""
-        from onnxperf.model.inputs import check_feeds
+        """Predict once; returns the outputs by name, or every tensor of the run.
 
-        checked = check_feeds(self.model, feeds)
+        Inputs like those of the last call need a few comparisons; others are checked, and converted where they can be.
+        """
+        known = self._known
+        if known is None or intermediate or type(feeds) is not dict:
+            return self._run_other(feeds, intermediate)
+        call, checks, only = known
+        if len(feeds) != len(checks):
+            return self._run_other(feeds)
+        for name, dtype, shape, contiguous in checks:  # all that most calls do besides computing: no call in here
+            array = feeds.get(name)
+            if type(array) is not ndarray or array.dtype is not dtype or array.shape != shape:
+                return self._run_other(feeds)
+            if array.flags.c_contiguous is not contiguous:
+                return self._run_other(feeds)
+        if only is not None:
+            return {only: call(feeds)[0]}
+        return dict(zip(self.output_names, call(feeds), strict=True))
+
+    def _run_other(self, feeds: Mapping[str, Any], intermediate: bool = False) -> dict[str, Any]:
+        """Predict on inputs that are not like the last ones, and remember what they are like."""
+        checked = self._checked(feeds)
         if intermediate:
             return self.session.intermediates(checked)
-        outputs = self.session.bind(self.call, checked, {})()
-        return dict(zip(self.output_names, map(_as_numpy, outputs), strict=True))
+        known, checks = self._known, _checks_of(checked)
+        call = known[0] if known is not None and known[1] == checks else self.session.caller(self.call, checked)
+        outputs = dict(zip(self.output_names, call(checked), strict=True))
+        if checks is not None:
+            self._known = (call, checks, self.output_names[0] if len(outputs) == 1 else None)
+        return outputs
+
+    def bind(self, feeds: Mapping[str, Any]) -> Call:
+        """The call itself on these inputs: a function without arguments, with nothing around the computation.
+
+        It reads the given arrays in every call, so that values written into them are seen; what had to be converted
+        (lists, another byte order, for `ort-values` what is not contiguous) is read only here. It returns the outputs
+        in the order of `output_names`, in the form of the call style: for `ort-values` onnxruntime's own values, for
+        `io-binding-fixed` and `io-binding-inplace` the same arrays every time, which the next call overwrites.
+        A bound call is for one thread at a time.
+        """
+        return self.session.bind(self.call, self._checked(feeds), {})
+
+    def _checked(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
+        from onnxperf.model.inputs import check_feeds
+
+        return check_feeds(self.model, feeds)
 
     @property
     def source(self) -> str:
@@ -190,9 +245,7 @@ class Runner:
         """Time per node of the numpy runtime: medians over `repeat` runs, after one that is not counted."""
         from pandas import DataFrame
 
-        from onnxperf.model.inputs import check_feeds
-
-        return DataFrame(self._compiled("node_times").node_times(check_feeds(self.model, feeds), repeat))
+        return DataFrame(self._compiled("node_times").node_times(self._checked(feeds), repeat))
 
     def _compiled(self, attribute: str) -> CompiledSession:
         if not isinstance(self.session, CompiledSession):
@@ -222,6 +275,16 @@ def as_it_is(outputs: T) -> T:
     return outputs
 
 
-def _as_numpy(output: Any) -> Any:
-    """Onnxruntime's own value type becomes an array; everything else is a plain Python value already."""
-    return output.numpy() if hasattr(output, "numpy") and not isinstance(output, np.ndarray) else output
+def owned(output: Any) -> Any:
+    """The same values in memory that nothing else uses; onnxruntime's own value type becomes an array."""
+    if isinstance(output, list):
+        return [owned(each) for each in output]
+    array = output.numpy() if hasattr(output, "numpy") else output
+    return array.copy() if isinstance(array, np.ndarray) else array
+
+
+def _checks_of(feeds: Mapping[str, Any]) -> Checks | None:
+    """What inputs that were checked have in common with others that need no check; None where values matter."""
+    if any(type(array) is not ndarray or array.dtype.hasobject for array in feeds.values()):
+        return None
+    return tuple((name, array.dtype, array.shape, array.flags.c_contiguous) for name, array in feeds.items())

@@ -11,6 +11,7 @@ from onnxperf.analyze.judges.einsum import (
     is_decided,
     is_faster,
     is_gain,
+    numpy_wins,
     outcome_of,
     reason_of,
     sites_written,
@@ -91,6 +92,34 @@ def test_a_ratio_of_times_needs_both_speedups() -> None:
     assert time_ratio(case, "another", einsums.BEST_GRAPH) is None
     assert time_ratio(case, einsums.BEST_GRAPH, None) is None
     assert time_ratio(None, "numpy.einsum", einsums.BEST_GRAPH) is None
+
+
+def with_numpy(speedup: float | None, *graphs: tuple[Verdict | None, float | None]) -> Case:
+    return race(*graphs, more=(subject("numpy.einsum", runtime="callable", verdict="undecided", speedup=speedup),))
+
+
+@pytest.mark.parametrize(
+    ("changes", "terms", "wins"),
+    [
+        ({"race": with_numpy(1.1)}, 10**9, True),
+        ({"race": with_numpy(0.9)}, 1, False),
+        ({"race": with_numpy(1.5, ("faster", 1.4))}, 1, True),
+        ({"race": with_numpy(1.5, ("faster", 1.6))}, 1, False),
+        ({"race": with_numpy(1.5, ("undecided", 1.6))}, 1, True),
+        ({"race": with_numpy(None)}, 1, False),
+        ({"race": race()}, 1, False),
+        ({"race": Case(model="m")}, 1, False),
+        ({"race": None}, 1000, True),
+        ({"race": None}, 10_000, False),
+        ({"race": None, "shapes": ((2,), (2,), (2,))}, 1000, False),
+        ({"race": None, "shapes": ((2,), (2,), (2,))}, 100, True),
+        ({"race": None, "runtime": "numpy"}, 1, False),
+    ],
+)
+def test_numpy_wins_by_its_race_with_the_chosen_graph_or_where_there_are_few_terms(
+    changes: dict[str, Any], terms: int, wins: bool
+) -> None:
+    assert numpy_wins(einsums.plan(**changes), terms) == wins
 
 
 @pytest.mark.parametrize(

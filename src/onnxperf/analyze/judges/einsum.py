@@ -14,6 +14,12 @@ _OUTCOMES: dict[str, tuple[SiteOutcome, str]] = {
     "slower": ("kept", "the whole model is slower"),
     "equivalent": ("kept", "the whole model does not gain from it"),
 }
+NUMPY = "numpy.einsum"
+"""Name of the subject in the race of an equation."""
+_START_NS = {"ort": 4000.0}
+"""What a session needs before it computes anything, by runtime; graphs of numpy start as fast as numpy.einsum."""
+_TERM_NS = {False: 2.0, True: 10.0}
+"""Time of a term in numpy.einsum where there are few of them, for up to two operands and for more."""
 
 
 # ---------------------------------------------------------------- an equation
@@ -70,6 +76,15 @@ def time_ratio(case: Case | None, subject: str | None, other: str | None) -> flo
     """How many times the time of another subject one takes, by their speedups over the same baseline."""
     own, theirs = (_speedup(case, name) for name in (subject, other))
     return theirs / own if own and theirs else None
+
+
+def numpy_wins(plan: EinsumPlan, terms: int) -> bool:
+    """Whether numpy.einsum is faster than the chosen graph: in its race, or by estimate where there are few terms."""
+    if plan.race is None:
+        return terms * _TERM_NS[len(plan.shapes) > 2] < _START_NS.get(plan.runtime, 0.0)
+    chosen = chosen_in(plan.race, plan.limit)
+    ratio = None if chosen is None else time_ratio(plan.race, chosen.name, NUMPY)
+    return ratio is not None and ratio > 1.0
 
 
 def _speedup(case: Case | None, name: str | None) -> float | None:

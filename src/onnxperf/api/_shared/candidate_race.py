@@ -14,6 +14,7 @@ import onnx
 from msgspec.structs import replace
 
 from onnxperf.analyze.judges.accuracy import compare
+from onnxperf.analyze.judges.einsum import NUMPY
 from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options
 from onnxperf.api._shared.subjects import pickled
 from onnxperf.contraction import store
@@ -206,8 +207,8 @@ def peers_of(equation: Equation, time: float) -> tuple[dict[str, Callable[..., A
     call_ns = equation.products * _TERM_NS[len(equation.operands) > 2]
     if call_ns * _PEER_CALLS > time * 1e9:
         takes = f"a call takes about {time_text(call_ns)} by estimate"
-        return peers, [f"numpy.einsum was left out: {takes}, too long for a race of {time_text(time * 1e9)}"]
-    return {"numpy.einsum": partial(_numpy_einsum, text), **peers}, []
+        return peers, [f"{NUMPY} was left out: {takes}, too long for a race of {time_text(time * 1e9)}"]
+    return {NUMPY: partial(_numpy_einsum, text), **peers}, []
 
 
 def _numpy_einsum(text: str, *operands: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import onnx
 from onnxperf.model.graph import initialisers
 from onnxperf.records.base import Scalar
 from onnxperf.records.options import Recording, SessionOptions
-from onnxperf.runtimes.base import Arrays, Call, Casts, Parts, Session, as_it_is, cast_feeds, read_proto
+from onnxperf.runtimes.base import Arrays, Call, Caller, Casts, Parts, Session, as_it_is, cast_feeds, owned, read_proto
 from onnxperf.runtimes.numpy.compile import Compiler, Program
 from onnxperf.runtimes.numpy.lower import Lowered
 
@@ -59,6 +59,24 @@ class NumpySession(Session):
             return lambda: program.function(*_ordered(program, cast_feeds(feeds, casts)))
         return partial(program.function, *_ordered(program, feeds))
 
+    def caller(self, call: str, feeds: Arrays) -> Caller:
+        """The function itself; outputs that may be views of inputs or constants are copied."""
+        del call
+        program = self._compiler.program(self._overridden(feeds))
+        function = _by_name(program)
+        own = _own_names(program)
+        shared = [place for place, name in enumerate(self.output_names) if name not in own]
+        if not shared:
+            return function
+
+        def call_and_copy(arrays: Arrays) -> list[Any]:
+            outputs = function(arrays)
+            for place in shared:
+                outputs[place] = owned(outputs[place])
+            return outputs
+
+        return call_and_copy
+
     def parts(self, call: str, feeds: Arrays, casts: Casts) -> Parts:
         """Casting, and the function, which returns arrays."""
         del call
@@ -96,3 +114,23 @@ class NumpySession(Session):
 
 def _ordered(program: Program, feeds: Mapping[str, Any]) -> list[Any]:
     return [feeds[name] for name in program.parameters]
+
+
+def _by_name(program: Program) -> Callable[[Arrays], list[Any]]:
+    """The function of arrays by name; most models have one input."""
+    function, names = program.function, program.parameters
+    if len(names) != 1:
+        return lambda arrays: function(*[arrays[name] for name in names])
+    (name,) = names
+    return lambda arrays: function(arrays[name])
+
+
+def _own_names(program: Program) -> set[str]:
+    """Values that were made by the run that returns them: fresh results, and views of nothing else."""
+    own: set[str] = set()
+    for step in program.steps:
+        seen = [value.name for value in step.arguments if value is not None]
+        of_own = step.kernel.result == "view" and bool(seen) and own.issuperset(seen)
+        if step.kernel.result == "fresh" or of_own:
+            own.update(value.name for value in step.outputs if value is not None)
+    return own

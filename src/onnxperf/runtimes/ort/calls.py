@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from onnxperf.errors import SubjectError
-from onnxperf.runtimes.base import Array, Arrays, Call, CallStyle, Casts, Parts, as_it_is, cast_feeds
+from onnxperf.runtimes.base import Array, Arrays, Call, Caller, CallStyle, Casts, Parts, as_it_is, cast_feeds
 
 if TYPE_CHECKING:  # the traits of a call style are asked for where onnxruntime is not needed
     from onnxruntime.capi.onnxruntime_pybind11_state import OrtDevice, OrtValue, SessionIOBinding
@@ -70,8 +70,8 @@ def _bind_fixed(session: OrtSession, feeds: Arrays, casts: Casts) -> Call:
 
 
 def _bind_inplace(session: OrtSession, feeds: Arrays, _casts: Casts) -> Call:
-    """Call on buffers that stay bound, without any copy: inputs are written into the buffers by what makes them."""
-    binding, buffers, outputs = _fixed_buffers(session, feeds)
+    """Call on the given arrays, which stay bound: inputs are written into them by what makes them, without a copy."""
+    binding, buffers, outputs = _fixed_buffers(session, feeds, copied=False)
     run = session.ort._sess.run_with_iobinding
 
     # The buffers are defaults of the call to keep them alive as long as the addresses that are bound to them.
@@ -139,13 +139,15 @@ def _split_inplace(session: OrtSession, feeds: Arrays, casts: Casts) -> Parts:
     return Parts(lambda: call, as_it_is)
 
 
-def _fixed_buffers(session: OrtSession, feeds: Arrays) -> tuple[SessionIOBinding, dict[str, Array], list[Array]]:
-    """Bind copies of the inputs, and outputs of the shapes that these inputs give."""
+def _fixed_buffers(
+    session: OrtSession, feeds: Arrays, copied: bool = True
+) -> tuple[SessionIOBinding, dict[str, Array], list[Array]]:
+    """Bind the inputs or copies of them, and outputs of the shapes that these inputs give."""
     results = session.ort.run(None, dict(feeds))
     for name, result in zip(session.output_names, results, strict=True):
         if not isinstance(result, np.ndarray) or result.dtype.hasobject:
             raise SubjectError("failed", f"output {name!r} is not a numeric tensor, so it cannot be bound to a buffer")
-    buffers = {name: array.copy() for name, array in feeds.items()}
+    buffers = {name: array.copy() if copied else array for name, array in feeds.items()}
     outputs = [result.copy() for result in results]
     binding, device = _ort().SessionIOBinding(session.ort._sess), _cpu()
     for name, array in buffers.items():
@@ -155,11 +157,90 @@ def _fixed_buffers(session: OrtSession, feeds: Arrays) -> tuple[SessionIOBinding
     return binding, buffers, outputs
 
 
+# ---------------------------------------------------------------- calls on inputs that are alike
+
+
+def _call_run(session: OrtSession, _feeds: Arrays) -> Caller:
+    """Straight to the C level: the names, which `run` compares again, are right."""
+    run, names, options = session.ort._sess.run, list(session.output_names), session.run_options
+    return lambda feeds: run(names, feeds, options)
+
+
+def _call_run_c(session: OrtSession, _feeds: Arrays) -> Caller:
+    run, names = session.ort._sess.run, list(session.output_names)
+    return lambda feeds: run(names, feeds, None)
+
+
+def _call_ort_values(session: OrtSession, _feeds: Arrays) -> Caller:
+    run, make, device = session.ort._sess.run_with_ort_values, _ort().OrtValue.ortvalue_from_numpy, _cpu()
+    names, fetch = list(session.output_names), _fetch(session)
+
+    def call(feeds: Arrays) -> list[Array]:
+        return fetch(run({name: make(array, device) for name, array in feeds.items()}, names, None))
+
+    return call
+
+
+def _call_io_binding(session: OrtSession, feeds: Arrays) -> Caller:
+    """Keep the binding; pointers are bound anew, and outputs, or they would be written into those of the last call."""
+    run, device, fetch = session.ort._sess.run_with_iobinding, _cpu(), _fetch(session)
+    inputs = [(name, array.dtype.type, array.shape) for name, array in feeds.items()]
+    spare: list[SessionIOBinding] = []  # a thread takes one for itself, or makes one; none waits
+
+    def call(feeds: Arrays) -> list[Array]:
+        try:
+            binding = spare.pop()
+        except IndexError:
+            binding = _ort().SessionIOBinding(session.ort._sess)
+        for name, kind, shape in inputs:
+            binding.bind_input(name, device, kind, shape, feeds[name].__array_interface__["data"][0])
+        for name in session.output_names:
+            binding.bind_output(name, device)
+        run(binding, None)
+        outputs = fetch(binding.get_outputs())
+        binding.clear_binding_outputs()  # they belong to the caller, and so does their end
+        spare.append(binding)
+        return outputs
+
+    return call
+
+
+def _call_fixed(session: OrtSession, feeds: Arrays) -> Caller:
+    """Keep the buffers; what is computed in them is copied, and where it no longer fits, they are made anew."""
+    run, quietly = session.ort._sess.run_with_iobinding, _ort().RunOptions()
+    quietly.log_severity_level = 4
+    spare = [_fixed_buffers(session, feeds)]
+
+    def call(feeds: Arrays) -> list[Array]:
+        try:
+            fixed = spare.pop()
+            binding, buffers, _ = fixed
+            for name, buffer in buffers.items():
+                np.copyto(buffer, feeds[name])
+            run(binding, quietly)
+        except Exception:  # all are in use, an output has another shape now, or the inputs are at fault
+            fixed = _fixed_buffers(session, feeds)  # computes, too
+        outputs = [output.copy() for output in fixed[2]]
+        spare.append(fixed)
+        return outputs
+
+    return call
+
+
+def _fetch(session: OrtSession) -> Callable[[Sequence[OrtValue]], list[Array]]:
+    """Reads outputs; one that is an input of the graph would be the caller's own array."""
+    places = [(place, name in session.input_names) for place, name in enumerate(session.output_names)]
+    return lambda values: [values[i].numpy().copy() if is_input else values[i].numpy() for i, is_input in places]
+
+
 @dataclass(frozen=True, kw_only=True)
 class OrtCall(CallStyle):
     """A call style of onnxruntime."""
 
     bind: Callable[[OrtSession, Arrays, Casts], Call]
+    """A call on inputs that stay the same arrays."""
+    caller: Callable[[OrtSession, Arrays], Caller]
+    """Calls on new arrays that are alike, with new outputs."""
     split: Callable[[OrtSession, Arrays, Casts], Parts]
     needs_tensors: bool = True
     """Inputs and outputs travel as onnxruntime's own values, of which Python can read and write only tensors."""
@@ -167,13 +248,32 @@ class OrtCall(CallStyle):
     casts_by_copy: bool = False
 
 
+_run = OrtCall(
+    name="run", bind=_bind_run, caller=_call_run, split=_split_run, needs_tensors=False, makes_contiguous=True
+)
+_fixed = OrtCall(
+    name="io-binding-fixed",
+    bind=_bind_fixed,
+    caller=_call_fixed,
+    split=_split_fixed,
+    needs_contiguous=True,
+    casts_by_copy=True,
+)
 _STYLES = (
-    OrtCall(name="run", bind=_bind_run, split=_split_run, needs_tensors=False, makes_contiguous=True),
-    OrtCall(name="run-c", bind=_bind_run_c, split=_split_run, needs_tensors=False, makes_contiguous=True),
-    OrtCall(name="ort-values", bind=_bind_ort_values, split=_split_ort_values, made_once=True),
-    OrtCall(name="io-binding", bind=_bind_io_binding, split=_split_io_binding, needs_contiguous=True),
-    OrtCall(name="io-binding-fixed", bind=_bind_fixed, split=_split_fixed, needs_contiguous=True, casts_by_copy=True),
-    OrtCall(name="io-binding-inplace", bind=_bind_inplace, split=_split_inplace, needs_contiguous=True, copies=False),
+    _run,
+    replace(_run, name="run-c", bind=_bind_run_c, caller=_call_run_c),
+    OrtCall(name="ort-values", bind=_bind_ort_values, caller=_call_ort_values, split=_split_ort_values, made_once=True),
+    OrtCall(
+        name="io-binding",
+        bind=_bind_io_binding,
+        caller=_call_io_binding,
+        split=_split_io_binding,
+        needs_contiguous=True,
+    ),
+    _fixed,
+    replace(
+        _fixed, name="io-binding-inplace", bind=_bind_inplace, split=_split_inplace, casts_by_copy=False, copies=False
+    ),
 )
 CALLS = {style.name: style for style in _STYLES}
 

@@ -12,8 +12,8 @@ import onnxruntime
 
 from onnxperf.errors import BadModel, BadOption, SubjectError
 from onnxperf.records.options import OptLevel, Recording, SessionOptions
-from onnxperf.runtimes.base import Arrays, Call, Casts, Parts, Session, cast_feeds, read_proto
-from onnxperf.runtimes.ort.calls import CALLS, require_tensors
+from onnxperf.runtimes.base import Arrays, Call, Caller, Casts, Parts, Session, cast_feeds, read_proto
+from onnxperf.runtimes.ort.calls import CALLS, OrtCall, require_tensors
 from onnxperf.wording.names import one_line
 
 if TYPE_CHECKING:
@@ -146,10 +146,7 @@ class OrtSession(Session):
 
     def bind(self, call: str, feeds: Arrays, casts: Casts) -> Call:
         """Prepare a call in one of the styles of `CALLS`."""
-        style = CALLS[call]
-        if style.needs_tensors:
-            require_tensors(self, feeds, call)
-        style.check(feeds)
+        style = self._style(call, feeds)
         if not casts or style.casts_by_copy:
             return style.bind(self, feeds, casts)
         if not style.copies:
@@ -159,6 +156,18 @@ class OrtSession(Session):
             return style.bind(self, cast_feeds(feeds, casts), {})()
 
         return call_on_copies
+
+    def caller(self, call: str, feeds: Arrays) -> Caller:
+        """What the style can keep from one call to the next while inputs are alike."""
+        return self._style(call, feeds).caller(self, feeds)
+
+    def _style(self, call: str, feeds: Arrays) -> OrtCall:
+        """A call style that can take these inputs."""
+        style = CALLS[call]
+        if style.needs_tensors:
+            require_tensors(self, feeds, call)
+        style.check(feeds)
+        return style
 
     def parts(self, call: str, feeds: Arrays, casts: Casts) -> Parts:
         """Divide a call in the style that `bind` accepted for these inputs."""
