@@ -153,7 +153,7 @@ def _decode_at_once(space: bytearray, cut: int, columns: Columns) -> bool:
         end -= 1
     overwritten, space[end] = space[end], ord("]")
     try:
-        columns.add(EVENTS.decode(memoryview(space)[: end + 1]))
+        columns.add_text(memoryview(space)[: end + 1])
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return False
     finally:
