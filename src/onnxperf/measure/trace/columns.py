@@ -201,36 +201,27 @@ class Columns:
         self._types = {name: _Codes(_tensor_types) for name in _TYPES}
         self._thread_statistics: list[bytes] = []
         self._usual = EVENTS
-        self._surprises, self._until_usual = 0, 1
+        self._surprises, self._until_usual = 0, 2  # after the first chunk
 
     def add_text(self, text: memoryview) -> None:
         """Append the events of a list in JSON, all of them whole."""
         self._until_usual -= 1
         if self._until_usual == 0:
             self._usual = self._decoder_of_usual()
-        if self._until_usual > 0:
-            self.add(EVENTS.decode(text))
-            return
         try:
             events = self._usual.decode(text)
         except msgspec.ValidationError:  # something new: learn it, but the more often that was in vain, the later
             self._surprises += 1
-            self._until_usual = 1 + self._surprises**2 // 4
+            self._usual, self._until_usual = EVENTS, 1 + self._surprises**2 // 4
             events = EVENTS.decode(text)
         self.add(events)
 
     def _decoder_of_usual(self) -> msgspec.json.Decoder[Any]:
         """Reads only the arguments and texts seen so far, the latter without making a new string every time."""
         known = {name: [text for text in codes if text is not None] for name, codes in self._texts.items()}
-        texts = {
-            name: Literal[tuple(values)] if len(values) < MANY_TEXTS else str
-            for name, values in known.items()
-            if values
-        }
-        if not {"cat", "name"} <= texts.keys():
-            return EVENTS
+        texts = {name: _one_of(values) for name, values in known.items() if values}
         numbers = [name for name in NUMBER_ARGUMENTS if name in self._occurring]
-        return _decoder(_event_type(texts, _RAWS, numbers, only_these=True))
+        return _decoder(_event_type(dict.fromkeys(("cat", "name"), str) | texts, _RAWS, numbers, only_these=True))
 
     def add(self, events: Sequence[Any]) -> None:
         """Append events, all of one type."""
