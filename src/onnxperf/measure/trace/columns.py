@@ -94,8 +94,8 @@ def _decoder(event: Any) -> msgspec.json.Decoder[Any]:
 
 _STRINGS = ("cat", "name", *_TEXTS)
 _NUMBERS = ("ts", "dur", "pid", "tid")
-_MISSING, _NO_CODE = struct.pack("q", MISSING), struct.pack("q", -1)
-_COLUMNS = (*_STRINGS, *_TYPES, *_NUMBERS, *NUMBER_ARGUMENTS)
+_FILLER = dict.fromkeys((*_NUMBERS, *NUMBER_ARGUMENTS), struct.pack("q", MISSING))
+_FILLER |= dict.fromkeys((*_STRINGS, *_TYPES), struct.pack("q", -1))
 _Event = _event_type(dict.fromkeys(_STRINGS, str), _RAWS, NUMBER_ARGUMENTS, only_these=False)
 _Arguments = type(_Event("", "", 0, 0).args)
 EVENTS = _decoder(_Event)
@@ -195,8 +195,7 @@ class Columns:
         self.unreadable = 0
         self._foreign = 0
         self._events = 0
-        self._occurring: set[str] = set()
-        self._parts: dict[str, list[bytes]] = {name: [] for name in _COLUMNS}
+        self._columns: dict[str, bytearray] = {}
         self._texts = {name: _Codes(_unless_empty if name in _TEXTS else str) for name in _STRINGS}
         self._types = {name: _Codes(_tensor_types) for name in _TYPES}
         self._thread_statistics: list[bytes] = []
@@ -220,7 +219,7 @@ class Columns:
         """Reads only the arguments and texts seen so far, the latter without making a new string every time."""
         known = {name: [text for text in codes if text is not None] for name, codes in self._texts.items()}
         texts = {name: _one_of(values) for name, values in known.items() if values}
-        numbers = [name for name in NUMBER_ARGUMENTS if name in self._occurring]
+        numbers = [name for name in NUMBER_ARGUMENTS if name in self._columns]
         return _decoder(_event_type(dict.fromkeys(("cat", "name"), str) | texts, _RAWS, numbers, only_these=True))
 
     def add(self, events: Sequence[Any]) -> None:
@@ -229,21 +228,18 @@ class Columns:
             return
         table = _columns_of(events)
         table |= _columns_of(table.pop("args"))
-        size = len(events)
-        self._events += size
-        pack = struct.Struct(f"{size}q").pack  # takes half the time of any way into an array
+        pack = struct.Struct(f"{len(events)}q").pack  # takes half the time of any way into an array
         for name in _NUMBERS:
-            self._parts[name].append(pack(*table[name]))
-        occurring = {name for name in NUMBER_ARGUMENTS if name in table and _occurs(table[name])}
-        self._occurring |= occurring
-        missing = _MISSING * size
+            self._append(name, pack(*table[name]))
         for name in NUMBER_ARGUMENTS:
-            self._parts[name].append(_packed(pack, table[name]) if name in occurring else missing)
+            if name in table and _occurs(table[name]):
+                self._append(name, _packed(pack, table[name]))
         for name, texts in self._texts.items():
-            codes = pack(*map(texts.__getitem__, table[name])) if name in table else _NO_CODE * size
-            self._parts[name].append(codes)
+            if name in table:
+                self._append(name, pack(*map(texts.__getitem__, table[name])))
         for name, types in self._types.items():
-            self._parts[name].append(pack(*map(types.__getitem__, _copied(table[name]))))
+            self._append(name, pack(*map(types.__getitem__, _copied(table[name]))))
+        self._events += len(events)
         self._thread_statistics.append(JoinedTexts.SEPARATOR.join(table["thread_scheduling_stats"]))
 
     def add_values(self, values: Sequence[Any]) -> None:
@@ -276,14 +272,21 @@ class Columns:
             parent_names=parent_names,
             inputs=inputs,
             outputs=outputs,
-            numbers={name: self._column(name) for name in NUMBER_ARGUMENTS if name in self._occurring},
+            numbers={name: self._column(name) for name in NUMBER_ARGUMENTS if name in self._columns},
             thread_statistics=JoinedTexts(self._thread_statistics, self._events),
             notes=(*notes, *self._notes()),
         )
 
+    def _append(self, name: str, values: bytes) -> None:
+        """Lengthen a column that may not have occurred in the events before."""
+        column = self._columns.setdefault(name, bytearray())
+        column += _FILLER[name] * (self._events - len(column) // 8)
+        column += values
+
     def _column(self, name: str) -> Integers:
-        """A whole column; its parts are dropped, so that memory holds only one column twice."""
-        return np.frombuffer(bytearray().join(self._parts.pop(name)), np.int64)  # a bytearray can be written to
+        """A whole column."""
+        self._append(name, b"")
+        return np.frombuffer(self._columns[name], np.int64)  # a bytearray can be written to
 
     def _why_empty(self) -> str:
         lost = self.unreadable + self._foreign
