@@ -38,9 +38,9 @@ def usual(values: Sequence[int], alike: Sequence[int] = ()) -> float:
     """
     counted = steady(values)
     first = len(values) - len(counted)
-    kinds: dict[int, list[int]] = {}
-    for number, value in enumerate(counted, first):
-        kinds.setdefault(alike[number] if alike else 0, []).append(value)
+    kinds: dict[int, list[int]] = {} if alike or not counted else {0: list(counted)}
+    for number, value in zip(alike[first:], counted, strict=False):
+        kinds.setdefault(number, []).append(value)
     whole = math.fsum(len(each) * mean(sorted(each)[: (len(each) + 1) // 2]) for each in kinds.values())
     return whole / len(counted) if counted else 0.0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -74,7 +75,7 @@ class Trace:
     outputs: Coded[TensorTypes]
     numbers: dict[str, Integers]
     """Every numeric argument that occurs (node_index, output_size, mem_bytes_in_use…), MISSING where it does not."""
-    thread_statistics: tuple[bytes, ...]
+    thread_statistics: Sequence[bytes]
     """What the thread pool did during each event, as the JSON text of the trace; empty where there is none."""
     notes: tuple[str, ...] = ()
     """What was lost: a cut end, unreadable events, a full buffer."""

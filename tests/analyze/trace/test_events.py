@@ -50,6 +50,50 @@ def test_iterations_end_with_their_run_and_not_with_the_executors_of_bodies() ->
     assert layout.iteration[:2].tolist() == [-1, -1]
 
 
+def nested_by_a_stack(events: list[dict[str, Any]]) -> list[int]:
+    """The node around each node, by one walk over events that are in the order of their ends, on one thread."""
+    around = [-1] * len(events)
+    pending: list[int] = []
+    for row, event in enumerate(events):
+        start, end = event["ts"], event["ts"] + event["dur"] + TOLERANCE_US
+        while pending:
+            last = events[pending[-1]]
+            begins_inside, last_end = last["ts"] >= start, last["ts"] + last["dur"]
+            if event["cat"] == "Node" and not (last["cat"] == "Session" and begins_inside and last_end <= end):
+                break
+            if event["cat"] == "Session" and not (begins_inside or last_end > start + TOLERANCE_US):
+                break
+            around[pending.pop()] = row
+        pending.append(row)
+    is_node = [event["cat"] == "Node" for event in events]
+    return [around[claimer] if inner and claimer >= 0 else -1 for inner, claimer in zip(is_node, around, strict=True)]
+
+
+NODE, EXECUTOR = ("Node", "n_kernel_time"), ("Session", "SequentialExecutor::Execute")
+
+
+@given(st.lists(st.tuples(st.sampled_from([NODE, EXECUTOR]), st.integers(0, 30), st.integers(0, 12)), min_size=1))
+def test_any_overlap_is_nested_as_a_walk_with_a_stack_would(spans: list[tuple[tuple[str, str], int, int]]) -> None:
+    events = [
+        {"cat": cat, "name": name, "ph": "X", "pid": 1, "tid": 1, "ts": start, "dur": length, "args": {}}
+        for (cat, name), start, length in sorted(spans, key=lambda span: span[1] + span[2])
+    ]
+    layout = lay_out(trace_of_events(events))
+    expected = nested_by_a_stack(events)
+    found = [parent if is_kernel else -1 for parent, is_kernel in zip(layout.parent, layout.is_kernel, strict=True)]
+    assert found == expected
+
+
+def test_bodies_within_bodies_are_followed_to_a_depth_that_no_model_has() -> None:
+    def inside(depth: int) -> list[dict[str, Any]]:
+        names = [("Node", f"n{depth}_kernel_time"), ("Session", "SequentialExecutor::Execute")]
+        shared = {"ph": "X", "pid": 1, "tid": 1, "ts": 1000 - depth, "dur": 2 * depth, "args": {}}
+        return [{"cat": cat, "name": name} | shared for cat, name in names]
+
+    layout = lay_out(trace_of_events([event for depth in range(300) for event in inside(2 * depth)]))
+    assert 10 < layout.depth.max() <= 100
+
+
 def test_self_time_leaves_out_the_bodies() -> None:
     trace = trace_of([[Ran("if", "If", own_ns=10_000, bodies=[[Ran("a", own_ns=20_000), Ran("b", own_ns=30_000)]])]])
     layout = lay_out(trace)

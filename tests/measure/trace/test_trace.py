@@ -130,6 +130,46 @@ def test_statistics_are_the_text_of_the_trace_and_do_not_keep_it_alive() -> None
     assert type(trace.thread_statistics[0]) is bytes
 
 
+def test_the_number_of_statistics_is_that_of_the_events() -> None:
+    trace = parse(written([session(), node(), session(), node()]))
+    assert len(trace.thread_statistics) == 4
+    assert trace.thread_statistics[1:] == (json.dumps(STATISTICS).encode(), b"", json.dumps(STATISTICS).encode())
+    assert trace.thread_statistics == list(trace.thread_statistics)
+    assert hash(trace.thread_statistics) == hash(tuple(trace.thread_statistics))
+
+
+NEWS: dict[str, Event] = {
+    "name": node("another"),
+    "operator": with_arguments(op_name="Relu"),
+    "provider": with_arguments(provider="CUDAExecutionProvider"),
+    "operator that is null": with_arguments(op_name=None),
+    "category": node(cat="Api"),
+    "argument that is a number": with_arguments(stream="7"),
+    "argument that is a text": with_arguments(parent_name="n0_kernel_time"),
+    "argument of other tools": with_arguments(colour="red"),
+    "field of other tools": node(id=3),
+    "number of 70 bits": with_arguments(node_index=str(2**70)),
+}
+
+
+@pytest.mark.parametrize("news", NEWS.values(), ids=list(NEWS))
+@pytest.mark.parametrize("known", [1, 3, 40])
+def test_what_is_new_in_a_later_chunk_is_read_as_if_it_had_been_first(
+    news: Event, known: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trace_module, "CHUNK_BYTES", 1 << 10)
+    events = [*[node(), session()] * known, news, *[node("third"), news, session()] * known]
+    text = json.dumps(events).encode()
+    assert rows_of(parse(text)) == rows_of(trace_of_events(events))
+
+
+def test_names_without_end_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trace_module, "CHUNK_BYTES", 1 << 10)
+    monkeypatch.setattr(columns_module, "MANY_TEXTS", 8)
+    names = [f"node{number}" for number in range(200)]
+    assert parse(written([node(name) for name in names])).names.values == tuple(f"{name}_kernel_time" for name in names)
+
+
 def test_columns_are_of_64_bits() -> None:
     trace = parse(written([node(), session()]))
     columns = [trace.start_us, trace.duration_us, trace.processes, trace.threads, trace.names.codes, trace.phases.codes]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,10 @@ _SESSION_KINDS = {"session_initialization": "initialization", "model_run": "run"
 KINDS = ("kernel", "fence_before", "fence_after", "loading", "initialization", "execute", "run", "device", "other")
 _KERNEL, _EXECUTE, _RUN, _DEVICE = (KINDS.index(kind) for kind in ("kernel", "execute", "run", "device"))
 _FEW = 1 << 20
+_LARGE_BYTES = 1 << 24
+"""Taken and given back untouched: glibc then keeps smaller arrays for the next ones instead of returning each page."""
+_MOST_BODIES = 100
+"""Bodies within bodies that are followed: a damaged trace could have one in each event."""
 _BEFORE_ANY_RUN = [KINDS.index(kind) for kind in ("loading", "initialization")]
 
 
@@ -74,6 +78,7 @@ class TraceLayout:
 
 def lay_out(trace: Trace) -> TraceLayout:
     """Find out what happened when; an event is compared only with events of its thread."""
+    np.empty(_LARGE_BYTES, np.uint8)
     kinds, node_names = _kinds_and_names(trace)
     order = _ending_order(trace, kinds.codes)
     iteration, iterations, incomplete = _iterations(trace, kinds.codes, order)
@@ -181,32 +186,76 @@ def _nest(trace: Trace, kinds: Integers, order: Integers) -> Integers:
     Between a node and the nodes of its body there is always the event of the body's executor. So an executor claims
     the nodes that ended since it started, and a node claims the executors right before it that lie within it.
     """
+    around = np.full(len(trace), -1, dtype=np.int64)
     if np.count_nonzero(kinds == _EXECUTE) <= np.count_nonzero(kinds == _RUN):
-        return np.full(len(trace), -1, dtype=np.int64)  # no body ran
-    starts, ends = trace.start_us.tolist(), (trace.start_us + trace.duration_us).tolist()
-    threads, kind_of = trace.threads.tolist(), kinds.tolist()
-    around = [-1] * len(starts)
-    pending: list[int] = []
-    thread = None
-    for row in order.tolist():
-        kind = kind_of[row]
-        if threads[row] != thread:
-            thread, pending = threads[row], []
-        if kind == _KERNEL:
-            start, end = starts[row], ends[row] + TOLERANCE_US
-            while pending and kind_of[last := pending[-1]] == _EXECUTE and starts[last] >= start and ends[last] <= end:
-                around[pending.pop()] = row
-        elif kind == _EXECUTE:
-            start = starts[row]
-            while pending and (starts[last := pending[-1]] >= start or ends[last] > start + TOLERANCE_US):
-                around[pending.pop()] = row
-        elif kind == _RUN:
-            pending = []
-            continue
-        else:
-            continue
-        pending.append(row)
-    return _skip_executors(np.array(around, dtype=np.int64), kinds)
+        return around  # no body ran
+    rows, spans = _spans(trace, kinds, order)
+    # A node has a body only where the executor of one is right before it.
+    claims = spans.executor.copy()
+    claims[1:] |= spans.executor[:-1] & spans.at(slice(-1)).inside(spans.at(slice(1, None)))
+    for _ in range(_MOST_BODIES):
+        claimer, claims = _claim(spans, claims)
+        claimed, rest = np.flatnonzero(claimer >= 0), np.flatnonzero(claimer < 0)
+        around[rows[claimed]] = rows[claimer[claimed]]
+        rows, spans, claims = rows[rest], spans.at(rest), claims[rest]
+        if not claims.any():
+            break
+    return _skip_executors(around, kinds)
+
+
+class _Spans(NamedTuple):
+    """Nodes and executors, as they ended."""
+
+    start: Integers
+    end: Integers
+    executor: Flags
+    section: Integers
+    """Changes with the thread and after an inference."""
+
+    def at(self, places: Integers | slice) -> _Spans:
+        """Some of them."""
+        return _Spans(self.start[places], self.end[places], self.executor[places], self.section[places])
+
+    def inside(self, other: _Spans) -> Flags:
+        """Whether each is in the body of the other, if that is a node, or among its nodes, if it is an executor."""
+        starts_inside = self.start >= other.start
+        in_executor = starts_inside | (self.end > other.start + TOLERANCE_US)
+        in_node = starts_inside & self.executor & (self.end <= other.end + TOLERANCE_US)
+        flags: Flags = (self.section == other.section) & np.where(other.executor, in_executor, in_node)
+        return flags
+
+
+def _spans(trace: Trace, kinds: Integers, order: Integers) -> tuple[Integers, _Spans]:
+    """The rows of nodes and executors as they ended, and when that was."""
+    kind = kinds[order]
+    chosen = np.flatnonzero((kind == _KERNEL) | (kind == _EXECUTE) | (kind == _RUN))
+    rows, kind = order[chosen], kind[chosen]
+    is_run = kind == _RUN
+    others = np.flatnonzero(~is_run)
+    changes = np.append(False, is_run[:-1] | (np.diff(trace.threads[rows]) != 0))
+    start = trace.start_us[rows]
+    spans = _Spans(start, start + trace.duration_us[rows], kind == _EXECUTE, np.cumsum(changes))
+    return rows[others], spans.at(others)
+
+
+def _claim(spans: _Spans, claims: Flags) -> tuple[Integers, Flags]:
+    """Let nodes and executors claim what they contain; returns the claimer of each place, and which are still to claim.
+
+    Each claims what is right before it, up to the first that it does not contain. Where that leads to another one
+    that has not claimed yet, it waits.
+    """
+    claimers = np.flatnonzero(claims)
+    places = np.arange(claimers[-1])
+    turn: Integers = np.cumsum(claims[: len(places)], dtype=np.int64)  # of the next one to claim
+    contained = spans.at(slice(len(places))).inside(spans.at(claimers).at(turn))
+    last_outside = np.append(-1, np.maximum.accumulate(np.where(contained, -1, places)))[claimers]
+    ready = last_outside >= np.append(-1, claimers[:-1])
+    mine = (places > last_outside[turn]) & ready[turn]
+    claimer = np.full(len(claims), -1, dtype=np.int64)
+    claimer[: len(places)][mine] = claimers[turn][mine]
+    claims = claims.copy()
+    claims[claimers[ready]] = False
+    return claimer, claims
 
 
 def _skip_executors(around: Integers, kinds: Integers) -> Integers:
@@ -232,7 +281,7 @@ def _number_nodes(
     """Number the nodes: equal name, index and operator within the same node are the same node."""
     index = trace.numbers.get("node_index", np.full(len(trace), MISSING))
     known = np.where(index == MISSING, -1, index)
-    own = combine(combine(names.codes, known), trace.op_names.codes)
+    own, _ = number_distinct(combine(combine(names.codes, known), trace.op_names.codes))
     provisional = np.full(len(trace), -1, dtype=np.int64)
     first_rows: list[int] = []
     outer: list[int] = []
@@ -253,24 +302,28 @@ def _number_nodes(
 
 def combine(first: Integers, second: Integers) -> Integers:
     """One number for every pair of numbers, small where these are few."""
-    left, right = number_distinct(first)[0], number_distinct(second)[0]
-    return left * (int(right.max(initial=0)) + 1) + right
+    if _reach(first) * _reach(second) > _FEW:
+        first, second = number_distinct(first)[0], number_distinct(second)[0]
+    both: Integers = (first - first.min(initial=0)) * _reach(second) + (second - second.min(initial=0))
+    return both
+
+
+def _reach(values: Integers) -> int:
+    return int(values.max(initial=0)) - int(values.min(initial=0)) + 1
 
 
 def number_distinct(values: Integers) -> tuple[Integers, Integers]:
     """Number the distinct values; returns the number of each row, and a row for each number."""
-    low = int(values.min(initial=0))
-    reach = int(values.max(initial=0)) - low + 1
+    reach = _reach(values)
     if reach > max(_FEW, 4 * len(values)):
         _, rows, numbers = np.unique(values, return_index=True, return_inverse=True)
         return numbers, rows
     # A table of what occurs needs no sorting, which would take most of the time of a large trace.
-    occurs = np.zeros(reach, dtype=bool)
-    occurs[values - low] = True
-    numbers = (np.cumsum(occurs) - 1)[values - low]
-    rows = np.empty(int(occurs.sum()), dtype=np.int64)
-    rows[numbers[::-1]] = np.arange(len(values) - 1, -1, -1)  # the first row of a number is written last
-    return numbers, rows
+    places = values - values.min(initial=0)
+    first = np.full(reach, -1, dtype=np.int64)
+    first[places[::-1]] = np.arange(len(values) - 1, -1, -1)  # the first row of a value is written last
+    occurs = first >= 0
+    return (np.cumsum(occurs) - 1)[places], first[occurs]
 
 
 def _launchers(trace: Trace, kernels: Flags, devices: Integers) -> Integers:

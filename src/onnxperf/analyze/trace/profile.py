@@ -15,8 +15,8 @@ from onnxperf.records.trace import Trace
 
 def summarise(trace: Trace, layout: TraceLayout, label: str) -> Profile:
     """Everything that a trace alone says."""
-    nodes = node_times(trace, layout)
     alike = alike_iterations(trace, layout)
+    nodes = _times_of_nodes(trace, layout, layout.counted, alike)
     return Profile(
         model=label,
         events=len(trace),
@@ -35,12 +35,15 @@ def summarise(trace: Trace, layout: TraceLayout, label: str) -> Profile:
 def node_times(trace: Trace, layout: TraceLayout, chosen: Flags | None = None) -> tuple[NodeTime, ...]:
     """Time per node, in the order of execution; of the `chosen` executions only, if given."""
     counted = layout.counted if chosen is None else layout.counted & chosen
+    return _times_of_nodes(trace, layout, counted, alike_iterations(trace, layout))
+
+
+def _times_of_nodes(trace: Trace, layout: TraceLayout, counted: Flags, alike: Sequence[int]) -> tuple[NodeTime, ...]:
     rows = np.flatnonzero(counted)
     count, iterations = len(layout.node_rows), max(layout.iterations, 1)
     calls = np.bincount(layout.node[rows], minlength=count)
     own = _table(layout, rows, layout.self_us, count, iterations)
     total = _table(layout, rows, trace.duration_us, count, iterations)
-    alike = alike_iterations(trace, layout)
     shapes = _distinct_shapes(trace, layout, rows, count)
     on_device = _device_times(trace, layout, count)
     places = layout.places()
@@ -68,8 +71,7 @@ def node_times(trace: Trace, layout: TraceLayout, chosen: Flags | None = None) -
 def alike_iterations(trace: Trace, layout: TraceLayout) -> tuple[int, ...]:
     """A number for each iteration, equal where the same nodes ran with the same shapes; none where all did."""
     rows = np.flatnonzero(layout.counted)
-    shapes = combine(trace.inputs.codes[rows], trace.outputs.codes[rows])
-    executions, first = number_distinct(combine(layout.node[rows], shapes))
+    executions, first = _executions(trace, layout, rows)
     # The sum of random numbers, one for each kind of execution, is a fingerprint that does not depend on the order.
     random = np.random.default_rng(0).integers(0, 2**62, len(first), dtype=np.uint64)
     sums = np.zeros(max(layout.iterations, 1), dtype=np.uint64)
@@ -108,9 +110,14 @@ def _table(layout: TraceLayout, rows: Integers, values: Integers, nodes: int, it
 
 
 def _distinct_shapes(trace: Trace, layout: TraceLayout, rows: Integers, count: int) -> Integers:
-    both = combine(trace.inputs.codes[rows], trace.outputs.codes[rows])
-    _, first = number_distinct(combine(layout.node[rows], both))
+    _, first = _executions(trace, layout, rows)
     return np.bincount(layout.node[rows][first], minlength=count)
+
+
+def _executions(trace: Trace, layout: TraceLayout, rows: Integers) -> tuple[Integers, Integers]:
+    """Number the executions: equal node and shapes are equal; and the first of each."""
+    shapes = combine(trace.inputs.codes[rows], trace.outputs.codes[rows])
+    return number_distinct(combine(layout.node[rows], shapes))
 
 
 def _device_times(trace: Trace, layout: TraceLayout, count: int) -> Integers | None:
@@ -149,13 +156,14 @@ def _notes(trace: Trace, layout: TraceLayout, several_kinds: bool) -> list[str]:
     if layout.iterations and not layout.counted.any():
         notes.append("the inferences hold no events of nodes")
     providers = {provider.removesuffix("ExecutionProvider") for provider in trace.providers.values}
-    device = "device" in {layout.kinds.values[code] for code in np.unique(layout.kinds.codes).tolist()}
+    device = bool(np.any(layout.kinds.codes == layout.kinds.values.index("device")))
     if providers & _ASYNCHRONOUS and not device:
         names = ", ".join(sorted(providers & _ASYNCHRONOUS))
         notes.append(f"node times on {names} are mostly the cost of launching: the trace has no events of the device")
     if several_kinds:
         notes.append("the inferences differ in their shapes or nodes; a time is the mean over their kinds")
-    if len(np.unique(trace.threads[layout.is_kernel])) > 1:
+    threads = trace.threads[layout.is_kernel]
+    if np.any(threads != threads[:1]):
         notes.append("nodes ran on several threads; their times may overlap")
     return notes
 

@@ -11,6 +11,7 @@ import numpy as np
 from msgspec.structs import astuple
 
 from onnxperf.errors import BadInput
+from onnxperf.measure.trace.joined import JoinedTexts
 from onnxperf.records.trace import EVENT_CAP, MISSING, Coded, TensorType, TensorTypes, Trace
 from onnxperf.wording.numbers import count
 
@@ -46,6 +47,9 @@ NUMBER_ARGUMENTS = (
 _LATEST_US, _LONGEST_US = 2**53, 2**43
 """Beyond this (285 years, 100 days) a time is nonsense, and sums of a full trace would overflow."""
 
+MANY_TEXTS = 1 << 12
+"""Texts that a decoder is made for at most; there are as many names as nodes."""
+
 _TEXTS = ("op_name", "provider", "parent_name")
 _TYPES = ("input_type_shape", "output_type_shape")
 _RAWS = (*_TYPES, "thread_scheduling_stats")
@@ -53,35 +57,48 @@ _RAWS = (*_TYPES, "thread_scheduling_stats")
 _Integer = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 _Time = Annotated[int, msgspec.Meta(ge=-_LATEST_US, le=_LATEST_US)]
 _Duration = Annotated[int, msgspec.Meta(ge=0, le=_LONGEST_US)]
-# Without garbage collection: a chunk's events hold no cycles, and tracking them would cost more than decoding them.
-_Arguments = msgspec.defstruct(
-    "_Arguments",
-    [
-        *((name, str | None, None) for name in _TEXTS),
-        *((name, msgspec.Raw, msgspec.Raw()) for name in _RAWS),
-        *((name, int, MISSING) for name in NUMBER_ARGUMENTS),  # limits are checked when they are packed: quicker
-    ],
-    gc=False,
-)
-_Event = msgspec.defstruct(
-    "_Event",
-    [
-        ("cat", str),
-        ("name", str),
-        ("ts", _Time),
-        ("dur", _Duration),
-        ("pid", _Integer, MISSING),
-        ("tid", _Integer, MISSING),
-        ("ph", Literal["X"], "X"),
-        ("args", _Arguments, msgspec.field(default_factory=_Arguments)),
-    ],
-    gc=False,
-)
+
+
+def _event_type(texts: Mapping[str, Any], raws: Sequence[str], numbers: Sequence[str], *, only_these: bool) -> Any:
+    """The type of an event with these arguments; `texts` has the type of every text."""
+    # Without garbage collection: a chunk's events hold no cycles, and tracking them would cost more than decoding them.
+    arguments = msgspec.defstruct(
+        "_Arguments",
+        [
+            *((name, texts[name] | None, None) for name in _TEXTS if name in texts),
+            *((name, msgspec.Raw, msgspec.Raw()) for name in raws),
+            *((name, int, MISSING) for name in numbers),  # limits are checked when they are packed: quicker
+        ],
+        gc=False,
+        forbid_unknown_fields=only_these,
+    )
+    return msgspec.defstruct(
+        "_Event",
+        [
+            ("cat", texts["cat"]),
+            ("name", texts["name"]),
+            ("ts", _Time),
+            ("dur", _Duration),
+            ("pid", _Integer, MISSING),
+            ("tid", _Integer, MISSING),
+            ("ph", Literal["X"], "X"),
+            ("args", arguments, msgspec.field(default_factory=arguments)),
+        ],
+        gc=False,
+    )
+
+
+def _decoder(event: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(list[event], strict=False)
+
+
 _STRINGS = ("cat", "name", *_TEXTS)
 _NUMBERS = ("ts", "dur", "pid", "tid")
-_MISSING = struct.pack("q", MISSING)
-_COLUMNS = (*_STRINGS, *_TYPES, *_NUMBERS, *NUMBER_ARGUMENTS)
-EVENTS = msgspec.json.Decoder(list[_Event], strict=False)  # type: ignore[valid-type]
+_FILLER = dict.fromkeys((*_NUMBERS, *NUMBER_ARGUMENTS), struct.pack("q", MISSING))
+_FILLER |= dict.fromkeys((*_STRINGS, *_TYPES), struct.pack("q", -1))
+_Event = _event_type(dict.fromkeys(_STRINGS, str), _RAWS, NUMBER_ARGUMENTS, only_these=False)
+_Arguments = type(_Event("", "", 0, 0).args)
+EVENTS = _decoder(_Event)
 _SHAPES = msgspec.json.Decoder(list[dict[str, list[_Integer]]])
 
 # ---------------------------------------------------------------- events with something wrong
@@ -177,32 +194,53 @@ class Columns:
     def __init__(self) -> None:
         self.unreadable = 0
         self._foreign = 0
-        self._occurring: set[str] = set()
-        self._parts: dict[str, list[bytes]] = {name: [] for name in _COLUMNS}
+        self._events = 0
+        self._columns: dict[str, bytearray] = {}
         self._texts = {name: _Codes(_unless_empty if name in _TEXTS else str) for name in _STRINGS}
         self._types = {name: _Codes(_tensor_types) for name in _TYPES}
         self._thread_statistics: list[bytes] = []
+        self._usual = EVENTS
+        self._surprises, self._until_usual = 0, 2  # after the first chunk
+
+    def add_text(self, text: memoryview) -> None:
+        """Append the events of a list in JSON, all of them whole."""
+        self._until_usual -= 1
+        if self._until_usual == 0:
+            self._usual = self._decoder_of_usual()
+        try:
+            events = self._usual.decode(text)
+        except msgspec.ValidationError:  # something new: learn it, but the more often that was in vain, the later
+            self._surprises += 1
+            self._usual, self._until_usual = EVENTS, 1 + self._surprises**2 // 4
+            events = EVENTS.decode(text)
+        self.add(events)
+
+    def _decoder_of_usual(self) -> msgspec.json.Decoder[Any]:
+        """Reads only the arguments and texts seen so far, the latter without making a new string every time."""
+        known = {name: [text for text in codes if text is not None] for name, codes in self._texts.items()}
+        texts = {name: _one_of(values) for name, values in known.items() if values}
+        numbers = [name for name in NUMBER_ARGUMENTS if name in self._columns]
+        return _decoder(_event_type(dict.fromkeys(("cat", "name"), str) | texts, _RAWS, numbers, only_these=True))
 
     def add(self, events: Sequence[Any]) -> None:
-        """Append events."""
+        """Append events, all of one type."""
         if not events:
             return
-        table = dict(zip(_Event.__struct_fields__, zip(*map(astuple, events), strict=True), strict=True))
-        table |= zip(_Arguments.__struct_fields__, zip(*map(astuple, table.pop("args")), strict=True), strict=True)
+        table = _columns_of(events)
+        table |= _columns_of(table.pop("args"))
         pack = struct.Struct(f"{len(events)}q").pack  # takes half the time of any way into an array
-        missing = _MISSING * len(events)
         for name in _NUMBERS:
-            self._parts[name].append(pack(*table[name]))
-        occurring = {name for name in NUMBER_ARGUMENTS if _occurs(table[name])}
-        self._occurring |= occurring
+            self._append(name, pack(*table[name]))
         for name in NUMBER_ARGUMENTS:
-            self._parts[name].append(_packed(pack, table[name]) if name in occurring else missing)
+            if name in table and _occurs(table[name]):
+                self._append(name, _packed(pack, table[name]))
         for name, texts in self._texts.items():
-            self._parts[name].append(pack(*map(texts.__getitem__, table[name])))
+            if name in table:
+                self._append(name, pack(*map(texts.__getitem__, table[name])))
         for name, types in self._types.items():
-            self._parts[name].append(pack(*map(types.__getitem__, _copied(table[name]))))
-        statistics = _copied(table["thread_scheduling_stats"])
-        self._thread_statistics += [text if text.startswith(b"{") else b"" for text in statistics]
+            self._append(name, pack(*map(types.__getitem__, _copied(table[name]))))
+        self._events += len(events)
+        self._thread_statistics.append(JoinedTexts.SEPARATOR.join(table["thread_scheduling_stats"]))
 
     def add_values(self, values: Sequence[Any]) -> None:
         """Append what are whole events among these values of parsed JSON, and count the others."""
@@ -215,7 +253,7 @@ class Columns:
 
     def trace(self, what: str, notes: Sequence[str]) -> Trace:
         """The trace of all events so far."""
-        if not self._thread_statistics:
+        if not self._events:
             raise BadInput(f"{what} {self._why_empty()}; run a session with enable_profiling, then end_profiling()")
         texts = [codes.coded(self._column(name)) for name, codes in self._texts.items()]
         inputs, outputs = (types.coded(self._column(name)) for name, types in self._types.items())
@@ -234,14 +272,21 @@ class Columns:
             parent_names=parent_names,
             inputs=inputs,
             outputs=outputs,
-            numbers={name: self._column(name) for name in NUMBER_ARGUMENTS if name in self._occurring},
-            thread_statistics=tuple(self._thread_statistics),
+            numbers={name: self._column(name) for name in NUMBER_ARGUMENTS if name in self._columns},
+            thread_statistics=JoinedTexts(self._thread_statistics, self._events),
             notes=(*notes, *self._notes()),
         )
 
+    def _append(self, name: str, values: bytes) -> None:
+        """Lengthen a column that may not have occurred in the events before."""
+        column = self._columns.setdefault(name, bytearray())
+        column += _FILLER[name] * (self._events - len(column) // 8)
+        column += values
+
     def _column(self, name: str) -> Integers:
-        """A whole column; its parts are dropped, so that memory holds only one column twice."""
-        return np.frombuffer(bytearray().join(self._parts.pop(name)), np.int64)  # a bytearray can be written to
+        """A whole column."""
+        self._append(name, b"")
+        return np.frombuffer(self._columns[name], np.int64)  # a bytearray can be written to
 
     def _why_empty(self) -> str:
         lost = self.unreadable + self._foreign
@@ -254,10 +299,18 @@ class Columns:
         if self._foreign:
             kind = "not a whole event of onnxruntime (ph X with cat, name, ts and dur)"
             notes.append(f"{_entries_were(self._foreign)} {kind} and left out")
-        if len(self._thread_statistics) + self.unreadable + self._foreign >= EVENT_CAP:
+        if self._events + self.unreadable + self._foreign >= EVENT_CAP:
             cap = count(EVENT_CAP, "event")
             notes.append(f"the trace is full: onnxruntime stops recording at {cap}, later ones are missing")
         return notes
+
+
+def _one_of(texts: Sequence[str]) -> Any:
+    return Literal[tuple(texts)] if len(texts) < MANY_TEXTS else str
+
+
+def _columns_of(structs: Sequence[Any]) -> dict[str, tuple[Any, ...]]:
+    return dict(zip(structs[0].__struct_fields__, zip(*map(astuple, structs), strict=True), strict=True))
 
 
 def _packed(pack: Callable[..., bytes], values: tuple[int, ...]) -> bytes:

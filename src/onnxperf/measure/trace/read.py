@@ -17,7 +17,7 @@ from onnxperf.errors import BadInput
 from onnxperf.measure.trace.columns import EVENTS, Columns
 from onnxperf.records.trace import Trace
 
-CHUNK_BYTES = 1 << 17
+CHUNK_BYTES = 1 << 18
 """Read at once: what is decoded from it should still be in the processor's cache when it is turned into columns."""
 PATIENCE_BYTES = 1 << 22
 """Where no next event begins within this much text, look for events one by one."""
@@ -128,7 +128,7 @@ def _fill(space: bytearray, rest: bytes, stream: io.BufferedIOBase) -> int:
 
 def _skip_head(stream: io.BufferedIOBase, what: str) -> bytes:
     """What follows the bracket that opens the list of events."""
-    head = stream.read(CHUNK_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip()
+    head = stream.read(CHUNK_BYTES // 4).removeprefix(b"\xef\xbb\xbf").lstrip()
     if not head:
         raise BadInput(f"{what} is empty; onnxruntime writes its events when end_profiling() is called")
     if head.startswith(b"["):
@@ -153,7 +153,7 @@ def _decode_at_once(space: bytearray, cut: int, columns: Columns) -> bool:
         end -= 1
     overwritten, space[end] = space[end], ord("]")
     try:
-        columns.add(EVENTS.decode(memoryview(space)[: end + 1]))
+        columns.add_text(memoryview(space)[: end + 1])
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return False
     finally:
