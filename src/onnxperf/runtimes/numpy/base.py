@@ -109,6 +109,26 @@ class Node:
 
 Result = Literal["fresh", "view", "unknown"]
 
+Finish = Callable[[Array, Array], Any]
+"""Computes a part of a result from that part, and writes it over it: `finish(part, part)`."""
+
+
+class Affine(NamedTuple):
+    """What happens to every channel: it is multiplied and then shifted; vectors in double precision."""
+
+    factor: Array
+    shift: Array
+
+
+class Channels(NamedTuple):
+    """What a kernel offers whose result has channels, along axis 1, that constants of its own scale and shift."""
+
+    rank: int
+    """Axes of the result."""
+    size: int
+    scaled: Callable[[Affine], Kernel | None]
+    """The same kernel, with its channels scaled and shifted; None where its constants could not hold that."""
+
 
 class Kernel(NamedTuple):
     """A function that computes a node from its inputs.
@@ -125,6 +145,10 @@ class Kernel(NamedTuple):
     once more as an additional last argument `out`, as numpy's ufuncs do."""
     uses: tuple[int, ...] | None = None
     """Inputs that are passed; None means all. Those that were bound at compile time are left out."""
+    channels: Channels | None = None
+    """How its channels can be scaled and shifted at no cost; None where they cannot."""
+    finished: Callable[[Finish], Kernel] | None = None
+    """The same kernel that lets a function change its result, part by part; None where it has no parts."""
 
 
 PLAIN_KINDS = frozenset("fiub")

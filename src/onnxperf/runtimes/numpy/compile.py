@@ -14,6 +14,7 @@ from onnx import inliner, shape_inference
 from onnxperf.model.graph import short_domain
 from onnxperf.runtimes.numpy.base import Value
 from onnxperf.runtimes.numpy.lower import Context, Lowered, Step, lower
+from onnxperf.runtimes.numpy.passes import fused
 
 Mode = Literal["run", "keep", "time"]
 """`run`: as fast as possible. `keep`: returns every tensor. `time`: notes the clock after every node."""
@@ -49,7 +50,7 @@ class Compiler:
 
     @property
     def lowered(self) -> Lowered:
-        """The graph as steps, with no initialiser overridden."""
+        """The graph as the steps that are run, with no initialiser overridden."""
         self.program()
         return self._lowered[frozenset()]
 
@@ -58,15 +59,23 @@ class Compiler:
         chosen = frozenset(overridden)
         key = (chosen, mode)
         if key not in self._programs:
-            if chosen not in self._lowered:
-                self._lowered[chosen] = lower(self.model.graph, self._context(), overridden=chosen)
-            lowered = self._lowered[chosen]
-            self._programs[key] = emit(lowered, mode)
+            self._programs[key] = emit(self._steps(chosen, mode), mode)
         return self._programs[key]
+
+    def _steps(self, overridden: frozenset[str], mode: Mode) -> Lowered:
+        """Steps are fused, unless every tensor is asked for: those between fused nodes would be missing.
+
+        The graph is lowered anew then, rather than kept twice with all of its weights.
+        """
+        if mode == "keep":
+            return lower(self.model.graph, self._context(), overridden=overridden)
+        if overridden not in self._lowered:
+            self._lowered[overridden] = fused(lower(self.model.graph, self._context(), overridden=overridden))
+        return self._lowered[overridden]
 
     def _context(self) -> Context:
         opsets = {short_domain(each.domain): each.version for each in self.model.opset_import}
-        return Context(opsets, {}, self.fallbacks, lambda body: emit(body, "run").function)
+        return Context(opsets, {}, self.fallbacks, lambda body: emit(fused(body), "run").function)
 
 
 def _inferred(model: onnx.ModelProto) -> onnx.ModelProto:

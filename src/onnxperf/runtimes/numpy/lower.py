@@ -72,6 +72,12 @@ def lower(
     return Lowered((*scope.parameters, *captured), tuple(scope.captured), outputs, scope.steps)
 
 
+def arguments_of(node: Node, kernel: Kernel) -> tuple[Value | None, ...]:
+    """The inputs of a node that its kernel receives."""
+    chosen = range(len(node.inputs)) if kernel.uses is None else kernel.uses
+    return tuple(node.inputs[i] if i < len(node.inputs) else None for i in chosen)
+
+
 class _Scope:
     """The values that nodes of one graph can see."""
 
@@ -115,8 +121,7 @@ class _Scope:
         if kernel is None:
             self._context.fallbacks.add(f"{proto.domain}.{proto.op_type}" if proto.domain else proto.op_type)
             kernel = fallback_kernel(node, [value.name for value in captures], self._constants_in_bodies(proto))
-        chosen = range(len(node.inputs)) if kernel.uses is None else kernel.uses
-        arguments = (*(node.inputs[i] if i < len(node.inputs) else None for i in chosen), *captures)
+        arguments = (*arguments_of(node, kernel), *captures)
         if not self._fold(node, kernel, arguments):
             self.steps.append(Step(node, kernel, arguments, node.outputs, captures))
 
