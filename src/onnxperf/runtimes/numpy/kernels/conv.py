@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import threading
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import NamedTuple
@@ -12,12 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from onnxperf.runtimes.numpy.base import Affine, Array, Channels, DType, Finish, Kernel, Node, kernel
+from onnxperf.runtimes.numpy.base import Affine, Array, Channels, Finish, Kernel, Node, kernel
 from onnxperf.runtimes.numpy.kernels.absorb import absorb
 from onnxperf.runtimes.numpy.kernels.windows import Axis, Windows, windows
+from onnxperf.runtimes.numpy.kernels.workspace import WORKSPACE, WORKSPACE_BYTES
 
-WORKSPACE_BYTES = 4 << 20
-"""What a convolution may use besides its inputs and its result; a single window is the least that it needs."""
 _PLANS = 64
 """Shapes of inputs whose tiles are remembered."""
 
@@ -84,7 +82,10 @@ def _tile(images: tuple[int, int], channels: int, block: Sequence[tuple[int, int
 
 
 def _plan(shape: tuple[int, ...], placed: Windows, budget: int) -> _Plan:
-    """Choose tiles that fit into the workspace: several images if they are small, else parts of the leading axes."""
+    """Choose tiles that fit into the workspace: several images if they are small, else parts of the leading axes.
+
+    A single window is the least that a tile can be, however large it is.
+    """
     axes = placed.axes(shape[2:])
     lengths = [axis.windows for axis in axes]
     sizes, channels = tuple(lengths), shape[1]
@@ -105,23 +106,6 @@ def _plan(shape: tuple[int, ...], placed: Windows, budget: int) -> _Plan:
     return _Plan(sizes, tuple(tiles), columns, columns + padded)
 
 
-class _Workspace(threading.local):
-    """Memory of a thread that its convolutions use in turn: fresh memory would cost more than to fill it."""
-
-    def __init__(self) -> None:
-        self._bytes = np.empty(0, np.uint8)
-
-    def take(self, elements: int, dtype: DType) -> Array:
-        """That many elements, with anything in them."""
-        needed = elements * dtype.itemsize
-        if needed > self._bytes.size:
-            self._bytes = np.empty(max(needed, WORKSPACE_BYTES), np.uint8)
-        return self._bytes[:needed].view(dtype)
-
-
-_WORKSPACE = _Workspace()
-
-
 def _windowed(placed: Windows, groups: int, itemsize: int) -> Convolution:
     """Any convolution: copy the windows of a tile, multiply, add the bias and finish while the tile is in the cache."""
     plans = lru_cache(_PLANS)(partial(_plan, placed=placed, budget=WORKSPACE_BYTES // itemsize))
@@ -132,7 +116,8 @@ def _windowed(placed: Windows, groups: int, itemsize: int) -> Convolution:
         dtype, filters, taps = x.dtype, weights.shape[1], weights.shape[2]
         result = np.empty((x.shape[0], groups * filters, *plan.sizes), dtype)
         flat = result.reshape(x.shape[0], groups, filters, math.prod(plan.sizes))
-        workspace = _WORKSPACE.take(plan.elements, dtype)
+        memory = WORKSPACE.lend(plan.elements * itemsize)
+        workspace = memory[: plan.elements * itemsize].view(dtype)
         scratch = workspace[plan.columns :]
         for images, span, counts, source, shape, target in plan.tiles:
             seen = x[source]
@@ -153,6 +138,7 @@ def _windowed(placed: Windows, groups: int, itemsize: int) -> Convolution:
                 part += bias
             if finish is not None:
                 finish(part, part)
+        WORKSPACE.take_back(memory)
         return result
 
     return convolve

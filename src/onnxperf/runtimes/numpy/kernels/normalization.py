@@ -11,6 +11,7 @@ import numpy as np
 from onnxperf.runtimes.numpy.base import Affine, Array, Channels, DType, Finish, Kernel, Node, kernel
 from onnxperf.runtimes.numpy.kernels.absorb import absorb
 from onnxperf.runtimes.numpy.kernels.reduce import add
+from onnxperf.runtimes.numpy.kernels.workspace import WORKSPACE
 
 
 def _per_channel(values: Any, rank: int) -> Any:
@@ -263,15 +264,15 @@ def make_mean_variance_normalization(node: Node) -> Kernel | None:
     return Kernel(normalise, "fresh")
 
 
-def _power(beta: float) -> Callable[[Array], Array]:
-    """x to the power of beta; the usual 0.75 needs two square roots instead."""
+def _power(beta: float) -> Callable[[Array, Array], Array]:
+    """x to the power of beta, in its memory; the usual 0.75 needs two square roots instead, and more memory."""
     if beta != 0.75:
-        return lambda x: np.power(x, x.dtype.type(beta))
+        return lambda x, _: np.power(x, x.dtype.type(beta), x)
 
-    def three_quarters(x: Array) -> Array:
-        root = np.sqrt(x)
-        root *= np.sqrt(root)
-        return root
+    def three_quarters(x: Array, memory: Array) -> Array:
+        root = np.sqrt(x, memory)
+        np.sqrt(root, x)
+        return np.multiply(x, root, x)
 
     return three_quarters
 
@@ -289,16 +290,16 @@ def make_lrn(node: Node) -> Kernel | None:
     alpha, bias = dtype.type(node.get("alpha", 1e-4) / size), dtype.type(node.get("bias", 1.0))
     before, after = (size - 1) // 2, size // 2
 
-    def energies(x: Array) -> Array:
-        squares = np.square(x)
+    def energies(x: Array, squares: Array, energy: Array) -> Array:
+        np.square(x, squares)
         squares *= alpha
-        energy = squares + bias
+        np.add(squares, bias, energy)
         # Shifted sums stay exact where the difference of cumulative sums would lose digits.
         for shift in range(1, min(before, x.shape[1] - 1) + 1):
             energy[:, shift:] += squares[:, :-shift]
         for shift in range(1, min(after, x.shape[1] - 1) + 1):
             energy[:, :-shift] += squares[:, shift:]
-        return power(energy)
+        return power(energy, squares)
 
     def normalise(x: Array) -> Array:
         images, channels = x.shape[:2]
@@ -306,9 +307,12 @@ def make_lrn(node: Node) -> Kernel | None:
         result = np.empty(flat.shape, dtype)
         # Places do not see each other, so a part of them at a time keeps temporaries small and in the cache.
         step = max(1, _LRN_ELEMENTS // max(1, images * channels))
+        memory = WORKSPACE.lend(2 * images * channels * step * dtype.itemsize)
         for start in range(0, flat.shape[2], step):
             part = flat[:, :, start : start + step]
-            np.divide(part, energies(part), result[:, :, start : start + step])
+            halves = memory[: 2 * part.size * dtype.itemsize].view(dtype).reshape(2, *part.shape)
+            np.divide(part, energies(part, *halves), result[:, :, start : start + step])
+        WORKSPACE.take_back(memory)
         return result.reshape(x.shape)
 
     return Kernel(normalise, "fresh")
