@@ -143,6 +143,8 @@ class _Writer:
         used = step.outputs[: step.node.output_count]
         results = ", ".join("_" if value is None else self._name(value) for value in used)
         line = f"{results} = {self._function(step)}({', '.join(arguments)})" if used else ""
+        if step.fused:  # operators that a pass names, never text of the model
+            line += f"  # {step.node.op}"
         released = self._released(index, step) if self._mode != "keep" else []
         return [line] + ([f"del {', '.join(released)}"] if released else [])
 

@@ -24,7 +24,7 @@ _NEVER_FOLDED = frozenset(
 
 @dataclass(eq=False)
 class Step:
-    """A node that is computed in every run."""
+    """A node, or several that were fused, computed in every run."""
 
     node: Node
     kernel: Kernel
@@ -32,6 +32,8 @@ class Step:
     """What is passed, in order: inputs, then captures of its bodies."""
     outputs: tuple[Value | None, ...]
     captures: tuple[Value, ...] = ()
+    fused: tuple[onnx.NodeProto, ...] = ()
+    """The nodes of the model that it computes, where these are several; `node` bears their names then."""
 
 
 @dataclass(eq=False)

@@ -46,15 +46,15 @@ def join(lowered: Lowered, kernel_of: Pass) -> Lowered:
 
 def _both(first: Step, second: Step, kernel: Kernel) -> Step:
     """One step in the place of the first: all that the second reads besides is constant, and bound in the kernel."""
-    protos = (first.node.proto, second.node.proto)
+    nodes = (*(first.fused or (first.node.proto,)), second.node.proto)
     label = onnx.NodeProto(
-        name=" + ".join(proto.name for proto in protos if proto.name),
-        op_type=" + ".join(proto.op_type for proto in protos),
-        domain=protos[0].domain,
-        output=protos[1].output,
+        name=" + ".join(node.name for node in nodes if node.name),
+        op_type=" + ".join(node.op_type for node in nodes),
+        domain=first.node.domain,
+        output=second.node.proto.output,
     )
     used = range(len(first.node.inputs)) if kernel.uses is None else kernel.uses
     # Inputs that are bound are forgotten, so that weights do not stay in memory beside those that were made of them.
     inputs = tuple(value if i in used else None for i, value in enumerate(first.node.inputs))
     node = replace(first.node, proto=label, inputs=inputs, outputs=second.node.outputs)
-    return Step(node, kernel, arguments_of(node, kernel), second.outputs)
+    return Step(node, kernel, arguments_of(node, kernel), second.outputs, fused=nodes)
