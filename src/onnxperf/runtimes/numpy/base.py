@@ -151,6 +151,19 @@ class Kernel(NamedTuple):
     """The same kernel that lets a function change its result, part by part; None where it has no parts."""
 
 
+def aligned(constant: Array, rank: int) -> Array:
+    """A constant that combines with a tensor of that rank as before, and faster.
+
+    Numpy combines operands of the same shape, and any with a single number, in half the time that it needs to
+    broadcast one to the other: a single number loses its axes, and others get as many as the tensor has.
+    """
+    if constant.ndim > rank:
+        return constant
+    return (
+        constant.reshape(()) if constant.size == 1 else constant.reshape((1,) * (rank - constant.ndim) + constant.shape)
+    )
+
+
 PLAIN_KINDS = frozenset("fiub")
 """Kinds of numpy's own types; ml_dtypes' are left to the fallback."""
 NUMBER_KINDS = frozenset("fiu")

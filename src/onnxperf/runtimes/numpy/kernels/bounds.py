@@ -22,11 +22,11 @@ def bounded(function: Callable[..., Any], bound: Any) -> Callable[..., Any]:
     Numpy compares with a scalar one element at a time, and with an array several at a time: a row of equal elements
     makes it about four times as fast. NaN stays NaN either way.
     """
-    row = np.full(_ROW, bound)
+    row, number = np.full(_ROW, bound), np.asarray(bound)  # a scalar would become an array in every call
 
     def apply(x: Array, out: Array | None = None) -> Any:
         if x.size < _MANY:
-            return function(x, bound, out=out)
+            return function(x, number, out=out)
         target = np.empty(x.shape, x.dtype) if out is None else out
         if x.flags.c_contiguous and target.flags.c_contiguous:
             flat, result = x.reshape(-1), target.reshape(-1)
@@ -34,7 +34,7 @@ def bounded(function: Callable[..., Any], bound: Any) -> Callable[..., Any]:
             function(flat[:rows].reshape(-1, _ROW), row, out=result[:rows].reshape(-1, _ROW))
             function(flat[rows:], row[: flat.size - rows], out=result[rows:])
         elif x.shape[-1] < _WIDE:
-            function(x, bound, out=target)
+            function(x, number, out=target)
         else:
             for start in range(0, x.shape[-1], _ROW):
                 part = x[..., start : start + _ROW]
