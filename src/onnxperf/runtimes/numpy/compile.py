@@ -38,6 +38,8 @@ class Compiler:
     """Compiles one model in several modes; the graph is lowered once per set of overridden initialisers."""
 
     model: onnx.ModelProto
+    fuse: bool = True
+    """Whether the passes over the lowered graph are made; every tensor on request never comes from fused steps."""
     fallbacks: set[str] = field(default_factory=set)
     _lowered: dict[frozenset[str], Lowered] = field(default_factory=dict)
     _programs: dict[tuple[frozenset[str], Mode], Program] = field(default_factory=dict)
@@ -68,14 +70,20 @@ class Compiler:
         The graph is lowered anew then, rather than kept twice with all of its weights.
         """
         if mode == "keep":
-            return lower(self.model.graph, self._context(), overridden=overridden)
+            return self._lower(overridden)
         if overridden not in self._lowered:
-            self._lowered[overridden] = fused(lower(self.model.graph, self._context(), overridden=overridden))
+            self._lowered[overridden] = self._passed(self._lower(overridden))
         return self._lowered[overridden]
+
+    def _passed(self, lowered: Lowered) -> Lowered:
+        return fused(lowered) if self.fuse else lowered
+
+    def _lower(self, overridden: frozenset[str]) -> Lowered:
+        return lower(self.model.graph, self._context(), overridden=overridden)
 
     def _context(self) -> Context:
         opsets = {short_domain(each.domain): each.version for each in self.model.opset_import}
-        return Context(opsets, {}, self.fallbacks, lambda body: emit(fused(body), "run").function)
+        return Context(opsets, {}, self.fallbacks, lambda body: emit(self._passed(body), "run").function)
 
 
 def _inferred(model: onnx.ModelProto) -> onnx.ModelProto:
