@@ -203,8 +203,8 @@ def table(wanted: list[str]) -> list[str]:
         "",
         "One thread each, taking turns in one process. The three columns after numpy are times relative to it: above 1 "
         "is slower. The last column: outputs of numpy against those of onnxruntime.",
-        "Light networks have random weights; other outputs of onnx.reference: it computes BatchNormalization of opset 9 "
-        "with the statistics of the batch, and Softmax of opset 9 along the last axis.",
+        "Light networks have random weights. Other outputs of onnx.reference: it computes BatchNormalization of opset "
+        "9 with the statistics of the batch, and Softmax of opset 9 along the last axis.",
     ]
 
 
