@@ -13,6 +13,7 @@ from onnx import helper, numpy_helper, parser
 from onnx.reference import ReferenceEvaluator
 
 import onnxperf
+from onnxperf.runtimes.numpy.compile import Compiler
 from onnxperf.runtimes.numpy.session import NumpySession
 
 Array = np.ndarray[Any, Any]
@@ -269,6 +270,14 @@ def test_the_time_per_node_and_the_source_name_what_was_fused() -> None:
     )
     fused = NumpySession(model).lowered.steps[0].fused
     assert [node.op_type for node in fused] == ["Conv", "BatchNormalization", "Relu"]
+
+
+def test_without_the_passes_every_node_is_a_step() -> None:
+    model = model_of(IMAGE + f"(float[2, 4, 4, 3] Y) {{ A = Conv(X, W)  B = {BN}  Y = Relu(B) }}")
+    compiler = Compiler(model, fuse=False)
+    assert [step.node.op for step in compiler.lowered.steps] == ["Conv", "BatchNormalization", "Relu"]
+    (fused,) = NumpySession(model).bind("run", {"X": image()}, {})()
+    np.testing.assert_allclose(compiler.program().function(image())[0], fused, rtol=1e-4, atol=1e-4)
 
 
 def test_no_text_of_the_model_enters_the_source() -> None:
