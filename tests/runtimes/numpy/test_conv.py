@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxperf.runtimes.numpy.kernels import conv
+from onnxperf.runtimes.numpy.kernels.workspace import WORKSPACE_BYTES, Workspace
 from onnxperf.runtimes.numpy.session import NumpySession
 from tests.runtimes.numpy.one_node import Array, check_against_reference, one_node, run_ours
 
@@ -101,14 +102,14 @@ def test_a_convolution_needs_its_result_and_the_declared_workspace(
 ) -> None:
     model, feeds = one_node("Conv", [random(*shape), random(*weights)], pads=[1] * 2 * (len(shape) - 2))
     call = NumpySession(model).bind("run", feeds, {})
-    monkeypatch.setattr(conv, "_WORKSPACE", conv._Workspace())
+    monkeypatch.setattr(conv, "WORKSPACE", Workspace())
     tracemalloc.start()
     try:
         (result,) = call()
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert peak < 1.1 * result.nbytes + conv.WORKSPACE_BYTES
+    assert peak < 1.1 * result.nbytes + WORKSPACE_BYTES
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import onnx
 import pytest
 
 from onnxperf.runtimes.numpy.compile import last_uses, memory_of
-from onnxperf.runtimes.numpy.kernels.conv import WORKSPACE_BYTES
+from onnxperf.runtimes.numpy.kernels.workspace import WORKSPACE_BYTES
 from onnxperf.runtimes.numpy.lower import Lowered
 from onnxperf.runtimes.numpy.session import NumpySession
 

@@ -109,6 +109,26 @@ class Node:
 
 Result = Literal["fresh", "view", "unknown"]
 
+Finish = Callable[[Array, Array], Any]
+"""Computes a part of a result from that part, and writes it over it: `finish(part, part)`."""
+
+
+class Affine(NamedTuple):
+    """What happens to every channel: it is multiplied and then shifted; vectors in double precision."""
+
+    factor: Array
+    shift: Array
+
+
+class Channels(NamedTuple):
+    """What a kernel offers whose result has channels, along axis 1, that constants of its own scale and shift."""
+
+    rank: int
+    """Axes of the result."""
+    size: int
+    scaled: Callable[[Affine], Kernel | None]
+    """The same kernel, with its channels scaled and shifted; None where its constants could not hold that."""
+
 
 class Kernel(NamedTuple):
     """A function that computes a node from its inputs.
@@ -125,6 +145,23 @@ class Kernel(NamedTuple):
     once more as an additional last argument `out`, as numpy's ufuncs do."""
     uses: tuple[int, ...] | None = None
     """Inputs that are passed; None means all. Those that were bound at compile time are left out."""
+    channels: Channels | None = None
+    """How its channels can be scaled and shifted at no cost; None where they cannot."""
+    finished: Callable[[Finish], Kernel] | None = None
+    """The same kernel that lets a function change its result, part by part; None where it has no parts."""
+
+
+def aligned(constant: Array, rank: int) -> Array:
+    """A constant that combines with a tensor of that rank as before, and faster.
+
+    Numpy combines operands of the same shape, and any with a single number, in half the time that it needs to
+    broadcast one to the other: a single number loses its axes, and others get as many as the tensor has.
+    """
+    if constant.ndim > rank:
+        return constant
+    return (
+        constant.reshape(()) if constant.size == 1 else constant.reshape((1,) * (rank - constant.ndim) + constant.shape)
+    )
 
 
 PLAIN_KINDS = frozenset("fiub")

@@ -14,6 +14,7 @@ from onnx import inliner, shape_inference
 from onnxperf.model.graph import short_domain
 from onnxperf.runtimes.numpy.base import Value
 from onnxperf.runtimes.numpy.lower import Context, Lowered, Step, lower
+from onnxperf.runtimes.numpy.passes import fused
 
 Mode = Literal["run", "keep", "time"]
 """`run`: as fast as possible. `keep`: returns every tensor. `time`: notes the clock after every node."""
@@ -37,6 +38,8 @@ class Compiler:
     """Compiles one model in several modes; the graph is lowered once per set of overridden initialisers."""
 
     model: onnx.ModelProto
+    fuse: bool = True
+    """Whether the passes over the lowered graph are made; every tensor on request never comes from fused steps."""
     fallbacks: set[str] = field(default_factory=set)
     _lowered: dict[frozenset[str], Lowered] = field(default_factory=dict)
     _programs: dict[tuple[frozenset[str], Mode], Program] = field(default_factory=dict)
@@ -49,7 +52,7 @@ class Compiler:
 
     @property
     def lowered(self) -> Lowered:
-        """The graph as steps, with no initialiser overridden."""
+        """The graph as the steps that are run, with no initialiser overridden."""
         self.program()
         return self._lowered[frozenset()]
 
@@ -58,15 +61,29 @@ class Compiler:
         chosen = frozenset(overridden)
         key = (chosen, mode)
         if key not in self._programs:
-            if chosen not in self._lowered:
-                self._lowered[chosen] = lower(self.model.graph, self._context(), overridden=chosen)
-            lowered = self._lowered[chosen]
-            self._programs[key] = emit(lowered, mode)
+            self._programs[key] = emit(self._steps(chosen, mode), mode)
         return self._programs[key]
+
+    def _steps(self, overridden: frozenset[str], mode: Mode) -> Lowered:
+        """Steps are fused, unless every tensor is asked for: those between fused nodes would be missing.
+
+        The graph is lowered anew then, rather than kept twice with all of its weights.
+        """
+        if mode == "keep":
+            return self._lower(overridden)
+        if overridden not in self._lowered:
+            self._lowered[overridden] = self._passed(self._lower(overridden))
+        return self._lowered[overridden]
+
+    def _passed(self, lowered: Lowered) -> Lowered:
+        return fused(lowered) if self.fuse else lowered
+
+    def _lower(self, overridden: frozenset[str]) -> Lowered:
+        return lower(self.model.graph, self._context(), overridden=overridden)
 
     def _context(self) -> Context:
         opsets = {short_domain(each.domain): each.version for each in self.model.opset_import}
-        return Context(opsets, {}, self.fallbacks, lambda body: emit(body, "run").function)
+        return Context(opsets, {}, self.fallbacks, lambda body: emit(self._passed(body), "run").function)
 
 
 def _inferred(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -134,6 +151,8 @@ class _Writer:
         used = step.outputs[: step.node.output_count]
         results = ", ".join("_" if value is None else self._name(value) for value in used)
         line = f"{results} = {self._function(step)}({', '.join(arguments)})" if used else ""
+        if step.fused:  # operators that a pass names, never text of the model
+            line += f"  # {step.node.op}"
         released = self._released(index, step) if self._mode != "keep" else []
         return [line] + ([f"del {', '.join(released)}"] if released else [])
 

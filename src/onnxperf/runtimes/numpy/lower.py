@@ -24,7 +24,7 @@ _NEVER_FOLDED = frozenset(
 
 @dataclass(eq=False)
 class Step:
-    """A node that is computed in every run."""
+    """A node, or several that were fused, computed in every run."""
 
     node: Node
     kernel: Kernel
@@ -32,6 +32,8 @@ class Step:
     """What is passed, in order: inputs, then captures of its bodies."""
     outputs: tuple[Value | None, ...]
     captures: tuple[Value, ...] = ()
+    fused: tuple[onnx.NodeProto, ...] = ()
+    """The nodes of the model that it computes, where these are several; `node` bears their names then."""
 
 
 @dataclass(eq=False)
@@ -70,6 +72,12 @@ def lower(
     outputs = tuple(scope.read(output.name) for output in graph.output)
     captured = tuple(scope.captured.values())
     return Lowered((*scope.parameters, *captured), tuple(scope.captured), outputs, scope.steps)
+
+
+def arguments_of(node: Node, kernel: Kernel) -> tuple[Value | None, ...]:
+    """The inputs of a node that its kernel receives."""
+    chosen = range(len(node.inputs)) if kernel.uses is None else kernel.uses
+    return tuple(node.inputs[i] if i < len(node.inputs) else None for i in chosen)
 
 
 class _Scope:
@@ -115,8 +123,7 @@ class _Scope:
         if kernel is None:
             self._context.fallbacks.add(f"{proto.domain}.{proto.op_type}" if proto.domain else proto.op_type)
             kernel = fallback_kernel(node, [value.name for value in captures], self._constants_in_bodies(proto))
-        chosen = range(len(node.inputs)) if kernel.uses is None else kernel.uses
-        arguments = (*(node.inputs[i] if i < len(node.inputs) else None for i in chosen), *captures)
+        arguments = (*arguments_of(node, kernel), *captures)
         if not self._fold(node, kernel, arguments):
             self.steps.append(Step(node, kernel, arguments, node.outputs, captures))
 

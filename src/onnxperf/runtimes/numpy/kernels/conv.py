@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import threading
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import NamedTuple
@@ -12,16 +11,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from onnxperf.runtimes.numpy.base import Array, DType, Kernel, Node, kernel
+from onnxperf.runtimes.numpy.base import Affine, Array, Channels, Finish, Kernel, Node, kernel
+from onnxperf.runtimes.numpy.kernels.absorb import absorb
 from onnxperf.runtimes.numpy.kernels.windows import Axis, Windows, windows
+from onnxperf.runtimes.numpy.kernels.workspace import WORKSPACE, WORKSPACE_BYTES
 
-WORKSPACE_BYTES = 4 << 20
-"""What a convolution may use besides its inputs and its result; a single window is the least that it needs."""
 _PLANS = 64
 """Shapes of inputs whose tiles are remembered."""
 
-Convolution = Callable[[Array, Array, Array | None], Array]
-"""From an input (N, C, …), weights (groups, filters of a group, taps) and a bias (groups, filters of a group, 1)."""
+Convolution = Callable[[Array, Array, Array | None, Finish | None], Array]
+"""From an input (N, C, …), weights (groups, filters of a group, taps), a bias (groups, filters of a group, 1), and
+what finishes a tile."""
 
 
 class _Tile(NamedTuple):
@@ -82,7 +82,10 @@ def _tile(images: tuple[int, int], channels: int, block: Sequence[tuple[int, int
 
 
 def _plan(shape: tuple[int, ...], placed: Windows, budget: int) -> _Plan:
-    """Choose tiles that fit into the workspace: several images if they are small, else parts of the leading axes."""
+    """Choose tiles that fit into the workspace: several images if they are small, else parts of the leading axes.
+
+    A single window is the least that a tile can be, however large it is.
+    """
     axes = placed.axes(shape[2:])
     lengths = [axis.windows for axis in axes]
     sizes, channels = tuple(lengths), shape[1]
@@ -103,34 +106,18 @@ def _plan(shape: tuple[int, ...], placed: Windows, budget: int) -> _Plan:
     return _Plan(sizes, tuple(tiles), columns, columns + padded)
 
 
-class _Workspace(threading.local):
-    """Memory of a thread that its convolutions use in turn: fresh memory would cost more than to fill it."""
-
-    def __init__(self) -> None:
-        self._bytes = np.empty(0, np.uint8)
-
-    def take(self, elements: int, dtype: DType) -> Array:
-        """That many elements, with anything in them."""
-        needed = elements * dtype.itemsize
-        if needed > self._bytes.size:
-            self._bytes = np.empty(max(needed, WORKSPACE_BYTES), np.uint8)
-        return self._bytes[:needed].view(dtype)
-
-
-_WORKSPACE = _Workspace()
-
-
 def _windowed(placed: Windows, groups: int, itemsize: int) -> Convolution:
-    """Any convolution: copy the windows of a tile, multiply, add the bias while the tile is in the cache."""
+    """Any convolution: copy the windows of a tile, multiply, add the bias and finish while the tile is in the cache."""
     plans = lru_cache(_PLANS)(partial(_plan, placed=placed, budget=WORKSPACE_BYTES // itemsize))
     kernel_shape, dilations, strides = placed.kernel, placed.dilations, placed.strides
 
-    def convolve(x: Array, weights: Array, bias: Array | None) -> Array:
+    def convolve(x: Array, weights: Array, bias: Array | None, finish: Finish | None) -> Array:
         plan = plans(x.shape)
         dtype, filters, taps = x.dtype, weights.shape[1], weights.shape[2]
         result = np.empty((x.shape[0], groups * filters, *plan.sizes), dtype)
         flat = result.reshape(x.shape[0], groups, filters, math.prod(plan.sizes))
-        workspace = _WORKSPACE.take(plan.elements, dtype)
+        memory = WORKSPACE.lend(plan.elements * itemsize)
+        workspace = memory[: plan.elements * itemsize].view(dtype)
         scratch = workspace[plan.columns :]
         for images, span, counts, source, shape, target in plan.tiles:
             seen = x[source]
@@ -149,6 +136,9 @@ def _windowed(placed: Windows, groups: int, itemsize: int) -> Convolution:
             np.matmul(weights, columns.reshape(counts[0], groups, taps, -1), part)
             if bias is not None:
                 part += bias
+            if finish is not None:
+                finish(part, part)
+        WORKSPACE.take_back(memory)
         return result
 
     return convolve
@@ -158,31 +148,50 @@ def _pointwise(placed: Windows, groups: int, itemsize: int) -> Convolution:
     """Windows of one element without padding: the input is the matrix."""
     del placed, itemsize
 
-    def convolve(x: Array, weights: Array, bias: Array | None) -> Array:
+    def convolve(x: Array, weights: Array, bias: Array | None, finish: Finish | None) -> Array:
         images, channels, *sizes = x.shape
         y = np.matmul(weights, x.reshape(images, groups, channels // groups, math.prod(sizes)))
         if bias is not None:
             y += bias
+        if finish is not None:
+            finish(y, y)
         result: Array = y.reshape(images, groups * weights.shape[1], *sizes)
         return result
 
     return convolve
 
 
-def _bind(convolve: Convolution, groups: int, weights: Array | None, bias: Array | None, has_bias: bool) -> Kernel:
-    """Shape weights and bias for the product: now where they are constants, else in every run."""
+def _shaped(weights: Array, groups: int) -> Array:
+    return weights.reshape(groups, weights.shape[0] // groups, -1)
 
-    def shaped(w: Array) -> Array:
-        return w.reshape(groups, w.shape[0] // groups, -1)
+
+def _free(convolve: Convolution, groups: int, finish: Finish | None = None) -> Kernel:
+    """Weights and bias are shaped for the product in every run."""
 
     def run(x: Array, w: Array, b: Array | None = None) -> Array:
-        return convolve(x, shaped(w), None if b is None else b.reshape(groups, -1, 1))
+        return convolve(x, _shaped(w, groups), None if b is None else b.reshape(groups, -1, 1), finish)
 
-    if weights is None or (has_bias and bias is None):
-        return Kernel(run, "fresh")
-    bound_weights = np.ascontiguousarray(shaped(weights))
-    bound_bias = None if bias is None else bias.reshape(groups, -1, 1)
-    return Kernel(lambda x: convolve(x, bound_weights, bound_bias), "fresh", uses=(0,))
+    return Kernel(run, "fresh", finished=None if finish else partial(_free, convolve, groups))
+
+
+def _bound(
+    convolve: Convolution, groups: int, weights: Array, bias: Array | None, finish: Finish | None = None
+) -> Kernel:
+    """Weights and bias are shaped for the product once."""
+    shaped_weights = np.ascontiguousarray(_shaped(weights, groups))
+    shaped_bias = None if bias is None else bias.reshape(groups, -1, 1)
+
+    def run(x: Array) -> Array:
+        return convolve(x, shaped_weights, shaped_bias, finish)
+
+    def scaled(affine: Affine) -> Kernel | None:
+        both = absorb(weights, bias, affine)
+        return None if both is None else _bound(convolve, groups, *both)
+
+    if finish is not None:
+        return Kernel(run, "fresh", uses=(0,))
+    channels = Channels(weights.ndim, weights.shape[0], scaled)
+    return Kernel(run, "fresh", (), (0,), channels, partial(_bound, convolve, groups, weights, bias))
 
 
 @kernel("Conv")
@@ -197,7 +206,10 @@ def make_conv(node: Node) -> Kernel | None:
     plain = all(n == 1 for n in (*placed.kernel, *placed.strides)) and not any(placed.pads)
     make = _pointwise if plain else _windowed
     convolve = make(placed, groups, dtype.itemsize)
-    return _bind(convolve, groups, node.constant(1), node.constant(2), node.has(2))
+    kernel_weights, bias = node.constant(1), node.constant(2)
+    if kernel_weights is None or (node.has(2) and bias is None):
+        return _free(convolve, groups)
+    return _bound(convolve, groups, kernel_weights, bias)
 
 
 @kernel("ConvTranspose")

@@ -87,20 +87,6 @@ def make_div(node: Node) -> Kernel | None:
     return None if function is None else Kernel(function, "fresh", (0, 1))
 
 
-@kernel("Relu", since=6)
-def make_relu(node: Node) -> Kernel | None:
-    """max(x, 0)."""
-    dtype = node.dtype()
-    if dtype is None or dtype.kind not in "fi":
-        return None
-    zero, maximum = dtype.type(0), np.maximum
-
-    def relu(x: Array, out: Array | None = None) -> Any:
-        return maximum(x, zero, out=out)
-
-    return Kernel(relu, "fresh", (0,))
-
-
 @kernel("Sigmoid", since=6)
 def make_sigmoid(node: Node) -> Kernel | None:
     """1 / (1 + exp(-x)), as (1 + tanh(x / 2)) / 2, which cannot overflow."""
@@ -169,20 +155,6 @@ for _operator, _function in (("Sum", np.add), ("Max", np.maximum), ("Min", np.mi
 def make_where(_node: Node) -> Kernel:
     """Choose per element."""
     return Kernel(np.where, "fresh")
-
-
-@kernel("Clip", since=11)
-def make_clip(node: Node) -> Kernel | None:
-    """Between two bounds, either of which may be left out."""
-    dtype = node.dtype()
-    if dtype is None or dtype.kind not in "fiu":
-        return None
-
-    def clip(x: Array, low: Array | None = None, high: Array | None = None) -> Array:
-        y = x if low is None else np.maximum(x, low)
-        return y if high is None else np.minimum(y, high)
-
-    return Kernel(clip)
 
 
 @kernel("LeakyRelu", since=6)

@@ -279,19 +279,3 @@ def make_mean(node: Node) -> Kernel | None:
         return total * share
 
     return Kernel(mean, "fresh")
-
-
-@kernel("Clip", since=6)
-def make_clip_attribute(node: Node) -> Kernel | None:
-    """Between two bounds that are attributes."""
-    dtype = node.dtype()
-    if dtype is None or dtype.kind != "f":
-        return None
-    largest = np.finfo(dtype).max
-    low, high = (dtype.type(node.get(name, default)) for name, default in (("min", -largest), ("max", largest)))
-
-    def clip(x: Array, out: Array | None = None) -> Any:
-        y = np.maximum(x, low, out=out)
-        return np.minimum(y, high, out=_in_place(y))
-
-    return Kernel(clip, "fresh", (0,))

@@ -2,51 +2,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from onnxperf.runtimes.numpy.base import Array, DType, Kernel, Node, kernel
+from onnxperf.runtimes.numpy.base import Affine, Array, Channels, DType, Finish, Kernel, Node, kernel
+from onnxperf.runtimes.numpy.kernels.absorb import absorb
 from onnxperf.runtimes.numpy.kernels.reduce import add
+from onnxperf.runtimes.numpy.kernels.workspace import WORKSPACE
 
 
 def _per_channel(values: Any, rank: int) -> Any:
     return values.reshape((-1,) + (1,) * (rank - 2))
 
 
+_BLOCK_ELEMENTS = 1 << 16
+"""What is scaled, shifted and finished at a time: it stays in the cache meanwhile."""
+
+
+def _is_inference(node: Node) -> bool:
+    return not node.get("training_mode", 0) and bool(node.get("spatial", 1)) and node.output_count == 1
+
+
+def _affine(epsilon: float, scale: Any, bias: Any, mean: Any, variance: Any) -> Affine:
+    """In double precision: factors and shifts are small, and data only see their rounded values."""
+    factor = np.asarray(scale, np.float64) / np.sqrt(np.asarray(variance, np.float64) + epsilon)
+    return Affine(factor, bias - mean * factor)
+
+
+def affine_of_statistics(node: Node) -> Affine | None:
+    """What a BatchNormalization does to its channels, where that never changes."""
+    statistics = [node.constant(i) for i in range(1, 5)]
+    if not _is_inference(node) or any(values is None for values in statistics):
+        return None
+    with np.errstate(all="ignore"):
+        return _affine(node.get("epsilon", 1e-5), *statistics)
+
+
 @kernel("BatchNormalization", since=7)
 def make_batch_normalization(node: Node) -> Kernel | None:
     """x * a + b per channel, at inference; a and b are bound where the statistics are constant."""
     dtype, rank = node.dtype(), node.rank()
-    training = node.get("training_mode", 0) or not node.get("spatial", 1) or node.output_count > 1
-    if dtype is None or dtype.kind != "f" or not rank or training:
+    if dtype is None or dtype.kind != "f" or not rank or not _is_inference(node):
         return None
     epsilon = node.get("epsilon", 1e-5)
 
-    def affine(scale: Array, bias: Array, mean: Array, variance: Array) -> tuple[Any, Any]:
-        # In double precision: a and b are small, and x only sees their rounded values.
-        a = np.asarray(scale, np.float64) / np.sqrt(np.asarray(variance, np.float64) + epsilon)
-        b = bias - mean * a
-        return _per_channel(a.astype(dtype), rank), _per_channel(b.astype(dtype), rank)
-
     def normalise(x: Array, scale: Array, bias: Array, mean: Array, variance: Array, out: Array | None = None) -> Any:
-        a, b = affine(scale, bias, mean, variance)
-        y = np.multiply(x, a, out)
-        y += b
+        factor, shift = _affine(epsilon, scale, bias, mean, variance)
+        y = np.multiply(x, _per_channel(factor.astype(dtype), rank), out)
+        y += _per_channel(shift.astype(dtype), rank)
         return y
 
-    statistics = [node.constant(i) for i in range(1, 5)]
-    if any(values is None for values in statistics):
-        return Kernel(normalise, "fresh", (0,))
-    a, b = affine(*statistics)
+    affine = affine_of_statistics(node)
+    return Kernel(normalise, "fresh", (0,)) if affine is None else _bound(affine, dtype, rank)
 
-    def normalise_bound(x: Array, out: Array | None = None) -> Any:
+
+def _parts(shape: tuple[int, ...]) -> Iterator[tuple[slice | int, slice]]:
+    """Images and channels of parts that fit into the cache."""
+    images, channels = shape[:2]
+    image = math.prod(shape[1:])
+    if image <= _BLOCK_ELEMENTS:
+        together = _BLOCK_ELEMENTS // image
+        yield from ((slice(start, start + together), slice(None)) for start in range(0, images, together))
+    else:
+        step = max(1, _BLOCK_ELEMENTS * channels // image)
+        starts = range(0, channels, step)
+        yield from ((index, slice(start, start + step)) for index in range(images) for start in starts)
+
+
+def _bound(affine: Affine, dtype: DType, rank: int, finish: Finish | None = None) -> Kernel:
+    """Scale, shift and finish, part by part where all of it is more than the cache holds."""
+    factor, shift = (_per_channel(vector.astype(dtype), rank) for vector in affine)
+
+    def whole(x: Array, a: Array, b: Array, out: Array | None) -> Any:
         y = np.multiply(x, a, out)
         y += b
+        if finish is not None:
+            finish(y, y)
         return y
 
-    return Kernel(normalise_bound, "fresh", (0,), uses=(0,))
+    def normalise(x: Array, out: Array | None = None) -> Any:
+        if x.size <= _BLOCK_ELEMENTS or rank < 2:
+            return whole(x, factor, shift, out)
+        result = np.empty(x.shape, dtype) if out is None else out
+        for part in _parts(x.shape):
+            whole(x[part], factor[part[1]], shift[part[1]], result[part])
+        return result
+
+    def scaled(more: Affine) -> Kernel | None:
+        both = absorb(affine.factor.astype(dtype), affine.shift, more)
+        return None if both is None else _bound(Affine(*both), dtype, rank)
+
+    if finish is not None or rank < 2:
+        return Kernel(normalise, "fresh", (0,), (0,))
+    channels = Channels(rank, len(factor), scaled)
+    return Kernel(normalise, "fresh", (0,), (0,), channels, lambda function: _bound(affine, dtype, rank, function))
 
 
 def _mean(x: Array, axes: tuple[int, ...]) -> Array:
@@ -212,15 +264,15 @@ def make_mean_variance_normalization(node: Node) -> Kernel | None:
     return Kernel(normalise, "fresh")
 
 
-def _power(beta: float) -> Callable[[Array], Array]:
-    """x to the power of beta; the usual 0.75 needs two square roots instead."""
+def _power(beta: float) -> Callable[[Array, Array], Array]:
+    """x to the power of beta, in its memory; the usual 0.75 needs two square roots instead, and more memory."""
     if beta != 0.75:
-        return lambda x: np.power(x, x.dtype.type(beta))
+        return lambda x, _: np.power(x, x.dtype.type(beta), x)
 
-    def three_quarters(x: Array) -> Array:
-        root = np.sqrt(x)
-        root *= np.sqrt(root)
-        return root
+    def three_quarters(x: Array, memory: Array) -> Array:
+        root = np.sqrt(x, memory)
+        np.sqrt(root, x)
+        return np.multiply(x, root, x)
 
     return three_quarters
 
@@ -238,16 +290,16 @@ def make_lrn(node: Node) -> Kernel | None:
     alpha, bias = dtype.type(node.get("alpha", 1e-4) / size), dtype.type(node.get("bias", 1.0))
     before, after = (size - 1) // 2, size // 2
 
-    def energies(x: Array) -> Array:
-        squares = np.square(x)
+    def energies(x: Array, squares: Array, energy: Array) -> Array:
+        np.square(x, squares)
         squares *= alpha
-        energy = squares + bias
+        np.add(squares, bias, energy)
         # Shifted sums stay exact where the difference of cumulative sums would lose digits.
         for shift in range(1, min(before, x.shape[1] - 1) + 1):
             energy[:, shift:] += squares[:, :-shift]
         for shift in range(1, min(after, x.shape[1] - 1) + 1):
             energy[:, :-shift] += squares[:, shift:]
-        return power(energy)
+        return power(energy, squares)
 
     def normalise(x: Array) -> Array:
         images, channels = x.shape[:2]
@@ -255,9 +307,12 @@ def make_lrn(node: Node) -> Kernel | None:
         result = np.empty(flat.shape, dtype)
         # Places do not see each other, so a part of them at a time keeps temporaries small and in the cache.
         step = max(1, _LRN_ELEMENTS // max(1, images * channels))
+        memory = WORKSPACE.lend(2 * images * channels * step * dtype.itemsize)
         for start in range(0, flat.shape[2], step):
             part = flat[:, :, start : start + step]
-            np.divide(part, energies(part), result[:, :, start : start + step])
+            halves = memory[: 2 * part.size * dtype.itemsize].view(dtype).reshape(2, *part.shape)
+            np.divide(part, energies(part, *halves), result[:, :, start : start + step])
+        WORKSPACE.take_back(memory)
         return result.reshape(x.shape)
 
     return Kernel(normalise, "fresh")

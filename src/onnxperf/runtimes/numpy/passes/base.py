@@ -1,0 +1,60 @@
+"""How two steps become one, and when they may."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import replace
+
+import onnx
+
+from onnxperf.runtimes.numpy.base import Kernel
+from onnxperf.runtimes.numpy.lower import Lowered, Step, arguments_of
+
+Pass = Callable[[Step, Step], Kernel | None]
+"""The kernel that does the work of a step and of the only reader of its result; None where there is none."""
+
+
+def join(lowered: Lowered, kernel_of: Pass) -> Lowered:
+    """Join every step with the only reader of its result, again and again, where a kernel does the work of both.
+
+    A result with a second reader, one that a body captures, and an output of the graph stay what they are.
+    """
+    readers: dict[int, list[Step]] = defaultdict(list)
+    for step in lowered.steps:
+        for value in step.arguments:
+            readers[id(value)].append(step)
+    outputs = {id(value) for value in lowered.outputs}
+    joined: set[int] = set()
+
+    def only_reader(step: Step) -> Step | None:
+        result = step.outputs[0]
+        if step.node.output_count != 1 or result is None or id(result) in outputs:
+            return None
+        found = readers[id(result)]
+        return found[0] if len(found) == 1 and result not in found[0].captures else None
+
+    def with_readers(step: Step) -> Step:
+        while (reader := only_reader(step)) is not None and (kernel := kernel_of(step, reader)) is not None:
+            joined.add(id(reader))
+            step = _both(step, reader, kernel)
+        return step
+
+    # Readers come after what they read, so that a step is joined to another before its own turn comes.
+    return replace(lowered, steps=[with_readers(step) for step in lowered.steps if id(step) not in joined])
+
+
+def _both(first: Step, second: Step, kernel: Kernel) -> Step:
+    """One step in the place of the first: all that the second reads besides is constant, and bound in the kernel."""
+    nodes = (*(first.fused or (first.node.proto,)), second.node.proto)
+    label = onnx.NodeProto(
+        name=" + ".join(node.name for node in nodes if node.name),
+        op_type=" + ".join(node.op_type for node in nodes),
+        domain=first.node.domain,
+        output=second.node.proto.output,
+    )
+    used = range(len(first.node.inputs)) if kernel.uses is None else kernel.uses
+    # Inputs that are bound are forgotten, so that weights do not stay in memory beside those that were made of them.
+    inputs = tuple(value if i in used else None for i, value in enumerate(first.node.inputs))
+    node = replace(first.node, proto=label, inputs=inputs, outputs=second.node.outputs)
+    return Step(node, kernel, arguments_of(node, kernel), second.outputs, fused=nodes)
