@@ -7,6 +7,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PARALLEL := -n logical --dist loadfile --no-loadscope-reorder
 # Rooms whose branch coverage `make test` prints, from their own tests; tracing all others would take half as long again.
 TRACED := analyze measure store
+# Tests start hundreds of interpreters: where a shell forbids bytecode, each would compile the package anew.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test coverage quick mutants lint benchmarks examples clean
 
