@@ -124,8 +124,7 @@ def run_for(nursery: Nursery, store: Path, moment_s: float | None, tag: str) -> 
     nursery.start([command(store, resume=resume)], {"ONNXPERF_TEST_TAG": tag})
     ended = nursery.ends_within(moment_s)
     nursery.kill()
-    code, printed = nursery.end()
-    assert code == (0 if ended else -signal.SIGKILL), printed
+    assert nursery.end() == (0 if ended else -signal.SIGKILL), nursery.printed
     return ended
 
 

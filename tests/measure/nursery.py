@@ -32,17 +32,27 @@ class Nursery:
         assert self._process.stdout is not None
         self._requests, self._printed = self._process.stdin, self._process.stdout
         self._child = -1
+        self._code: int | None = 0
+        """Exit code of the last child; None while it runs."""
+        self.printed = ""
+        """By the last child."""
 
     def start(self, arguments: list[Any], environment: dict[str, str]) -> int:
         """Begin a call; returns the number of its process."""
         self._requests.write(json.dumps([arguments, environment]).encode() + b"\n")
-        pid = int(self.line())
-        self._child = os.pidfd_open(pid)
+        pid = int(self._printed.readline())
+        self._child, self._code, self.printed = os.pidfd_open(pid), None, ""
         return pid
 
     def line(self) -> str:
-        """What the child prints next."""
-        return self._printed.readline().decode()
+        """What the child prints next; nothing once it has ended."""
+        if self._code is not None:
+            return ""
+        line, ended, code = self._printed.readline().decode().partition(_ENDED)  # a killed child may not end its line
+        assert line or ended, "the nursery has ended"
+        self._code = int(code) if ended else None
+        self.printed += line
+        return line
 
     def prints_within(self, seconds: float) -> bool:
         """Wait for the next line of the child, but no longer."""
@@ -57,14 +67,12 @@ class Nursery:
         if not self.ends_within(0):
             signal.pidfd_send_signal(self._child, signal.SIGKILL)
 
-    def end(self) -> tuple[int, str]:
-        """Wait for the end of the child; returns its exit code and the rest of what it printed."""
-        printed = ""
-        while not (line := self.line()).startswith(_ENDED):
-            assert line, printed
-            printed += line
+    def end(self) -> int:
+        """Wait for the end of the child; returns its exit code."""
+        while self._code is None:
+            self.line()
         os.close(self._child)
-        return int(line.removeprefix(_ENDED)), printed
+        return self._code
 
     def close(self) -> None:
         """End everything."""
@@ -83,8 +91,8 @@ def main() -> None:
     for line in sys.stdin:
         child = os.fork()
         if not child:
+            print(os.getpid(), flush=True)
             _call(function, *json.loads(line))
-        print(child, flush=True)
         _, status = os.waitpid(child, 0)
         print(f"{_ENDED}{os.waitstatus_to_exitcode(status)}", flush=True)
 

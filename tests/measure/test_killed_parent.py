@@ -42,7 +42,7 @@ def kill_at(nursery: Nursery, seed: int) -> list[psutil.Process]:
     # Somewhere within the step that was printed last.
     nursery.prints_within(chance.uniform(0, LONGEST_STEP_S))
     nursery.kill()
-    assert nursery.end()[0] == -signal.SIGKILL
+    assert nursery.end() == -signal.SIGKILL, nursery.printed
     remaining = left_behind(tag)
     for process in remaining:
         process.kill()
@@ -64,5 +64,5 @@ def test_the_scan_sees_workers_and_that_idle_ones_are_frozen(nursery: Nursery) -
     assert len(states) == 3
     assert states.count(psutil.STATUS_STOPPED) >= 2
     nursery.kill()
-    assert nursery.end()[0] == -signal.SIGKILL
+    assert nursery.end() == -signal.SIGKILL, nursery.printed
     assert left_behind(tag) == []
