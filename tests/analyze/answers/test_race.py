@@ -276,6 +276,10 @@ CAST = "X is cast from float64 to float32"
             f"33 to 41 % of the time of run and run-c goes into preparing inputs: {CAST}.",
         ),
         (
+            [divided("run", 100, 0, 0), divided("run-c", 65, 30, 5)],
+            f"65 to 100 % of the time of run and run-c goes into preparing inputs: {CAST}.",
+        ),
+        (
             [divided("a", 33, 60, 7), divided("b", 33, 60, 7), divided("c", 0, 60, 40)],
             f"33 % of the time of a and b goes into preparing inputs: {CAST}. "
             "40 % of the time of c goes into fetching outputs.",

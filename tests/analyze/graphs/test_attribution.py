@@ -582,6 +582,14 @@ def test_what_onnxruntime_fuses_is_recognised(name: str, level: str, expected: s
     assert expected <= attributed(MODELS[name](), level, tmp_path)
 
 
+def test_only_the_branch_that_is_not_taken_is_removed(tmp_path: Path) -> None:
+    found = attributed(branches(), "basic", tmp_path)
+    assert {line for line in found if line.startswith(("outer/", "inner/"))} == {
+        "outer/removed neg<-",
+        "inner/removed in.abs<-",
+    }
+
+
 def test_the_blocked_layout_is_recognised_where_the_processor_has_it(tmp_path: Path) -> None:
     found = attributed(cnn(), "all", tmp_path)
     if not any("_nchwc" in line for line in found):
