@@ -188,6 +188,12 @@ def test_equal_cases_are_numbered_and_a_bench_is_kept_without_them(store: Store)
     assert "cases" not in record
 
 
+def test_what_was_written_can_be_read_while_another_writes(store: Store, where: str) -> None:
+    run = store.keep(examples.bench(), "bench")
+    with open_store(where) as other, store.writing():
+        assert [kept.id for kept in other.runs()] == [run]
+
+
 def test_a_run_of_this_process_or_of_one_that_ended_can_be_deleted(store: Store) -> None:
     ended = sweep(store, "a")
     own(store, ended, Owner(host=this_process().host, pid=PARENT, started=1.0))  # another process has its number now

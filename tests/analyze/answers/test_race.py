@@ -152,6 +152,10 @@ FEW: dict[str, Any] = {"reason": "2 rounds are too few: use `time=45`"}
             "a is slower than run. b differs from run by less than 1 %.",
         ),
         (
+            [rival("a", "slower", 0.5), rival("b", "equivalent", 1.0), rival("c", "slower", 0.4)],
+            "a and c are slower than run. b differs from run by less than 1 %.",
+        ),
+        (
             [without_interval(name, "undecided", 11.0, **FEW) for name in "ab"],
             "Undecided: a, b (2 rounds are too few: use `time=45`).",
         ),

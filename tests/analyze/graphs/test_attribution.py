@@ -213,6 +213,15 @@ CASES = {
         ),
         {"fused m<-m_token_1", "kept r<-r", "inserted <-Transpose", "inserted <-Transpose_token_3"},
     ),
+    "a transposition of the user's own hides none that was inserted before it": (
+        ("m: MaxPool(x) -> m", "t: Transpose(m) -> y"),
+        (
+            "m_token_1: NhwcMaxPool(x) -> m_token_2",
+            "Transpose_token_3: Transpose(m_token_2) -> m",
+            "t: Transpose(m) -> y",
+        ),
+        {"fused m<-m_token_1", "inserted <-Transpose_token_3", "kept t<-t"},
+    ),
     "helpers of the user's own are kept": (
         ("i: ReorderInput(x) -> i", "InsertedCast_1: Cast(i) -> InsertedCast_1", "r: Relu(InsertedCast_1) -> y"),
         ("i: ReorderInput(x) -> i", "InsertedCast_1: Cast(i) -> InsertedCast_1", "r: Relu(InsertedCast_1) -> y"),

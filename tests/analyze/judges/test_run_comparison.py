@@ -128,6 +128,8 @@ def test_few_rounds_or_launches_leave_it_undecided() -> None:
         "undecided",
         "10 rounds decide only what differs by more than 25 % in all: use `time=1`",
     )
+    fewest = run_of(racer("ref.onnx", 10_000, 3, rounds=1), racer("old.onnx", 6_000, 4, rounds=1))
+    assert row(compared(FIRST, fewest), "old.onnx").reason.startswith("1 round is too few")
     once = run_of(racer("ref.onnx", 10_000, 3, launches=2), racer("old.onnx", 11_700, 4, launches=2))
     assert "needs 3 launches" in row(compared(FIRST, once), "old.onnx").reason
 
