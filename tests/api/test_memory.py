@@ -102,7 +102,7 @@ PAGES = 1 << 20
 
 
 def need_and_least(source: Path, runtime: str, **options: Any) -> tuple[int, int]:
-    subject = only(onnxperf.memory(source, runtime=runtime, repeat=5, skip_arena=True, **options), runtime)
+    subject = only(onnxperf.memory(source, runtime=runtime, repeat=5, threads=1, skip_arena=True, **options), runtime)
     assert subject.breakdown is not None
     assert subject.needed_bytes is not None
     assert subject.breakdown.planned_bytes is not None
