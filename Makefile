@@ -9,8 +9,8 @@ PARALLEL := -n logical --dist loadfile --no-loadscope-reorder
 TRACED := analyze measure store
 # Tests start hundreds of interpreters: where a shell forbids bytecode, each would compile the package anew.
 export PYTHONDONTWRITEBYTECODE :=
-# Tests run in a process per core: pools of more threads would only wait for each other, which costs them half of their
-# time. Workers of a race have the threads that it gives them.
+# Tests run in a process per core, where pools of more threads wait for each other and burn the cores meanwhile.
+# Workers of a race have the threads that it gives them.
 test coverage quick: export OPENBLAS_NUM_THREADS := 1
 test coverage quick: export OMP_NUM_THREADS := 1
 
