@@ -7,6 +7,12 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PARALLEL := -n logical --dist loadfile --no-loadscope-reorder
 # Rooms whose branch coverage `make test` prints, from their own tests; tracing all others would take half as long again.
 TRACED := analyze measure store
+# Tests start hundreds of interpreters: where a shell forbids bytecode, each would compile the package anew.
+export PYTHONDONTWRITEBYTECODE :=
+# Tests run in a process per core, where pools of more threads wait for each other and burn the cores meanwhile.
+# Workers of a race have the threads that it gives them.
+test coverage quick: export OPENBLAS_NUM_THREADS := 1
+test coverage quick: export OMP_NUM_THREADS := 1
 
 .PHONY: demo test coverage quick mutants lint benchmarks examples clean
 

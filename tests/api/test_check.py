@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -247,7 +248,8 @@ def test_a_function_that_makes_another_source_at_every_call_is_recognised(
     assert said in result.answer
 
 
-def test_the_source_of_a_zoo_model_is_named_by_its_framework() -> None:
+def test_the_source_of_a_zoo_model_is_named_by_its_framework(built: Callable[[str, str], list[str]]) -> None:
+    built("tiny-linear", "sklearn")
     result = onnxperf.check("zoo:tiny-linear", against="sklearn", dims={"batch": 3})
     assert result.answer == "ort and sklearn agree on 1 output."
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -22,6 +22,7 @@ from onnxperf.cli.main import run
 from onnxperf.records.race import Bench
 from onnxperf.results.bench import BenchResult
 from onnxperf.store import open_store
+from tests.measure.nursery import Nursery
 from tests.measure.processes import left_behind
 from tests.render import examples
 
@@ -108,49 +109,53 @@ def attempts_in(store: Path) -> dict[str, int]:
 def command(store: Path, *, resume: bool) -> list[str]:
     sizes = ",".join(map(str, SIZES))
     again = ["--resume", "last"] if resume else []
-    arguments = ["linear.onnx", "--dim", f"batch={sizes}", *TINY, "--store", str(store), *again]
-    return [sys.executable, "-m", "onnxperf", "bench", *arguments]
+    return ["bench", "linear.onnx", "--dim", f"batch={sizes}", *TINY, "--store", str(store), *again]
 
 
-def started(store: Path) -> bool:
-    return store.exists() and bool(statuses_in(store))
+def unfinished_in(store: Path) -> int:
+    """How many cases are not done."""
+    cases = statuses_in(store) if store.exists() else []
+    return sum(status != "ok" for status in cases[0].values()) if cases else len(SIZES)
 
 
-def run_for(store: Path, moment_s: float | None, tag: str) -> int | None:
-    """Run or resume the sweep, and kill it at a moment; returns its exit code, None if it was killed."""
-    environment = {**os.environ, "ONNXPERF_TEST_TAG": tag}
-    arguments = command(store, resume=started(store))
-    with subprocess.Popen(
-        arguments, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    ) as child:
-        try:
-            said, _ = child.communicate(timeout=moment_s)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            child.communicate()
-            return None
-    assert child.returncode == 0, said.decode()
-    return child.returncode
+def run_for(nursery: Nursery, store: Path, moment_s: float | None, tag: str) -> bool:
+    """Run or resume the sweep, and kill it at a moment; returns whether it came to its end."""
+    resume = store.exists() and bool(statuses_in(store))
+    nursery.start([command(store, resume=resume)], {"ONNXPERF_TEST_TAG": tag})
+    ended = nursery.ends_within(moment_s)
+    nursery.kill()
+    assert nursery.end() == (0 if ended else -signal.SIGKILL), nursery.printed
+    return ended
+
+
+@pytest.fixture
+def nursery(folder: Path) -> Iterator[Nursery]:
+    commands = Nursery("onnxperf.cli.main:run", "onnxperf.cli.bench", "onnxperf.store", "onnxperf.api.bench")
+    yield commands
+    commands.close()
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="PR_SET_PDEATHSIG and /proc are Linux's")
-def test_a_sweep_killed_at_20_random_moments_has_every_case_exactly_once(folder: Path) -> None:
+def test_a_sweep_killed_at_20_random_moments_has_every_case_exactly_once(folder: Path, nursery: Nursery) -> None:
     chance = random.Random(6)
     expected = {f"linear.onnx batch={size}": "ok" for size in SIZES}
     tag = uuid.uuid4().hex
     begin = time.monotonic()
-    assert run_for(folder / "whole.sqlite", None, tag) == 0
+    assert run_for(nursery, folder / "whole.sqlite", None, tag)
     whole_s = time.monotonic() - begin
     stores: list[Path] = []
     kills = 0
     while kills < KILLS:
         stores.append(folder / f"{len(stores)}.sqlite")
-        # Most moments fall into the first cases of what is left, so a sweep is killed several times.
-        while kills < KILLS and run_for(stores[-1], chance.uniform(0, whole_s), tag) is None:
+        while kills < KILLS:
+            # A little later than what is left may take, so that a sweep is killed several times and then ends.
+            latest_s = whole_s * (unfinished_in(stores[-1]) + 1) / (len(SIZES) + 1)
+            if run_for(nursery, stores[-1], chance.uniform(0, latest_s), tag):
+                break
             kills += 1
             assert left_behind(tag) == []
-    assert run_for(stores[-1], None, tag) == 0
+    assert run_for(nursery, stores[-1], None, tag)
     for store in stores:
         assert statuses_in(store) == [expected]
         cases = loaded(store).cases

@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 from hypothesis import given, settings
+from msgspec.structs import replace
 
 from onnxperf.errors import BadOption, StoreError
 from onnxperf.records.base import Machine
@@ -177,6 +178,28 @@ def test_last_of_an_empty_store_is_refused(store: Store) -> None:
 def test_a_taken_name_leads_to_a_longer_one(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("secrets.choice", lambda letters: letters[0])
     assert [store.keep(CHECK, "check") for _ in range(3)] == ["bababa", "babababa", "bababababa"]
+
+
+def test_equal_cases_are_numbered_and_a_bench_is_kept_without_them(store: Store) -> None:
+    store.keep(replace(examples.bench(), cases=(examples.case(),) * 3), "bench")
+    first, *others = [key for (key,) in sql(store, "SELECT key FROM cases ORDER BY id")]
+    assert others == [f"{first} 2", f"{first} 3"]
+    [(record,)] = sql(store, "SELECT record FROM runs")
+    assert "cases" not in str(record)
+
+
+def test_what_was_written_can_be_read_while_another_writes(store: Store, where: str) -> None:
+    run = store.keep(examples.bench(), "bench")
+    with open_store(where) as other, store.writing():
+        assert [kept.id for kept in other.runs()] == [run]
+
+
+def test_a_run_of_this_process_or_of_one_that_ended_can_be_deleted(store: Store) -> None:
+    ended = sweep(store, "a")
+    own(store, ended, Owner(host=this_process().host, pid=PARENT, started=1.0))  # another process has its number now
+    for run in (sweep(store, "a"), ended):
+        store.delete(run)
+    assert store.runs() == []
 
 
 def test_a_deleted_run_leaves_nothing_behind(store: Store) -> None:

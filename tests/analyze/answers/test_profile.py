@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from onnxperf.analyze.answers.profile import profile_answer
+from onnxperf.analyze.answers.profile import node_memory_answer, profile_answer
 from onnxperf.analyze.trace.profile import operator_times
+from onnxperf.records.node_memory import NodeMemories, NodeMemory
 from onnxperf.records.profile import NodeTime, Profile
 
 
@@ -71,3 +72,25 @@ def test_an_operator_of_many_nodes_is_named_with_the_most_costly_of_them() -> No
     assert found == (
         "MatMul takes 69 % (19 % in mm_3 from a of layer.3.ffn), softmax_9 takes 30 % of the time in 6 nodes."
     )
+
+
+@pytest.mark.parametrize(
+    ("live", "sentence"),
+    [
+        ((None, None), "The most is in use at loop/mm (Gemm): 2.00 MB."),
+        (
+            (1_000_000, 3_000_000),
+            "The most is in use at loop/mm (Gemm): 2.00 MB; without reuse in place, results need 3.00 MB, at relu.",
+        ),
+        (
+            (1_000_000, None),
+            "The most is in use at loop/mm (Gemm): 2.00 MB; without reuse in place, results need 1.00 MB, at loop/mm.",
+        ),
+    ],
+)
+def test_the_peak_of_memory_and_the_planned_minimum(live: tuple[int | None, int | None], sentence: str) -> None:
+    nodes = (
+        NodeMemory(name="mm", op_name="Gemm", path=("loop",), in_use_bytes=2_000_000, live_bytes=live[0], is_peak=True),
+        NodeMemory(name="relu", op_name="Relu", in_use_bytes=1_500_000, live_bytes=live[1]),
+    )
+    assert node_memory_answer(NodeMemories(model="m", iteration=0, nodes=nodes)) == sentence

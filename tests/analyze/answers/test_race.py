@@ -170,6 +170,10 @@ FEW: dict[str, Any] = {"reason": "2 rounds are too few: use `time=45`"}
             "a is slower than run. b differs from run by less than 1 %.",
         ),
         (
+            [rival("a", "slower", 0.5), rival("b", "equivalent", 1.0), rival("c", "slower", 0.4)],
+            "a and c are slower than run. b differs from run by less than 1 %.",
+        ),
+        (
             [without_interval(name, "undecided", 11.0, **FEW) for name in "ab"],
             "Undecided: a, b (2 rounds are too few: use `time=45`).",
         ),
@@ -292,6 +296,10 @@ CAST = "X is cast from float64 to float32"
         (
             [divided("run", 33, 60, 7), divided("run-c", 41, 50, 9), divided("io-binding", 5, 90, 5)],
             f"33 to 41 % of the time of run and run-c goes into preparing inputs: {CAST}.",
+        ),
+        (
+            [divided("run", 100, 0, 0), divided("run-c", 65, 30, 5)],
+            f"65 to 100 % of the time of run and run-c goes into preparing inputs: {CAST}.",
         ),
         (
             [divided("a", 33, 60, 7), divided("b", 33, 60, 7), divided("c", 0, 60, 40)],

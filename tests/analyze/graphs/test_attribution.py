@@ -213,6 +213,15 @@ CASES = {
         ),
         {"fused m<-m_token_1", "kept r<-r", "inserted <-Transpose", "inserted <-Transpose_token_3"},
     ),
+    "a transposition of the user's own hides none that was inserted before it": (
+        ("m: MaxPool(x) -> m", "t: Transpose(m) -> y"),
+        (
+            "m_token_1: NhwcMaxPool(x) -> m_token_2",
+            "Transpose_token_3: Transpose(m_token_2) -> m",
+            "t: Transpose(m) -> y",
+        ),
+        {"fused m<-m_token_1", "inserted <-Transpose_token_3", "kept t<-t"},
+    ),
     "helpers of the user's own are kept": (
         ("i: ReorderInput(x) -> i", "InsertedCast_1: Cast(i) -> InsertedCast_1", "r: Relu(InsertedCast_1) -> y"),
         ("i: ReorderInput(x) -> i", "InsertedCast_1: Cast(i) -> InsertedCast_1", "r: Relu(InsertedCast_1) -> y"),
@@ -580,6 +589,14 @@ NORM = "+".join(f"norm.{each}" for each in ("mean", "sub", "pow", "var", "eps", 
 )
 def test_what_onnxruntime_fuses_is_recognised(name: str, level: str, expected: set[str], tmp_path: Path) -> None:
     assert expected <= attributed(MODELS[name](), level, tmp_path)
+
+
+def test_only_the_branch_that_is_not_taken_is_removed(tmp_path: Path) -> None:
+    found = attributed(branches(), "basic", tmp_path)
+    assert {line for line in found if line.startswith(("outer/", "inner/"))} == {
+        "outer/removed neg<-",
+        "inner/removed in.abs<-",
+    }
 
 
 def test_the_blocked_layout_is_recognised_where_the_processor_has_it(tmp_path: Path) -> None:

@@ -57,7 +57,9 @@ SIZES = {name: 10 ** "abcuYZ".index(name) for name in "abcuYZ"} | {"X": 7, "W": 
     ],
 )
 def test_a_tensor_lives_from_its_node_to_its_last_reader(drawn: Graph, expected: dict[str, int]) -> None:
-    assert live_bytes(live_sets(drawn, SIZES)) == expected
+    found = live_sets(drawn, SIZES)
+    assert live_bytes(found) == expected
+    assert [each.op_type for each in found.sets] == [each.op_type for each in drawn.nodes]
 
 
 EQUAL = dict.fromkeys("abcdXY", 10)

@@ -55,6 +55,7 @@ def test_nodes_that_were_fused_share_the_time_of_their_group() -> None:
     assert {key: metric.share for key, metric in metrics.nodes.items()} == {"0": 0.8, "1": 0.8, "2": 0.2}
     assert metrics.nodes["0"].lines == ("8 µs per inference", "executed as Gemm together with add")
     assert metrics.nodes["2"].lines == ("2 µs per inference",)
+    assert metrics.title == "nodes, with their share of 10 µs per inference (m); fused nodes share one time"
 
 
 def test_a_node_that_became_another_one_names_it() -> None:
@@ -165,6 +166,8 @@ def test_a_trace_without_memory_says_so() -> None:
     metrics = memory_metrics((NodeMemory(name="mm", op_name="MatMul"),), profile(()), linear_view())
     assert metrics.nodes == {}
     assert metrics.notes == ("the trace has no memory of these nodes",)
+    assert memory_metrics((), profile(()), linear_view()).title == metrics.title
+    assert metrics.title == "nodes, with the size of their results against the 0 bytes in use at the peak (m)"
 
 
 def test_the_nodes_of_metrics_tell_what_others_say_about_them() -> None:

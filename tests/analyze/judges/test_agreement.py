@@ -149,5 +149,6 @@ def test_texts_are_the_same_inputs_only_where_they_are_equal() -> None:
 
 @pytest.mark.parametrize("match", [{"nothing": 0}, {"pooled": 7}, {"pooled": "other"}])
 def test_a_match_that_names_nothing_is_refused(match: dict[str, Any]) -> None:
-    with pytest.raises(BadOption, match="`match`"):
+    with pytest.raises(BadOption, match="`match`") as refused:
         matched(MODEL, ([], [ONE, TWO]), match)
+    assert refused.value.option == "match"

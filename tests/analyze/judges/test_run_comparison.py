@@ -127,6 +127,8 @@ def test_few_rounds_or_launches_leave_it_undecided() -> None:
     assert (found.verdict, found.reason) == ("undecided", "10 rounds are too few: use `time=1`")
     twice = {"launches": 2, "set_ups": 12}
     once = run_of(racer("ref.onnx", 10_000, 3, **twice), racer("old.onnx", 11_700, 4, **twice))
+    fewest = run_of(racer("ref.onnx", 10_000, 3, rounds=1), racer("old.onnx", 6_000, 4, rounds=1))
+    assert row(compared(FIRST, fewest), "old.onnx").reason.startswith("1 round is too few")
     assert "needs 3 launches" in row(compared(FIRST, once), "old.onnx").reason
 
 

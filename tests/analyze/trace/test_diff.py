@@ -178,6 +178,7 @@ def test_numbers_count_equal_nodes_of_both_sides() -> None:
         "[+CPU]A(f-1x8)->f-1x8[3]",
     ]
     assert [row.idx for row in rows] == [0, 1, 2, 3]
+    assert [row.idx for row in align(chain("ABA"), [])] == [0, 0, 1]
 
 
 @pytest.mark.parametrize("kinds", [1, 2, 10])
@@ -209,6 +210,7 @@ def test_the_common_order_is_as_long_as_can_be(first: list[int], second: list[in
 def test_a_table_that_would_be_too_large_leaves_equal_nodes_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onnxperf.analyze.trace.diff.LARGEST_TABLE", 0)
     assert drawing(align(chain("ABC"), chain("AXBC"))) == "=A +X =B =C"
+    assert common_order([1, 2, 3], [1, 9, 2, 3]) == [(0, 0)]
 
 
 # ---------------------------------------------------------------- noise

@@ -161,6 +161,7 @@ def test_kinds_and_node_names(name: str, cat: str, kind: str, node: str | None) 
     layout = lay_out(trace_of_events([one]))
     assert layout.kinds.rows() == [kind]
     assert layout.node_names.rows() == [node]
+    assert layout.node_names.values == (() if node is None else (node,))
 
 
 def test_fence_events_are_in_their_iteration_and_count_for_nothing() -> None:

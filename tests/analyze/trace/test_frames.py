@@ -58,6 +58,9 @@ def test_onnxruntimes_names_are_those_of_its_file() -> None:
     trace = trace_with(thread_scheduling_stats=POOL)
     row = row_of(ort_frame(trace, lay_out(trace)), "n_kernel_time")
     assert (row["op_name"], row["args_op_name"], row["args_provider"]) == ("n", "Neg", "CPUExecutionProvider")
+    event = next(each for each in range(len(trace)) if trace.names.at(each, "") == "n_kernel_time")
+    figures = {"pid": trace.processes, "tid": trace.threads, "dur": trace.duration_us, "ts": trace.start_us}
+    assert {name: row[name] for name in figures} == {name: column[event] for name, column in figures.items()}
     assert (row["args_output_size"], row["args_output_type_shape"]) == (24, [{"float": [2, 3]}])
     assert row["args_input_type_shape"] is None
     assert row["args_thread_scheduling_stats"] == POOL

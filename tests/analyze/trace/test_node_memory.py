@@ -69,6 +69,7 @@ def test_each_node_has_what_was_in_use_and_the_highest_is_the_peak() -> None:
     assert [node.in_use_bytes for node in nodes] == [850, 850, 1_650]
     assert [node.held_bytes for node in nodes] == [850, 850, 1_650]
     assert [node.requested_bytes for node in nodes] == [842, 842, 1_642]
+    assert [node.output_bytes for node in nodes] == [800, 800, 800]
     assert [node.name for node in nodes if node.is_peak] == ["sig"]
     assert {node.live_bytes for node in nodes} == {None}
 

@@ -60,6 +60,7 @@ def test_different_shapes_of_a_node_are_counted() -> None:
     [node] = summarise(trace, lay_out(trace), "made").nodes
     assert node.shapes == 2
     assert node.inputs == (("float", (1, 3)),)
+    assert (node.op_name, node.provider) == ("Add", "CPUExecutionProvider")
 
 
 def test_one_disturbed_iteration_does_not_change_the_time_of_a_node() -> None:
@@ -94,15 +95,33 @@ def test_no_part_of_an_inference_exceeds_its_whole(each: list[list[Ran]], repeat
 @pytest.mark.parametrize(
     ("events", "note"),
     [
-        (events_of([[Ran("a")]] * 2)[:-1], "not recorded to its end"),
-        (loading(), "no inference was recorded"),
-        ([*loading(), *run_model(Clock(), [])], "no events of nodes"),
-        ([*loading(), *run_model(Clock(), [Ran("a")]), *run_model(Clock(), [Ran("a")], tid=2)], "several threads"),
+        (
+            events_of([[Ran("a")]] * 2)[:-1],
+            "the last inference was not recorded to its end, and is left out of the sums",
+        ),
+        (loading(), "no inference was recorded to its end; the times are those of the part that is there"),
+        ([*loading(), *run_model(Clock(), [])], "the inferences hold no events of nodes"),
+        (
+            [*loading(), *run_model(Clock(), [Ran("a")]), *run_model(Clock(), [Ran("a")], tid=2)],
+            "nodes ran on several threads; their times may overlap",
+        ),
+        (events_of([[Ran("a")], [Ran("a")]]), None),
+        (
+            events_of([[Ran("a")], [Ran("b")]]),
+            "the inferences differ in their shapes or nodes; a time is the mean over their kinds",
+        ),
     ],
 )
-def test_what_is_missing_is_said(events: list[dict[str, object]], note: str) -> None:
+def test_what_is_missing_is_said(events: list[dict[str, object]], note: str | None) -> None:
     trace = trace_of_events(events)
-    assert any(note in each for each in summarise(trace, lay_out(trace), "made").notes)
+    assert summarise(trace, lay_out(trace), "made").notes == (() if note is None else (note,))
+
+
+def test_the_executor_of_a_body_is_no_executor_of_the_inference_wherever_its_node_stands_in_the_file() -> None:
+    *inside, loop, outer, run = run_model(Clock(), [Ran("loop", "Loop", bodies=[[Ran("add")]])])
+    assert loop["name"] == "loop_kernel_time"
+    trace = trace_of_events([loop, *inside, outer, run])
+    assert summarise(trace, lay_out(trace), "made").executor_us == (outer["dur"],)
 
 
 def test_node_times_on_a_gpu_are_called_launch_cost_unless_the_device_tells_its_own() -> None:

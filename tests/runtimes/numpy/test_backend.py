@@ -1,4 +1,4 @@
-"""Onnx's own node tests: whatever its reference implementation passes, ours passes too."""
+"""Onnx's own node tests: what its reference implementation passes, ours passes too, in the memory that it claims."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ import pytest
 from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+from onnxperf.analyze.graphs.live_set import APART, OVERWRITING
 from onnxperf.model.graph import all_nodes
+from onnxperf.runtimes.numpy.compile import Compiler
+from onnxperf.runtimes.numpy.lower import Step
 from onnxperf.runtimes.numpy.session import NumpySession
 
 Outputs = list[Any]
@@ -80,15 +83,53 @@ def draws(model: Any) -> bool:
     return any(node.op_type in chance for node in seedless)
 
 
-@pytest.mark.slow
-def test_every_node_test_that_the_reference_passes_is_passed() -> None:
+@pytest.fixture(scope="module")
+def node_tests() -> list[Any]:
+    """All of them; to make them takes ten seconds."""
     from onnx.backend.test.loader import load_model_tests
 
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        cases = [case for case in load_model_tests(kind="node") if not draws(case.model)]
+        return list(load_model_tests(kind="node"))
+
+
+@pytest.mark.slow
+def test_every_node_test_that_the_reference_passes_is_passed(node_tests: list[Any]) -> None:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        cases = [case for case in node_tests if not draws(case.model)]
         assert len(cases) > 1500
         failures = [found for case in cases if (found := complaint(case, run_ours))]
         by_name = {case.name: case for case in cases}
         ours_only = [f for f in failures if not complaint(by_name[f.split(":")[0]], run_reference)]
     assert ours_only == []
+
+
+# ---------------------------------------------------------------- what the least memory of a graph relies on
+
+
+def steps_of(model: onnx.ModelProto) -> list[Step]:
+    """The steps with kernels of ours; a model that cannot be compiled has none."""
+    compiler = Compiler(model)
+    try:
+        steps = compiler.lowered.steps
+    except Exception:
+        return []
+    return [step for step in steps if step.node.op not in compiler.fallbacks]
+
+
+@pytest.mark.slow
+def test_what_counts_as_memory_of_its_own_is_never_a_view_and_overwrites_only_what_is_said_to(
+    node_tests: list[Any],
+) -> None:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        models = [case.model for case in node_tests if case.model is not None]
+        named = [each for each in models if any(node.op_type in APART | OVERWRITING for node in each.graph.node)]
+        steps = [step for model in named for step in steps_of(model)]
+    seen = {step.node.op for step in steps}
+    assert len(seen & APART) > 5
+    assert len(seen & OVERWRITING) > 30
+    views = {step.node.op for step in steps if step.kernel.result != "fresh"}
+    assert sorted(views & (APART | OVERWRITING)) == []
+    assert sorted({step.node.op for step in steps if step.kernel.overwrites} & APART) == []
