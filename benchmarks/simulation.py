@@ -107,7 +107,8 @@ class SimulatedWorker:
         tail = 0.01 * abs(self.machine.rng.standard_t(2.5))
         noise = self.machine.slowdown() + self.lasting + tail + self.process_effect + self.layout_effect
         start = int(self.machine.now_ns)
-        return TimedBlock(start, self.machine.spend(request.calls * self.call_ns * math.exp(noise)))
+        duration_ns = self.machine.spend(request.calls * self.call_ns * math.exp(noise))
+        return TimedBlock(start, duration_ns, quickest_ns=self.call_ns * math.exp(noise - tail))
 
     def freeze(self) -> None:
         """Nothing runs by itself."""

@@ -195,6 +195,8 @@ class TimedBlock(Reply, frozen=True):
     duration_ns: int
     call_ns: list[int] = []
     """Times of its calls, where each was timed."""
+    quickest_ns: float | None = None
+    """Time of a call in the quickest of its pieces."""
 
 
 class TimeBlock(Request[TimedBlock], frozen=True):
@@ -206,6 +208,8 @@ class TimeBlock(Request[TimedBlock], frozen=True):
     warm_ns: int
     each: bool = False
     """Also each call by itself, where reading the clock costs nothing beside it."""
+    pieces: int = 1
+    """Parts of the block, as equal as can be, of which the quickest is reported."""
 
 
 class TimedEach(Reply, frozen=True):

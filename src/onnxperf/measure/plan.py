@@ -28,6 +28,8 @@ SINGLES_EVERY = 5
 """Rounds between blocks of single calls, so that these see the same conditions as the others."""
 _SINGLE_CALLS = 250
 """Single calls at a time: after the 20 rounds of the shortest race there are enough of them for a p99."""
+_PIECES = 20
+"""Of half a millisecond: between what another guest of the host disturbs, some are left alone."""
 _EACH_NS = 100_000
 """Calls from this length on are timed one by one inside blocks: reading the clock is less than a thousandth of them."""
 _FEWEST_SPLIT_CALLS = 3
@@ -80,6 +82,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     """Calls per block of each subject."""
     single_calls: tuple[int, ...]
     """Single calls of each subject, every SINGLES_EVERY rounds; 0 where all calls in blocks are timed one by one."""
+    pieces: int
+    """Pieces of each block, of which the quickest is least disturbed; alike for all subjects, or one would gain."""
     split_calls: tuple[int, ...]
     """Calls of each subject whose parts are timed, as often; 0 where they are not requested."""
     round_ns: float
@@ -113,6 +117,7 @@ def make_plan(costs: Costs, options: RaceOptions) -> Plan:
         looks=looks_at(units.total, is_fixed=bool(options.blocks)),
         calls=calls,
         single_calls=single_calls,
+        pieces=min(_PIECES, *calls),
         split_calls=split_calls,
         round_ns=round_ns,
         renewal_ns=units.renewal_ns,

@@ -192,12 +192,12 @@ def _plan(group: WorkerGroup, start_ns: int, options: RaceOptions) -> planning.P
     plan = planning.make_plan(costs, options)
     counts = zip(plan.calls, plan.single_calls, plan.split_calls, strict=True)
     for run, (calls, single_calls, split_calls) in zip(runs, counts, strict=True):
-        run.calls, run.single_calls, run.split_calls = calls, single_calls, split_calls
+        run.calls, run.single_calls, run.split_calls, run.pieces = calls, single_calls, split_calls, plan.pieces
     return plan
 
 
 def _time_block(run: SubjectRun, number: int, position: int, worker: Worker) -> None:
-    timed = worker.ask(TimeBlock(run.slot, run.calls, planning.WARM_NS, run.single_calls == 0))
+    timed = worker.ask(TimeBlock(run.slot, run.calls, planning.WARM_NS, run.single_calls == 0, run.pieces))
     block = Block(
         round=number,
         position=position,
@@ -206,6 +206,7 @@ def _time_block(run: SubjectRun, number: int, position: int, worker: Worker) -> 
         calls=run.calls,
         start_ns=timed.start_ns,
         duration_ns=timed.duration_ns,
+        quickest_ns=timed.quickest_ns,
     )
     run.blocks.append(block)
     run.each_ns += timed.call_ns

@@ -38,6 +38,8 @@ class SubjectRun:
     single_calls: int = 0
     """Calls that are timed one by one between blocks; 0 where all calls in blocks are."""
     split_calls: int = 0
+    pieces: int = 1
+    """Of each block."""
     call_ns: float = 0.0
     launches: int = 0
     set_ups: int = 0

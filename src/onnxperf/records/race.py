@@ -77,6 +77,8 @@ class Block(Struct, frozen=True, kw_only=True):
     """Start on the monotonic clock that all processes of a machine share."""
     duration_ns: int
     """Time of all calls together."""
+    quickest_ns: float | None = None
+    """Time of a call in the quickest of the block's pieces, of which all blocks of a race have the same number."""
 
     @property
     def per_call_ns(self) -> float:
@@ -145,7 +147,7 @@ class Subject(Measurement, frozen=True, kw_only=True):
     max_ns: float | None = None
     """Slowest single call."""
     speedup: float | None = None
-    """Baseline time / own time, above 1 is faster: the trimmed mean over units of their median ratio of a round."""
+    """Baseline time / own time, above 1 is faster: by quickest pieces, the trimmed mean over all units."""
     speedup_low: float | None = None
     """Lower end of the 95 % interval, widened for looks and subjects; None below 6 rounds or with one set-up."""
     speedup_high: float | None = None

@@ -243,12 +243,12 @@ def test_what_a_race_cannot_show_or_how_long_it_takes_is_known_before(rounds: in
         (
             ([10.0] * 20, [5.0] * 20),
             ((10,), (4,)),
-            f"single calls differ from calls in blocks: b ({ratio(2.5)} by medians, {ratio(2)} by round)",
+            f"single calls differ from calls in blocks: b ({ratio(2.5)} by medians, {ratio(2)} by launch)",
         ),
         (
             ([10.0] * 28 + [20.0] * 32, [5.0] * 32 + [10.0] * 28),
             ((20,), (5,)),
-            f"the machine changed its speed during the race: b ({ratio(4)} by medians, {ratio(2)} by round)",
+            f"the machine changed its speed during the race: b ({ratio(4)} by medians, {ratio(2)} by launch)",
         ),
     ],
 )

@@ -58,7 +58,7 @@ def test_one_value_far_off_hardly_widens_the_interval() -> None:
     values = np.random.default_rng(0).normal(0, 0.01, 16)
     spoilt = np.append(values[:-1], 5.0)
     plain, robust = (stats.trimmed_mean(each).error for each in (values, spoilt))
-    assert robust < 1.5 * plain
+    assert robust < 2 * plain
     assert spoilt.std(ddof=1) / 4 > 50 * plain
 
 
@@ -69,7 +69,8 @@ def test_a_trimmed_mean_lies_among_its_values_and_moves_with_them(numbers: list[
     assert values.min() - 1e-12 <= estimate.value <= values.max() + 1e-12
     assert moved.value == pytest.approx(estimate.value + shift, abs=1e-9)
     assert moved.error == pytest.approx(estimate.error, abs=1e-9)
-    assert estimate.freedom == len(values) - 2 * (len(values) // 8) - 1
+    cut = len(values) // 5 if len(values) >= 8 else 0
+    assert estimate.freedom == len(values) - 2 * cut - 1
 
 
 @given(VALUES)
@@ -89,18 +90,19 @@ def test_few_values_are_judged_as_student_does(units: int) -> None:
 @pytest.mark.parametrize("units", [8, 16, 23, 40])
 def test_more_values_are_judged_as_yuen_does(units: int) -> None:
     values = np.random.default_rng(1).standard_t(3, units)
-    cut = units // 8
+    cut = units // 5
     winsorized = scipy.stats.mstats.winsorize(values, (cut / units, cut / units))
     error = np.std(winsorized, ddof=1) / ((1 - 2 * cut / units) * math.sqrt(units))
     estimate = stats.trimmed_mean(values)
     assert estimate.value == pytest.approx(scipy.stats.trim_mean(values, cut / units))
     # Yuen divides by h (h - 1), which is a little more careful than by (1 - 2 g / n) squared times n.
-    assert error <= estimate.error <= 1.1 * error
+    assert error <= estimate.error <= 1.2 * error
 
 
-def test_the_medians_of_units() -> None:
+def test_one_number_for_the_values_of_each_unit() -> None:
     values, units = np.array([1.0, 9.0, 2.0, 3.0, 30.0, 4.0]), np.array([0, 1, 0, 0, 1, 2])
-    assert stats.medians_by(values, units).tolist() == [2.0, 19.5, 4.0]
+    assert stats.by_unit(np.median, values, units).tolist() == [2.0, 19.5, 4.0]
+    assert stats.by_unit(np.min, values, units).tolist() == [1.0, 9.0, 4.0]
 
 
 # ---------------------------------------------------------------- Student

@@ -5,8 +5,11 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator
 from itertools import count
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from onnxperf.measure.worker import timing
 from tests.measure.fakes import FakeClock
@@ -85,10 +88,30 @@ def test_warm_up_of_work_that_no_clock_can_see_takes_no_time(clock: FakeClock) -
 @pytest.mark.parametrize("calls", [1, 2, 17])
 def test_a_block_times_exactly_its_calls(clock: FakeClock, calls: int) -> None:
     work = Work(clock, 10)
-    start_ns, duration_ns = timing.time_block(work, calls, 35, clock)
+    start_ns, duration_ns, *_ = timing.time_block(work, calls, 35, clock)
     assert work.calls == 4 + calls
     assert start_ns == 1_000 + 4 * 10
     assert duration_ns == 10 * calls
+
+
+@pytest.mark.parametrize(
+    ("pieces", "quickest"),
+    [(1, 30.0), (2, 20.0), (3, 15.0), (6, 10.0)],  # of 10, 20, 30, 40, 60 and 20, in order
+)
+@pytest.mark.parametrize("time", [timing.time_block, timing.time_each_in_block])
+def test_a_block_has_a_quickest_piece(clock: FakeClock, time: Any, pieces: int, quickest: float) -> None:
+    work = Work(clock, 99, 10, 20, 30, 40, 60, 20)
+    _, duration_ns, call_ns, found = time(work, 6, 0, clock, pieces)
+    assert (duration_ns, found) == (180, quickest)
+    assert call_ns == ([10, 20, 30, 40, 60, 20] if time is timing.time_each_in_block else [])
+
+
+@given(st.integers(1, 100_000), st.integers(1, 20))
+def test_pieces_are_as_equal_as_can_be(calls: int, pieces: int) -> None:
+    pieces = min(calls, pieces)
+    sizes = timing.sizes_of(calls, pieces)
+    assert (len(sizes), sum(sizes)) == (pieces, calls)
+    assert 1 <= min(sizes) <= max(sizes) <= min(sizes) + 1
 
 
 def test_single_calls_have_a_duration_each(clock: FakeClock) -> None:

@@ -67,10 +67,10 @@ def test_the_reason_of_an_undecided_row_is_left_to_the_answer() -> None:
 
 def test_below_the_race_stands_where_its_figures_come_from() -> None:
     text = printed(plan_page(einsums.plan(), ["a note on a row"]), 160)
-    legend, note = line_with(text, "paired by round"), line_with(text, "a note on a row")
-    assert legend == "median: single calls · speedup: blocks of calls, paired by round"
+    legend, note = line_with(text, "paired by launch"), line_with(text, "a note on a row")
+    assert legend == "median: single calls · speedup: blocks of calls, paired by launch"
     assert text.index("bare MatMul") < text.index(legend) < text.index(note) < text.index("The best graph is")
-    assert "paired by round" not in printed(plan_page(einsums.plan(race=None)), 160)
+    assert "paired by launch" not in printed(plan_page(einsums.plan(race=None)), 160)
 
 
 def test_the_winner_is_bold_with_a_mark_and_the_limit_is_dim() -> None:

@@ -76,7 +76,7 @@ def notes_on_medians(case: Case) -> list[str]:
     for subject in case.subjects:
         if subject is not base and (cause := _why_medians_disagree(subject, base, case.min_effect)):
             of_calls = ratio((base.median_ns or 0.0) / (subject.median_ns or 1.0))
-            text = f"{name_of(subject.name)} ({of_calls} by medians, {ratio(subject.speedup)} by round)"
+            text = f"{name_of(subject.name)} ({of_calls} by medians, {ratio(subject.speedup)} by launch)"
             found.setdefault(cause, []).append(text)
     return [f"{cause}: {', '.join(texts)}" for cause, texts in found.items()]
 

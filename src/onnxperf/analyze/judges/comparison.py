@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -18,6 +18,7 @@ from onnxperf.records.race import (
     LARGE_CLAIM,
     SMALL_CLAIM,
     Bench,
+    Block,
     Case,
     Measurement,
     Subject,
@@ -86,34 +87,64 @@ def _measured_again(subject: Subject, base: Subject | None) -> Subject:
 
 
 class Rounds(NamedTuple):
-    """A value of each round, and which of its units each belongs to."""
+    """The rounds that a subject shares with the baseline."""
 
-    values: st.Floats
+    ours: st.Floats
+    """Time of a call of the subject in each round."""
+    theirs: st.Floats
+    """That of the baseline."""
     units: st.Ints
+    """Which launch or set-up each round belongs to, from 0."""
     evidence: Evidence
 
-    @classmethod
-    def of(cls, values: Sequence[float], keys: Sequence[tuple[Hashable, Hashable]], span_s: float) -> Rounds:
-        """Rounds by the launch and the set-up that each belongs to: launches are the units if there are enough."""
-        launches, set_ups = numbered([launch for launch, _ in keys]), numbered(keys)
-        evidence = Evidence(len(values), len(np.unique(launches)), len(np.unique(set_ups)), span_s)
-        return cls(np.array(values, dtype=np.float64), launches if evidence.unit == "launch" else set_ups, evidence)
-
     @property
-    def by_unit(self) -> st.Floats:
-        """The median of each unit: these are independent of each other, as rounds are not."""
-        return st.medians_by(self.values, self.units)
+    def values(self) -> st.Floats:
+        """Log-ratio of each round; above 0 is faster."""
+        return np.asarray(np.log(self.theirs / self.ours), dtype=np.float64)
 
 
-def paired(subject: Measurement, base: Measurement) -> Rounds:
-    """Log-ratios of the rounds that a subject shares with the baseline; above 0 is faster."""
+class Reading(NamedTuple):
+    """How blocks are read: the time of each, and the log-ratio that all blocks of a unit give together."""
+
+    time_of: Callable[[Block], float]
+    by_unit: Callable[[Rounds], st.Floats]
+
+
+def _ratios_of_quickest(rounds: Rounds) -> st.Floats:
+    ours, theirs = (st.by_unit(np.min, times, rounds.units) for times in (rounds.ours, rounds.theirs))
+    return np.asarray(np.log(theirs / ours), dtype=np.float64)
+
+
+ALL_CALLS = Reading(lambda block: block.per_call_ns, lambda rounds: st.by_unit(np.median, rounds.values, rounds.units))
+"""Whole blocks, paired by launch."""
+QUICKEST = Reading(lambda block: max(block.quickest_ns or 0.0, 1e-3), _ratios_of_quickest)
+"""The quickest piece that each side has in a unit.
+
+Other programs, and other guests of the host, only ever slow down: while they make blocks differ by 10 %, and rounds by
+as much, quickest pieces of a launch differ by a few tenths of a percent.
+"""
+
+
+def reading_of(subjects: Iterable[Measurement]) -> Reading:
+    """By quickest pieces, unless a subject was measured before these were timed."""
+    has_pieces = all(block.quickest_ns is not None for subject in subjects for block in subject.blocks)
+    return QUICKEST if has_pieces else ALL_CALLS
+
+
+def paired(subject: Measurement, base: Measurement, reading: Reading = ALL_CALLS) -> Rounds:
+    """The rounds that both have: launches are their units, or set-ups where launches are few."""
     theirs = {block.round: block for block in base.blocks}
     both = [(block, theirs[block.round]) for block in subject.blocks if block.round in theirs]
+    launches = numbered([(a.launch, b.launch) for a, b in both])
+    set_ups = numbered([(a.launch, a.set_up, b.launch, b.set_up) for a, b in both])
     starts = [block.start_ns for _, block in both]  # of the baseline, so that all of its rivals have the same pace
-    return Rounds.of(
-        [math.log(b.per_call_ns / a.per_call_ns) for a, b in both],
-        [((a.launch, b.launch), (a.set_up, b.set_up)) for a, b in both],
-        (max(starts) - min(starts)) / 1e9 if starts else 0.0,
+    span_s = (max(starts) - min(starts)) / 1e9 if starts else 0.0
+    evidence = Evidence(len(both), len(np.unique(launches)), len(np.unique(set_ups)), span_s)
+    return Rounds(
+        np.array([reading.time_of(block) for block, _ in both], dtype=np.float64),
+        np.array([reading.time_of(block) for _, block in both], dtype=np.float64),
+        launches if evidence.unit == "launch" else set_ups,
+        evidence,
     )
 
 
@@ -137,19 +168,34 @@ class _Judgement(NamedTuple):
 
 def _judge(rivals: Sequence[Measurement], base: Measurement, min_effect: float) -> dict[str, _Judgement]:
     """Compare all rivals with the baseline at once, so that many raise no more false alarms than one (Holm)."""
-    pairs = [paired(subject, base) for subject in rivals]
-    tests = [_test_of(each, min_effect) for each in pairs]
+    reading = reading_of((base, *rivals))
+    pairs = [paired(subject, base, reading) for subject in rivals]
+    tests = [_test_of(each, reading, min_effect) for each in pairs]
     levels = st.holm_levels([test.p_value for test in tests], [alpha_of(subject) for subject in rivals])
-    return {
+    found = {
         subject.name: _judgement(each, test, level, min_effect)
         for subject, each, test, level in zip(rivals, pairs, tests, levels, strict=True)
     }
+    if reading is not ALL_CALLS:
+        for subject, level in zip(rivals, levels, strict=True):
+            whole = paired(subject, base)
+            of_all = _judgement(whole, _test_of(whole, ALL_CALLS, min_effect), level, min_effect)
+            found[subject.name] = _unless_contradicted(found[subject.name], of_all.verdict)
+    return found
 
 
-def _test_of(pairs: Rounds, min_effect: float) -> _Test:
+def _unless_contradicted(found: _Judgement, of_all_calls: Verdict) -> _Judgement:
+    """No verdict where whole blocks have another one: then calls of a subject differ by themselves, not by chance."""
+    if "undecided" in (found.verdict, of_all_calls) or found.verdict == of_all_calls:
+        return found
+    differ = f"by its quickest calls it is {found.verdict}, by all calls {of_all_calls}"
+    return found._replace(verdict="undecided", reason=f"{differ}: its times vary too much; look at its percentiles")
+
+
+def _test_of(pairs: Rounds, reading: Reading, min_effect: float) -> _Test:
     """Enough units: Student's test of their trimmed mean. Fewer: do all rounds agree in a large difference?"""
     if pairs.evidence.carries_estimate:
-        estimate = st.trimmed_mean(pairs.by_unit)
+        estimate = st.trimmed_mean(reading.by_unit(pairs))
         return _Test(estimate.p_value, estimate)
     return _Test(st.sign_test(pairs.values, math.log1p(max(LARGE_CLAIM, min_effect))), None)
 
@@ -210,11 +256,11 @@ def alpha_of(subject: Measurement) -> float:
 
 def _is_precise(subject: Measurement, min_effect: float) -> bool:
     """A subject that runs alone is known well enough when its time is, to less than the minimum effect."""
-    times = [math.log(block.per_call_ns) for block in subject.blocks]
-    rounds = Rounds.of(times, [(block.launch, block.set_up) for block in subject.blocks], 0.0)
+    rounds = paired(subject, subject)
     if not rounds.evidence.carries_estimate:
         return False
-    low, high = st.trimmed_mean(rounds.by_unit).interval(alpha_of(subject))
+    times = st.by_unit(np.median, np.log(rounds.ours), rounds.units)
+    low, high = st.trimmed_mean(times).interval(alpha_of(subject))
     return high - low < 2 * math.log1p(min_effect)
 
 
@@ -224,6 +270,12 @@ def rounds_to_units(subjects: Sequence[Measurement], baseline: str | None) -> fl
     None where it is not known.
     """
     base = next((subject for subject in subjects if subject.name == baseline_of(subjects, baseline)), None)
-    rivals = [paired(each, base) for each in subjects if base is not None and each is not base and each.blocks]
-    found = [st.ratio_of_spreads(each.values, each.units) for each in rivals if each.evidence.units > 1]
+    measured = [each for each in subjects if each.blocks]
+    reading = reading_of(measured)
+    rivals = [paired(each, base, reading) for each in measured if base is not None and each is not base]
+    found = [_ratio_of_spreads(each, reading) for each in rivals if each.evidence.units > 1]
     return float(np.median(found)) if found else None
+
+
+def _ratio_of_spreads(rounds: Rounds, reading: Reading) -> float:
+    return st.ratio_of_spreads(rounds.values, rounds.units, reading.by_unit(rounds))

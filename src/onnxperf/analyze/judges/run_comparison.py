@@ -11,7 +11,7 @@ import numpy as np
 
 from onnxperf.analyze.answers.run_comparison import NOT_SHARED, comparison_answer
 from onnxperf.analyze.judges import statistics as st
-from onnxperf.analyze.judges.comparison import alpha_of, paired, verdict_of
+from onnxperf.analyze.judges.comparison import alpha_of, paired, reading_of, verdict_of
 from onnxperf.analyze.judges.reasons import weaker, what_is_missing
 from onnxperf.records.base import Machine
 from onnxperf.records.race import Bench, Case, Subject
@@ -166,10 +166,11 @@ def _sides(pair: _Pair, measure: _Pair) -> tuple[tuple[Subject, Subject], tuple[
 
 def _difference(pair: _Pair, measure: _Pair) -> st.Estimate | None:
     """How much more the second run has gained over the yardstick than the first; None where either has few units."""
-    first, second = (paired(*side) for side in _sides(pair, measure))
+    reading = reading_of((*pair, *measure))
+    first, second = (paired(*side, reading) for side in _sides(pair, measure))
     if not (first.evidence.carries_estimate and second.evidence.carries_estimate):
         return None
-    return st.trimmed_mean(second.by_unit).minus(st.trimmed_mean(first.by_unit))
+    return st.trimmed_mean(reading.by_unit(second)).minus(st.trimmed_mean(reading.by_unit(first)))
 
 
 def _judgement(

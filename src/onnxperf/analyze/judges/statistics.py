@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,9 +15,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _CALLS_NEEDED = {0.90: P90_CALLS, 0.99: P99_CALLS}
-_MAD_TO_DEVIATION = 1.4826
-_VARIANCE_OF_MEDIANS = math.pi / 2
-"""That of a median, compared with that of a mean."""
+_FEWEST_TO_TRIM = 8
+"""Values: of fewer, what is left would show too little of their spread."""
 _EARLY_SHARE = 0.3
 """Part of the error probability for all looks but the last: they are for what is clear early."""
 
@@ -59,13 +58,13 @@ class Estimate(NamedTuple):
 
 
 def trimmed_mean(values: Floats) -> Estimate:
-    """The mean of independent values without an eighth of them at each end (Yuen).
+    """The mean of independent values without a fifth of them at each end, with the error that Yuen gives it.
 
-    Now and then the memory of a process lies so badly, or another program disturbs it so much, that its value is far
-    off: with one such in sixteen, Student's interval of the plain mean is several times as wide.
+    Now and then the memory of a process lies so badly, or other programs disturb all of it, that its value is far off:
+    with one such in sixteen, Student's interval of the plain mean is several times as wide.
     """
     count = len(values)
-    cut = count // 8
+    cut = count // 5 if count >= _FEWEST_TO_TRIM else 0
     kept = count - 2 * cut
     ordered = np.sort(values)
     winsorized = np.clip(values, ordered[cut], ordered[count - cut - 1])
@@ -73,18 +72,19 @@ def trimmed_mean(values: Floats) -> Estimate:
     return Estimate(float(ordered[cut : count - cut].mean()), error, kept - 1)
 
 
-def medians_by(values: Floats, units: Ints) -> Floats:
-    """The median of the values of each unit; units are numbered from 0."""
-    return np.array([np.median(values[units == unit]) for unit in range(int(units.max()) + 1)])
+def by_unit(summary: Callable[[Floats], object], values: Floats, units: Ints) -> Floats:
+    """One number for the values of each unit; units are numbered from 0."""
+    return np.array([summary(values[units == unit]) for unit in range(int(units.max()) + 1)], dtype=np.float64)
 
 
-def ratio_of_spreads(values: Floats, units: Ints) -> float:
-    """How much values of one unit differ from each other, compared with how much units do beyond that."""
-    medians = medians_by(values, units)
-    per_unit = len(values) / len(medians)
-    within = _MAD_TO_DEVIATION * float(np.median(np.abs(values - medians[units])))
-    between = float(medians.var(ddof=1)) - _VARIANCE_OF_MEDIANS * within**2 / per_unit
-    return within / math.sqrt(between) if between > 0 else math.inf
+def ratio_of_spreads(values: Floats, units: Ints, of_units: Floats) -> float:
+    """How much values of one unit differ from each other, compared with how much units do (medians of both).
+
+    `of_units` is what the values of each unit say together.
+    """
+    within = np.median(np.abs(values - by_unit(np.median, values, units)[units]))
+    between = np.median(np.abs(of_units - np.median(of_units)))
+    return float(within / between) if between > 0 else math.inf
 
 
 def student_p(t: float, freedom: int) -> float:

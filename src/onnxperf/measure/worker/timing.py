@@ -6,7 +6,8 @@ import gc
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import repeat
+from itertools import islice, pairwise, repeat
+from operator import truediv
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,15 +41,29 @@ def warm_up(work: Work, duration_ns: int, clock: Clock = monotonic_ns) -> float:
     return float(np.median(second_half or first_half))  # statistics would import what no worker needs
 
 
-def time_block(work: Work, calls: int, warm_ns: int, clock: Clock = monotonic_ns) -> tuple[int, int]:
-    """Time `calls` calls together, after untimed ones that refill caches; returns start and duration."""
+def time_block(
+    work: Work, calls: int, warm_ns: int, clock: Clock = monotonic_ns, pieces: int = 1
+) -> tuple[int, int, list[int], float]:
+    """Time `calls` calls together, after untimed ones that refill caches.
+
+    Returns start and duration, no times of single calls, and the time of a call in the quickest of so many pieces.
+    """
     warm_up(work, warm_ns, clock)
+    sizes = sizes_of(calls, pieces)
+    ends = [0] * len(sizes)
     with _no_garbage_collection():
-        turns = repeat(None, calls)
         start = clock()
-        for _ in turns:
-            work()
-        return start, clock() - start
+        for piece, size in enumerate(sizes):
+            for _ in repeat(None, size):
+                work()
+            ends[piece] = clock()
+    times = (end - begin for begin, end in pairwise((start, *ends)))
+    return start, ends[-1] - start, [], min(map(truediv, times, sizes))
+
+
+def sizes_of(calls: int, pieces: int) -> list[int]:
+    """Calls of each piece of a block: all alike, or with one more."""
+    return [calls * (piece + 1) // pieces - calls * piece // pieces for piece in range(pieces)]
 
 
 def time_each(work: Work, calls: int, warm_ns: int | None, clock: Clock = monotonic_ns) -> list[int]:
@@ -59,13 +74,18 @@ def time_each(work: Work, calls: int, warm_ns: int | None, clock: Clock = monoto
         return _each(work, calls, clock)
 
 
-def time_each_in_block(work: Work, calls: int, warm_ns: int, clock: Clock = monotonic_ns) -> tuple[int, int, list[int]]:
+def time_each_in_block(
+    work: Work, calls: int, warm_ns: int, clock: Clock = monotonic_ns, pieces: int = 1
+) -> tuple[int, int, list[int], float]:
     """Time `calls` calls together as `time_block` does, and every one of them by itself as well."""
     warm_up(work, warm_ns, clock)
     with _no_garbage_collection():
         start = clock()
         durations = _each(work, calls, clock)
-        return start, clock() - start, durations
+        total = clock() - start
+    left = iter(durations)
+    quickest = min(sum(islice(left, size)) / size for size in sizes_of(calls, pieces))
+    return start, total, durations, quickest
 
 
 def _each(work: Work, calls: int, clock: Clock) -> list[int]:
@@ -125,7 +145,7 @@ def answer_warm_up(host: Host, request: messages.WarmUp) -> WarmedUp:
 def answer_time_block(host: Host, request: messages.TimeBlock) -> TimedBlock:
     """Time a block of a subject."""
     time = time_each_in_block if request.each else time_block
-    return TimedBlock(*time(host.calls[request.subject], request.calls, request.warm_ns))
+    return TimedBlock(*time(host.calls[request.subject], request.calls, request.warm_ns, pieces=request.pieces))
 
 
 def answer_time_each(host: Host, request: messages.TimeEach) -> TimedEach:

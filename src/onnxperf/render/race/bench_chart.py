@@ -17,7 +17,7 @@ LOG_SPAN = 50
 """From this ratio of the largest to the smallest time on, the axis is logarithmic."""
 ROW = 0.34
 _NAME_WIDTH = 30
-_WHISKERS = "whiskers: 95 % interval of the mean · speedups and verdicts: paired by round"
+_WHISKERS = "whiskers: 95 % interval of the mean · speedups and verdicts: paired by launch"
 """Means of a machine that drifts may overlap where every round tells the subjects apart."""
 # The label repeats the verdict in words.
 _COLOURS = {

@@ -15,7 +15,7 @@ from onnxperf.wording.numbers import NOTHING, count, duration, grouped, interval
 
 WINNER = "*"
 _STYLES = {**STATUS_STYLES, **VERDICT_STYLES, "limit": "dim"}
-_LEGEND = "median: single calls · speedup: blocks of calls, paired by round"
+_LEGEND = "median: single calls · speedup: paired by launch"
 _SPEEDUP, _VERDICT = 3, 6
 """Places of the coloured columns."""
 

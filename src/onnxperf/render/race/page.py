@@ -138,7 +138,7 @@ def _legend(subjects: Sequence[Subject]) -> str:
     """Which figures come from which calls."""
     calls = sorted({block.calls for subject in subjects for block in subject.blocks})
     sizes = count(calls[-1], "call") if len(calls) == 1 else f"{grouped(calls[0])} to {count(calls[-1], 'call')}"
-    paired = ["speedup: paired by round"] if any(s.speedup_low is not None for s in subjects) else []
+    paired = ["speedup: paired by launch"] if any(s.speedup_low is not None for s in subjects) else []
     return " · ".join(["min to max: single calls", f"mean, dev: blocks of {sizes}", *paired])
 
 
