@@ -68,7 +68,7 @@ def test_the_reason_of_an_undecided_row_is_left_to_the_answer() -> None:
 def test_below_the_race_stands_where_its_figures_come_from() -> None:
     text = printed(plan_page(einsums.plan(), ["a note on a row"]), 160)
     legend, note = line_with(text, "paired by launch"), line_with(text, "a note on a row")
-    assert legend == "median: single calls · speedup: blocks of calls, paired by launch"
+    assert legend == "median: single calls · speedup: paired by launch"
     assert text.index("bare MatMul") < text.index(legend) < text.index(note) < text.index("The best graph is")
     assert "paired by launch" not in printed(plan_page(einsums.plan(race=None)), 160)
 
