@@ -136,9 +136,9 @@ def test_two_subjects_are_compared(other: Subject, sentence: str) -> None:
 def test_the_interval_says_what_it_rests_on(
     unit: Unit | None, units: int | None, verdict: Verdict, sentence: str
 ) -> None:
-    ends = {"speedup": 1.05, "speedup_low": 1.04, "speedup_high": 1.06}
     base = Subject(name="a", status="ok", median_ns=10.0, speedup=1.0, verdict="baseline")
-    rival = Subject(name="b", status="ok", median_ns=9.5, verdict=verdict, unit=unit, units=units, **ends)
+    known = Subject(name="b", status="ok", median_ns=9.5, verdict=verdict, unit=unit, units=units)
+    rival = replace(known, speedup=1.05, speedup_low=1.04, speedup_high=1.06)
     assert answer([base, rival], "a", 0.01) == sentence
 
 
