@@ -90,6 +90,10 @@ from onnxperf.cli import main
 from onnxperf.cli.present import OutputFlags, present
 from tests.results.toys import Toy, ToyResult
 
+# Tests may run below nohup, or in the background of a shell, where these are ignored.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 def measure(progress):
     try:
