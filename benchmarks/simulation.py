@@ -63,7 +63,7 @@ class NoisyMachine:
         return int(duration_ns)
 
 
-@dataclass
+@dataclass(eq=False)
 class SimulatedWorker:
     """A worker of one subject on a noisy machine, with noise of its own besides."""
 
@@ -74,6 +74,11 @@ class SimulatedWorker:
     layout_effect: float = 0.0
     lasting: float = 0.0
     cpus: tuple[int, ...] = ()
+
+    @property
+    def home(self) -> object:
+        """It has a process of its own."""
+        return self
 
     def wait_until_ready(self) -> None:
         """Start as fast as a lean worker does."""

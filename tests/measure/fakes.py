@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, cast
@@ -63,6 +63,8 @@ class FakeMachine:
     """(step, subject or runtime, how often the step was taken before) -> what happens then."""
     answers: Answers = field(default_factory=dict)
     """Answers of a test, instead of or besides those of `FakeWorker`."""
+    homes: Sequence[object] = ()
+    """Processes that workers get one after the other, again and again; without any, each has its own."""
     workers: list[FakeWorker] = field(default_factory=list)
     awake: set[int] = field(default_factory=set)
     most_awake: int = 0
@@ -119,6 +121,10 @@ class FakeWorker:
         self.prepared: set[int] = set()
         self.cpus: tuple[int, ...] = ()
         self.look: Callable[[int], None] = lambda _pid: None
+
+    @property
+    def home(self) -> object:
+        return self.machine.homes[self.number % len(self.machine.homes)] if self.machine.homes else self
 
     def wait_until_ready(self) -> None:
         self.machine.clock.spend(self.machine.start_ns)

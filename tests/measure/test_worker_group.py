@@ -57,3 +57,16 @@ def test_every_set_up_in_a_running_worker_gets_other_blocks_of_memory_before_it(
     assert sizes[:2] == [(), ()]  # a process that has just started lies elsewhere anyway
     assert len(set(sizes[2:])) == 4
     assert all(sizes[2:])
+
+
+def test_a_process_of_a_pool_that_comes_back_is_another_set_up_elsewhere_in_memory_and_no_new_launch() -> None:
+    machine = FakeMachine(homes=("one", "two", "three"))
+    places = []
+    with group_of(machine, [solo("a")]) as group:
+        for _ in range(7):
+            group.start()
+            places.append((group.runs[0].launch, group.runs[0].set_up))
+    assert places == [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1), (0, 2)]
+    sizes = [request.block_sizes for request in machine.requests if isinstance(request, Load)]
+    assert len(set(sizes)) == 7
+    assert all(sizes)

@@ -84,6 +84,11 @@ class PooledWorker:
     pool: Pool
     cpus: tuple[int, ...] = ()
 
+    @property
+    def home(self) -> ProcessWorker:
+        """The process, which other workers had before."""
+        return self.process
+
     def wait_until_ready(self) -> None:
         """Return when the process has imported what it needs."""
         self.process.wait_until_ready()

@@ -50,6 +50,10 @@ class Worker(Protocol):
     def spec(self) -> WorkerSpec:
         """What it hosts once it is loaded."""
 
+    @property
+    def home(self) -> object:
+        """The process behind it, which may have been that of other workers before."""
+
     def wait_until_ready(self) -> None:
         """Return when the process has imported what it needs."""
 
@@ -116,6 +120,11 @@ class ProcessWorker:
         """Return when the process has imported what it needs."""
         if self._answered < 0:
             self._receive()
+
+    @property
+    def home(self) -> ProcessWorker:
+        """It has a process of its own."""
+        return self
 
     @property
     def pid(self) -> int:

@@ -201,8 +201,8 @@ def _time_block(run: SubjectRun, number: int, position: int, worker: Worker) -> 
     block = Block(
         round=number,
         position=position,
-        launch=run.launches - 1,
-        set_up=run.set_ups - 1,
+        launch=run.launch,
+        set_up=run.set_up,
         calls=run.calls,
         start_ns=timed.start_ns,
         duration_ns=timed.duration_ns,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -41,9 +42,12 @@ class SubjectRun:
     pieces: int = 1
     """Of each block."""
     call_ns: float = 0.0
-    launches: int = 0
-    set_ups: int = 0
-    """Within the current launch."""
+    loads: Counter[object] = field(default_factory=Counter)
+    """How often each of its processes has loaded it."""
+    launch: int = 0
+    """Which of the processes of its race it has now, from 0."""
+    set_up: int = 0
+    """Which opening of its session within that process, from 0."""
     looks: int = 0
     looks_planned: int = 0
     load_ns: list[int] = field(default_factory=list)
@@ -213,18 +217,23 @@ class WorkerGroup:
     def _load(self, spec: WorkerSpec, worker: Worker) -> None:
         runs = self._alive_in(spec)
         self._report(f"loading {spec.model_label or runs[0].name}")
-        loaded = worker.ask(Load(worker.spec))
+        is_fresh = worker.home is worker
+        loaded = worker.ask(Load(worker.spec, () if is_fresh else block_sizes(self._chance)))
+        self._count_load(spec, worker)
         for run in runs:
-            run.launches += 1
-            run.set_ups = 1
             run.conditions.update(loaded.conditions)
             if loaded.load_ns is not None:
                 run.load_ns.append(loaded.load_ns)
 
     def _load_again(self, spec: WorkerSpec, worker: Worker) -> None:
         worker.ask(Load(worker.spec, block_sizes(self._chance)))
+        self._count_load(spec, worker)
+
+    def _count_load(self, spec: WorkerSpec, worker: Worker) -> None:
+        """Number the load: a process of a pool that comes back is no new launch."""
         for run in self._alive_in(spec):
-            run.set_ups += 1
+            run.loads[worker.home] += 1
+            run.launch, run.set_up = list(run.loads).index(worker.home), run.loads[worker.home] - 1
 
     def _prepare_all_in(self, spec: WorkerSpec, prepare: Callable[[SubjectRun, Worker], None]) -> None:
         worker = self._workers.get(id(spec))
