@@ -21,8 +21,6 @@ _SESSION_KINDS = {"session_initialization": "initialization", "model_run": "run"
 KINDS = ("kernel", "fence_before", "fence_after", "loading", "initialization", "execute", "run", "device", "other")
 _KERNEL, _EXECUTE, _RUN, _DEVICE = (KINDS.index(kind) for kind in ("kernel", "execute", "run", "device"))
 _FEW = 1 << 20
-_LARGE_BYTES = 1 << 24
-"""Taken and given back untouched: glibc then keeps smaller arrays for the next ones instead of returning each page."""
 _MOST_BODIES = 100
 """Bodies within bodies that are followed: a damaged trace could have one in each event."""
 _BEFORE_ANY_RUN = [KINDS.index(kind) for kind in ("loading", "initialization")]
@@ -78,7 +76,6 @@ class TraceLayout:
 
 def lay_out(trace: Trace) -> TraceLayout:
     """Find out what happened when; an event is compared only with events of its thread."""
-    np.empty(_LARGE_BYTES, np.uint8)
     kinds, node_names = _kinds_and_names(trace)
     order = _ending_order(trace, kinds.codes)
     iteration, iterations, incomplete = _iterations(trace, kinds.codes, order)
