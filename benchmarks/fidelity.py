@@ -335,7 +335,7 @@ def timeit(rounds: int = 2000) -> list[str]:
 
 PARTS: dict[str, tuple[str, Callable[..., list[str]]]] = {
     "simulated": ("fidelity: simulated races", simulated),
-    "live": ("fidelity: live A/A races, quiet", live),
+    "live": ("fidelity: live A/A races, no load of our own", live),
     "loaded": ("fidelity: live A/A races, bursty background load", loaded),
     "slower": ("fidelity: true slow-downs of 3 and 1.5 %", slower),
     "beside": ("fidelity: a multi-threaded neighbour", beside),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from onnxperf.errors import BadOption
 from onnxperf.records.race import Case, Subject
 from onnxperf.runtimes.find import find_runtime
 from tests.contraction.running import arrays_for
+from tests.threads import in_threads
 
 
 class Clock:
@@ -143,11 +143,7 @@ def test_threads_may_compute_at_once() -> None:
             if not np.array_equal(value, expected):
                 wrong.append(number)
 
-    threads = [Thread(target=repeat, args=(number % 2,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(repeat, (0, 1, 0, 1))
     assert not wrong
 
 

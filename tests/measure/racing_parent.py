@@ -14,7 +14,7 @@ from onnxperf.records.options import RaceOptions
 
 
 def main() -> None:
-    """Race 30 rounds with three launches of two set-ups each: 51 lines of output, one per step."""
+    """Race 30 rounds in several launches; every step is a line of output."""
     specs = [
         WorkerSpec(
             subjects=(FunctionSubject(name=name, function=cloudpickle.dumps(lambda: None)),), threads=1, feeds={}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from threading import Thread
 from types import MappingProxyType
 from typing import Any
 
@@ -21,6 +20,7 @@ from onnxperf.model.load import Model, open_model
 from onnxperf.records.options import SessionOptions
 from onnxperf.runtimes.base import Arrays, Call, Caller, Casts, Runner, Session
 from onnxperf.runtimes.find import find_runtime, runtimes
+from tests.threads import in_threads
 
 STYLES = [(runtime, call) for runtime in runtimes() for call in find_runtime(runtime).call_names]
 # A view, a constant, a shape that depends on values, values that are refused, and an initialiser that may be fed.
@@ -215,11 +215,7 @@ def test_threads_may_share_a_runner(linear_bytes: bytes, runtime: str, call: str
             if not np.array_equal(runner.run({"X": inputs[number]})["Y"], expected[number]):
                 wrong.append(number)
 
-    threads = [Thread(target=repeat, args=(number % 2,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(repeat, (0, 1, 0, 1))
     assert not wrong
 
 

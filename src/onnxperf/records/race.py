@@ -56,8 +56,8 @@ SPLIT_COLUMNS = ("prepare_ns", "compute_ns", "fetch_ns")
 """Columns behind these where calls were divided."""
 
 Verdict = Literal["baseline", "faster", "slower", "equivalent", "undecided"]
-Unit = Literal["launch", "set-up"]
-"""What is measured independently of each other: in processes of their own, or in sessions of their own."""
+Unit = Literal["launch", "set-up", "round"]
+"""What an interval rests on: processes of their own, sessions of their own, or rounds where there are few of either."""
 
 
 class Block(Struct, frozen=True, kw_only=True):
@@ -155,7 +155,7 @@ class Subject(Measurement, frozen=True, kw_only=True):
     verdict: Verdict | None = None
     """What the interval says."""
     unit: Unit | None = None
-    """What the interval rests on: launches, or where those are too costly, set-ups."""
+    """What the interval rests on: launches, or where those are too costly set-ups; below 5 of them, rounds."""
     units: int | None = None
     """How many of them."""
 

@@ -356,7 +356,8 @@ def test_an_early_look_of_several_claims_less_than_the_last_one() -> None:
         (5, 60, 60, "launch", 5),  # rather than set-ups of one process, which share more
         (4, 12, 60, "set-up", 12),
         (1, 5, 20, "set-up", 5),
-        (2, 2, 8, "set-up", 2),  # the range of rounds
+        (2, 2, 8, "round", 8),
+        (4, 4, 60, "round", 60),  # their range: so few set-ups show nothing of their spread
         (1, 1, 60, None, None),
     ],
 )

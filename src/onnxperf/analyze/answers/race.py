@@ -18,7 +18,7 @@ _PARTS_MAY_MISS = 0.2
 """Share of a call by which its parts, which are timed in other calls, may miss its time."""
 _LONG_S = 15.0
 """A race that lasts longer is announced with its length."""
-_SEVERAL = {"launch": "launches", "set-up": "set-ups"}
+_SEVERAL = {"launch": "launches", "set-up": "set-ups", "round": "rounds"}
 _DRIFT = "the machine changed its speed during the race"
 _SINGLES_DIFFER = "single calls differ from calls in blocks"
 

@@ -22,6 +22,7 @@ from onnxperf.records.race import (
     Case,
     Measurement,
     Subject,
+    Unit,
     Verdict,
 )
 
@@ -116,7 +117,7 @@ def _ratios_of_quickest(rounds: Rounds) -> st.Floats:
 
 
 ALL_CALLS = Reading(lambda block: block.per_call_ns, lambda rounds: st.by_unit(np.median, rounds.values, rounds.units))
-"""Whole blocks, paired by launch."""
+"""Whole blocks, paired by round."""
 QUICKEST = Reading(lambda block: max(block.quickest_ns or 0.0, 1e-3), _ratios_of_quickest)
 """The quickest piece that each side has in a unit.
 
@@ -163,7 +164,8 @@ class _Judgement(NamedTuple):
     bounds: tuple[float, float] | None
     verdict: Verdict
     reason: str
-    evidence: Evidence
+    unit: Unit
+    units: int
 
 
 def _judge(rivals: Sequence[Measurement], base: Measurement, min_effect: float) -> dict[str, _Judgement]:
@@ -204,7 +206,10 @@ def _judgement(pairs: Rounds, test: _Test, level: float, min_effect: float) -> _
     evidence = pairs.evidence
     bounds: tuple[float, float] | None = None
     verdict: Verdict = "undecided"
+    unit: Unit = "round"
+    units = evidence.rounds
     if test.estimate is not None:
+        unit, units = evidence.unit, evidence.units
         estimate, bounds = test.estimate.value, test.estimate.interval(level)
         verdict = verdict_of(estimate, bounds, min_effect, evidence.launches)
     else:
@@ -214,7 +219,7 @@ def _judgement(pairs: Rounds, test: _Test, level: float, min_effect: float) -> _
         if test.p_value <= level:
             verdict = "faster" if estimate > 0 else "slower"
     reason = what_is_missing(evidence, bounds, min_effect) if verdict == "undecided" else ""
-    return _Judgement(estimate, bounds, verdict, reason, evidence)
+    return _Judgement(estimate, bounds, verdict, reason, unit, units)
 
 
 def verdict_of(estimate: float, bounds: tuple[float, float], min_effect: float, launches: int) -> Verdict:
@@ -244,8 +249,8 @@ def _concluded(subject: Measurement, is_base: bool, judgement: _Judgement | None
         speedup_high=high,
         verdict=judgement.verdict,
         reason=subject.reason or judgement.reason,
-        unit=judgement.evidence.unit if judgement.bounds else None,
-        units=judgement.evidence.units if judgement.bounds else None,
+        unit=judgement.unit if judgement.bounds else None,
+        units=judgement.units if judgement.bounds else None,
     )
 
 
