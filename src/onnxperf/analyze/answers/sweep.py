@@ -112,13 +112,13 @@ def _no_winner(stretches: Sequence[Stretch]) -> str:
 
 
 def notes_on_sweep(rows: Sequence[SweepRow]) -> list[str]:
-    """What is true of some cases: too little time, or medians that give another speedup than blocks side by side."""
+    """What is true of some cases: too little time, or medians that give another speedup than launches."""
     short = sum(any(_lacks_rounds(duel) for duel in row.duels.values()) for row in rows)
     other = sum(bool(notes_on_medians(row.case)) for row in rows)
     cases = count(len(rows), "case")
     notes = {
         f"{short} of {cases} had no time for the rounds of a verdict: give each more `time`.": short,
-        f"In {other} of {cases} the ratio of medians is not the speedup, which compares blocks side by side.": other,
+        f"In {other} of {cases} the ratio of medians is not the speedup, which is paired by launch.": other,
     }
     return [note for note, number in notes.items() if number]
 
