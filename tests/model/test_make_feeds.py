@@ -16,8 +16,10 @@ from onnx import TensorProto, helper, numpy_helper
 
 from onnxperf.errors import BadFeed, BadInput, BadOption
 from onnxperf.model.inputs import Feeds, make_feeds
-from onnxperf.model.load import Model, open_model
+from onnxperf.model.load import open_model
+from onnxperf.model.opened import Model
 from onnxperf.records.options import InputOptions
+from tests import bombs
 
 Dims = tuple[int | str | None, ...] | None
 LIGHT = sorted((Path(onnx.__file__).parent / "backend" / "test" / "data" / "light").glob("*.onnx"))
@@ -350,3 +352,9 @@ def test_generated_inputs_run_the_models_of_the_onnx_wheel(path: Path) -> None:
 def test_generated_indices_run_an_embedding() -> None:
     model = embedding()
     assert run(model, make_feeds(model, InputOptions(dims={"batch": 3, "seq": 7})))[0].shape == (3, 7, 4)
+
+
+def test_an_input_with_more_axes_than_an_array_can_have_is_refused() -> None:
+    model = open_model(bombs.BOMBS["many axes"]())
+    with pytest.raises(BadFeed, match="input 'x' has 65 axes, and an array of numpy has at most 64"):
+        make_feeds(model, InputOptions())

@@ -217,6 +217,18 @@ def test_what_is_no_whole_model_is_refused(content: bytes, said: str, as_file: b
     assert said in refusal(path if as_file else content)
 
 
+@pytest.mark.parametrize("version", [2**31, 2**62, -1])
+@pytest.mark.parametrize("inside", [False, True], ids=["model", "function"])
+def test_a_version_of_operators_that_cannot_exist_is_refused(version: int, inside: bool) -> None:
+    proto = linear()
+    imports = [helper.make_opsetid("", version)]
+    if inside:
+        proto.functions.append(helper.make_function("own", "F", [], [], [], imports))
+    else:
+        proto.opset_import[0].version = version
+    assert f"declares version {version} of the operators of 'ai.onnx'" in refusal(proto)
+
+
 def no_such_file(folder: Path) -> Path:
     return folder / "absent.onnx"
 

@@ -1,23 +1,27 @@
-"""Arrays and what models return, packed to travel to another process and back."""
+"""Arrays and what models return, packed to travel to another process and back; numpy is imported with the first."""
 
 from __future__ import annotations
 
 import contextlib
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from msgspec import Struct
 
 from onnxperf.measure.shared import CAN_SHARE, SharedBytes, share
-from onnxperf.runtimes.base import Array
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from onnxperf.runtimes.base import Array
+
+    Files = Mapping[int, Array]
 
 _SHARED_BYTES = 1 << 20
 """Arrays from this size on are not copied into messages."""
-Files = Mapping[int, Array]
-"""Contents of files, by their numbers in the parent."""
 NO_FILES: Files = {}
+"""Contents of files, by their numbers in the parent."""
 
 
 class PackedTensor(Struct, frozen=True, tag="tensor"):
@@ -55,6 +59,8 @@ Packed = PackedTensor | PackedList | PackedDictionary | None
 
 def pack_feeds(arrays: Mapping[str, Any]) -> dict[str, PackedTensor]:
     """Turn arrays into messages; strings travel as text, and the values of large arrays in a file that all share."""
+    import numpy as np
+
     plain = {name: np.asarray(array) for name, array in arrays.items()}
     large = {name: array for name, array in plain.items() if CAN_SHARE and _is_large(array)}
     shared: dict[str, SharedBytes] = {}
@@ -89,6 +95,8 @@ def unpack_feeds(tensors: Mapping[str, PackedTensor], files: Files = NO_FILES) -
 
 def pack_value(value: Any) -> Packed:
     """Turn whatever a model or a callable returns into messages."""
+    import numpy as np
+
     if value is None:
         return None
     if isinstance(value, dict):
@@ -115,6 +123,8 @@ def unpack_value(value: Packed) -> Any:
 
 
 def _unpack(tensor: PackedTensor, files: Files = NO_FILES) -> Array:
+    import numpy as np
+
     data = tensor.data
     if isinstance(data, list):
         return np.array(data, dtype=object).reshape(tensor.shape)
@@ -135,6 +145,8 @@ def _unpack(tensor: PackedTensor, files: Files = NO_FILES) -> Array:
 
 
 def _dtype(name: str) -> np.dtype[Any]:
+    import numpy as np
+
     try:
         return np.dtype(name)
     except TypeError:

@@ -7,10 +7,12 @@ import os
 import sys
 import weakref
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    import numpy as np
 
 CAN_SHARE = sys.platform != "win32"
 """Whether an open file can be handed to a process that runs already."""
@@ -41,6 +43,8 @@ class SharedBytes(Struct, frozen=True):
 
 def share(arrays: Iterable[np.ndarray[Any, Any]]) -> list[SharedBytes]:
     """The values of arrays, in C order, in one file; it is never mapped here, so it takes no memory of this process."""
+    import numpy as np
+
     file = SharedFile(_new_file())
     weakref.finalize(file, os.close, file.handle)
     parts = []
@@ -66,6 +70,8 @@ def _new_file() -> int:
 
 def read_file(handle: int) -> np.ndarray[Any, Any]:
     """The contents of a file in memory of numpy's own, where a program has its inputs: mapped, they are read slower."""
+    import numpy as np
+
     with io.FileIO(handle) as file:
         data = np.empty(os.fstat(handle).st_size, np.uint8)
         rest = data.data

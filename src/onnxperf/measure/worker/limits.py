@@ -1,0 +1,58 @@
+"""Limits of a process that reads what strangers made: memory, files, processes."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+
+from onnxperf.measure.machine.kernel import memory_limit, read_text
+from onnxperf.model.opened import LARGEST_PROTO_BYTES
+
+_SHARE = 0.8
+"""Part of the memory that is there."""
+_MOST_PROCESSES = 0
+"""More than there are already: none. The kernel does not hold root to that."""
+
+
+def confine() -> None:
+    """From now on: no file larger than a model, no process, no core dump."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    wanted = {
+        resource.RLIMIT_FSIZE: LARGEST_PROTO_BYTES,
+        resource.RLIMIT_NPROC: _MOST_PROCESSES,
+        resource.RLIMIT_CORE: 0,
+    }
+    for kind, most in wanted.items():
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(kind, (most, most))
+
+
+def allow_memory(more_bytes: int) -> None:
+    """Let this process take so much more memory than it has, and no more; where the kernel cannot, the parent looks."""
+    if sys.platform != "linux":
+        return
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    most = _mapped_bytes() + min(more_bytes, _free_bytes())
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_AS, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+
+
+def _free_bytes() -> int:
+    """What this machine, or this control group, can give without harm to others."""
+    lines = (line.split() for line in (read_text(Path("/proc/meminfo")) or "").splitlines())
+    sizes = {line[0]: int(line[1]) * 1024 for line in lines if len(line) == 3}
+    total = [each for each in (sizes.get("MemAvailable:"), memory_limit()) if each is not None]
+    return int(_SHARE * min(total, default=LARGEST_PROTO_BYTES))
+
+
+def _mapped_bytes() -> int:
+    import resource
+
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    return pages * resource.getpagesize()
