@@ -16,8 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from onnxperf.errors import BadFeed, BadInput, BadOption
 from onnxperf.model.inputs import Feeds, make_feeds
-from onnxperf.model.load import open_model
-from onnxperf.model.opened import Model
+from onnxperf.model.load import LoadedModel, open_model
 from onnxperf.records.options import InputOptions
 from tests import bombs
 
@@ -25,14 +24,14 @@ Dims = tuple[int | str | None, ...] | None
 LIGHT = sorted((Path(onnx.__file__).parent / "backend" / "test" / "data" / "light").glob("*.onnx"))
 
 
-def model_of(**inputs: tuple[int, Dims]) -> Model:
+def model_of(**inputs: tuple[int, Dims]) -> LoadedModel:
     values = [helper.make_tensor_value_info(name, *declared) for name, declared in inputs.items()]
     node = helper.make_node("Identity", [values[0].name], ["out"])
     graph = helper.make_graph([node], "g", values, [helper.make_tensor_value_info("out", TensorProto.FLOAT, None)])
     return open_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10))
 
 
-def embedding() -> Model:
+def embedding() -> LoadedModel:
     values = [helper.make_tensor_value_info(n, TensorProto.INT64, ["batch", "seq"]) for n in ("ids", "attention_mask")]
     table = numpy_helper.from_array(np.zeros((300, 4), np.float32), "E")
     nodes = [
@@ -335,7 +334,7 @@ def test_the_widest_range_does_not_overflow() -> None:
 # ---------------------------------------------------------------- on real models
 
 
-def run(model: Model, feeds: Feeds) -> list[Any]:
+def run(model: LoadedModel, feeds: Feeds) -> list[Any]:
     session = onnxruntime.InferenceSession(str(model.path), providers=["CPUExecutionProvider"])
     return list(session.run(None, feeds.arrays))
 

@@ -20,6 +20,7 @@ from onnxperf.errors import BadModel
 from onnxperf.model import load
 from onnxperf.model.index_limits import index_limits
 from onnxperf.model.load import open_model
+from onnxperf.model.opened import UNKNOWN_TYPE
 from onnxperf.records.options import Signature
 
 LINEAR = """
@@ -179,7 +180,7 @@ def test_every_kind_of_type_has_a_signature(
 def test_an_output_without_a_type_is_left_to_the_runtime() -> None:
     proto = linear()
     proto.graph.output[0].ClearField("type")
-    assert open_model(proto).outputs[0].dtype == load.UNKNOWN_TYPE
+    assert open_model(proto).outputs[0].dtype == UNKNOWN_TYPE
 
 
 # ---------------------------------------------------------------- what is refused

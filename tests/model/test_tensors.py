@@ -63,7 +63,7 @@ def test_what_onnx_writes_is_accepted(data_type: int, shape: tuple[int, ...], ra
 
 
 def test_texts_are_counted_not_measured() -> None:
-    with_initializer(helper.make_tensor("w", TensorProto.STRING, [2], [b"a", b"longer"]))
+    with_initializer(TensorProto(name="w", data_type=TensorProto.STRING, dims=[2], string_data=[b"a", b"longer"]))
     assert stored_bytes(TensorProto.STRING, 2) is None
 
 

@@ -73,7 +73,8 @@ def _problem(tensor: onnx.TensorProto) -> str:
     if tensor.HasField("raw_data") and wanted is not None:
         found = len(tensor.raw_data)
         return "" if found == wanted else f"which is {wanted} bytes, and has {found}"
-    found = _NUMBERS.get(tensor.data_type, lambda each: len(each.int32_data))(tensor)
+    count = _NUMBERS.get(tensor.data_type)
+    found = len(tensor.int32_data) if count is None else count(tensor)
     packed = wanted if tensor.data_type in _BITS else elements
     return "" if found in (elements, packed) else f"which is {elements} elements, and has {found}"
 
