@@ -1,5 +1,17 @@
-"""`python -m onnxperf` is the command `onnxperf`."""
+"""`python -m onnxperf` and the script `onnxperf`."""
 
-from onnxperf.cli.main import main
+import sys
 
-main()
+
+def main() -> None:
+    """Run the command that the arguments name, and exit."""
+    from onnxperf.cli.head_start import head_start
+
+    head_start(sys.argv[1:])
+    from onnxperf.cli.main import main as run_command
+
+    run_command()
+
+
+if __name__ == "__main__":
+    main()

@@ -113,9 +113,6 @@ def view(
     trace
         A trace of this model that onnxruntime wrote (.json); without it, --profile runs the model.
     """
-    from onnxperf.api._shared.reading import start_reader
-
-    start_reader()  # it imports onnx while this process imports all else
     from onnxperf.results.view import ViewResult, check_netron_path
 
     if output.as_ == "png" and not output.output:

@@ -15,7 +15,7 @@ from typing import NoReturn, TypeVar
 
 import msgspec
 
-from onnxperf.errors import BadModel, SubjectError, WorkerLost
+from onnxperf.errors import BadModel, OnnxperfError, SubjectError, WorkerLost
 from onnxperf.measure.messages import READER, Reply, Request, WorkerSpec
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.measure.reading import (
@@ -106,8 +106,8 @@ atexit.register(_READER.close)
 
 
 def start_reader() -> None:
-    """Let the process start while this one is busy with something else."""
-    with contextlib.suppress(SubjectError):
+    """Let the process start while this one is busy with something else; what prevents it is raised when it is asked."""
+    with contextlib.suppress(OnnxperfError):
         _READER.start()
 
 
