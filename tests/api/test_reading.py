@@ -6,6 +6,7 @@ import contextlib
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -148,6 +149,16 @@ def test_a_reader_that_was_killed_meanwhile_is_replaced(linear: Model) -> None:
     assert int(applied(linear, job(reader_jobs.process_id), b"")) != pid
 
 
+def test_a_reader_that_ends_with_the_thread_that_started_it_is_replaced(linear: Model) -> None:
+    pid = int(applied(linear, job(reader_jobs.process_id), b""))
+    psutil.Process(pid).kill()
+    assert gone(pid)
+    thread = threading.Thread(target=applied, args=(linear, job(reader_jobs.process_id), b""))
+    thread.start()
+    thread.join()
+    assert applied(linear, job(reader_jobs.answer_at_length), b"1") == bytes(1)
+
+
 def test_ctrl_c_ends_the_question_at_once_and_the_next_one_is_answered(linear: Model) -> None:
     with pytest.raises(KeyboardInterrupt):
         applied(linear, job(reader_jobs.interrupt_the_parent), b"")
@@ -160,7 +171,9 @@ def test_a_process_that_cannot_be_started_is_one_line(linear: Model, monkeypatch
     assert gone(pid)
     with monkeypatch.context() as patched:
         patched.setattr(sys, "executable", "no such program")
-        with pytest.raises(BadInput, match="no process can be started: No such file or directory; end other"):
+        with pytest.raises(
+            BadInput, match="directory; Python is at 'no such program'"
+        ):
             open_source(linear.path)
     assert open_source(linear.path).label == "linear"
 

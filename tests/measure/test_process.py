@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import shutil
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -15,7 +18,7 @@ import numpy as np
 import psutil
 import pytest
 
-from onnxperf.errors import BadModel, SubjectError, WorkerLost
+from onnxperf.errors import BadInput, BadModel, SubjectError, WorkerLost
 from onnxperf.measure import memory, process
 from onnxperf.measure.messages import Load, ModelSubject, MoveTo, Prepare, TimeBlock, TimeEach, WarmUp, WorkerSpec
 from onnxperf.measure.process import CAN_FREEZE, ProcessWorker, move_to, open_worker
@@ -511,3 +514,18 @@ def test_after_an_interrupt_the_next_request_gets_its_own_reply(start: Workers) 
     worker.watch(lambda _pid: None, 0.0)
     assert worker.ask(Prepare(1)).first_call_ns >= 0
     assert worker.idle
+
+
+@pytest.mark.parametrize(
+    ("number", "advice"),
+    [(errno.EAGAIN, "end other processes, or raise their limit"), (errno.EACCES, f"Python is at {sys.executable!r}")],
+)
+def test_a_process_that_cannot_be_started_is_one_line(
+    number: int, advice: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_arguments: object, **_options: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)  # root is held to no limit on processes
+    with pytest.raises(BadInput, match=re.escape(f"no process can be started: {os.strerror(number)}; {advice}")):
+        ProcessWorker(WorkerSpec(subjects=(), threads=1, feeds={}), 1.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import subprocess
@@ -120,10 +121,9 @@ class ProcessWorker:
         except OSError as error:
             self._pipe.close()
             self._output.close()
-            why = error.strerror or error
-            raise BadInput(
-                f"no process can be started: {why}; end other processes, or raise the limit on them"
-            ) from error
+            is_limit = error.errno in (errno.EAGAIN, errno.ENOMEM)
+            advice = "end other processes, or raise their limit" if is_limit else f"Python is at {sys.executable!r}"
+            raise BadInput(f"no process can be started: {error.strerror or error}; {advice}") from error
         finally:
             theirs.close()
 
