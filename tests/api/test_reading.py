@@ -171,9 +171,7 @@ def test_a_process_that_cannot_be_started_is_one_line(linear: Model, monkeypatch
     assert gone(pid)
     with monkeypatch.context() as patched:
         patched.setattr(sys, "executable", "no such program")
-        with pytest.raises(
-            BadInput, match="directory; Python is at 'no such program'"
-        ):
+        with pytest.raises(BadInput, match="directory; Python is at 'no such program'"):
             open_source(linear.path)
     assert open_source(linear.path).label == "linear"
 
