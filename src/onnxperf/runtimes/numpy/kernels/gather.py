@@ -148,6 +148,26 @@ def make_compress(node: Node) -> Kernel:
     return Kernel(lambda x, condition: x.compress(condition, axis), "fresh")
 
 
+@kernel("Unique", since=11)
+def make_unique(node: Node) -> Kernel | None:
+    """What occurs, sorted or in the order of its first occurrence; where that is, which one each is, and how often."""
+    if node.kind() not in PLAIN_KINDS:
+        return None
+    axis, is_sorted, count = node.get("axis"), bool(node.get("sorted", 1)), node.output_count
+
+    def unique(x: Array) -> Any:
+        values, first, inverse, counts = np.unique(x, True, True, True, axis)
+        inverse = inverse.reshape(-1)
+        if not is_sorted:
+            order = first.argsort()
+            values = values[order] if axis is None else values.take(order, axis)
+            first, counts, inverse = first[order], counts[order], order.argsort()[inverse]
+        results = (values, first, inverse, counts)
+        return values if count == 1 else results[:count]
+
+    return Kernel(unique, "fresh")
+
+
 @kernel("TopK", since=10)
 def make_top_k(node: Node) -> Kernel | None:
     """The largest or smallest elements and their positions; of equal ones the first comes first."""
