@@ -35,7 +35,7 @@ class Case:
     def model(self) -> tuple[onnx.ModelProto, dict[str, Array]]:
         """The node as a model, and its feeds."""
         names = ["" if value is None else f"x{i}" for i, value in enumerate(self.inputs)]
-        given = {name: value for name, value in zip(names, self.inputs, strict=True) if value is not None}
+        given = {name: np.asarray(value) for name, value in zip(names, self.inputs, strict=True) if value is not None}
         constants = {name: value for name, value in given.items() if self.bound and name != "x0"}
         feeds = {name: value for name, value in given.items() if name not in constants}
         results = [f"y{i}" for i in range(self.outputs)]

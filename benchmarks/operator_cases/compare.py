@@ -15,6 +15,7 @@ from onnxperf.runtimes.numpy.session import NumpySession
 
 Kind = Literal["same", "differs", "refused by numpy", "refused by onnxruntime", "refused by both"]
 KINDS: tuple[Kind, ...] = ("same", "differs", "refused by numpy", "refused by onnxruntime", "refused by both")
+onnxruntime.set_default_logger_severity(4)
 _TOLERANCES = {"float16": 2e-2, "float32": 2e-4, "float64": 1e-6}
 
 

@@ -129,11 +129,17 @@ def test_inputs_that_do_not_fit_are_refused_by_every_runtime(
         runner_of(two, runtime, "run").run(feeds)
 
 
+def with_weights() -> onnx.ModelProto:
+    proto = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[2] X) => (float[2] Y) { Y = Add(X, W) }'
+    )
+    proto.graph.initializer.append(onnx.numpy_helper.from_array(np.array([1, 2], np.float32), "W"))
+    return proto
+
+
 @pytest.mark.parametrize("runtime", ["numpy", "reference", "ort"])
 def test_external_data_may_be_links_as_in_the_cache_of_a_hub(runtime: str, tmp_path: Path) -> None:
-    proto = onnx.parser.parse_model(
-        '<ir_version: 8, opset_import: ["" : 17]> g (float[2] X) => (float[2] Y) <float[2] W = {1, 2}> { Y = Add(X, W) }'
-    )
+    proto = with_weights()
     blobs, snapshot = tmp_path / "blobs", tmp_path / "snapshots" / "main" / "onnx"
     blobs.mkdir()
     snapshot.mkdir(parents=True)
@@ -149,9 +155,7 @@ def test_external_data_may_be_links_as_in_the_cache_of_a_hub(runtime: str, tmp_p
 
 @pytest.mark.parametrize("runtime", ["numpy", "reference"])
 def test_external_data_outside_the_folder_are_never_read(runtime: str, tmp_path: Path) -> None:
-    proto = onnx.parser.parse_model(
-        '<ir_version: 8, opset_import: ["" : 17]> g (float[2] X) => (float[2] Y) <float[2] W = {1, 2}> { Y = Add(X, W) }'
-    )
+    proto = with_weights()
     (tmp_path / "inner").mkdir()
     saved = tmp_path / "inner" / "model.onnx"
     onnx.save_model(proto, saved, save_as_external_data=True, location="model.data", size_threshold=0)

@@ -104,7 +104,8 @@ REFUSED = {
 @pytest.mark.parametrize("static", [False, True])
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_does_not_fit_is_refused(name: str, static: bool, bound: bool) -> None:
-    assert compare(replace(REFUSED[name], static=static, bound=bound)).kind == "refused by both"
+    # onnxruntime does not look at all of them
+    assert compare(replace(REFUSED[name], static=static, bound=bound)).kind in ("refused by both", "refused by numpy")
 
 
 def test_most_operators_that_both_runtimes_have_are_compared() -> None:
