@@ -66,7 +66,11 @@ def table(names: Sequence[str], examples: int, show: bool) -> list[str]:
         if show:
             _show(found)
     lines.append(f"| all {len(names)} | {total.total()} | {' | '.join(str(total[kind]) for kind in KINDS)} | |")
-    return [*lines, "", *(f"- {each.operators}: {each.why} Right: {each.right}." for each in KNOWN if each in explained)]
+    return [
+        *lines,
+        "",
+        *(f"- {each.operators}: {each.why} Right: {each.right}." for each in KNOWN if each in explained),
+    ]
 
 
 def _show(found: Sequence[tuple[Case, Outcome]]) -> None:

@@ -151,11 +151,9 @@ def cases(draw: st.DrawFn, name: str) -> Case:
     """Random cases of an operator, with inputs known at compile time or not, sizes declared or not."""
     random = Random(draw)
     case = OPERATORS[name](random)
-    return Case(
-        case.operator, case.inputs, case.attributes, case.outputs, case.opset, random.chance(), random.chance()
-    )
+    return Case(case.operator, case.inputs, case.attributes, case.outputs, case.opset, random.chance(), random.chance())
 
 
-def whole(values: Sequence[int] | int) -> Array:
-    """Numbers as a tensor of int64."""
-    return np.array(values, np.int64)
+def whole(values: Sequence[int] | int, dtype: Any = np.int64) -> Array:
+    """Numbers as a tensor of whole numbers, or of another type."""
+    return np.array(values, dtype)

@@ -19,10 +19,10 @@ _RANGES: dict[str, tuple[float, float]] = {
 _OTHER_TYPES = frozenset(("Abs", "Neg", "Sign", "Identity", "Relu"))
 
 
-@operator(
-    *("Exp Floor Ceil Round Sin Cos Sinh Cosh Atan Asinh Tanh Sigmoid Erf Softplus Softsign IsNaN Mish HardSwish "
-      "Log Sqrt Asin Acos Acosh Atanh Tan Reciprocal Abs Neg Sign Identity Relu").split()
-)  # fmt: skip
+_UNARY = ["Exp", "Floor", "Ceil", "Round", "Sin", "Cos", "Sinh", "Cosh", "Atan", "Asinh", "Tanh", "Sigmoid", "Erf", "Softplus", "Softsign", "IsNaN", "Mish", "HardSwish", "Log", "Sqrt", "Asin", "Acos", "Acosh", "Atanh", "Tan", "Reciprocal", "Abs", "Neg", "Sign", "Identity", "Relu"]
+
+
+@operator(*_UNARY)
 def unary(random: Random, name: str) -> Case:
     types = NUMBERS if name in _OTHER_TYPES else FLOATS
     x = random.array(random.shape(smallest=0), random.one_of(*types), *_RANGES.get(name, (-9, 9)))
@@ -70,17 +70,19 @@ def clip(random: Random, name: str) -> Case:
 
 @operator("Not", "BitwiseNot")
 def negated(random: Random, name: str) -> Case:
-    return Case(name, [random.array(random.shape(), bool if name == "Not" else random.one_of(np.int8, np.uint8, *WHOLE))])
+    return Case(
+        name, [random.array(random.shape(), bool if name == "Not" else random.one_of(np.int8, np.uint8, *WHOLE))]
+    )
 
 
 _BOOLEAN = frozenset(("And", "Or", "Xor"))
 _BITS = frozenset(("BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitShift"))
 
 
-@operator(
-    *("Add Sub Mul Div Equal Less Greater LessOrEqual GreaterOrEqual And Or Xor BitwiseAnd BitwiseOr BitwiseXor "
-      "BitShift Mod Pow PRelu").split()
-)  # fmt: skip
+_BINARY = ["Add", "Sub", "Mul", "Div", "Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual", "And", "Or", "Xor", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitShift", "Mod", "Pow", "PRelu"]
+
+
+@operator(*_BINARY)
 def binary(random: Random, name: str) -> Case:
     types = (bool,) if name in _BOOLEAN else (np.uint8, np.uint32, np.uint64) if name in _BITS else NUMBERS
     dtype = random.one_of(*types)
@@ -122,10 +124,10 @@ def softmax(random: Random, name: str) -> Case:
     return Case(name, [random.array(shape, random.one_of(*FLOATS), -9, 9)], attributes, opset=opset)
 
 
-@operator(
-    *("ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSum "
-      "ReduceLogSumExp").split()
-)  # fmt: skip
+_REDUCTIONS = ["ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"]
+
+
+@operator(*_REDUCTIONS)
 def reduction(random: Random, name: str) -> Case:
     shape, opset = random.shape(0, 4, random.one_of(0, 1, 1, 1)), random.one_of(11, 13, 18, 21)
     low = 0.5 if name == "ReduceLogSum" else -3
@@ -154,5 +156,5 @@ def arg(random: Random, name: str) -> Case:
 @operator("CumSum")
 def cumulative(random: Random, name: str) -> Case:
     shape, dtype = random.shape(1, 4, 0), random.one_of(*NUMBERS)
-    axis = np.array(random.axis(len(shape)), random.one_of(*WHOLE))
+    axis = whole(random.axis(len(shape)), random.one_of(*WHOLE))
     return Case(name, [random.array(shape, dtype), axis], {"exclusive": random.flag(), "reverse": random.flag()})

@@ -89,7 +89,8 @@ def conv_transpose(random: Random, name: str) -> Case:
     else:
         extra = [0] * rank
     whole_sizes = [
-        (n - 1) * s + (k - 1) * d + 1 + e for n, s, k, d, e in zip(sizes, strides, kernel, dilations, extra, strict=True)
+        (n - 1) * s + (k - 1) * d + 1 + e
+        for n, s, k, d, e in zip(sizes, strides, kernel, dilations, extra, strict=True)
     ]
     match random.integer(0, 3):
         case 0:
@@ -100,7 +101,10 @@ def conv_transpose(random: Random, name: str) -> Case:
             attributes["output_shape"] = [max(1, n - random.integer(0, 2)) for n in whole_sizes]
             attributes["auto_pad"] = random.one_of("SAME_UPPER", "SAME_LOWER", "NOTSET")
     inner, outer = random.integers(2, 1, 2)
-    inputs = [random.array((random.integer(1, 2), groups * inner, *sizes)), random.array((groups * inner, outer, *kernel))]
+    inputs = [
+        random.array((random.integer(1, 2), groups * inner, *sizes)),
+        random.array((groups * inner, outer, *kernel)),
+    ]
     if random.chance():
         inputs.append(random.array((groups * outer,)))
     return Case(name, inputs, attributes)
@@ -156,7 +160,11 @@ def layer_normalization(random: Random, name: str) -> Case:
 @operator("LpNormalization")
 def lp_normalization(random: Random, name: str) -> Case:
     shape = random.shape(1, 4)
-    return Case(name, [random.array(shape, random.one_of(*FLOATS))], {"p": random.integer(1, 2), "axis": random.axis(len(shape))})
+    return Case(
+        name,
+        [random.array(shape, random.one_of(*FLOATS))],
+        {"p": random.integer(1, 2), "axis": random.axis(len(shape))},
+    )
 
 
 @operator("MeanVarianceNormalization")
@@ -174,7 +182,8 @@ def lrn(random: Random, name: str) -> Case:
 
 
 def _scales(random: Random, shape: Sequence[int], dtype: type) -> Array:
-    return (np.abs(random.array(shape, dtype)) / 4 + dtype(0.05)).astype(dtype)
+    positive: Array = np.abs(random.array(shape, dtype)) / 4 + dtype(0.05)
+    return positive.astype(dtype)
 
 
 @operator("QuantizeLinear", "DequantizeLinear")
@@ -202,7 +211,11 @@ def dynamic_quantize(random: Random, name: str) -> Case:
 
 @operator("MatMulInteger")
 def matmul_integer(random: Random, name: str) -> Case:
-    (m, k, n), first, second = random.integers(3, 1, 4), random.one_of(np.uint8, np.int8), random.one_of(np.uint8, np.int8)
+    (m, k, n), first, second = (
+        random.integers(3, 1, 4),
+        random.one_of(np.uint8, np.int8),
+        random.one_of(np.uint8, np.int8),
+    )
     inputs = [random.array((m, k), first, -100, 100), random.array((k, n), second, -100, 100)]
     if random.chance():
         inputs += [random.array((), first, 0, 9), random.array(random.one_of((), (n,)), second, 0, 9)]
@@ -334,7 +347,9 @@ def roi_align(random: Random, name: str) -> Case:
         "mode": random.one_of("avg", "max"),
         "coordinate_transformation_mode": random.one_of("half_pixel", "output_half_pixel"),
     }
-    return Case(name, [random.array((n, c, 6, 6)), boxes, random.array((2,), np.int64, 0, n - 0.6)], attributes, opset=16)
+    return Case(
+        name, [random.array((n, c, 6, 6)), boxes, random.array((2,), np.int64, 0, n - 0.6)], attributes, opset=16
+    )
 
 
 @operator("MaxUnpool")

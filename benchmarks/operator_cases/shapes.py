@@ -70,7 +70,9 @@ def split(random: Random, name: str) -> Case:
         shape[axis] = sum(sizes)
         return Case(name, [random.array(shape), whole(sizes)], {"axis": axis}, count, opset)
     shape[axis] = count * random.integer(1, 2) if opset == 13 else random.integer(count, 9)
-    return Case(name, [random.array(shape)], {"axis": axis} | ({"num_outputs": count} if opset > 13 else {}), count, opset)
+    return Case(
+        name, [random.array(shape)], {"axis": axis} | ({"num_outputs": count} if opset > 13 else {}), count, opset
+    )
 
 
 @operator("Slice")
@@ -79,9 +81,9 @@ def cut(random: Random, name: str) -> Case:
     axes = random.axes(len(shape), 1)
     dtype = random.one_of(*WHOLE)
     edge = random.one_of(6, 2**31 - 1)
-    starts, ends = (np.array([random.integer(-edge, edge) for _ in axes], dtype) for _ in range(2))
-    steps = np.array([random.one_of(1, 1, 2, -1, -2, 5) for _ in axes], dtype)
-    return Case(name, [random.array(shape, random.one_of(*_ANY)), starts, ends, np.array(axes, dtype), steps])
+    starts, ends = (whole([random.integer(-edge, edge) for _ in axes], dtype) for _ in range(2))
+    steps = whole([random.one_of(1, 1, 2, -1, -2, 5) for _ in axes], dtype)
+    return Case(name, [random.array(shape, random.one_of(*_ANY)), starts, ends, whole(axes, dtype), steps])
 
 
 @operator("Shape")
@@ -132,7 +134,7 @@ def constant_of_shape(random: Random, name: str) -> Case:
 def numbers(random: Random, name: str) -> Case:
     dtype = random.one_of(*NUMBERS)
     start, limit = random.array((), dtype, -9, 9), random.array((), dtype, -9, 9)
-    delta = np.array(random.one_of(1, 2, -1, -3), dtype)
+    delta = whole(random.one_of(1, 2, -1, -3), dtype)
     return Case(name, [start, limit, delta])
 
 
@@ -294,7 +296,9 @@ def resize(random: Random, name: str) -> Case:
         scales = np.array([1, 1, random.one_of(*_SCALES), random.one_of(*_SCALES)], np.float32)
         if min(np.floor(scales * shape)) >= 1:
             return Case(name, [random.array(shape), None, scales], attributes, opset=18)
-    return Case(name, [random.array(shape), None, None, whole([*shape[:2], *random.integers(2, 1, 9)])], attributes, opset=18)
+    return Case(
+        name, [random.array(shape), None, None, whole([*shape[:2], *random.integers(2, 1, 9)])], attributes, opset=18
+    )
 
 
 @operator("Upsample")

@@ -54,7 +54,9 @@ def branches(count: int) -> onnx.ModelProto:
     nodes = [helper.make_node("Constant", [], ["c"], value=numpy_helper.from_array(np.array(True)))]
     for i in range(count):
         sides = [
-            helper.make_graph([helper.make_node("Neg", [f"t{i}"], [f"{s}{i}"])], s, [], [onnx.ValueInfoProto(name=f"{s}{i}")])
+            helper.make_graph(
+                [helper.make_node("Neg", [f"t{i}"], [f"{s}{i}"])], s, [], [onnx.ValueInfoProto(name=f"{s}{i}")]
+            )
             for s in ("a", "b")
         ]
         nodes.append(helper.make_node("If", ["c"], [f"t{i + 1}"], then_branch=sides[0], else_branch=sides[1]))

@@ -14,7 +14,7 @@ from benchmarks.operator_cases.base import Array
 from benchmarks.operator_cases.compare import compare
 from benchmarks.operator_cases.known import KNOWN, known_difference
 
-FEW = max(5, settings.default.max_examples // 12)
+FEW = max(5, settings().max_examples // 12)
 """A profile asks for examples of a test, and this one has as many parts as there are operators."""
 
 
@@ -40,7 +40,7 @@ def whole(*values: int) -> Array:
 
 _TRANSPOSED = [floats(1, 4, 3, 3), floats(4, 2, 3, 3), floats(4)]
 _RECURRENT = [floats(3, 2, 4), floats(1, 5, 4), floats(1, 5, 5)]
-_HALF = [np.array([60000, -60000, 3], np.float16), np.array(0.001, np.float16), np.array(3, np.uint8)]
+_HALF: list[Array] = [np.array([60000, -60000, 3], np.float16), np.array(0.001, np.float16), np.array(3, np.uint8)]
 
 FOUND_WRONG = {
     "ConvTranspose in groups with a bias": Case("ConvTranspose", _TRANSPOSED, {"group": 2}),

@@ -131,7 +131,7 @@ def test_what_cannot_be_sorted_is_named(case: str) -> None:
 
 def test_a_long_cycle_is_named_in_part() -> None:
     lines = [f"t{i} = Neg(t{(i + 1) % 5000})" for i in range(5000)]
-    model = parser.parse_model(HEAD + "g (float[2] X) => (float[2] t0) { %s }" % "  ".join(lines))
+    model = parser.parse_model(HEAD + f"g (float[2] X) => (float[2] t0) {{ {'  '.join(lines)} }}")
     with pytest.raises(BadModel, match=r"has a cycle: .* …$") as found:
         NumpySession(model)
     assert len(str(found.value)) < 300

@@ -125,7 +125,9 @@ def test_any_slice_is_as_defined(shape: list[int], data: st.DataObject) -> None:
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         expected = expected.take(sliced(start, end, step, shape[axis]), axis)
     for free, static in itertools.product((False, True), (False, True)):
-        model, feeds = one_node("Slice", [x, *map(np.array, (starts, ends, axes, steps))], bound=not free, static=static)
+        model, feeds = one_node(
+            "Slice", [x, *map(np.array, (starts, ends, axes, steps))], bound=not free, static=static
+        )
         same(run(model, feeds)[0], expected)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from math import ceil, prod
-from typing import Any
 
 import numpy as np
 
@@ -41,7 +40,7 @@ def _shapes(node: Node) -> list[tuple[int, ...]]:
     return [np.shape(value.constant) for value in node.inputs if value is not None]
 
 
-def _numbers(node: Node, index: int) -> list[Any]:
+def _numbers(node: Node, index: int) -> list[int]:
     """An input as Python's numbers, whose products never overflow."""
     constant = node.constant(index)
     return [] if constant is None else list(np.asarray(constant).reshape(-1).tolist())
@@ -140,24 +139,131 @@ def _einsum(node: Node) -> float:
     return prod(sizes[letter] for letter in (result if arrow else set(inputs) - {","}))
 
 
-_NO_LARGER = (
-    "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Cast CastLike Ceil Celu Clip Cos Cosh Elu Erf Exp Floor Gelu "
-    "HardSigmoid HardSwish Identity IsInf IsNaN LeakyRelu Log Mish Neg Not Reciprocal Relu Round Selu Sigmoid Sign Sin "
-    "Sinh Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu "
-    "ArgMax ArgMin ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum "
-    "ReduceSumSquare "
-    "BatchNormalization Compress Concat CumSum CumProd DepthToSpace Dropout EyeLike Flatten GroupNormalization Hardmax "
-    "InstanceNormalization LayerNormalization LogSoftmax LpNormalization LRN MeanVarianceNormalization "
-    "RMSNormalization Reshape ReverseSequence Scatter ScatterElements ScatterND Shape Size Slice Softmax SpaceToDepth "
-    "Split Squeeze TopK Transpose Trilu Unique Unsqueeze "
-    "DequantizeLinear DynamicQuantizeLinear QuantizeLinear "
-    "Constant"
-).split()
+_NO_LARGER = [
+    "Abs",
+    "Acos",
+    "Acosh",
+    "Asin",
+    "Asinh",
+    "Atan",
+    "Atanh",
+    "BitwiseNot",
+    "Cast",
+    "CastLike",
+    "Ceil",
+    "Celu",
+    "Clip",
+    "Cos",
+    "Cosh",
+    "Elu",
+    "Erf",
+    "Exp",
+    "Floor",
+    "Gelu",
+    "HardSigmoid",
+    "HardSwish",
+    "Identity",
+    "IsInf",
+    "IsNaN",
+    "LeakyRelu",
+    "Log",
+    "Mish",
+    "Neg",
+    "Not",
+    "Reciprocal",
+    "Relu",
+    "Round",
+    "Selu",
+    "Sigmoid",
+    "Sign",
+    "Sin",
+    "Sinh",
+    "Softplus",
+    "Softsign",
+    "Sqrt",
+    "Swish",
+    "Tan",
+    "Tanh",
+    "ThresholdedRelu",
+    "ArgMax",
+    "ArgMin",
+    "ReduceL1",
+    "ReduceL2",
+    "ReduceLogSum",
+    "ReduceLogSumExp",
+    "ReduceMax",
+    "ReduceMean",
+    "ReduceMin",
+    "ReduceProd",
+    "ReduceSum",
+    "ReduceSumSquare",
+    "BatchNormalization",
+    "Compress",
+    "Concat",
+    "CumSum",
+    "CumProd",
+    "DepthToSpace",
+    "Dropout",
+    "EyeLike",
+    "Flatten",
+    "GroupNormalization",
+    "Hardmax",
+    "InstanceNormalization",
+    "LayerNormalization",
+    "LogSoftmax",
+    "LpNormalization",
+    "LRN",
+    "MeanVarianceNormalization",
+    "RMSNormalization",
+    "Reshape",
+    "ReverseSequence",
+    "Scatter",
+    "ScatterElements",
+    "ScatterND",
+    "Shape",
+    "Size",
+    "Slice",
+    "Softmax",
+    "SpaceToDepth",
+    "Split",
+    "Squeeze",
+    "TopK",
+    "Transpose",
+    "Trilu",
+    "Unique",
+    "Unsqueeze",
+    "DequantizeLinear",
+    "DynamicQuantizeLinear",
+    "QuantizeLinear",
+    "Constant",
+]
 """Every result has at most as many elements as all inputs together."""
-_BROADCASTING = (
-    "Add And BitShift BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater GreaterOrEqual Less LessOrEqual Max Mean Min "
-    "Mod Mul Or Pow PRelu Sub Sum Where Xor"
-).split()
+_BROADCASTING = [
+    "Add",
+    "And",
+    "BitShift",
+    "BitwiseAnd",
+    "BitwiseOr",
+    "BitwiseXor",
+    "Div",
+    "Equal",
+    "Greater",
+    "GreaterOrEqual",
+    "Less",
+    "LessOrEqual",
+    "Max",
+    "Mean",
+    "Min",
+    "Mod",
+    "Mul",
+    "Or",
+    "Pow",
+    "PRelu",
+    "Sub",
+    "Sum",
+    "Where",
+    "Xor",
+]
 _BOUNDS: dict[str, Bound] = {
     **dict.fromkeys(_NO_LARGER, _all_inputs),
     **dict.fromkeys(_BROADCASTING, _broadcast),

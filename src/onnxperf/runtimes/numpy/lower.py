@@ -129,7 +129,9 @@ class _Scope:
             return self._values[name]
         outer = self._outer.get(name)
         if outer is None:
-            raise BadModel(f"{reader()} reads {quoted(name)}, which is no input and no initialiser, and no node computes it")
+            raise BadModel(
+                f"{reader()} reads {quoted(name)}, which is no input and no initialiser, and no node computes it"
+            )
         if outer.constant is not None:
             return outer
         if name not in self.captured:
@@ -178,7 +180,7 @@ class _Scope:
         return Body(self._context.compile_body(lowered), lowered.captures, lowered.inputs, len(lowered.steps))
 
     def _fold(self, node: Node, kernel: Kernel, arguments: tuple[Value | None, ...]) -> bool:
-        """Compute a node at compile time, if its results are small for certain; if it fails, it will fail at run time."""
+        """Compute a node at compile time, if its results are small for certain; if it fails, so will the run."""
         known = all(value is None or value.constant is not None for value in arguments)
         if not known or _is_random(node.proto):
             return False

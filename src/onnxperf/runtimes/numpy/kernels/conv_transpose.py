@@ -48,7 +48,8 @@ class _Placement(NamedTuple):
 
 def _placement(node: Node) -> _Placement:
     names = ("strides", "dilations", "pads", "output_padding", "output_shape")
-    return _Placement(*(node.get(name) or () for name in names), auto_pad=node.get("auto_pad") or "NOTSET")
+    strides, dilations, pads, extra, sizes = (node.get(name) or () for name in names)
+    return _Placement(strides, dilations, pads, extra, sizes, node.get("auto_pad") or "NOTSET")
 
 
 @kernel("ConvTranspose")

@@ -151,19 +151,20 @@ def make_compress(node: Node) -> Kernel:
 @kernel("Unique", since=11)
 def make_unique(node: Node) -> Kernel | None:
     """What occurs, sorted or in the order of its first occurrence; where that is, which one each is, and how often."""
-    if node.kind() not in PLAIN_KINDS:
+    if node.kind() not in PLAIN_KINDS | {"O"}:
         return None
-    axis, is_sorted, count = node.get("axis"), bool(node.get("sorted", 1)), node.output_count
+    axis, is_sorted, count, text = node.get("axis"), bool(node.get("sorted", 1)), node.output_count, node.kind() == "O"
 
     def unique(x: Array) -> Any:
-        values, first, inverse, counts = np.unique(x, True, True, True, axis)
+        # Numpy orders numbers along an axis, but no strings; their ranks are in the same order.
+        ranks = np.unique(x, return_inverse=True)[1].reshape(x.shape) if text else x
+        _, first, inverse, counts = np.unique(ranks, True, True, True, axis)
         inverse = inverse.reshape(-1)
         if not is_sorted:
             order = first.argsort()
-            values = values[order] if axis is None else values.take(order, axis)
             first, counts, inverse = first[order], counts[order], order.argsort()[inverse]
-        results = (values, first, inverse, counts)
-        return values if count == 1 else results[:count]
+        values = x.reshape(-1)[first] if axis is None else x.take(first, axis)
+        return values if count == 1 else (values, first, inverse, counts)[:count]
 
     return Kernel(unique, "fresh")
 

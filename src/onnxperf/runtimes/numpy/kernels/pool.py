@@ -191,7 +191,7 @@ def make_lp_pool(node: Node) -> Kernel | None:
         return None
     add, power = _pooling(placed, stash, np.add, 0, False, False), stash.type(node.get("p", 2))
 
-    def norm(x: Array) -> Array:
+    def norm(x: Array) -> Any:
         total = add(np.power(np.abs(x), power))
         return np.power(total, 1 / power, total)
 
@@ -206,7 +206,7 @@ def make_global_lp_pool(node: Node) -> Kernel | None:
         return None
     axes, power = tuple(range(2, rank)), stash.type(node.get("p", 2))
 
-    def norm(x: Array) -> Array:
+    def norm(x: Array) -> Any:
         total = np.add.reduce(np.power(np.abs(x), power), axes, keepdims=True)
         return np.power(total, 1 / power, total)
 

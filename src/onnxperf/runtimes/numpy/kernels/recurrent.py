@@ -22,8 +22,7 @@ class _Rule(NamedTuple):
 
 
 def _sigmoid(x: Array, _alpha: float, _beta: float) -> Array:
-    half = x.dtype.type(0.5)
-    return np.tanh(x * half) * half + half
+    return 0.5 * np.tanh(0.5 * x) + 0.5
 
 
 _ACTIVATIONS: dict[str, _Rule] = {
