@@ -19,7 +19,11 @@ _RANGES: dict[str, tuple[float, float]] = {
 _OTHER_TYPES = frozenset(("Abs", "Neg", "Sign", "Identity", "Relu"))
 
 
-_UNARY = ["Exp", "Floor", "Ceil", "Round", "Sin", "Cos", "Sinh", "Cosh", "Atan", "Asinh", "Tanh", "Sigmoid", "Erf", "Softplus", "Softsign", "IsNaN", "Mish", "HardSwish", "Log", "Sqrt", "Asin", "Acos", "Acosh", "Atanh", "Tan", "Reciprocal", "Abs", "Neg", "Sign", "Identity", "Relu"]
+_UNARY = [
+    "Exp", "Floor", "Ceil", "Round", "Sin", "Cos", "Sinh", "Cosh", "Atan", "Asinh", "Tanh", "Sigmoid", "Erf",
+    "Softplus", "Softsign", "IsNaN", "Mish", "HardSwish", "Log", "Sqrt", "Asin", "Acos", "Acosh", "Atanh", "Tan",
+    "Reciprocal", "Abs", "Neg", "Sign", "Identity", "Relu",
+]  # fmt: skip
 
 
 @operator(*_UNARY)
@@ -79,7 +83,10 @@ _BOOLEAN = frozenset(("And", "Or", "Xor"))
 _BITS = frozenset(("BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitShift"))
 
 
-_BINARY = ["Add", "Sub", "Mul", "Div", "Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual", "And", "Or", "Xor", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitShift", "Mod", "Pow", "PRelu"]
+_BINARY = [
+    "Add", "Sub", "Mul", "Div", "Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual", "And", "Or", "Xor",
+    "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitShift", "Mod", "Pow", "PRelu",
+]  # fmt: skip
 
 
 @operator(*_BINARY)
@@ -124,7 +131,10 @@ def softmax(random: Random, name: str) -> Case:
     return Case(name, [random.array(shape, random.one_of(*FLOATS), -9, 9)], attributes, opset=opset)
 
 
-_REDUCTIONS = ["ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"]
+_REDUCTIONS = [
+    "ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare",
+    "ReduceLogSum", "ReduceLogSumExp",
+]  # fmt: skip
 
 
 @operator(*_REDUCTIONS)
