@@ -206,12 +206,30 @@ def make_conv(node: Node) -> Kernel | None:
     dtype, weights = node.dtype(), node.inputs[1]
     if dtype not in (np.float32, np.float64) or node.dtype(1) != dtype or weights is None or weights.shape is None:
         return None
-    placed, groups = windows(node, weights.shape[2:]), node.get("group", 1)
-    if placed is None:
-        return None
+    groups = node.get("group", 1)
+    if not all(isinstance(size, int) for size in weights.shape[2:]):
+        return _of_any_weights(node, groups, dtype.itemsize)
+    placed = windows(node, weights.shape[2:])
+    return None if placed is None else _placed(node, placed, groups, dtype.itemsize)
+
+
+def _of_any_weights(node: Node, groups: int, itemsize: int) -> Kernel:
+    """Windows whose size is known only when weights are given."""
+
+    @lru_cache(_PLANS)
+    def kernel_of(window: tuple[int, ...]) -> Kernel:
+        placed = windows(node, window)
+        if placed is None:
+            raise ValueError(f"the attributes of the windows do not fit weights of {window}")
+        return _placed(node, placed, groups, itemsize)
+
+    return Kernel(lambda x, w, *b: kernel_of(w.shape[2:]).function(x, w, *b), "fresh")
+
+
+def _placed(node: Node, placed: Windows, groups: int, itemsize: int) -> Kernel:
     plain = all(n == 1 for n in (*placed.kernel, *placed.strides)) and not any(placed.pads)
     make = _pointwise if plain else _windowed
-    convolve = make(placed, groups, dtype.itemsize)
+    convolve = make(placed, groups, itemsize)
     kernel_weights, bias = node.constant(1), node.constant(2)
     if kernel_weights is None or (node.has(2) and bias is None):
         return _free(convolve, groups)

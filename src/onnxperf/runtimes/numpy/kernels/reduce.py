@@ -155,7 +155,7 @@ def _from_attribute(node: Node) -> Kernel | None:
 
 
 def _from_input(node: Node) -> Kernel | None:
-    """Axes as an input; none means all, or nothing at all where `noop_with_empty_axes` is set."""
+    """Axes as an input; none means all, or no axis at all where `noop_with_empty_axes` is set."""
     reduce, keep, noop = _reduction(node), bool(node.get("keepdims", 1)), bool(node.get("noop_with_empty_axes", 0))
     if reduce is None:
         return None
@@ -164,13 +164,13 @@ def _from_input(node: Node) -> Kernel | None:
         if not noop:
             return Kernel(lambda x, chosen: reduce(x, tuple(chosen.tolist()) or None, keep), "fresh")
         if node.op not in _IDENTITIES:
-            return None
+            return Kernel(lambda x, chosen: reduce(x, tuple(chosen.tolist()), keep), "fresh")
         return Kernel(lambda x, chosen: reduce(x, tuple(chosen.tolist()), keep) if chosen.size else x, "view")
     if axes is not None and axes.size:
         return _bound(reduce, tuple(axes.tolist()), keep)
     if not noop:
         return _bound(reduce, None, keep)
-    return Kernel(lambda x: x, "view", uses=(0,)) if node.op in _IDENTITIES else None
+    return Kernel(lambda x: x, "view", uses=(0,)) if node.op in _IDENTITIES else _bound(reduce, (), keep)
 
 
 for _operator in _REDUCTIONS:
