@@ -93,9 +93,7 @@ KNOWN: tuple[Known, ...] = (
     ),
     Known(
         "Slice",
-        lambda case: any(
-            end in _LARGEST and step < 0 for end, step in zip(*map(_list, case.inputs[2::2]), strict=True)
-        ),
+        _ends_at_the_largest_number,
         "numpy",
         "backwards to the largest number: nothing by ONNX's rule of clamping; onnxruntime goes to the first element.",
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -110,6 +111,12 @@ def test_what_does_not_fit_is_refused(name: str, static: bool, bound: bool) -> N
 
 def test_most_operators_that_both_runtimes_have_are_compared() -> None:
     assert len(OPERATORS) > 140
+
+
+def test_every_difference_is_in_the_documentation() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "numpy.md").read_text(encoding="utf-8")
+    rows = [f"| {known.why.rstrip('.')} | {known.right} |" for known in KNOWN]
+    assert [row for row in rows if row not in page] == []
 
 
 def test_every_difference_names_operators_that_are_compared() -> None:
