@@ -117,6 +117,13 @@ KNOWN: tuple[Known, ...] = (
         "`clip` bounds the input of every activation function; onnxruntime leaves out the last one, of the cell state.",
     ),
     Known(
+        "AffineGrid",
+        lambda case: bool(case.attributes["align_corners"]) and 1 in _input(case, 1)[2:],
+        "not defined",
+        "with align_corners and an axis of one pixel, whose corners are the same: its first corner here (in "
+        "onnx.reference), its middle in onnxruntime.",
+    ),
+    Known(
         "GridSample",
         lambda case: case.attributes["mode"] == "cubic" and case.attributes["padding_mode"] == "border",
         "not defined",
