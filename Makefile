@@ -45,6 +45,7 @@ benchmarks: $(VENV)/dev.ok
 	$(BIN)/python -m benchmarks.fidelity
 	$(BIN)/python -m benchmarks.numpy_runtime
 	$(BIN)/python -m benchmarks.networks
+	$(BIN)/python -m benchmarks.operators
 	$(PIP) install -c constraints.txt memory-profiler onnx-array-api polars torch
 	$(BIN)/python -m benchmarks.trace
 	$(BIN)/python -m benchmarks.einsum

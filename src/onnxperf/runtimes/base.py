@@ -262,7 +262,13 @@ def read_proto(model: Path | bytes) -> ModelProto:
     """A model with its external data."""
     import onnx
 
-    return onnx.load_from_string(model) if isinstance(model, bytes) else onnx.load(model)
+    from onnxperf.model.external import load_external_data
+
+    if isinstance(model, bytes):
+        return onnx.load_from_string(model)
+    proto = onnx.load(model, load_external_data=False)
+    load_external_data(proto, model)
+    return proto
 
 
 def cast_feeds(feeds: Arrays, casts: Casts) -> dict[str, Array]:
