@@ -22,6 +22,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from onnxperf.cli.main import run
+from onnxperf.errors import OnnxperfError
+
 RESULT, ERROR, CRASH, TRACEBACK, HANG, LOST = KINDS = (
     "results",
     "clean errors",
@@ -168,6 +171,7 @@ class _Child:
     """A child that attempts some numbers, one after the other."""
 
     def __init__(self, make: Maker, numbers: list[int], limit_s: float) -> None:
+        self.first, self.last = numbers[0], numbers[-1]
         self.numbers, self.limit_s = numbers, limit_s
         self.folder = Path(tempfile.mkdtemp(prefix="hardening-"))
         self.pipe, theirs = os.pipe()
@@ -212,7 +216,10 @@ class _Child:
             note(self.numbers.pop(0), lost if self.ended else Outcome(HANG, f"no end within {self.limit_s:g} s"))
         if self.ended:
             tally.left["processes left"] += len(leftover_processes(self.pid))
-            tally.left["files left"] += sum(1 for _ in (self.folder / "tmp").iterdir()) if status == 0 else 0
+            files = [each.name for each in (self.folder / "tmp").iterdir()] if status == 0 else []
+            tally.left["files left"] += len(files)
+            if files:
+                print(f"{tally.title}, {self.first} to {self.last}: left {files}", file=sys.stderr, flush=True)
         for each in session_of(self.pid):
             _kill(each)
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -238,21 +245,34 @@ def _work(make: Maker, numbers: Sequence[int], pipe: int, folder: Path) -> None:
 
 
 def _attempted(attempt: Attempt, folder: Path) -> Outcome:
-    from onnxperf.cli.main import run
-    from onnxperf.errors import OnnxperfError
-
     work = folder / "work"
     os.chdir(work)
     for name, data in attempt.files.items():
         (work / name).write_bytes(data)
+    outcome = _called(attempt.call) if attempt.call is not None else _run(attempt.arguments, folder)
+    if outcome.kind == TRACEBACK and attempt.call is None:
+        outcome = Outcome(TRACEBACK, f"{_place(attempt.arguments)} {outcome.detail}")
+    if attempt.forbidden and (work / attempt.forbidden).exists():
+        outcome = Outcome(TRACEBACK, "code of the input ran")
+    for each in work.iterdir():
+        shutil.rmtree(each) if each.is_dir() else each.unlink()
+    return outcome
+
+
+def _called(call: Callable[[], object]) -> Outcome:
+    try:
+        call()
+    except OnnxperfError:
+        return Outcome(ERROR)
+    except BaseException as error:
+        return Outcome(TRACEBACK, f"{_last_place(error)} {error!r}")
+    return Outcome(RESULT)
+
+
+def _run(arguments: Sequence[str], folder: Path) -> Outcome:
     code: int | None = 0
     try:
-        if attempt.call is not None:
-            attempt.call()
-        else:
-            code = run(attempt.arguments)
-    except OnnxperfError as error:
-        return Outcome(ERROR) if attempt.call is not None else Outcome(TRACEBACK, repr(error))
+        code = run(arguments)
     except SystemExit as error:
         code = error.code if isinstance(error.code, int) else 1
     except BaseException as error:
@@ -260,12 +280,22 @@ def _attempted(attempt: Attempt, folder: Path) -> Outcome:
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
-        ran = bool(attempt.forbidden) and (work / attempt.forbidden).exists()
-        for each in work.iterdir():
-            shutil.rmtree(each) if each.is_dir() else each.unlink()
-    if ran:
-        return Outcome(TRACEBACK, "code of the input ran")
     return judged(code, *((folder / name).read_text(encoding="utf-8", errors="replace") for name in ("out", "err")))
+
+
+def _place(arguments: Sequence[str]) -> str:
+    """Where an error comes from: the same again shows it."""
+    try:
+        run([*arguments, "--debug"])
+    except BaseException as error:
+        return _last_place(error)
+    return ""
+
+
+def _last_place(error: BaseException) -> str:
+    """The innermost line of the package."""
+    frames = [each for each in traceback.extract_tb(error.__traceback__) if "onnxperf/" in each.filename]
+    return f"{frames[-1].filename.rpartition('onnxperf/')[2]}:{frames[-1].name}" if frames else ""
 
 
 def _end_child(code: int) -> None:

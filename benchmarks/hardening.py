@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -275,7 +275,7 @@ def _node_cases() -> list[tuple[str, onnx.ModelProto]]:
     """Newer wheels have no files for nodes, but the code that makes them."""
     from onnx.backend.test.case.node import collect_testcases
 
-    cases = collect_testcases(None)  # type: ignore[no-untyped-call]
+    cases = collect_testcases(None)
     return [(case.name, case.model) for case in cases if case.model is not None]
 
 
@@ -285,16 +285,13 @@ def wheel(count: int | None = None) -> list[Tally]:
     plans: dict[str, Sequence[int]] = dict.fromkeys(("view", "check"), range(len(cases)))
     plans |= dict.fromkeys(("profile", "bench", "memory"), range(0, len(cases), 10))
     return [
-        drive(
-            f"wheel: {name}",
-            lambda n, name=name: Attempt({MODEL: cases[n][1]}, command(name)),
-            numbers,
-            LIMIT_S,
-            FOUND,
-            CORES,
-        )
+        drive(f"wheel: {name}", partial(_wheel_attempt, name), numbers, LIMIT_S, FOUND, CORES)
         for name, numbers in plans.items()
     ]
+
+
+def _wheel_attempt(name: str, number: int) -> Attempt:
+    return Attempt({MODEL: wheel_models()[number][1]}, command(name))
 
 
 # ---------------------------------------------------------------- report

@@ -31,15 +31,19 @@ TEXTS = (
     "long" * 2000,
 )
 FLOATS = (0.0, -1.0, 1e308, 1e-320, float("nan"), float("inf"))
-_MOST = 6
-"""Changes to one input."""
+
+
+def _changes(random: Random) -> range:
+    """As many changes as one input gets: often one, seldom many, so that not all are refused for the same reason."""
+    return range(1 + min(8, int(random.expovariate(0.7))))
+
 
 # ---------------------------------------------------------------- bytes
 
 
 def mutated_bytes(data: bytes, random: Random) -> bytes:
     """Some bytes changed, inserted, left out, repeated, or cut off."""
-    for _ in range(random.randint(1, _MOST)):
+    for _ in _changes(random):
         data = random.choice(_EDITS)(data, random.randrange(len(data) + 1), random)
     return data
 
@@ -63,7 +67,7 @@ _EDITS: Sequence[Callable[[bytes, int, Random], bytes]] = (
 
 def mutated_message(message: Message, random: Random) -> None:
     """Change fields of a message or of those in it, in place."""
-    for _ in range(random.randint(1, _MOST)):
+    for _ in _changes(random):
         owner = random.choice(_messages_in(message))
         field = random.choice(owner.DESCRIPTOR.fields)
         with contextlib.suppress(ValueError, TypeError):  # beyond the range of the field
@@ -131,7 +135,7 @@ def _value(field: Any, random: Random) -> Any:
 
 def mutated_json(value: Any, random: Random) -> Any:
     """Change values anywhere in parsed JSON, in place; returns what takes its place."""
-    for _ in range(random.randint(1, _MOST)):
+    for _ in _changes(random):
         owners = _owners_in(value)
         if not owners:
             return _any_value(random)
@@ -172,7 +176,7 @@ _WORD = re.compile(r"[\w.]+|[^\w\s]")
 
 def mutated_text(text: str, random: Random) -> str:
     """Change words and signs of a text, or whole lines."""
-    for _ in range(random.randint(1, _MOST)):
+    for _ in _changes(random):
         words = list(_WORD.finditer(text))
         if not words:
             return text

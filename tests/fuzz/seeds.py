@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from functools import cache
+from typing import Any
 
 import numpy as np
 import onnx
@@ -136,7 +137,7 @@ def inputs() -> dict[str, bytes]:
         "one.npz": archive.getvalue(),
         "compressed.npz": texts.getvalue(),
         "tensor.pb": bytes(numpy_helper.from_array(array, "X").SerializeToString()),
-        "texts.pb": bytes(helper.make_tensor("X", TensorProto.STRING, [2], [b"a", b"b"]).SerializeToString()),
+        "texts.pb": bytes(numpy_helper.from_array(np.array(["a", "b"], object), "X").SerializeToString()),
     }
 
 
@@ -150,7 +151,7 @@ def messages() -> dict[str, bytes]:
     subject = ms.ModelSubject(name="ort run", call="run")
     spec = ms.WorkerSpec(subjects=(subject,), threads=1, feeds=feeds, model_path="m.onnx", recording=Recording())
     value = packing.pack_value([np.ones(3), {1: np.zeros(2)}, None])
-    each: list[ms.Request[ms.Reply] | ms.Reply] = [
+    each: list[ms.Request[Any] | ms.Reply] = [
         ms.Load(spec),
         ms.TimeBlock(0, 3, 10),
         ms.Failed("failed", "no"),
