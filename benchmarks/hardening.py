@@ -26,7 +26,6 @@ from benchmarks.attempts import (
     ERROR,
     GOAL,
     HANG,
-    RESULT,
     TRACEBACK,
     Attempt,
     Ended,
@@ -178,14 +177,14 @@ def plans(count: int = 2500) -> list[Tally]:
 
 
 _SIGNALLED = ["view", "check", "bench", "profile", "memory", "stack", "sweep", "diff"]
-_LONGER = {"bench": ["--time", "4"], "profile": ["--repeat", "30000"], "stack": ["--calls", "200000"]}
+_LONGER = {"--time": "4", "--repeat": "20000", "--calls": "200000", "--timeout": "60"}
 
 
 def _signalled(number: int) -> tuple[Outcome, Ended, str]:
     """Run a command, and send it a signal at a random moment after its interpreter has started."""
     random = Random(f"signal {number}")
     name, wanted = random.choice(_SIGNALLED), random.choice([signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-    delay_s = random.uniform(0, 2.5)
+    delay_s = random.uniform(0, 3.5)
 
     def disturb(process: subprocess.Popen[bytes]) -> None:
         try:
@@ -193,23 +192,25 @@ def _signalled(number: int) -> tuple[Outcome, Ended, str]:
         except subprocess.TimeoutExpired:
             process.send_signal(wanted)
 
-    files = {MODEL: seeds.models()["many"], PLAN: (SWEEP * 1).encode()}
-    ended = run_process([*command(name), *_LONGER.get(name, [])], files, LIMIT_S, disturb)
+    given = command(name)
+    arguments = [_LONGER.get(before, each) for before, each in zip(("", *given), given, strict=False)]
+    files = {MODEL: seeds.models()["many"], PLAN: SWEEP.replace("0.05", "4").encode()}
+    ended = run_process(arguments, files, LIMIT_S, disturb)
     return judged_signal(ended, wanted), ended, f"{name} {wanted.name} after {delay_s:.2f} s"
 
 
 def judged_signal(ended: Ended, number: signal.Signals) -> Outcome:
-    """A command that is told to end shows what it has, or says that it ends; before it could, it just ends."""
+    """A command that receives a signal shows what it has, or says that it ends; before it could, it just ends."""
     if ended.code is None:
         return Outcome(HANG, f"no end after {number.name}")
     if ended.code == -number and not ended.err.strip():
         return Outcome(ERROR)
     outcome = judged(ended.code, ended.out, ended.err)
-    if outcome.kind == RESULT and ended.code == 128 + number and not ended.out.strip():
-        return Outcome(ERROR)
-    if outcome.kind == RESULT and ended.code not in (0, 1, 3, 128 + number):
-        return Outcome(TRACEBACK, f"exit code {ended.code} after {number.name}")
-    return outcome
+    if outcome.kind in GOAL:
+        return outcome
+    if ended.code not in (0, 1, 3, 128 + number):
+        return Outcome(TRACEBACK, f"exit code {ended.code} after {number.name}: {ended.err.strip()}")
+    return Outcome(ERROR) if ended.code == 128 + number and not ended.out.strip() else outcome
 
 
 def signals(count: int = 200) -> list[Tally]:

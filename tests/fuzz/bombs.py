@@ -56,6 +56,18 @@ def _initialiser(dims: list[int], kind: int = TensorProto.FLOAT) -> ModelProto:
     return _model(nodes, initialisers=[_claimed("W", dims, kind)])
 
 
+def _propagated(op: str, dims: list[int], kind: int = TensorProto.INT64) -> ModelProto:
+    """Shape inference that follows values reads the whole initialiser as if it were a shape."""
+    nodes = [_node("Shape", ["X"], ["S"]), _node(op, ["S", "W"], ["T"]), _node("Reshape", ["X", "T"], ["Y"])]
+    return _model(nodes, initialisers=[_claimed("W", dims, kind)])
+
+
+def _added(length: int) -> ModelProto:
+    """Not a bomb: two large initialisers, and their sum."""
+    weights = [helper.make_tensor(name, TensorProto.FLOAT, [length], b"\0" * (4 * length), raw=True) for name in "AB"]
+    return _model([_node("Add", ["A", "B"], ["C"]), _node("Add", ["C", "X"], ["Y"])], [_value("X", [1])], weights)
+
+
 def _made(op: str, sizes: list[int], **attributes: Any) -> ModelProto:
     """An operator that makes what its constant input says."""
     first = [] if op == "ConstantOfShape" else ["X"]
@@ -248,6 +260,10 @@ BOMBS: dict[str, Callable[[], ModelProto | bytes]] = {
     "initialiser of integers": lambda: _initialiser([_HUGE], TensorProto.INT64),
     "initialiser of texts": lambda: _initialiser([_HUGE], TensorProto.STRING),
     "initialiser of negative size": lambda: _initialiser([-1, -(2**40)]),
+    "shape times an initialiser of 2**40": lambda: _propagated("Mul", [_HUGE]),
+    "shape plus an initialiser of 2**33": lambda: _propagated("Add", [2**33]),
+    "shape and floats of 2**40": lambda: _propagated("Mul", [_HUGE], TensorProto.FLOAT),
+    "sum of two honest initialisers": lambda: _added(1_000_000),
     "initialiser of 1,000 axes": lambda: _initialiser([2] * 1000),
     "ConstantOfShape": lambda: _made("ConstantOfShape", [2**20, 2**20]),
     "ConstantOfShape just below memory": lambda: _made("ConstantOfShape", [2**31]),
