@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,7 @@ import onnx.parser
 import pytest
 from onnx import TensorProto, helper
 
+import onnxperf
 from onnxperf.errors import BadFeed, BadModel, BadOption, SubjectError
 from onnxperf.model.load import open_model
 from onnxperf.records.options import ArenaSetting, OptLevel, SessionOptions
@@ -350,3 +354,15 @@ def test_the_setting_of_the_arena_reaches_the_session_and_changes_no_result(aren
     assert (session.run_options is not None) == (arena == "shrinkage")
     (result,) = outputs_of(session, "run", {"X": np.array([1, 2], np.float32)})
     assert result.tolist() == [2, 4]
+
+
+def test_telemetry_is_off_wherever_onnxruntime_is_imported() -> None:
+    script = (
+        "import onnxruntime; calls = []; onnxruntime.disable_telemetry_events = lambda: calls.append(1);"
+        "import onnxperf.runtimes.ort.session; print(calls)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[1]\n"
+    sources = Path(onnxperf.__file__).parent.rglob("*.py")
+    importing = [path.name for path in sources if re.search(r"^\s*import onnxruntime", path.read_text(), re.MULTILINE)]
+    assert importing == ["session.py"]

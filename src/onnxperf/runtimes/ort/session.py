@@ -19,6 +19,8 @@ from onnxperf.wording.names import one_line
 if TYPE_CHECKING:
     import tempfile
 
+onnxruntime.disable_telemetry_events()  # some wheels send usage data unless this is called
+
 _LEVELS: dict[OptLevel, str] = {
     "disable": "ORT_DISABLE_ALL",
     "basic": "ORT_ENABLE_BASIC",

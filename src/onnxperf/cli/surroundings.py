@@ -1,0 +1,84 @@
+"""What a command finds and leaves around it: its standard streams, its temporary files, its cursor."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import secrets
+import sys
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+from onnxperf.cli import exit_codes
+from onnxperf.errors import masked
+from onnxperf.wording.names import PLAIN_SIGNS
+
+_VARIABLE = "TMPDIR"
+_SHOW_CURSOR = "\x1b[?25h"
+
+
+def open_standard_streams() -> None:
+    """Let every standard stream exist and take every text.
+
+    A closed one (`>&-`) would give its number to the next file that is opened, such as the store.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+    sys.stdout, sys.stderr = _usable(sys.stdout, 1), _usable(sys.stderr, 2)
+
+
+def _usable(stream: TextIO | None, number: int) -> TextIO:
+    if stream is None:
+        return os.fdopen(number, "w", encoding="utf-8")
+    if isinstance(stream, io.TextIOWrapper) and not stream.encoding.lower().startswith("utf"):
+        stream.reconfigure(errors=PLAIN_SIGNS)
+    return stream
+
+
+@contextlib.contextmanager
+def scratch_folder() -> Iterator[None]:
+    """One folder for all temporary files of a command and its workers: however they end, all are gone at the end."""
+    before = os.environ.get(_VARIABLE)
+    base = before or os.environ.get("TEMP") or Path(os.sep, "tmp")
+    folder = Path(base, f"onnxperf-{os.getpid()}-{secrets.token_hex(4)}")
+    try:
+        with contextlib.suppress(OSError):  # tempfile finds another place, or shows why there is none
+            folder.mkdir(0o700)
+            os.environ[_VARIABLE] = str(folder)
+        yield
+    finally:
+        exit_codes.ignore_signals()
+        _show_cursor()
+        _remove(folder)
+        os.environ.pop(_VARIABLE, None)
+        os.environ.update({} if before is None else {_VARIABLE: before})
+
+
+def show_traceback(error: BaseException) -> None:
+    """Print where an error comes from, without the passwords that its causes may name."""
+    with contextlib.suppress(OSError):
+        sys.stderr.write(masked("".join(traceback.format_exception(error))))
+
+
+def _show_cursor() -> None:
+    """A bar that was interrupted while it was wiped may have left it hidden."""
+    if "onnxperf.render.kit.progress_bar" in sys.modules and sys.stderr.isatty():
+        with contextlib.suppress(OSError):
+            sys.stderr.write(_SHOW_CURSOR)
+            sys.stderr.flush()
+
+
+def _remove(folder: Path) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        try:
+            folder.rmdir()  # most commands leave it empty
+        except OSError:
+            import shutil
+
+            shutil.rmtree(folder, ignore_errors=True)
