@@ -21,9 +21,10 @@ from typing import Literal
 Ending = Literal["failed", "timeout", "oom", "crashed", "skipped"]
 
 _MASK = "***"
-_USER = re.compile(r"://[^:/?#@\s]*:")
+_USER = re.compile(r"://[^:/?#@\s]*:(?=\S)")
 """Of an address, up to its password."""
-_PARAMETER = re.compile(r"(?<![\w%.-])([\w%.-]+)=([^&#\s]+)")
+_PARAMETER = re.compile(r"(?<![\w%.-])([\w%.-]+)=")
+_END = re.compile(r"[&#\s]|$")
 _SECRET = re.compile("password|passwd|passphrase|pwd", re.IGNORECASE)
 
 
@@ -37,16 +38,22 @@ def _masked_line(line: str) -> str:
     user, host = _USER.search(line), line.rfind("@")
     if user is not None and user.end() < host:
         line = f"{line[: user.end()]}{_MASK}{line[host:]}"
-    return _PARAMETER.sub(_masked_parameter, line)
+    shown, place = "", 0
+    for found in _PARAMETER.finditer(line):
+        if found.start() < place or not _is_secret(found[1]):
+            continue
+        shown += line[place : found.end()] + _MASK
+        end = _END.search(line, found.end())
+        place = end.start() if end is not None else len(line)
+    return shown + line[place:]
 
 
-def _masked_parameter(found: re.Match[str]) -> str:
-    name = found[1]
+def _is_secret(name: str) -> bool:
     if "%" in name:
         from urllib.parse import unquote  # every worker imports this module, and hardly any address needs it
 
         name = unquote(name)
-    return f"{found[1]}={_MASK}" if _SECRET.search(name) else found[0]
+    return _SECRET.search(name) is not None
 
 
 class OnnxperfError(Exception):

@@ -108,7 +108,8 @@ def test_listing_the_cases_of_a_plan_imports_reads_and_runs_nothing(
         written(tmp_path / name, TRAP)
     monkeypatch.syspath_prepend(str(tmp_path))
     plan = written(
-        tmp_path / "plan.toml", f'models = [{{ path = "a.onnx", against = ["{against}"] }}]\ndims = {{ batch = [1, 2] }}'
+        tmp_path / "plan.toml",
+        f'models = [{{ path = "a.onnx", against = ["{against}"] }}]\ndims = {{ batch = [1, 2] }}',
     )
     before = set(sys.modules)
     assert [cell.key for cell in plan_cells(plan, listed=True)] == ["a.onnx batch=1", "a.onnx batch=2"]

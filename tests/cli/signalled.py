@@ -24,7 +24,9 @@ def run(moment: str, name: str, *files: str) -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     number = getattr(signal, name)
     MOMENTS[moment](number)
-    app.command(lambda: present(ToyResult, OutputFlags(output=list(files)), lambda _: _measured(moment, number)), name="x")
+    app.command(
+        lambda: present(ToyResult, OutputFlags(output=list(files)), lambda _: _measured(moment, number)), name="x"
+    )
     sys.argv = ["onnxperf", "x"]
     try:
         door.main()

@@ -347,7 +347,7 @@ def test_a_full_disk_behind_standard_output_is_one_line_and_costs_no_file(
 def test_signs_that_standard_output_lacks_are_plain(encoding: str) -> None:
     script = (
         "from onnxperf.cli.surroundings import open_standard_streams; open_standard_streams();"
-        "print('3 µs ± 1 × 2 … \\u200b模')"
+        "print('3 µs ± 1 … \\u200b模')"
     )
     done = subprocess.run(
         [sys.executable, "-c", script],
@@ -356,4 +356,4 @@ def test_signs_that_standard_output_lacks_are_plain(encoding: str) -> None:
         check=True,
     )
     shown = done.stdout.decode(encoding)
-    assert re.fullmatch(r"3 [uµ]s (\+-|±) 1 [x×] 2 \.\. \\u200b\\u6a21\n", shown.replace("\r", ""))
+    assert re.fullmatch(r"3 [uµ]s (\+-|±) 1 \.\. \\u200b\\u6a21\n", shown.replace("\r", ""))

@@ -74,7 +74,7 @@ def test_the_password_of_a_database_is_in_no_file_and_in_no_output(
     for arguments in (["runs"], ["runs", "show", "last"], ["runs", "delete", "last"]):
         assert run([*arguments, "--store", url]) == 2
     captured = capsys.readouterr()
-    assert "postgresql://me:***@localhost:1/db" in captured.out
+    assert "postgresql://me:***@localhost:1/db" in (tmp_path / "a.json").read_text()
     assert "postgresql+psycopg://me:***@localhost:1/db" in captured.err
     texts = [captured.out, captured.err, *(path.read_bytes().decode("latin-1") for path in tmp_path.iterdir())]
     assert [text for text in texts if "secret" in text] == []

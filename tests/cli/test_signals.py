@@ -1,4 +1,4 @@
-"""Signals at chosen moments: what was measured is shown, nothing stays behind, and the exit code is that of the signal."""
+"""Signals at chosen moments: what was measured is shown, nothing stays behind, and the exit code tells the signal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of Unix")
 
 @pytest.fixture(scope="module")
 def nursery() -> Iterator[Nursery]:
-    commands = Nursery("tests.cli.signalled:run", "onnxperf.render.kit.console", "onnxperf.render.kit.progress", "pandas")
+    commands = Nursery(
+        "tests.cli.signalled:run", "onnxperf.render.kit.console", "onnxperf.render.kit.progress", "pandas"
+    )
     yield commands
     commands.close()
 
@@ -44,9 +46,7 @@ def ended(nursery: Nursery, tmp_path: Path, moment: str, name: str, *files: str)
 
 @pytest.mark.parametrize("name", CODES)
 @pytest.mark.parametrize("moment", ["while measuring", "in a finaliser"])
-def test_what_was_measured_until_the_signal_is_shown(
-    nursery: Nursery, tmp_path: Path, moment: str, name: str
-) -> None:
+def test_what_was_measured_until_the_signal_is_shown(nursery: Nursery, tmp_path: Path, moment: str, name: str) -> None:
     code, printed = ended(nursery, tmp_path, moment, name)
     assert code == CODES[name]
     assert SHOWN in printed

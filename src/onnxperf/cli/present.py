@@ -176,7 +176,7 @@ def present(
 
 
 def deliver(result: "Result[Any]", output: OutputFlags, print_result: Callable[[], None], code: int) -> int:
-    """Print a result and write its files; what cannot be printed or written costs only itself. Returns the exit code."""
+    """Print a result and write its files; what fails costs only itself. Returns the exit code."""
     printed = _printed(print_result)
     written = write_files(result, output)
     if exit_codes.received() or result.interrupted:

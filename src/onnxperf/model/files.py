@@ -86,7 +86,9 @@ def _array_in(stream: IO[bytes], held_bytes: int, what: str) -> Array:
     """The array in a stream that holds so many bytes; its header is checked before it gets any memory."""
     version = np.lib.format.read_magic(stream)
     if version not in _NPY_HEADERS:
-        raise BadFeed(f"{what} has version {'.'.join(map(str, version))} of numpy's format; versions 1.0 and 2.0 are read")
+        raise BadFeed(
+            f"{what} has version {'.'.join(map(str, version))} of numpy's format; versions 1.0 and 2.0 are read"
+        )
     shape, fortran_order, dtype = _NPY_HEADERS[version](stream)
     if dtype.hasobject:
         raise BadFeed(f"{what} holds pickled Python objects, which are never loaded; save plain numbers or text")

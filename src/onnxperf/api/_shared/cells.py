@@ -116,6 +116,8 @@ def run_cells(
             for cell, case in _run_all(cells, progress, recorder, pool.launch if len(cells) > 1 else start):
                 remaining.pop(cell.key, None)
                 cases.append(case)
+                if recorder is not None and not case.interrupted:
+                    recorder.finish(cell.key, case)
                 seen(cases)
     except KeyboardInterrupt:
         if recorder is None and not cases:
@@ -143,12 +145,9 @@ def _run_all(
             if len(cells) == 1 and recorder is None:
                 raise
             case = Case(model=cell.label, dims=cell.dims, status="failed", answer=str(error))
-        if case.interrupted:
-            yield cell, case
-            break  # not finished: it is run again when the sweep is resumed
-        if recorder is not None:
-            recorder.finish(cell.key, case)
         yield cell, case
+        if case.interrupted:
+            break  # not finished: it is run again when the sweep is resumed
 
 
 def _report_case(progress: Progress, number: int, total: int, done: float, text: str) -> None:

@@ -185,9 +185,9 @@ def limit_rows(affinity: int | None, cpus: int | None, root: Path = _ROOT) -> Ro
 
 def provider_rows() -> Rows:
     """What onnxruntime can run on, in its order of preference."""
-    from onnxperf.runtimes.ort.session import onnxruntime
+    from onnxperf.runtimes.ort.session import available_providers
 
-    return [("providers", ", ".join(onnxruntime.get_available_providers()))]
+    return [("providers", ", ".join(available_providers()))]
 
 
 def gpu_rows(nvidia_smi: str | None, run: Run = run_quietly) -> Rows:
