@@ -6,9 +6,11 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import onnxperf
 from onnxperf.api._shared.cells import Cell, run_cells
@@ -372,3 +374,29 @@ def test_a_case_that_is_being_kept_at_the_signal_is_kept_all_the_same(tmp_path: 
         bench = run_cells([finished("a"), finished("b")], nothing, RunRecorder(store, "test"))
         assert [(case.model, case.interrupted) for case in bench.cases] == [("a", False), ("b", True)]
         assert store.cases_of(store.find("last").id) == {"a": "ok", "b": "pending"}
+
+
+# ---------------------------------------------------------------- any plan
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.dates(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+OPTIONS = st.dictionaries(st.sampled_from([*get_type_hints(CaseKeywords), "other"]), VALUES, max_size=3)
+MODELS = st.just(["a.onnx"]) | st.lists(st.fixed_dictionaries({"path": st.text(max_size=5)}), max_size=2) | VALUES
+DIMS = st.dictionaries(st.text(max_size=3), st.lists(st.integers(), max_size=4), max_size=3)
+
+
+@settings(max_examples=60)
+@given(models=MODELS, dims=DIMS | VALUES, options=OPTIONS)
+def test_any_plan_has_cases_or_is_refused_in_one_line(models: Any, dims: Any, options: dict[str, Any]) -> None:
+    refusal, cells = "", []
+    try:
+        cells = plan_cells({"models": models, "dims": dims, "options": options}, listed=True)
+    except BadInput as error:
+        refusal = str(error)
+    assert bool(cells) != bool(refusal)
+    assert "\n" not in refusal
+    assert len(refusal) < 1000
+    assert estimate_s(cells) >= 0

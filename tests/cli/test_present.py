@@ -357,3 +357,15 @@ def test_signs_that_standard_output_lacks_are_plain(encoding: str) -> None:
     )
     shown = done.stdout.decode(encoding)
     assert re.fullmatch(r"3 [uµ]s (\+-|±) 1 \.\. \\u200b\\u6a21\n", shown.replace("\r", ""))
+
+
+def test_what_libraries_log_past_python_is_not_shown_and_what_python_prints_is() -> None:
+    script = (
+        "import os, sys; from onnxperf.cli.surroundings import open_standard_streams; open_standard_streams();"
+        "from onnxperf.frameworks.logs import quiet_libraries\n"
+        "with quiet_libraries():\n"
+        "    os.write(2, b'native log\\n'); print('python', file=sys.stderr)\n"
+        "os.write(2, b'native error\\n')"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stderr == "python\nnative error\n"

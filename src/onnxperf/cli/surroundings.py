@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import secrets
@@ -27,10 +28,18 @@ def open_standard_streams() -> None:
     """
     for number in range(3):
         try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
-    sys.stdout, sys.stderr = _usable(sys.stdout, 1), _usable(sys.stderr, 2)
+            os.read(number, 0) if number == 0 else os.write(number, b"")
+        except OSError as error:
+            if error.errno == errno.EBADF:
+                _lead_nowhere(number)
+    sys.stdout, sys.stderr = _usable(sys.stdout, 1), _of_its_own(_usable(sys.stderr, 2))
+
+
+def _lead_nowhere(number: int) -> None:
+    opened = os.open(os.devnull, os.O_RDWR)  # the lowest number that is free, and so perhaps this one
+    if opened != number:
+        os.dup2(opened, number)
+        os.close(opened)
 
 
 def _usable(stream: TextIO | None, number: int) -> TextIO:
@@ -39,6 +48,15 @@ def _usable(stream: TextIO | None, number: int) -> TextIO:
     if isinstance(stream, io.TextIOWrapper) and not stream.encoding.lower().startswith("utf"):
         stream.reconfigure(errors=PLAIN_SIGNS)
     return stream
+
+
+def _of_its_own(stream: TextIO) -> TextIO:
+    """Python's stderr beside descriptor 2, which libraries fill with their logs (`frameworks.logs`)."""
+    try:
+        own = os.dup(stream.fileno())
+    except (OSError, ValueError):
+        return stream
+    return os.fdopen(own, "w", 1, encoding=stream.encoding, errors=stream.errors)
 
 
 @contextlib.contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
@@ -10,6 +9,7 @@ from typing import Any, Unpack
 from onnxperf.errors import BadOption
 from onnxperf.frameworks.base import FrameworkModel, SubjectOptions, framework_of, is_path
 from onnxperf.frameworks.export import framework_to_convert, path_problem
+from onnxperf.frameworks.logs import quiet_libraries
 from onnxperf.measure.worker.lines import NamedFunction
 from onnxperf.wording.names import one_line
 
@@ -97,10 +97,13 @@ def load_with_sample(text: str) -> tuple[object, object]:
     """
     if _is_place(text):
         return check_source(text), None
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # read when the function imports TensorFlow
-    found = NamedFunction.parse(text).find(lambda each: callable(each) or _is_model(each))
+    named = NamedFunction.parse(text)
     try:
-        loaded = found if _is_model(found) or not callable(found) else found()
+        with quiet_libraries():
+            found = named.find(lambda each: callable(each) or _is_model(each))
+            loaded = found if _is_model(found) or not callable(found) else found()
+    except BadOption:
+        raise
     except Exception as error:
         raise BadOption(f"the function {text} failed: {type(error).__name__}: {one_line(error)}") from error
     return loaded if isinstance(loaded, tuple) and len(loaded) == 2 else (loaded, None)
