@@ -186,6 +186,7 @@ def test_a_source_that_is_not_there_is_refused_even_if_it_is_only_listed(
         ({"models": ["a.onnx"], "options": {"match": [3]}}, "Expected `object`"),
         ({"models": ["a.onnx"], "options": {"dims": {"batch": 5}}}, "not among its options"),
         ({"models": ["a.onnx"], "options": {"time": math.inf}}, "more than 0"),
+        ({"models": ["a.onnx"], "options": {"threads": 10**9}}, "at most 1024"),
         ({"models": ["a.onnx"], "options": {"warmup": math.inf}}, "0 seconds or more"),
         ({"models": ["a.onnx"], "options": {"timeout": math.nan}}, "more than 0"),
         ({"models": ["a.onnx"], "options": {"threads": "x" * 10_000}}, "x…x"),

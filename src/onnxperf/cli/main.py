@@ -49,12 +49,13 @@ app.command("onnxperf.cli.runs:runs")
 
 def main() -> None:
     """Run the command that the arguments name, and exit."""
-    from onnxperf.cli import surroundings
+    from onnxperf.cli import scratch, surroundings
 
     exit_codes.catch_signals()
     try:
         surroundings.open_standard_streams()
-        with surroundings.scratch_folder():
+        surroundings.switch_off_telemetry()
+        with scratch.scratch_folder():
             code = run(sys.argv[1:])
     except KeyboardInterrupt:
         code = exit_codes.end_interrupted()
@@ -63,6 +64,7 @@ def main() -> None:
         code = _code_of(error)
     finally:
         exit_codes.ignore_signals()
+        surroundings.show_cursor()
     sys.exit(code)
 
 

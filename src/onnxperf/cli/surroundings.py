@@ -1,4 +1,4 @@
-"""What a command finds and leaves around it: its standard streams, its temporary files, its cursor."""
+"""What a command finds and leaves around it: its standard streams, its environment, its cursor."""
 
 from __future__ import annotations
 
@@ -6,18 +6,13 @@ import contextlib
 import errno
 import io
 import os
-import secrets
 import sys
 import traceback
-from collections.abc import Iterator
-from pathlib import Path
 from typing import TextIO
 
-from onnxperf.cli import exit_codes
 from onnxperf.errors import masked
 from onnxperf.wording.names import PLAIN_SIGNS
 
-_VARIABLE = "TMPDIR"
 _SHOW_CURSOR = "\x1b[?25h"
 
 
@@ -59,23 +54,9 @@ def _of_its_own(stream: TextIO) -> TextIO:
     return os.fdopen(own, "w", 1, encoding=stream.encoding, errors=stream.errors)
 
 
-@contextlib.contextmanager
-def scratch_folder() -> Iterator[None]:
-    """One folder for all temporary files of a command and its workers: however they end, all are gone at the end."""
-    before = os.environ.get(_VARIABLE)
-    base = before or os.environ.get("TEMP") or Path(os.sep, "tmp")
-    folder = Path(base, f"onnxperf-{os.getpid()}-{secrets.token_hex(4)}")
-    try:
-        with contextlib.suppress(OSError):  # tempfile finds another place, or shows why there is none
-            folder.mkdir(0o700)
-            os.environ[_VARIABLE] = str(folder)
-        yield
-    finally:
-        exit_codes.ignore_signals()
-        _show_cursor()
-        _remove(folder)
-        os.environ.pop(_VARIABLE, None)
-        os.environ.update({} if before is None else {_VARIABLE: before})
+def switch_off_telemetry() -> None:
+    """Converters and functions of the user import onnxruntime, too, and all processes of a command inherit this."""
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 
 def show_traceback(error: BaseException) -> None:
@@ -84,19 +65,9 @@ def show_traceback(error: BaseException) -> None:
         sys.stderr.write(masked("".join(traceback.format_exception(error))))
 
 
-def _show_cursor() -> None:
+def show_cursor() -> None:
     """A bar that was interrupted while it was wiped may have left it hidden."""
     if "onnxperf.render.kit.progress_bar" in sys.modules and sys.stderr.isatty():
         with contextlib.suppress(OSError):
             sys.stderr.write(_SHOW_CURSOR)
             sys.stderr.flush()
-
-
-def _remove(folder: Path) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        try:
-            folder.rmdir()  # most commands leave it empty
-        except OSError:
-            import shutil
-
-            shutil.rmtree(folder, ignore_errors=True)

@@ -33,6 +33,8 @@ T = TypeVar("T", bound=Struct)
 
 _MOST_CASES = 100_000
 """A case takes seconds: these would take two weeks."""
+_MOST_THREADS = 1024
+"""A pool of more would only fill the system's table of processes."""
 _LONGEST_VALUE = 80
 """Characters of a wrong value in an error."""
 
@@ -253,7 +255,9 @@ def _session(keywords: Mapping[str, Any]) -> SessionOptions:
     if level not in levels:
         raise BadOption.unknown("optimisation level", level, levels, option="opt_level")
     options = _pick(keywords, SessionOptions)
-    require(options.threads is None or options.threads >= 1, "threads", options.threads, "at least 1")
+    threads = options.threads
+    require(threads is None or threads >= 1, "threads", threads, "at least 1")
+    require(threads is None or threads <= _MOST_THREADS, "threads", threads, f"at most {_MOST_THREADS}")
     return options
 
 

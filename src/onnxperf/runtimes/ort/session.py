@@ -19,7 +19,7 @@ from onnxperf.wording.names import one_line
 if TYPE_CHECKING:
     import tempfile
 
-onnxruntime.disable_telemetry_events()  # some wheels send usage data unless this is called
+onnxruntime.disable_telemetry_events()  # versions that do not know the variable set beside this file
 
 _LEVELS: dict[OptLevel, str] = {
     "disable": "ORT_DISABLE_ALL",
