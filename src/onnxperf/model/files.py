@@ -17,7 +17,7 @@ from onnxperf.errors import BadFeed
 from onnxperf.model.generate import Array, DType, fits, too_large
 from onnxperf.model.graph import is_external
 from onnxperf.wording.names import first_of, one_line, shortened, visible
-from onnxperf.wording.numbers import size
+from onnxperf.wording.numbers import count, size
 
 _NPY_MAGIC = b"\x93NUMPY"
 _NPY_HEADERS = {
@@ -92,18 +92,18 @@ def _array_in(stream: IO[bytes], held_bytes: int, what: str) -> Array:
     shape, fortran_order, dtype = _NPY_HEADERS[version](stream)
     if dtype.hasobject:
         raise BadFeed(f"{what} holds pickled Python objects, which are never loaded; save plain numbers or text")
-    count = _count(shape)
-    needed = count * dtype.itemsize
-    if needed > held_bytes - stream.tell() or (count and not dtype.itemsize):
+    values = _count(shape)
+    needed = values * dtype.itemsize
+    if needed > held_bytes - stream.tell() or (values and not dtype.itemsize):
         raise ValueError(f"its header declares {size(needed)} of values, and it holds {size(held_bytes)}")
     _check_size(needed, what)
-    array = _filled(stream, count, dtype)
+    array = _filled(stream, values, dtype)
     shaped = array.reshape(shape[::-1]).transpose() if fortran_order else array.reshape(shape)
     return shaped if dtype.isnative else shaped.astype(dtype.newbyteorder("="))
 
 
-def _filled(stream: IO[bytes], count: int, dtype: DType) -> Array:
-    raw = np.empty(count * dtype.itemsize, np.uint8)
+def _filled(stream: IO[bytes], values: int, dtype: DType) -> Array:
+    raw = np.empty(values * dtype.itemsize, np.uint8)
     rest = raw.data
     while rest:
         part = stream.read(min(len(rest), 1 << 24))
@@ -111,7 +111,7 @@ def _filled(stream: IO[bytes], count: int, dtype: DType) -> Array:
             raise ValueError("values are missing")
         rest[: len(part)] = part
         rest = rest[len(part) :]
-    return raw.view(dtype) if count else np.empty(0, dtype)
+    return raw.view(dtype) if values else np.empty(0, dtype)
 
 
 # ---------------------------------------------------------------- .pb
@@ -129,7 +129,8 @@ def _read_pb(file: Path, what: str) -> Array:
     if not tensor.data_type:
         raise BadFeed(f"{what} is not a tensor; write it with onnx.numpy_helper.from_array")
     if _count(tensor.dims) > held_bytes * 8 // _LEAST_BITS:
-        raise ValueError(f"its dimensions declare {_count(tensor.dims):,} values, and it holds {size(held_bytes)}")
+        declared = count(_count(tensor.dims), "value")
+        raise ValueError(f"its dimensions declare {declared}, and it holds {size(held_bytes)}")
     return np.asarray(onnx.numpy_helper.to_array(tensor))
 
 

@@ -28,6 +28,7 @@ from onnxperf.records.options import (
     WorkerLimits,
 )
 from onnxperf.wording.names import shortened
+from onnxperf.wording.numbers import count
 
 T = TypeVar("T", bound=Struct)
 
@@ -235,7 +236,7 @@ def require(condition: bool, name: str, value: object, expected: str) -> None:
 def check_number(cases: int) -> None:
     """Refuse more cases than could ever be run."""
     if cases > _MOST_CASES:
-        raise BadOption(f"more than {_MOST_CASES:,} cases; give fewer sizes, or divide the plan", option="dims")
+        raise BadOption(f"more than {count(_MOST_CASES, 'case')}; give fewer sizes, or divide the plan", option="dims")
 
 
 def _combinations(dims: Mapping[str, Sequence[int]]) -> Iterator[dict[str, int]]:
