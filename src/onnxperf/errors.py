@@ -14,14 +14,53 @@ OnnxperfError                 one line: what, which value, what to do
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Literal
 
 Ending = Literal["failed", "timeout", "oom", "crashed", "skipped"]
 
+_MASK = "***"
+_USER = re.compile(r"://[^:/?#@\s]*:(?=\S)")
+"""Of an address, up to its password."""
+_PARAMETER = re.compile(r"(?<![\w%.-])([\w%.-]+)=")
+_END = re.compile(r"[&#\s]|$")
+_SECRET = re.compile("password|passwd|passphrase|pwd", re.IGNORECASE)
+
+
+def masked(text: str) -> str:
+    """The text with *** for every password of an address in it: what is shown or kept must not hold one."""
+    return "\n".join(map(_masked_line, text.split("\n"))) if "=" in text or "@" in text else text
+
+
+def _masked_line(line: str) -> str:
+    """A password may hold any sign, @ too: all up to the last @ goes."""
+    user, host = _USER.search(line), line.rfind("@")
+    if user is not None and user.end() < host:
+        line = f"{line[: user.end()]}{_MASK}{line[host:]}"
+    shown, place = "", 0
+    for found in _PARAMETER.finditer(line):
+        if found.start() < place or not _is_secret(found[1]):
+            continue
+        shown += line[place : found.end()] + _MASK
+        end = _END.search(line, found.end())
+        place = end.start() if end is not None else len(line)
+    return shown + line[place:]
+
+
+def _is_secret(name: str) -> bool:
+    if "%" in name:
+        from urllib.parse import unquote  # every worker imports this module, and hardly any address needs it
+
+        name = unquote(name)
+    return _SECRET.search(name) is not None
+
 
 class OnnxperfError(Exception):
-    """Base of all errors of this package; its text is one line that says what to do."""
+    """Base of all errors of this package; its text is one line that says what to do, and holds no password."""
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__(masked(text))
 
 
 class BadInput(OnnxperfError):
