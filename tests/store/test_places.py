@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import sqlite3
@@ -59,7 +58,7 @@ def test_a_password_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_missing_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(MissingExtra, match=r"onnxperf\[postgres\]"):
         open_store("postgres://localhost/db")
 
