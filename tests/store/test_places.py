@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import sqlite3
@@ -90,7 +89,7 @@ def test_a_password_that_an_older_version_kept_is_not_shown() -> None:
 
 
 def test_a_missing_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(MissingExtra, match=r"onnxperf\[postgres\]"):
         open_store("postgres://localhost/db")
 

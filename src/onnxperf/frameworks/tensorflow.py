@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeGuard, TypeVar, U
 
 import cloudpickle
 
-from onnxperf.errors import BadFeed, BadModel, BadOption
+from onnxperf.errors import BadFeed, BadModel, BadOption, required
 from onnxperf.frameworks.base import (
     Bind,
     ExportRequest,
@@ -27,7 +27,6 @@ from onnxperf.frameworks.base import (
     is_file,
     is_instance,
     is_path,
-    required,
     threads_allowed,
 )
 from onnxperf.frameworks.logs import quiet_libraries

@@ -12,7 +12,8 @@ import msgspec
 from msgspec import Struct
 
 from onnxperf.errors import Ending
-from onnxperf.measure.packing import Packed, PackedTensor, handles_in, unpack_value
+from onnxperf.measure.packing import NO_FILES, Files, Packed, PackedTensor, handles_in, unpack_value
+from onnxperf.measure.shared import SharedFile
 from onnxperf.records.base import Scalar
 from onnxperf.records.lines import LineMemory
 from onnxperf.records.memory import Resident, StepName
@@ -152,11 +153,13 @@ class Compute(Request[Computed], frozen=True):
     subject: int
     everything: bool = False
     """Also what lies between inputs and outputs."""
+    file: SharedFile | None = None
+    """Where large values go; without it, they travel in the reply."""
 
 
-def outputs_in(computed: Computed) -> tuple[list[str], Any]:
+def outputs_in(computed: Computed, files: Files = NO_FILES) -> tuple[list[str], Any]:
     """Names and values that a subject returned, unpacked."""
-    return computed.names, unpack_value(computed.value)
+    return computed.names, unpack_value(computed.value, files)
 
 
 class EndedRecording(Reply, frozen=True):
@@ -361,6 +364,8 @@ class CallFor(Request[CalledFor], frozen=True):
 
 def handles_of(request: Request[Any]) -> list[int]:
     """Open files that go with a request, by their numbers in the parent; they are sent after it, in this order."""
+    if isinstance(request, Compute):
+        return [] if request.file is None else [request.file.handle]
     spec = getattr(request, "spec", None)
     return handles_in((spec.feeds, *spec.more_feeds)) if isinstance(spec, WorkerSpec) else []
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
 import sqlite3
 import time
@@ -15,7 +14,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
-from onnxperf.errors import BadOption, MissingExtra, StoreError, masked
+from onnxperf.errors import BadOption, StoreError, masked, required
 
 VARIABLE = "ONNXPERF_STORE"
 _DRIVERS = {
@@ -92,8 +91,7 @@ def connect(url: URL, reading: bool = False) -> Engine:
         event.listen(engine, "connect", _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
-    if importlib.util.find_spec("psycopg") is None:
-        raise MissingExtra("psycopg", "postgres")
+    required("psycopg", "postgres")
     return create_engine(url, connect_args={"connect_timeout": 10})
 
 

@@ -128,8 +128,8 @@ class MemoryKeywords(ContestKeywords, InputKeywords, LimitKeywords, SourceKeywor
     """Whose memory is measured, and within which limits."""
 
 
-class CheckKeywords(InputKeywords, ToleranceKeywords, total=False):
-    """How two runtimes are set up, and what counts as equal."""
+class CheckKeywords(InputKeywords, ToleranceKeywords, LimitKeywords, total=False):
+    """How two runtimes are set up, within which limits, and what counts as equal."""
 
 
 class ConvertKeywords(FeedKeywords, ToleranceKeywords, total=False):
