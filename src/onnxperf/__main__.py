@@ -9,6 +9,9 @@ def main() -> None:
 
     exit_codes.catch_signals()
     try:
+        from onnxperf.cli.head_start import head_start
+
+        head_start(sys.argv[1:])
         from onnxperf.cli.main import main as run_command
     except KeyboardInterrupt:
         exit_codes.ignore_signals()

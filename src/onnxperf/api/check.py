@@ -10,13 +10,13 @@ from typing import Any, Unpack
 
 import numpy as np
 from msgspec.structs import replace
-from onnx import NodeProto
 
 from onnxperf.analyze.answers.check import LEVELS, NO_NODE, draws_random_numbers, not_deterministic
 from onnxperf.analyze.judges.accuracy import Form, compare
 from onnxperf.analyze.judges.agreement import differences, disagreement, same_again, unlike_inputs
 from onnxperf.api._shared.cells import Group, groups
 from onnxperf.api._shared.outputs import drawn_in, outputs_of, steady_outputs, tensors_of
+from onnxperf.api._shared.reading import outline_of
 from onnxperf.api._shared.requests import CheckKeywords, Settings, names_in, parse
 from onnxperf.api._shared.sources import source_callables
 from onnxperf.api._shared.subjects import Entry, Sources, chosen_calls, function_specs, model_specs, open_entries
@@ -25,6 +25,7 @@ from onnxperf.errors import BadInput, BadOption
 from onnxperf.frameworks.base import FrameworkModel
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.records.check import Check, NodeDifference
+from onnxperf.records.graph import GraphNode
 from onnxperf.records.options import LONG_TIMEOUT_S, OptLevel
 from onnxperf.results.check import CheckResult
 
@@ -194,15 +195,15 @@ def _first_difference(sides: _Sides, settings: Settings, save: str | Path | None
     """Walk the graph in order; what only one side computes (the other folded it away) is skipped."""
     first, second = (tensors_of(spec, settings.limits) for spec in sides.specs)
     tolerances = settings.tolerances
-    for index, node in enumerate(sides.entries[0].model.proto.graph.node):
-        for name in (name for name in node.output if name in first and name in second):
+    for index, node in enumerate(outline_of(sides.entries[0].model).graph.nodes):
+        for name in (name for name in node.outputs if name in first and name in second):
             difference = compare(name, first[name], second[name], tolerances.rtol, tolerances.atol)
             if not difference.equal:
                 return NodeDifference(
                     index=index,
                     name=node.name,
                     operator=f"{node.domain}.{node.op_type}" if node.domain else node.op_type,
-                    inputs=tuple(node.input),
+                    inputs=node.inputs,
                     difference=difference,
                     saved=_save(Path(save), index, node, (first, second)) if save is not None else None,
                 )
@@ -224,12 +225,12 @@ def _at_level(spec: WorkerSpec, level: OptLevel) -> WorkerSpec:
     return replace(spec, session=replace(spec.session, opt_level=level))
 
 
-def _save(folder: Path, index: int, node: NodeProto, sides: tuple[dict[str, Any], dict[str, Any]]) -> str:
+def _save(folder: Path, index: int, node: GraphNode, sides: tuple[dict[str, Any], dict[str, Any]]) -> str:
     """Inputs, and outputs of both sides, as arrays without pickles; names of the model stay inside the file."""
     arrays: dict[str, Any] = {}
-    for number, name in enumerate(node.input):
+    for number, name in enumerate(node.inputs):
         arrays[f"input_{number}"] = sides[0].get(name)
-    for number, name in enumerate(node.output):
+    for number, name in enumerate(node.outputs):
         arrays[f"first_output_{number}"], arrays[f"second_output_{number}"] = (side.get(name) for side in sides)
     kept = {key: np.asarray(value) for key, value in arrays.items() if isinstance(value, np.ndarray)}
     plain = {key: value.astype(str) if value.dtype.kind == "O" else value for key, value in kept.items()}

@@ -19,6 +19,9 @@ from onnxperf.records.lines import LineMemory
 from onnxperf.records.memory import Resident, StepName
 from onnxperf.records.options import Recording, SessionOptions
 
+READER = "reader"
+"""In place of a runtime: a worker that reads models and runs none (`measure/reading.py`)."""
+
 
 class ModelSubject(Struct, frozen=True, kw_only=True, tag="model"):
     """A call style on the session that its worker shares, or on one of its own."""
@@ -378,17 +381,24 @@ def decoder_of(base: type[Struct]) -> Callable[[bytes | bytearray], Any]:
 
 encode = msgspec.msgpack.Encoder().encode
 """Messages travel as (number, message); a reply bears the number of its request."""
-_decoder = cache(decoder_of)
-"""Made with the first message: neither side needs that of the other, and a worker has to start fast."""
+
+
+@cache
+def _decoder(base: type[Struct], _kinds: int) -> Callable[[bytes | bytearray], Any]:
+    """Made with the first message: neither side needs that of the other, and a worker has to start fast.
+
+    Made again where a module brought more messages since then.
+    """
+    return decoder_of(base)
 
 
 def decode_request(data: bytes | bytearray) -> tuple[int, Request[Any]]:
     """A request with its number."""
-    found: tuple[int, Request[Any]] = _decoder(Request)(data)
+    found: tuple[int, Request[Any]] = _decoder(Request, len(Request.__subclasses__()))(data)
     return found
 
 
 def decode_reply(data: bytes) -> tuple[int, Reply]:
     """A reply with the number of its request."""
-    found: tuple[int, Reply] = _decoder(Reply)(data)
+    found: tuple[int, Reply] = _decoder(Reply, len(Reply.__subclasses__()))(data)
     return found

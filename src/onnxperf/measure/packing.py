@@ -1,4 +1,4 @@
-"""Arrays and what models return, packed to travel to another process and back."""
+"""Arrays and what models return, packed to travel to another process and back; numpy is imported with the first."""
 
 from __future__ import annotations
 
@@ -6,14 +6,20 @@ import contextlib
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from msgspec import Struct
 
 from onnxperf.measure.shared import CAN_SHARE, SharedBytes, SharedFile, share, writing
-from onnxperf.runtimes.base import Array
 from onnxperf.wording.names import storable
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from onnxperf.runtimes.base import Array
+
+    Files = Mapping[int, Array]
+    Write = Callable[[Array], SharedBytes]
 
 _SHARED_BYTES = 1 << 20
 """Inputs from this size on are not copied into messages."""
@@ -22,10 +28,8 @@ _SHARED_OUTPUT_BYTES = 1 << 12
 _TEXTS = "OUST"
 """Kinds of arrays of texts, or of whatever else Python has."""
 Item = str | int | float | bool | None
-Write = Callable[[Array], SharedBytes]
-Files = Mapping[int, Array]
-"""Contents of files, by their numbers in the parent."""
 NO_FILES: Files = {}
+"""Contents of files, by their numbers in the parent."""
 
 
 class PackedTensor(Struct, frozen=True, tag="tensor"):
@@ -64,6 +68,8 @@ Packed = PackedTensor | PackedList | PackedDictionary | None
 
 def pack_feeds(arrays: Mapping[str, Any]) -> dict[str, PackedTensor]:
     """Turn arrays into messages; strings travel as text, and the values of large arrays in a file that all share."""
+    import numpy as np
+
     plain = {name: np.asarray(array) for name, array in arrays.items()}
     large = {name: array for name, array in plain.items() if CAN_SHARE and _is_large(array)}
     shared: dict[str, SharedBytes] = {}
@@ -90,6 +96,8 @@ def _item(value: Any) -> Item:
     """A text as it is, a number too: 1 is not "1"; of any other object, what Python writes for it."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
+    import numpy as np
+
     plain = value.item() if isinstance(value, np.generic) else value
     if isinstance(plain, str):
         return storable(plain)
@@ -124,6 +132,8 @@ def pack_outputs(value: Any, file: SharedFile | None, files: Mapping[int, int]) 
 
 def pack_value(value: Any, write: Write | None = None) -> Packed:
     """Turn a value into messages; with `write`, arrays that are worth it go into a file."""
+    import numpy as np
+
     if value is None:
         return None
     if isinstance(value, dict):
@@ -155,6 +165,8 @@ def unpack_value(value: Packed, files: Files = NO_FILES) -> Any:
 
 
 def _unpack(tensor: PackedTensor, files: Files = NO_FILES) -> Array:
+    import numpy as np
+
     data = tensor.data
     if isinstance(data, list):
         return np.array(data, dtype=object).reshape(tensor.shape)
@@ -175,6 +187,8 @@ def _unpack(tensor: PackedTensor, files: Files = NO_FILES) -> Array:
 
 
 def _dtype(name: str) -> np.dtype[Any]:
+    import numpy as np
+
     try:
         return np.dtype(name)
     except TypeError:

@@ -8,10 +8,12 @@ import os
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    import numpy as np
 
 CAN_SHARE = sys.platform != "win32"
 """Whether an open file can be handed to a process that runs already."""
@@ -57,6 +59,8 @@ def new_file() -> SharedFile:
 @contextlib.contextmanager
 def writing(file: SharedFile, handle: int) -> Iterator[Callable[[np.ndarray[Any, Any]], SharedBytes]]:
     """A function that adds the values of an array, in C order, to a file that has this number here."""
+    import numpy as np
+
     with io.FileIO(handle, "w", closefd=False) as raw, io.BufferedWriter(raw) as writer:
 
         def write(array: np.ndarray[Any, Any]) -> SharedBytes:
@@ -85,6 +89,8 @@ def map_file(handle: int) -> np.ndarray[Any, Any]:
     import fcntl
     import mmap
 
+    import numpy as np
+
     if hasattr(fcntl, "F_ADD_SEALS"):
         with contextlib.suppress(OSError):  # a file of a disk has no seals
             # Cut short by the other process later on, what is mapped would end this one.
@@ -95,6 +101,8 @@ def map_file(handle: int) -> np.ndarray[Any, Any]:
 
 def read_file(handle: int) -> np.ndarray[Any, Any]:
     """The contents of a file in memory of numpy's own, where a program has its inputs: mapped, they are read slower."""
+    import numpy as np
+
     with io.FileIO(handle) as file:
         data = np.empty(os.fstat(handle).st_size, np.uint8)
         rest = data.data

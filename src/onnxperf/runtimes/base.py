@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # a worker has no use for onnx, which takes longer to import 
     from onnx import ModelProto
     from pandas import DataFrame
 
-    from onnxperf.model.load import Model
+    from onnxperf.model.opened import Model
 
 Array = npt.NDArray[Any]
 Arrays = Mapping[str, Array]

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.answers.race import about_parts, cast_text
 from onnxperf.analyze.judges.comparison import baseline_of
+from onnxperf.api._shared.opening import open_source
 from onnxperf.api._shared.origins import recall
 from onnxperf.api._shared.outputs import compared
 from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options
@@ -36,7 +37,6 @@ from onnxperf.measure.pool import Pool
 from onnxperf.measure.race import Progress, RaceEnd
 from onnxperf.measure.worker_group import Launch
 from onnxperf.model.inputs import Feeds
-from onnxperf.model.load import open_model
 from onnxperf.records.options import RaceOptions
 from onnxperf.records.race import Bench, Case
 from onnxperf.wording.numbers import count, significant, time_text
@@ -209,7 +209,7 @@ def _is_of_zoo(model: Sources) -> TypeGuard[str]:
 
 def _converted_from(model: Sources, names: Sequence[str]) -> dict[str, Any]:
     """The source of a model that was converted here, under the name of its framework."""
-    known = recall(open_model(model).fingerprint) if isinstance(model, str | Path) else None
+    known = recall(open_source(model).fingerprint) if isinstance(model, str | Path) else None
     if known is None:
         raise BadOption(
             "the source is known only of a zoo model and of one that `onnxperf convert` wrote here",
@@ -228,7 +228,8 @@ def _case(
     """One race."""
     options = visible_options(settings.race, machines.cpu_model())
     calls = chosen_calls(names_in(contest.runtime), names_in(contest.call), settings.session)
-    entries = open_entries(group.models, settings.sized(dims, group.ranges), contest.feeds)
+    inputs = settings.sized(dims, group.ranges)
+    entries = open_entries(group.models, inputs, contest.feeds, settings.limits.timeout)
     sources = _source_specs(entries, settings, group.sources)
     specs = [*model_specs(entries, calls, settings.session), *sources]
     check_names(specs, options.baseline)

@@ -12,13 +12,13 @@ from msgspec.structs import replace
 from onnxperf.analyze.answers.check import about_differences, draws_random_numbers, not_compared, not_deterministic
 from onnxperf.analyze.judges.accuracy import Form
 from onnxperf.analyze.judges.agreement import Interface, Outputs, disagreement, same_again, unlike_interfaces
+from onnxperf.api._shared.reading import random_operators_of
 from onnxperf.api._shared.subjects import Entry
 from onnxperf.errors import BadInput, SubjectError
 from onnxperf.measure.messages import Load, Prepare, WorkerSpec
 from onnxperf.measure.outputs import compute
 from onnxperf.measure.process import ProcessWorker, open_worker
 from onnxperf.measure.race import RaceEnd
-from onnxperf.model.randomness import random_operators
 from onnxperf.records.options import LONG_TIMEOUT_S, Tolerances, WorkerLimits
 from onnxperf.records.race import Measurement
 
@@ -49,7 +49,7 @@ def tensors_of(spec: WorkerSpec, limits: WorkerLimits = _LIMITS) -> dict[str, An
 
 def drawn_in(entry: Entry) -> tuple[str, ...]:
     """Operators of a model that draw random numbers, found without a call."""
-    return random_operators(entry.model.proto)
+    return random_operators_of(entry.model)
 
 
 def interface_of(entry: Entry) -> Interface:
