@@ -6,18 +6,21 @@ from collections.abc import Callable
 from functools import cache, reduce
 from operator import or_
 from types import GenericAlias
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from onnxperf.errors import Ending
-from onnxperf.measure.packing import NO_FILES, Files, Packed, PackedTensor, handles_in, unpack_value
+from onnxperf.measure.packing import NO_FILES, Packed, PackedTensor, handles_in, unpack_value
 from onnxperf.measure.shared import SharedFile
 from onnxperf.records.base import Scalar
 from onnxperf.records.lines import LineMemory
 from onnxperf.records.memory import Resident, StepName
 from onnxperf.records.options import Recording, SessionOptions
+
+if TYPE_CHECKING:
+    from onnxperf.measure.packing import Files
 
 READER = "reader"
 """In place of a runtime: a worker that reads models and runs none (`measure/reading.py`)."""
