@@ -68,7 +68,8 @@ class Compiler:
         chosen = frozenset(overridden)
         key = (chosen, mode)
         if key not in self._programs:
-            self._programs[key] = emit(self._steps(chosen, mode), mode)
+            with compiling(lambda: "the graph"):
+                self._programs[key] = emit(self._steps(chosen, mode), mode)
         return self._programs[key]
 
     def _steps(self, overridden: frozenset[str], mode: Mode) -> Lowered:
@@ -199,7 +200,7 @@ class _Writer:
         if result is None or not step.kernel.overwrites or not result.rank or result.dtype is None:
             return None
         for position in step.kernel.overwrites:
-            value = step.arguments[position]
+            value = step.arguments[position] if position < len(step.arguments) else None
             if value is not None and _same_kind(value, result) and self._is_free(value, index):
                 return value
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, MutableMapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -12,7 +12,6 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from onnxperf.errors import BadModel
 from onnxperf.model.graph import bodies, dims_of, element_dtype, short_domain, with_bodies
 from onnxperf.runtimes.numpy import kernels
 from onnxperf.runtimes.numpy.base import Body, Kernel, Node, Value, find_kernel
@@ -73,14 +72,15 @@ def lower(
 ) -> Lowered:
     """Lower a graph; `outer` are the values that a subgraph can see, `overridden` initialisers become parameters.
 
-    Its nodes must be sorted. A graph without weights has them, and its inputs, in another one, its `holder`.
+    Its nodes must be sorted, and all that they read must exist. A graph without weights has them, and its inputs, in
+    another one, its `holder`.
     """
     kernels.load_all()
     scope = _Scope(graph, holder or graph, context, outer or {}, frozenset(overridden))
     for proto in graph.node:
         with compiling(partial(label, proto)):
             scope.add(proto)
-    outputs = tuple(scope.read(output.name, lambda: "the output of the graph") for output in graph.output)
+    outputs = tuple(scope.read(output.name) for output in graph.output)
     captured = tuple(scope.captured.values())
     return Lowered((*scope.parameters, *captured), tuple(scope.captured), outputs, scope.steps)
 
@@ -123,15 +123,11 @@ class _Scope:
                 self._values[declared.name] = self._typed(declared.name)
                 self.parameters.append(self._values[declared.name])
 
-    def read(self, name: str, reader: Callable[[], str]) -> Value:
-        """The value of that name, from this graph or an outer one; an error names the reader."""
+    def read(self, name: str) -> Value:
+        """The value of that name, from this graph or an outer one."""
         if name in self._values:
             return self._values[name]
-        outer = self._outer.get(name)
-        if outer is None:
-            raise BadModel(
-                f"{reader()} reads {quoted(name)}, which is no input and no initialiser, and no node computes it"
-            )
+        outer = self._outer[name]
         if outer.constant is not None:
             return outer
         if name not in self.captured:
@@ -150,8 +146,7 @@ class _Scope:
             self.steps.append(Step(node, kernel, arguments, node.outputs, captures))
 
     def _node(self, proto: onnx.NodeProto) -> tuple[Node, tuple[Value, ...]]:
-        reader = partial(label, proto)
-        inputs = tuple(self.read(name, reader) if name else None for name in proto.input)
+        inputs = tuple(self.read(name) if name else None for name in proto.input)
         outputs = tuple(self._typed(name) if name else None for name in proto.output)
         version = self._context.opsets.get(short_domain(proto.domain), 1)
         node = Node(proto, version, self._context.opsets, {}, inputs, outputs)
@@ -161,7 +156,7 @@ class _Scope:
             else:
                 node.attributes[attribute.name] = _attribute(attribute)
         names = dict.fromkeys(name for body in node.bodies.values() for name in body.captures)
-        captures = tuple(self.read(name, reader) for name in names)
+        captures = tuple(self.read(name) for name in names)
         for value in outputs:
             if value is not None:
                 self._values[value.name] = value

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, MutableSequence, Sequence
+from collections.abc import Callable, Iterable, Iterator, MutableSequence, Sequence
+from functools import partial
 
 import onnx
 
@@ -16,15 +17,47 @@ _SHOWN = 4
 
 
 def sort_nodes(model: onnx.ModelProto) -> None:
-    """Sort the nodes of all graphs, bodies and functions, in place; those that are sorted stay as they are."""
+    """Sort the nodes of all graphs, bodies and functions, in place; those that are sorted stay as they are.
+
+    Whatever is read must be there: onnx's shape inference does not survive a value without a type.
+    """
     for graph in with_bodies(model.graph):
         _sort(graph.node)
+    _check_graph(model.graph, ())
     for function in model.functions:
         _sort(function.node)
         for node in function.node:
             for _, body in bodies(node):
                 for graph in with_bodies(body):
                     _sort(graph.node)
+        _check_names(function.node, function.output, set(function.input), ())
+
+
+def _check_graph(graph: onnx.GraphProto, outer: Sequence[set[str]]) -> None:
+    known = initialisers(graph).union(value.name for value in graph.input)
+    _check_names(graph.node, [value.name for value in graph.output], known, outer)
+
+
+def _check_names(
+    nodes: Iterable[onnx.NodeProto], outputs: Iterable[str], known: set[str], outer: Sequence[set[str]]
+) -> None:
+    """Refuse names that are neither known, nor those of outer graphs, nor computed by a node before."""
+    scopes = (known, *outer)
+
+    def check(name: str, reader: Callable[[], str]) -> None:
+        if name and not any(name in scope for scope in scopes):
+            raise BadModel(
+                f"{reader()} reads {quoted(name)}, which is no input and no initialiser, and no node computes it"
+            )
+
+    for node in nodes:
+        for name in node.input:
+            check(name, partial(label, node))
+        for _, body in bodies(node):
+            _check_graph(body, scopes)
+        known.update(node.output)
+    for name in outputs:
+        check(name, lambda: "the output of the graph")
 
 
 def _sort(nodes: MutableSequence[onnx.NodeProto]) -> None:
