@@ -14,6 +14,7 @@ from typing import Any
 from onnxperf import __main__ as door
 from onnxperf.cli.main import app
 from onnxperf.cli.present import OutputFlags, present
+from onnxperf.render.kit.progress import Progress
 from onnxperf.results.formats import FORMATS, Format
 from tests.results.toys import Toy, ToyResult
 
@@ -130,5 +131,23 @@ def exit_with_signal() -> None:
     door.main()
 
 
+def lose_terminal(file: str) -> None:
+    """A command with a bar on its terminal, which goes away. Run as a script."""
+
+    def measure(progress: Progress) -> ToyResult:
+        progress.show(lambda _console: "a bar")
+        try:
+            print("measuring", flush=True)
+            signal.pause()
+        except KeyboardInterrupt:
+            pass
+        return ToyResult(Toy(interrupted=True))
+
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    app.command(lambda: present(ToyResult, OutputFlags(output=[file]), measure), name="x")
+    sys.argv = ["onnxperf", "x"]
+    door.main()
+
+
 if __name__ == "__main__":
-    exit_with_signal()
+    lose_terminal(sys.argv[1]) if len(sys.argv) > 1 else exit_with_signal()

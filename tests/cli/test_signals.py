@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import pty
 import random
 import signal
 import subprocess
@@ -93,6 +95,20 @@ def test_a_signal_while_the_interpreter_ends_is_no_traceback() -> None:
         [sys.executable, "-m", "tests.cli.signalled"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_terminal_that_goes_away_costs_no_file(tmp_path: Path) -> None:
+    process, terminal = pty.fork()
+    if process == 0:
+        os.chdir(ROOT)
+        os.environ["TERM"] = "xterm"
+        os.execv(sys.executable, [sys.executable, "-m", "tests.cli.signalled", str(tmp_path / "a.json")])
+    seen = b""
+    while b"measuring" not in seen:
+        seen += os.read(terminal, 1024)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == CODES["SIGHUP"]
+    assert json.loads((tmp_path / "a.json").read_bytes())["interrupted"]
 
 
 # ---------------------------------------------------------------- a real race

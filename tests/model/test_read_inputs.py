@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
@@ -237,3 +238,39 @@ def test_arbitrary_contents_are_read_or_refused(
     except BadFeed:
         return
     assert isinstance(found["X"], np.ndarray)
+
+
+def valid_files() -> dict[str, bytes]:
+    """One file of each kind."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, write in (("a.npy", write_npy), ("a.npz", write_npz), ("a.pb", write_pb)):
+            write(Path(folder, name))
+        return {path.suffix: path.read_bytes() for path in Path(folder).iterdir()}
+
+
+VALID = valid_files()
+
+
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    suffix=st.sampled_from(sorted(VALID)),
+    changes=st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), min_size=1, max_size=6),
+    end=st.integers(0, 10_000),
+)
+def test_damaged_files_are_read_or_refused_in_one_line(
+    suffix: str, changes: list[tuple[int, int]], end: int, tmp_path: Path
+) -> None:
+    data = bytearray(VALID[suffix])
+    for place, value in changes:
+        data[place % len(data)] = value
+    file = tmp_path / f"a{suffix}"
+    file.write_bytes(data[: end if end > 5_000 else end % (len(data) + 1)])
+    try:
+        found = read_inputs({"X": file})["X"]
+    except BadFeed as error:
+        refusal = str(error)
+    else:
+        refusal = ""
+        assert isinstance(found, np.ndarray)
+    assert "\n" not in refusal
+    assert len(refusal) < 600

@@ -65,6 +65,7 @@ def main() -> None:
     finally:
         exit_codes.ignore_signals()
         surroundings.show_cursor()
+        surroundings.leave_standard_streams()
     sys.exit(code)
 
 

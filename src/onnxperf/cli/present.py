@@ -1,9 +1,7 @@
 """From a measurement to the exit code, for every command the same: check, measure, keep, show, write."""
 
 # No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
-import contextlib
 import dataclasses
-import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator
@@ -201,8 +199,9 @@ def _printed(print_result: Callable[[], None]) -> int:
 
 def abandon_stdout() -> None:
     """Let standard output lead nowhere: what is left in its buffer would fail again at the end."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    from onnxperf.cli.surroundings import abandon
+
+    abandon(sys.stdout)
 
 
 def show(result: R, output: OutputFlags, page: "Callable[[R], Page] | None" = None) -> None:

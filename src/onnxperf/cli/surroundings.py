@@ -65,6 +65,21 @@ def show_traceback(error: BaseException) -> None:
         sys.stderr.write(masked("".join(traceback.format_exception(error))))
 
 
+def leave_standard_streams() -> None:
+    """Let nothing be left in a buffer that cannot be written: Python would end with an exit code of its own."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            abandon(stream)
+
+
+def abandon(stream: TextIO) -> None:
+    """Let a stream lead nowhere."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
 def show_cursor() -> None:
     """A bar that was interrupted while it was wiped may have left it hidden."""
     if "onnxperf.render.kit.progress_bar" in sys.modules and sys.stderr.isatty():
