@@ -36,7 +36,7 @@ mutants: $(VENV)/dev.ok
 	$(BIN)/mutmut results
 
 # About an hour; what breaks something is left in .fuzz. See CONTRIBUTING.md. One target: make fuzz FUZZED=trace
-FUZZED ?= model trace equation plan input message stored
+FUZZED ?= model trace profile equation plan input message stored
 SECONDS_EACH ?= 240
 fuzz: $(VENV)/dev.ok
 	ONNXPERF_HYPOTHESIS=fuzz $(BIN)/python -m pytest $(PARALLEL) tests/fuzz/test_fuzz.py -k '$(subst $() , or ,$(strip $(FUZZED)))'

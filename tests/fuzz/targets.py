@@ -16,14 +16,20 @@ from typing import NamedTuple
 import msgspec
 import onnx
 
+from onnxperf.analyze.answers.profile import profile_answer
+from onnxperf.analyze.trace.events import lay_out
+from onnxperf.analyze.trace.node_memory import node_memories
+from onnxperf.analyze.trace.profile import summarise
 from onnxperf.api._shared.recordings import result_of_trace
 from onnxperf.api._shared.sweeps import plan_cells
 from onnxperf.contraction.equation import parse
 from onnxperf.errors import OnnxperfError
 from onnxperf.measure.messages import decode_reply, decode_request
+from onnxperf.measure.trace.read import parse_trace
 from onnxperf.model.files import read_inputs
 from onnxperf.model.load import open_model
 from onnxperf.records.profile import Profile
+from onnxperf.render.profile.perfetto import perfetto_json
 from onnxperf.store.blobs import unpack_blocks, unpack_times
 from onnxperf.store.documents import from_document
 from tests.fuzz import seeds
@@ -54,7 +60,18 @@ def read_model(data: bytes) -> None:
 
 
 def read_trace(data: bytes) -> None:
-    """Read a trace, sum it up, and show it in every form."""
+    """Read a trace, and sum it up."""
+    with _only():
+        trace = parse_trace(data, "the trace")
+        layout = lay_out(trace)
+        assert len(layout.places()) == len(layout.node_rows)
+        profile_answer(summarise(trace, layout, "fuzzed"))
+        perfetto_json(trace, "fuzzed")
+        node_memories(trace, layout, "fuzzed")
+
+
+def read_profile(data: bytes) -> None:
+    """Read a trace, and show it in every form."""
     path = _folder() / "trace.json"
     path.write_bytes(data)
     with _only():
@@ -62,10 +79,8 @@ def read_trace(data: bytes) -> None:
         repr(result)
         result.to_markdown()
         result.to_json()
-        result.perfetto()
         for table in result.table_names():
             result.table(table)
-        result.memory()
 
 
 def read_equation(data: bytes) -> None:
@@ -96,7 +111,7 @@ def read_input(data: bytes) -> None:
 def read_message(data: bytes) -> None:
     """Decode what a parent and a worker send each other."""
     for decode in (decode_request, decode_reply):
-        with _only(msgspec.MsgspecError):
+        with _only(msgspec.MsgspecError, UnicodeDecodeError):  # msgspec lets the latter through
             decode(data)
 
 
@@ -156,6 +171,7 @@ def _values(of: Callable[[], dict[str, bytes]]) -> Callable[[], Sequence[bytes]]
 TARGETS = {
     "model": Target(read_model, _values(seeds.models), damaged_model),
     "trace": Target(read_trace, _values(seeds.traces), damaged_json),
+    "profile": Target(read_profile, _values(seeds.traces), damaged_json),
     "equation": Target(read_equation, _equations, damaged_text),
     "plan": Target(read_plan, lambda: [plan.encode() for plan in seeds.PLANS.values()], damaged_text),
     "input": Target(read_input, _inputs),
