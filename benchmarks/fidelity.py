@@ -241,7 +241,9 @@ def slower(races: int = 50) -> list[str]:
     for more, goal in ((2, 98), (1, 90)):
         tally = Tally(f"{more / CHAIN:.1%} more work", truth=CHAIN / (CHAIN + more))
         specs = [
-            spec for n in (CHAIN, CHAIN + more) for spec in ort_crews(chain(n), (f"{n} nodes",), {"batch": 32}, threads=1)
+            spec
+            for n in (CHAIN, CHAIN + more)
+            for spec in ort_crews(chain(n), (f"{n} nodes",), {"batch": 32}, threads=1)
         ]
         for seed in range(races):
             tally.race(specs, seed)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import onnx.parser
 import pytest
 
+import onnxperf
 from onnxperf.errors import BadFeed, BadModel, BadOption
 from onnxperf.model.load import open_model
 from onnxperf.records.options import SessionOptions
@@ -124,3 +127,39 @@ def test_inputs_that_do_not_fit_are_refused_by_every_runtime(
 ) -> None:
     with pytest.raises(BadFeed, match=expected):
         runner_of(two, runtime, "run").run(feeds)
+
+
+def with_weights() -> onnx.ModelProto:
+    proto = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[2] X) => (float[2] Y) { Y = Add(X, W) }'
+    )
+    proto.graph.initializer.append(onnx.numpy_helper.from_array(np.array([1, 2], np.float32), "W"))
+    return proto
+
+
+@pytest.mark.parametrize("runtime", ["numpy", "reference", "ort"])
+def test_external_data_may_be_links_as_in_the_cache_of_a_hub(runtime: str, tmp_path: Path) -> None:
+    proto = with_weights()
+    blobs, snapshot = tmp_path / "blobs", tmp_path / "snapshots" / "main" / "onnx"
+    blobs.mkdir()
+    snapshot.mkdir(parents=True)
+    saved = tmp_path / "saved" / "model.onnx"
+    saved.parent.mkdir()
+    onnx.save_model(proto, saved, save_as_external_data=True, location="model.onnx_data", size_threshold=0)
+    for name, blob in (("model.onnx", "0a"), ("model.onnx_data", "1b")):
+        saved.with_name(name).rename(blobs / blob)
+        (snapshot / name).symlink_to(f"../../../blobs/{blob}")
+    runner = onnxperf.load(snapshot / "model.onnx", runtime=runtime)
+    assert runner.run({"X": np.ones(2, np.float32)})["Y"].tolist() == [2, 3]
+
+
+@pytest.mark.parametrize("runtime", ["numpy", "reference"])
+def test_external_data_outside_the_folder_are_never_read(runtime: str, tmp_path: Path) -> None:
+    proto = with_weights()
+    (tmp_path / "inner").mkdir()
+    saved = tmp_path / "inner" / "model.onnx"
+    onnx.save_model(proto, saved, save_as_external_data=True, location="model.data", size_threshold=0)
+    saved.with_name("model.data").rename(tmp_path / "model.data")
+    saved.with_name("model.data").symlink_to(tmp_path / "model.data")
+    with pytest.raises(BadModel, match="outside the model's folder"):
+        find_runtime(runtime).open_session(saved, SessionOptions(threads=1))

@@ -6,17 +6,21 @@ from collections.abc import Callable
 from functools import cache, reduce
 from operator import or_
 from types import GenericAlias
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from onnxperf.errors import Ending
-from onnxperf.measure.packing import Packed, PackedTensor, handles_in, unpack_value
+from onnxperf.measure.packing import NO_FILES, Packed, PackedTensor, handles_in, unpack_value
+from onnxperf.measure.shared import SharedFile
 from onnxperf.records.base import Scalar
 from onnxperf.records.lines import LineMemory
 from onnxperf.records.memory import Resident, StepName
 from onnxperf.records.options import Recording, SessionOptions
+
+if TYPE_CHECKING:
+    from onnxperf.measure.packing import Files
 
 READER = "reader"
 """In place of a runtime: a worker that reads models and runs none (`measure/reading.py`)."""
@@ -155,11 +159,13 @@ class Compute(Request[Computed], frozen=True):
     subject: int
     everything: bool = False
     """Also what lies between inputs and outputs."""
+    file: SharedFile | None = None
+    """Where large values go; without it, they travel in the reply."""
 
 
-def outputs_in(computed: Computed) -> tuple[list[str], Any]:
+def outputs_in(computed: Computed, files: Files = NO_FILES) -> tuple[list[str], Any]:
     """Names and values that a subject returned, unpacked."""
-    return computed.names, unpack_value(computed.value)
+    return computed.names, unpack_value(computed.value, files)
 
 
 class EndedRecording(Reply, frozen=True):
@@ -364,6 +370,8 @@ class CallFor(Request[CalledFor], frozen=True):
 
 def handles_of(request: Request[Any]) -> list[int]:
     """Open files that go with a request, by their numbers in the parent; they are sent after it, in this order."""
+    if isinstance(request, Compute):
+        return [] if request.file is None else [request.file.handle]
     spec = getattr(request, "spec", None)
     return handles_in((spec.feeds, *spec.more_feeds)) if isinstance(spec, WorkerSpec) else []
 

@@ -131,6 +131,19 @@ class SizeUp(Request[Sized], frozen=True):
     shapes: Shapes
 
 
+class FoundRandom(Reply, frozen=True):
+    """Operators that draw random numbers for the outputs of a model."""
+
+    operators: tuple[str, ...]
+
+
+class FindRandom(Request[FoundRandom], frozen=True):
+    """Find them without running the model."""
+
+    answered_by = "onnxperf.measure.worker.reading:find_random"
+    place: Place
+
+
 class Applied(Reply, frozen=True):
     """What a function of ours found in a model, in its own words."""
 

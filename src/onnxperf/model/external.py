@@ -26,6 +26,18 @@ def external_files(proto: onnx.ModelProto, model_path: Path, what: str) -> tuple
     return tuple(model_path.parent / location for location in sorted(sizes))
 
 
+def load_external_data(proto: onnx.ModelProto, model_path: Path) -> None:
+    """Read external data into a model, from files that `external_files` accepts: onnx refuses all links."""
+    external_files(proto, model_path, repr(str(model_path)))
+    for tensor in filter(is_external, all_tensors(proto)):
+        entries = {e.key: e.value for e in tensor.external_data}
+        with (model_path.parent / entries["location"]).open("rb") as file:
+            file.seek(int(entries.get("offset") or 0))
+            tensor.raw_data = file.read(int(entries.get("length") or 0) or -1)
+        tensor.ClearField("external_data")
+        tensor.ClearField("data_location")
+
+
 def _check_file(location: str, model_path: Path, tensor: str, what: str) -> int:
     """Size of the file, once it is known to be one that a model may read."""
     stored = f"{what} keeps tensor {tensor!r} in {location!r}"

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy import ndarray
 
-from onnxperf.errors import BadFeed, BadOption, MissingExtra, SubjectError
+from onnxperf.errors import BadFeed, BadOption, SubjectError, unusable
 from onnxperf.records.base import Scalar
 from onnxperf.records.options import Recording, SessionOptions
 
@@ -156,13 +156,13 @@ class RuntimeDescription:
         raise BadOption.unknown("call style", name, self.call_names)
 
     def ready(self) -> OpenSession:
-        """Import the library; where it is missing, the error names the extra to install."""
+        """Import the library; where that fails, the error names the extra to install, or the cause."""
         try:
             return self.load()
-        except ImportError as error:
+        except Exception as error:
             if self.extra is None:
                 raise
-            raise MissingExtra(self.distributions[0], self.extra) from error
+            raise unusable(error, self.extra, self.distributions[0]) from error
 
     def open_session(self, model: Path | bytes, options: SessionOptions, recording: Recording | None = None) -> Session:
         """Load a model; raises BadModel or BadOption with one line."""
@@ -262,7 +262,13 @@ def read_proto(model: Path | bytes) -> ModelProto:
     """A model with its external data."""
     import onnx
 
-    return onnx.load_from_string(model) if isinstance(model, bytes) else onnx.load(model)
+    from onnxperf.model.external import load_external_data
+
+    if isinstance(model, bytes):
+        return onnx.load_from_string(model)
+    proto = onnx.load(model, load_external_data=False)
+    load_external_data(proto, model)
+    return proto
 
 
 def cast_feeds(feeds: Arrays, casts: Casts) -> dict[str, Array]:

@@ -135,6 +135,6 @@ def test_groups_of_a_transposed_convolution_are_independent() -> None:
     np.testing.assert_allclose(result, np.concatenate(halves, axis=1), rtol=1e-5)
 
 
-def test_a_transposed_convolution_towards_a_given_shape_is_left_to_the_reference() -> None:
+def test_a_transposed_convolution_towards_a_given_shape_agrees_with_the_reference() -> None:
     arrays = [random(1, 1, 3, 3), random(1, 2, 3, 3)]
-    check_against_reference("ConvTranspose", arrays, covered=False, strides=[3, 2], output_shape=[10, 8])
+    check_against_reference("ConvTranspose", arrays, rtol=1e-4, strides=[3, 2], output_shape=[10, 8])

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 import pytest
 
-from onnxperf.runtimes.numpy.compile import last_uses, memory_of
+from onnxperf.runtimes.numpy.compile import last_uses, memory_read_until, own_memory
 from onnxperf.runtimes.numpy.kernels.workspace import WORKSPACE_BYTES
 from onnxperf.runtimes.numpy.lower import Lowered
 from onnxperf.runtimes.numpy.session import NumpySession
@@ -20,15 +20,15 @@ LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 
 def live_set(lowered: Lowered, sizes: dict[str, int]) -> int:
     """The largest sum of tensors that are alive at one node, the caller's and constants aside."""
-    roots, last = memory_of(lowered), last_uses(lowered)
-    made = {id(value): value for step in lowered.steps for value in step.outputs if value is not None}
-    born = {id(value): index for index, step in enumerate(lowered.steps) for value in step.outputs if value is not None}
-    largest = 0
-    for index in range(len(lowered.steps)):
-        alive = [key for key in made if born[key] <= index <= last[key]]
-        memory = {root for key in alive for root in roots[key] if root in made}
-        largest = max(largest, sum(sizes[made[root].name] for root in memory))
-    return largest
+    own, until = own_memory(lowered), memory_read_until(lowered, last_uses(lowered))
+    spans = [
+        (index, until[id(value)], sizes[value.name])
+        for index, step in enumerate(lowered.steps)
+        for value in step.outputs
+        if value is not None and id(value) in own
+    ]
+    indices = range(len(lowered.steps))
+    return max(sum(size for born, end, size in spans if born <= index <= end) for index in indices)
 
 
 def peak_of(call: Any) -> int:

@@ -121,7 +121,5 @@ def test_global_pooling_leaves_one_element_per_channel(
     np.testing.assert_allclose(result, reduce(x, axis=tuple(range(2, x.ndim)), keepdims=True), rtol=1e-5)
 
 
-def test_indices_of_maxima_are_left_to_the_reference() -> None:
-    check_against_reference(
-        "MaxPool", [random(1, 2, 6, 6)], covered=False, outputs=2, kernel_shape=[2, 2], strides=[2, 2]
-    )
+def test_indices_of_maxima_agree_with_the_reference_where_it_is_right() -> None:
+    check_against_reference("MaxPool", [random(1, 1, 6, 6)], outputs=2, kernel_shape=[2, 2], strides=[2, 2])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from onnx import parser
 
+from onnxperf.errors import SubjectError
 from onnxperf.runtimes.numpy.session import NumpySession
 
 HEAD = '<ir_version: 8, opset_import: ["": 18]> '
@@ -101,5 +102,5 @@ def test_a_missing_value_cannot_be_read() -> None:
     session = NumpySession(
         parser.parse_model(HEAD + "g (float[2, 2] a) => (float[2, 2] y) { y = OptionalGetElement(a) }")
     )
-    with pytest.raises(ValueError, match="is empty"):
+    with pytest.raises(SubjectError, match="is empty"):
         session.bind("run", feeds, {})()

@@ -20,6 +20,7 @@ from onnxperf.measure.messages import READER, Reply, Request, WorkerSpec
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.measure.reading import (
     Apply,
+    FindRandom,
     Open,
     Outline,
     Outlined,
@@ -146,6 +147,11 @@ def outline_of(model: Model, named: bool = False, copy: Path | None = None) -> O
 def outline_of_file(path: Path, what: str) -> Outlined:
     """The graph in a file that onnxruntime wrote."""
     return outline_of(_written(path, what))
+
+
+def random_operators_of(model: Model) -> tuple[str, ...]:
+    """Operators of a model that draw random numbers, found without a call."""
+    return _ask(FindRandom, model).operators
 
 
 def work_of_nodes(model: Model, shapes: Shapes) -> dict[str, float]:

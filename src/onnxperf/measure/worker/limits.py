@@ -6,11 +6,11 @@ import contextlib
 import sys
 from pathlib import Path
 
-from onnxperf.measure.machine.kernel import memory_limit, read_text
+from onnxperf.limits import free_memory
 from onnxperf.model.opened import LARGEST_PROTO_BYTES
 
 _SHARE = 0.8
-"""Part of the memory that is there."""
+"""Part of the memory that is free."""
 _MOST_PROCESSES = 0
 """More than there are already: none. The kernel does not hold root to that."""
 
@@ -38,17 +38,10 @@ def allow_memory(more_bytes: int) -> None:
     import resource
 
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    most = _mapped_bytes() + min(more_bytes, _free_bytes())
     with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_AS, (hard, hard))  # what was allowed before does not count as a limit
+        most = _mapped_bytes() + min(more_bytes, int(_SHARE * free_memory().free_bytes))
         resource.setrlimit(resource.RLIMIT_AS, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
-
-
-def _free_bytes() -> int:
-    """What this machine, or this control group, can give without harm to others."""
-    lines = (line.split() for line in (read_text(Path("/proc/meminfo")) or "").splitlines())
-    sizes = {line[0]: int(line[1]) * 1024 for line in lines if len(line) == 3}
-    total = [each for each in (sizes.get("MemAvailable:"), memory_limit()) if each is not None]
-    return int(_SHARE * min(total, default=LARGEST_PROTO_BYTES))
 
 
 def _mapped_bytes() -> int:

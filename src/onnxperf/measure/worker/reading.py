@@ -17,6 +17,8 @@ from onnxperf.measure.memory import trim
 from onnxperf.measure.reading import (
     Applied,
     Apply,
+    FindRandom,
+    FoundRandom,
     Open,
     Opened,
     OperatorCount,
@@ -40,6 +42,7 @@ from onnxperf.model.load import Parsed, describe, parse_file
 from onnxperf.model.modules import modules_of
 from onnxperf.model.outline import outline as outline_of
 from onnxperf.model.outline import with_names
+from onnxperf.model.randomness import random_operators
 from onnxperf.model.tensors import stored_bytes
 from onnxperf.model.view import view_of_proto
 from onnxperf.records.options import SessionOptions
@@ -102,6 +105,11 @@ def view(_host: Host, request: View) -> Viewed:
     """Walk through a model."""
     proto = _SHELF.take(request.place).proto
     return Viewed(view_of_proto(proto, request.place.path.parent, request.values, request.shapes))
+
+
+def find_random(_host: Host, request: FindRandom) -> FoundRandom:
+    """Look for operators that draw random numbers."""
+    return FoundRandom(random_operators(_SHELF.take(request.place).proto))
 
 
 def outline(_host: Host, request: Outline) -> Outlined:

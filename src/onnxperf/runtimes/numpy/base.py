@@ -46,6 +46,8 @@ class Body:
     captures: tuple[str, ...]
     """Names of the outer values that it reads."""
     inputs: tuple[Value, ...]
+    steps: int
+    """How many steps it has: none where all that it returns is constant."""
 
 
 @dataclass(eq=False)

@@ -5,15 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import onnx
 from onnx import inliner, shape_inference
 
+from onnxperf.model.cost import without_weights
 from onnxperf.model.graph import short_domain
 from onnxperf.runtimes.numpy.base import Value
+from onnxperf.runtimes.numpy.faults import compiling, failed_run
 from onnxperf.runtimes.numpy.lower import Context, Lowered, Step, lower
+from onnxperf.runtimes.numpy.order import sort_nodes
 from onnxperf.runtimes.numpy.passes import fused
 
 Mode = Literal["run", "keep", "time"]
@@ -41,14 +44,18 @@ class Compiler:
     fuse: bool = True
     """Whether the passes over the lowered graph are made; every tensor on request never comes from fused steps."""
     fallbacks: set[str] = field(default_factory=set)
+    _outline: onnx.ModelProto = field(init=False)
+    """Nodes in order, without local functions, and with types as far as they can be inferred; weights are not in it."""
     _lowered: dict[frozenset[str], Lowered] = field(default_factory=dict)
     _programs: dict[tuple[frozenset[str], Mode], Program] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Inline local functions and infer what can be known of types and shapes."""
-        if self.model.functions:
-            self.model = inliner.inline_local_functions(self.model)
-        self.model = _inferred(self.model)
+        """Sort the nodes, inline local functions and infer what can be known of types and shapes."""
+        with compiling(lambda: "the graph"):
+            outline = without_weights(self.model)
+            sort_nodes(outline)
+        with compiling(lambda: "its local functions"):
+            self._outline = _inferred(inliner.inline_local_functions(outline) if outline.functions else outline)
 
     @property
     def lowered(self) -> Lowered:
@@ -61,7 +68,8 @@ class Compiler:
         chosen = frozenset(overridden)
         key = (chosen, mode)
         if key not in self._programs:
-            self._programs[key] = emit(self._steps(chosen, mode), mode)
+            with compiling(lambda: "the graph"):
+                self._programs[key] = emit(self._steps(chosen, mode), mode)
         return self._programs[key]
 
     def _steps(self, overridden: frozenset[str], mode: Mode) -> Lowered:
@@ -79,11 +87,11 @@ class Compiler:
         return fused(lowered) if self.fuse else lowered
 
     def _lower(self, overridden: frozenset[str]) -> Lowered:
-        return lower(self.model.graph, self._context(), overridden=overridden)
+        return lower(self._outline.graph, self._context(), overridden=overridden, holder=self.model.graph)
 
     def _context(self) -> Context:
-        opsets = {short_domain(each.domain): each.version for each in self.model.opset_import}
-        return Context(opsets, {}, self.fallbacks, lambda body: emit(self._passed(body), "run").function)
+        opsets = {short_domain(each.domain): each.version for each in self._outline.opset_import}
+        return Context(opsets, self.fallbacks, lambda body: emit(self._passed(body), "run").function)
 
 
 def _inferred(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -98,11 +106,21 @@ def emit(lowered: Lowered, mode: Mode) -> Program:
     """Write and compile the source of a lowered graph."""
     writer = _Writer(lowered, mode)
     source = writer.source()
-    code = compile(source, "<onnxperf numpy runtime>", "exec")
+    code = compile(_guarded(source), "<onnxperf numpy runtime>", "exec")
     exec(code, writer.bound)  # noqa: S102 - the source is ours: no name of the model is in it
     return Program(
         source, writer.bound["run"], tuple(v.name for v in lowered.inputs), lowered.steps, tuple(kept_values(lowered))
     )
+
+
+def _guarded(source: str) -> str:
+    """The same function that hands its errors to `fail`, which costs nothing as long as there are none."""
+    head, body = source.split("\n", 1)
+    return f"{head}\n  try:\n{body}  except Exception as error:\n    fail(error)\n"
+
+
+_LINES_BEFORE_STEPS = 2
+"""Lines of the guarded source above the first one of its body."""
 
 
 class _Writer:
@@ -111,22 +129,36 @@ class _Writer:
     def __init__(self, lowered: Lowered, mode: Mode) -> None:
         self._lowered = lowered
         self._mode = mode
-        self.bound: dict[str, Any] = {"asarray": np.asarray, "clock": time.perf_counter_ns}
+        self.bound: dict[str, Any] = {"asarray": np.asarray, "clock": time.perf_counter_ns, "fail": self._fail}
         self._names: dict[int, str] = {}
         self._functions: dict[int, str] = {}
-        self._roots = memory_of(lowered)
+        self._parameters = {id(value) for value in lowered.inputs}
         self._last_use = last_uses(lowered)
+        self._own = own_memory(lowered)
+        self._read_until = memory_read_until(lowered, self._last_use)
+        self._step_of_line: list[Step | None] = []
 
     def source(self) -> str:
         parameters = ", ".join(self._name(value) for value in self._lowered.inputs)
         lines = [f"def run({parameters}):"]
         if self._mode == "time":
             lines.append("    times = [clock()]")
+        self._step_of_line = [None] * (len(lines) - 1)
         for index, step in enumerate(self._lowered.steps):
             lines += [f"    {line}" for line in self._step(index, step)]
             if self._mode == "time":
                 lines.append("    times.append(clock())")
+            self._step_of_line += [step] * (len(lines) - 1 - len(self._step_of_line))
         return "\n".join([*lines, f"    return {self._result()}", ""])
+
+    def _fail(self, error: Exception) -> NoReturn:
+        """Raise the error of a run, with the node that it ended at."""
+        place = -1 if error.__traceback__ is None else error.__traceback__.tb_lineno - _LINES_BEFORE_STEPS - 1
+        step = self._step_of_line[place] if 0 <= place < len(self._step_of_line) else None
+        named = failed_run(None if step is None else step.node.proto, error)
+        if named is error:
+            raise error
+        raise named from error
 
     def _result(self) -> str:
         if self._mode == "time":
@@ -158,9 +190,8 @@ class _Writer:
 
     def _released(self, index: int, step: Step) -> list[str]:
         """Values that are not read after this step; parameters belong to the caller anyway."""
-        kept = {id(v) for v in self._lowered.inputs}
         local = [v for v in (*step.arguments, *step.outputs) if v is not None and v.constant is None]
-        dead = [v for v in local if id(v) not in kept and self._last_use[id(v)] <= index]
+        dead = [v for v in local if id(v) not in self._parameters and self._last_use[id(v)] <= index]
         return list(dict.fromkeys(map(self._name, dead)))
 
     def _overwritten(self, index: int, step: Step) -> Value | None:
@@ -169,20 +200,13 @@ class _Writer:
         if result is None or not step.kernel.overwrites or not result.rank or result.dtype is None:
             return None
         for position in step.kernel.overwrites:
-            value = step.arguments[position]
+            value = step.arguments[position] if position < len(step.arguments) else None
             if value is not None and _same_kind(value, result) and self._is_free(value, index):
                 return value
         return None
 
     def _is_free(self, value: Value, index: int) -> bool:
-        roots = self._roots.get(id(value), frozenset())
-        if roots != {id(value)} or self._last_use.get(id(value), -1) > index:
-            return False
-        return not any(
-            self._last_use[other] > index and id(value) in self._roots.get(other, frozenset())
-            for other in self._last_use
-            if other != id(value)
-        )
+        return id(value) in self._own and self._read_until.get(id(value), -1) <= index
 
     def _name(self, value: Value) -> str:
         if id(value) not in self._names:
@@ -209,24 +233,24 @@ def kept_values(lowered: Lowered) -> dict[str, Value]:
     return {value.name: value for value in (*lowered.inputs, *results, *constants)}
 
 
-_NOT_OURS = 0
-"""Memory of the caller, of a constant, or that a body has seen: it is never overwritten."""
+def own_memory(lowered: Lowered) -> set[int]:
+    """Values whose memory was made by the run, for them alone; what a body has seen may be anybody's."""
+    fresh = (step.outputs for step in lowered.steps if step.kernel.result == "fresh")
+    made = {id(value) for outputs in fresh for value in outputs if value is not None}
+    return made - {id(value) for step in lowered.steps for value in step.captures}
 
 
-def memory_of(lowered: Lowered) -> dict[int, frozenset[int]]:
-    """Whose memory each value may share: its own for fresh results, that of all inputs for views."""
-    not_ours = frozenset((_NOT_OURS,))
-    roots: dict[int, frozenset[int]] = {id(value): not_ours for value in lowered.inputs}
-    for step in lowered.steps:
-        fresh = step.kernel.result == "fresh"
-        shared = [roots.get(id(value), not_ours) for value in step.arguments if value is not None]
-        for output in step.outputs:
-            if output is not None:
-                roots[id(output)] = frozenset((id(output),)) if fresh else not_ours.union(*shared)
-    for step in lowered.steps:
-        for value in step.captures:
-            roots[id(value)] = roots.get(id(value), not_ours) | not_ours
-    return roots
+def memory_read_until(lowered: Lowered, last_use: dict[int, int]) -> dict[int, int]:
+    """The step after which the memory of each value is no longer read, by itself or as a part of others."""
+    until = dict(last_use)
+    for step in reversed(lowered.steps):
+        if step.kernel.result == "fresh":
+            continue
+        latest = max((until[id(value)] for value in step.outputs if value is not None), default=-1)
+        for value in step.arguments:
+            if value is not None and value.constant is None:
+                until[id(value)] = max(until[id(value)], latest)
+    return until
 
 
 def last_uses(lowered: Lowered) -> dict[int, int]:

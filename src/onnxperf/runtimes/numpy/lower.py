@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import ChainMap
+from collections.abc import Iterable, Iterator, MutableMapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,9 +16,11 @@ from onnxperf.model.graph import bodies, dims_of, element_dtype, short_domain, w
 from onnxperf.runtimes.numpy import kernels
 from onnxperf.runtimes.numpy.base import Body, Kernel, Node, Value, find_kernel
 from onnxperf.runtimes.numpy.fallback import fallback_kernel
+from onnxperf.runtimes.numpy.faults import compiling, label, quoted
+from onnxperf.runtimes.numpy.fold import most_bytes
 
 FOLD_LIMIT_BYTES = 512 << 20
-"""Larger results of constant nodes are computed in every run, to keep a compiled model small."""
+"""What results of constant nodes may take together; all others are computed in every run."""
 _NEVER_FOLDED = frozenset(
     ("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial", "Dropout")
 )
@@ -52,23 +56,30 @@ class Context:
     """What all graphs of a model share while they are lowered."""
 
     opsets: dict[str, int]
-    types: Mapping[str, onnx.TypeProto]
     fallbacks: set[str]
     compile_body: Any
     """Turns a lowered subgraph into a function; given by the compiler."""
+    folded_bytes: float = 0
+    """What results of constant nodes take so far."""
 
 
 def lower(
     graph: onnx.GraphProto,
     context: Context,
-    outer: Mapping[str, Value] | None = None,
+    outer: MutableMapping[str, Value] | None = None,
     overridden: Iterable[str] = (),
+    holder: onnx.GraphProto | None = None,
 ) -> Lowered:
-    """Lower a graph; `outer` are the values that a subgraph can see, `overridden` initialisers become parameters."""
+    """Lower a graph; `outer` are the values that a subgraph can see, `overridden` initialisers become parameters.
+
+    Its nodes must be sorted, and all that they read must exist. A graph without weights has them, and its inputs, in
+    another one, its `holder`.
+    """
     kernels.load_all()
-    scope = _Scope(graph, context, outer or {}, frozenset(overridden))
+    scope = _Scope(graph, holder or graph, context, outer or {}, frozenset(overridden))
     for proto in graph.node:
-        scope.add(proto)
+        with compiling(partial(label, proto)):
+            scope.add(proto)
     outputs = tuple(scope.read(output.name) for output in graph.output)
     captured = tuple(scope.captured.values())
     return Lowered((*scope.parameters, *captured), tuple(scope.captured), outputs, scope.steps)
@@ -84,22 +95,29 @@ class _Scope:
     """The values that nodes of one graph can see."""
 
     def __init__(
-        self, graph: onnx.GraphProto, context: Context, outer: Mapping[str, Value], overridden: frozenset[str]
+        self,
+        graph: onnx.GraphProto,
+        holder: onnx.GraphProto,
+        context: Context,
+        outer: MutableMapping[str, Value],
+        overridden: frozenset[str],
     ) -> None:
         self._context = context
         self._outer = outer
-        self._types = {**context.types, **{v.name: v.type for v in (*graph.value_info, *graph.output)}}
+        self._types = {v.name: v.type for v in (*graph.value_info, *graph.output)}
         self.captured: dict[str, Value] = {}
         self.steps: list[Step] = []
         self._values: dict[str, Value] = {}
-        for tensor in graph.initializer:
+        for tensor in holder.initializer:
             if tensor.name not in overridden:
-                self._define(tensor.name, numpy_helper.to_array(tensor))
-        for sparse in graph.sparse_initializer:
+                with compiling(partial(_initialiser, tensor.name)):
+                    self._define(tensor.name, numpy_helper.to_array(tensor))
+        for sparse in holder.sparse_initializer:
             if sparse.values.name not in overridden:
-                self._define(sparse.values.name, _dense(sparse))
+                with compiling(partial(_initialiser, sparse.values.name)):
+                    self._define(sparse.values.name, _dense(sparse))
         self.parameters = []
-        for declared in graph.input:
+        for declared in holder.input:
             if declared.name not in self._values:
                 self._types[declared.name] = declared.type
                 self._values[declared.name] = self._typed(declared.name)
@@ -146,30 +164,33 @@ class _Scope:
 
     def _constants_in_bodies(self, proto: onnx.NodeProto) -> dict[str, Any]:
         """Constants of this graph and outer ones that bodies of a node read: bodies of ours have them bound."""
-        visible = {**self._outer, **self._values}
+        visible = ChainMap(self._values, self._outer)
         names = (name for graph in _graphs(proto) for node in graph.node for name in node.input)
         return {
             name: visible[name].constant for name in names if name in visible and visible[name].constant is not None
         }
 
     def _body(self, graph: onnx.GraphProto) -> Body:
-        lowered = lower(graph, self._context, {**self._outer, **self._values})
-        return Body(self._context.compile_body(lowered), lowered.captures, lowered.inputs)
+        lowered = lower(graph, self._context, ChainMap(self._values, self._outer))
+        return Body(self._context.compile_body(lowered), lowered.captures, lowered.inputs, len(lowered.steps))
 
     def _fold(self, node: Node, kernel: Kernel, arguments: tuple[Value | None, ...]) -> bool:
-        """Compute a node at compile time; a node that fails then will fail at run time."""
+        """Compute a node at compile time, if its results are small for certain; if it fails, so will the run."""
         known = all(value is None or value.constant is not None for value in arguments)
         if not known or _is_random(node.proto):
             return False
+        constants = [None if value is None else value.constant for value in arguments]
         try:
-            result = kernel.function(*(None if value is None else value.constant for value in arguments))
+            bound = most_bytes(node)
+            if bound is None or bound > FOLD_LIMIT_BYTES - self._context.folded_bytes:
+                return False
+            result = kernel.function(*constants)
         except Exception:
             return False
         results = result if node.output_count > 1 else (result,)
         if any(value is not None and each is None for value, each in zip(node.outputs, results, strict=False)):
             return False  # an optional without a value looks like a value that is not known
-        if sum(getattr(each, "nbytes", 0) for each in results) > FOLD_LIMIT_BYTES:
-            return False
+        self._context.folded_bytes += sum(_own_bytes(each, constants) for each in results)
         for value, constant in zip(node.outputs, results, strict=False):
             if value is not None:
                 self._define(value.name, constant)
@@ -194,6 +215,18 @@ def _graphs(proto: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
     """The subgraphs of a node, and those within them."""
     for _, body in bodies(proto):
         yield from with_bodies(body)
+
+
+def _own_bytes(result: Any, constants: Iterable[Any]) -> int:
+    """Memory of a result that is not that of a constant."""
+    arrays = (each for each in constants if isinstance(each, np.ndarray))
+    if not isinstance(result, np.ndarray) or any(np.may_share_memory(result, each) for each in arrays):
+        return 0
+    return int(result.nbytes)
+
+
+def _initialiser(name: str) -> str:
+    return f"initialiser {quoted(name)}"
 
 
 def _is_random(proto: onnx.NodeProto) -> bool:

@@ -165,11 +165,17 @@ def _shaped(weights: Array, groups: int) -> Array:
     return weights.reshape(groups, weights.shape[0] // groups, -1)
 
 
+def _shaped_bias(bias: Array, weights: Array, groups: int) -> Array:
+    if bias.shape != weights.shape[:1]:  # fewer would be broadcast
+        raise ValueError(f"a bias of shape {bias.shape} does not fit weights of shape {weights.shape}")
+    return bias.reshape(groups, -1, 1)
+
+
 def _free(convolve: Convolution, groups: int, finish: Finish | None = None) -> Kernel:
     """Weights and bias are shaped for the product in every run."""
 
     def run(x: Array, w: Array, b: Array | None = None) -> Array:
-        return convolve(x, _shaped(w, groups), None if b is None else b.reshape(groups, -1, 1), finish)
+        return convolve(x, _shaped(w, groups), None if b is None else _shaped_bias(b, w, groups), finish)
 
     return Kernel(run, "fresh", finished=None if finish else partial(_free, convolve, groups))
 
@@ -179,7 +185,7 @@ def _bound(
 ) -> Kernel:
     """Weights and bias are shaped for the product once."""
     shaped_weights = np.ascontiguousarray(_shaped(weights, groups))
-    shaped_bias = None if bias is None else bias.reshape(groups, -1, 1)
+    shaped_bias = None if bias is None else _shaped_bias(bias, weights, groups)
 
     def run(x: Array) -> Array:
         return convolve(x, shaped_weights, shaped_bias, finish)
@@ -200,47 +206,31 @@ def make_conv(node: Node) -> Kernel | None:
     dtype, weights = node.dtype(), node.inputs[1]
     if dtype not in (np.float32, np.float64) or node.dtype(1) != dtype or weights is None or weights.shape is None:
         return None
-    placed, groups = windows(node, weights.shape[2:]), node.get("group", 1)
-    if placed is None:
-        return None
+    groups = node.get("group", 1)
+    if not all(isinstance(size, int) for size in weights.shape[2:]):
+        return _of_any_weights(node, groups, dtype.itemsize)
+    placed = windows(node, weights.shape[2:])
+    return None if placed is None else _placed(node, placed, groups, dtype.itemsize)
+
+
+def _of_any_weights(node: Node, groups: int, itemsize: int) -> Kernel:
+    """Windows whose size is known only when weights are given."""
+
+    @lru_cache(_PLANS)
+    def kernel_of(window: tuple[int, ...]) -> Kernel:
+        placed = windows(node, window)
+        if placed is None:
+            raise ValueError(f"the attributes of the windows do not fit weights of {window}")
+        return _placed(node, placed, groups, itemsize)
+
+    return Kernel(lambda x, w, *b: kernel_of(w.shape[2:]).function(x, w, *b), "fresh")
+
+
+def _placed(node: Node, placed: Windows, groups: int, itemsize: int) -> Kernel:
     plain = all(n == 1 for n in (*placed.kernel, *placed.strides)) and not any(placed.pads)
     make = _pointwise if plain else _windowed
-    convolve = make(placed, groups, dtype.itemsize)
+    convolve = make(placed, groups, itemsize)
     kernel_weights, bias = node.constant(1), node.constant(2)
     if kernel_weights is None or (node.has(2) and bias is None):
         return _free(convolve, groups)
     return _bound(convolve, groups, kernel_weights, bias)
-
-
-@kernel("ConvTranspose")
-def make_conv_transpose(node: Node) -> Kernel | None:
-    """The gradient of a convolution: each position of the window adds a product of matrices to the result."""
-    dtype, weights, rank = node.dtype(), node.inputs[1], node.rank()
-    if dtype not in (np.float32, np.float64) or node.dtype(1) != dtype or weights is None or weights.shape is None:
-        return None
-    placed, groups = windows(node, weights.shape[2:]), node.get("group", 1)
-    if placed is None or rank != len(placed.kernel) + 2 or placed.auto_pad != "NOTSET" or node.get("output_shape"):
-        return None
-    extra = node.get("output_padding") or [0] * len(placed.kernel)
-    begins, ends = placed.pads[: len(extra)], placed.pads[len(extra) :]
-    moves = list(zip(placed.kernel, placed.strides, placed.dilations, begins, ends, extra, strict=True))
-
-    def transpose(x: Array, w: Array, b: Array | None = None) -> Array:
-        images, channels, *sizes = x.shape
-        taps = w.reshape(groups, channels // groups, w.shape[1], -1).transpose(3, 0, 2, 1)
-        axes = [
-            Axis((n - 1) * stride + (k - 1) * dilation + 1 + more - begin - end, n, begin, end, k, stride, dilation)
-            for n, (k, stride, dilation, begin, end, more) in zip(sizes, moves, strict=True)
-        ]
-        result = np.zeros((images, groups * w.shape[1], *(axis.size for axis in axes)), x.dtype)
-        columns = x.reshape(images, groups, channels // groups, -1)
-        for tap, offsets in zip(taps, itertools.product(*map(range, placed.kernel)), strict=True):
-            added = np.matmul(tap, columns).reshape(images, -1, *sizes)
-            where, seen = zip(*map(Axis.valid, axes, offsets), strict=True)
-            part = result[(slice(None), slice(None), *seen)]
-            part += added[(slice(None), slice(None), *where)]
-        if b is not None:
-            result += b.reshape(-1, *[1] * len(axes))
-        return result
-
-    return Kernel(transpose, "fresh")

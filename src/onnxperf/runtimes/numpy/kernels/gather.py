@@ -148,6 +148,27 @@ def make_compress(node: Node) -> Kernel:
     return Kernel(lambda x, condition: x.compress(condition, axis), "fresh")
 
 
+@kernel("Unique", since=11)
+def make_unique(node: Node) -> Kernel | None:
+    """What occurs, sorted or in the order of its first occurrence; where that is, which one each is, and how often."""
+    if node.kind() not in PLAIN_KINDS | {"O"}:
+        return None
+    axis, is_sorted, count, text = node.get("axis"), bool(node.get("sorted", 1)), node.output_count, node.kind() == "O"
+
+    def unique(x: Array) -> Any:
+        # Numpy orders numbers along an axis, but no strings; their ranks are in the same order.
+        ranks = np.unique(x, return_inverse=True)[1].reshape(x.shape) if text else x
+        _, first, inverse, counts = np.unique(ranks, True, True, True, axis)
+        inverse = inverse.reshape(-1)
+        if not is_sorted:
+            order = first.argsort()
+            first, counts, inverse = first[order], counts[order], order.argsort()[inverse]
+        values = x.reshape(-1)[first] if axis is None else x.take(first, axis)
+        return values if count == 1 else (values, first, inverse, counts)[:count]
+
+    return Kernel(unique, "fresh")
+
+
 @kernel("TopK", since=10)
 def make_top_k(node: Node) -> Kernel | None:
     """The largest or smallest elements and their positions; of equal ones the first comes first."""

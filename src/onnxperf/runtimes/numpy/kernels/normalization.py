@@ -22,6 +22,16 @@ _BLOCK_ELEMENTS = 1 << 16
 """What is scaled, shifted and finished at a time: it stays in the cache meanwhile."""
 
 
+def _channels(x: Array) -> int:
+    return x.shape[1] if x.ndim > 1 else 1
+
+
+def _check_lengths(channels: int, *vectors: Array) -> None:
+    """Vectors of another length, even of one element, would be broadcast."""
+    if any(vector.shape != (channels,) for vector in vectors):
+        raise ValueError(f"{channels} channels need vectors of that length, not {[v.shape for v in vectors]}")
+
+
 def _is_inference(node: Node) -> bool:
     return not node.get("training_mode", 0) and bool(node.get("spatial", 1)) and node.output_count == 1
 
@@ -50,12 +60,15 @@ def make_batch_normalization(node: Node) -> Kernel | None:
     epsilon = node.get("epsilon", 1e-5)
 
     def normalise(x: Array, scale: Array, bias: Array, mean: Array, variance: Array, out: Array | None = None) -> Any:
+        _check_lengths(_channels(x), scale, bias, mean, variance)
         factor, shift = _affine(epsilon, scale, bias, mean, variance)
         y = np.multiply(x, _per_channel(factor.astype(dtype), rank), out)
         y += _per_channel(shift.astype(dtype), rank)
         return y
 
     affine = affine_of_statistics(node)
+    if affine is not None:
+        _check_lengths(len(affine.factor), *(node.constant(i) for i in range(1, 5)))
     return Kernel(normalise, "fresh", (0,)) if affine is None else _bound(affine, dtype, rank)
 
 
@@ -75,6 +88,7 @@ def _parts(shape: tuple[int, ...]) -> Iterator[tuple[slice | int, slice]]:
 def _bound(affine: Affine, dtype: DType, rank: int, finish: Finish | None = None) -> Kernel:
     """Scale, shift and finish, part by part where all of it is more than the cache holds."""
     factor, shift = (_per_channel(vector.astype(dtype), rank) for vector in affine)
+    count = len(affine.factor)
 
     def whole(x: Array, a: Array, b: Array, out: Array | None) -> Any:
         y = np.multiply(x, a, out)
@@ -84,6 +98,8 @@ def _bound(affine: Affine, dtype: DType, rank: int, finish: Finish | None = None
         return y
 
     def normalise(x: Array, out: Array | None = None) -> Any:
+        if (x.shape[1] if rank > 1 else 1) != count:
+            _check_lengths(_channels(x), *affine)
         if x.size <= _BLOCK_ELEMENTS or rank < 2:
             return whole(x, factor, shift, out)
         result = np.empty(x.shape, dtype) if out is None else out
@@ -193,14 +209,16 @@ def _grouped(node: Node, groups: int | None, expand: Callable[[Array, int], Arra
 
     def normalise(x: Array, scale: Array, bias: Array) -> Array:
         shape = x.shape
+        scale, bias = expand(scale, shape[1]), expand(bias, shape[1])
+        _check_lengths(shape[1], scale, bias)
         x = x.reshape(shape[0], shape[1] if groups is None else groups, -1)
         if cast:
             x = x.astype(stash)
         y = x - _mean(x, (-1,))
         y *= _inverse_deviation(_mean_square(y, (-1,)), epsilon)
         y = y.reshape(shape)
-        y *= _per_channel(expand(scale, shape[1]), rank)
-        y += _per_channel(expand(bias, shape[1]), rank)
+        y *= _per_channel(scale, rank)
+        y += _per_channel(bias, rank)
         return y.astype(dtype) if cast else y
 
     return Kernel(normalise, "fresh")

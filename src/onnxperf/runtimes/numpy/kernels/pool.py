@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
@@ -115,32 +117,100 @@ def _pooling(
 
 
 def _window_of(node: Node) -> Windows | None:
-    """Attributes that pooling covers: dilated windows whose padding follows from the result are rare."""
     placed = windows(node)
-    if placed is None or node.output_count != 1 or node.rank() not in (None, len(placed.kernel) + 2):
-        return None
-    automatic = placed.auto_pad not in ("NOTSET", "")
-    return None if automatic and (placed.ceil or max(placed.dilations) > 1) else placed
+    return None if placed is None or node.rank() not in (None, len(placed.kernel) + 2) else placed
+
+
+def _lowest(dtype: DType) -> Any:
+    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
 @kernel("MaxPool")
 def make_max_pool(node: Node) -> Kernel | None:
-    """The largest element of each window."""
+    """The largest element of each window, and where it was found."""
     placed, dtype = _window_of(node), node.dtype()
-    if placed is None or dtype is None or dtype.kind not in "fiu":
+    if placed is None or dtype is None or dtype.kind not in "fiu" or dtype.isbuiltin != 1:
         return None
-    lowest = -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
-    return Kernel(_pooling(placed, dtype, np.maximum, lowest, False, False), "fresh")
+    if node.output_count > 1:
+        return Kernel(_with_indices(placed, dtype, bool(node.get("storage_order", 0))), "fresh")
+    return Kernel(_pooling(placed, dtype, np.maximum, _lowest(dtype), False, False), "fresh")
+
+
+def _with_indices(placed: Windows, dtype: DType, columns_first: bool) -> Callable[[Array], tuple[Array, Array]]:
+    """Maxima, and their places in the flattened input, padding aside; of equal ones the first."""
+
+    def pool(x: Array) -> tuple[Array, Array]:
+        images, channels, *sizes = x.shape
+        axes = placed.axes(sizes)
+        steps = [math.prod(sizes[:i]) if columns_first else math.prod(sizes[i + 1 :]) for i in range(len(sizes))]
+        shape = (images, channels, *(axis.windows for axis in axes))
+        largest, places = np.full(shape, _lowest(dtype), dtype), np.full(shape, -1, np.int64)
+        for offsets in itertools.product(*map(range, placed.kernel)):
+            where, seen = zip(*map(Axis.valid, axes, offsets), strict=True)
+            found = x[(slice(None), slice(None), *seen)]
+            spots = [np.arange(s.start, s.stop, s.step) * step for s, step in zip(seen, steps, strict=True)]
+            place = functools.reduce(np.add.outer, spots)
+            part, part_places = (each[(slice(None), slice(None), *where)] for each in (largest, places))
+            better = (found > part) | (part_places < 0)
+            np.copyto(part, found, where=better)
+            np.copyto(part_places, place, where=better)
+        places += (np.arange(images * channels) * math.prod(sizes)).reshape(images, channels, *[1] * len(sizes))
+        return largest, places
+
+    return pool
+
+
+def _in_single_precision(run: Callable[[Array], Array], dtype: DType) -> Callable[[Array], Array]:
+    """Half precision is added in single precision."""
+    return run if dtype != np.float16 else lambda x: run(x.astype(np.float32)).astype(np.float16)
+
+
+def _sum_type(node: Node) -> DType | None:
+    """In which type the elements of windows are added."""
+    dtype = node.dtype()
+    if dtype not in (np.float16, np.float32, np.float64):
+        return None
+    return np.dtype(np.float32) if dtype == np.float16 else dtype
 
 
 @kernel("AveragePool")
 def make_average_pool(node: Node) -> Kernel | None:
     """The mean of each window, with or without its padding."""
-    placed, dtype = _window_of(node), node.dtype()
-    if placed is None or dtype not in (np.float32, np.float64):
+    placed, stash, dtype = _window_of(node), _sum_type(node), node.dtype()
+    if placed is None or stash is None or dtype is None:
         return None
     padding = bool(node.get("count_include_pad", 0))
-    return Kernel(_pooling(placed, dtype, np.add, 0, True, padding), "fresh")
+    return Kernel(_in_single_precision(_pooling(placed, stash, np.add, 0, True, padding), dtype), "fresh")
+
+
+@kernel("LpPool", since=2)
+def make_lp_pool(node: Node) -> Kernel | None:
+    """The norm of each window."""
+    placed, stash, dtype = _window_of(node), _sum_type(node), node.dtype()
+    if placed is None or stash is None or dtype is None:
+        return None
+    add, power = _pooling(placed, stash, np.add, 0, False, False), stash.type(node.get("p", 2))
+
+    def norm(x: Array) -> Any:
+        total = add(np.power(np.abs(x), power))
+        return np.power(total, 1 / power, total)
+
+    return Kernel(_in_single_precision(norm, dtype), "fresh")
+
+
+@kernel("GlobalLpPool", since=2)
+def make_global_lp_pool(node: Node) -> Kernel | None:
+    """The norm of each channel."""
+    rank, stash, dtype = node.rank(), _sum_type(node), node.dtype()
+    if rank is None or rank < 3 or stash is None or dtype is None:
+        return None
+    axes, power = tuple(range(2, rank)), stash.type(node.get("p", 2))
+
+    def norm(x: Array) -> Any:
+        total = np.add.reduce(np.power(np.abs(x), power), axes, keepdims=True)
+        return np.power(total, 1 / power, total)
+
+    return Kernel(_in_single_precision(norm, dtype), "fresh")
 
 
 @kernel("GlobalAveragePool")

@@ -29,28 +29,32 @@ def _aligner(node: Node, index: int) -> Callable[[Array], Array] | None:
     if rank is None or values is None or values.rank is None or values.rank > 1 or node.get("block_size", 0):
         return None
     axis = node.get("axis", 1)
-    if values.rank == 0:
-        return np.asarray
+    if values.rank == 0 or values.shape == (1,):
+        return lambda value: value.reshape(())
     if not -rank <= axis < rank:
         return None
     return lambda value: _aligned(value, rank, axis)
 
 
+_FLOATS = frozenset(map(np.dtype, (np.float16, np.float32, np.float64)))
+
+
 @kernel("QuantizeLinear", since=10)
 def make_quantize(node: Node) -> Kernel | None:
-    """round(x / scale) + zero point, saturated."""
+    """round(x / scale) + zero point, saturated; half precision would overflow, and is divided in single precision."""
     dtype, scale_shape = node.dtype(), _aligner(node, 1)
     declared = node.get("output_dtype", 0) or onnx.TensorProto.UINT8
     target = node.dtype(2) if node.has(2) else np.dtype(onnx.helper.tensor_dtype_to_np_dtype(declared))
-    if dtype not in (np.float32, np.float64) or node.dtype(1) != dtype or target not in _SMALL or node.get("precision"):
+    if dtype not in _FLOATS or node.dtype(1) != dtype or target not in _SMALL or node.get("precision"):
         return None
     zero_shape = _aligner(node, 2) if node.has(2) else None
     if scale_shape is None or target is None or (node.has(2) and zero_shape is None):
         return None
     low, high = np.iinfo(target).min, np.iinfo(target).max
+    stash = np.float32 if dtype == np.float16 else dtype
 
     def quantize(x: Array, scale: Array, zero: Array | None) -> Array:
-        y = np.divide(x, scale)
+        y = np.divide(x, scale, dtype=stash)
         if not isinstance(y, np.ndarray):
             y = np.asarray(y)
         np.rint(y, y)
@@ -63,7 +67,7 @@ def make_quantize(node: Node) -> Kernel | None:
     scale, zero = node.constant(1), node.constant(2)
     if scale is not None and (zero is not None or not node.has(2)):
         bound_scale = scale_shape(scale)
-        bound_zero = None if zero is None or zero_shape is None else zero_shape(zero).astype(dtype)
+        bound_zero = None if zero is None or zero_shape is None else zero_shape(zero).astype(stash)
         if bound_zero is not None and not bound_zero.any():
             bound_zero = None
         return Kernel(lambda x: quantize(x, bound_scale, bound_zero), "fresh", uses=(0,))
@@ -77,26 +81,30 @@ def make_quantize(node: Node) -> Kernel | None:
 @kernel("DequantizeLinear", since=10)
 def make_dequantize(node: Node) -> Kernel | None:
     """(x - zero point) * scale."""
-    dtype, scale_shape = node.dtype(), _aligner(node, 1)
-    if dtype is None or node.dtype(1) != np.float32 or node.get("output_dtype", 0) not in (0, onnx.TensorProto.FLOAT):
+    dtype, result, scale_shape = node.dtype(), node.dtype(1), _aligner(node, 1)
+    if dtype not in _SMALL | {np.dtype(np.int32)} or scale_shape is None or result not in (np.float16, np.float32):
         return None
     zero, zero_shape = node.constant(2), _aligner(node, 2) if node.has(2) else None
-    shifted = node.has(2) and (zero is None or zero.any())
-    covered = dtype in _SMALL or (dtype == np.int32 and not shifted)
-    if not covered or scale_shape is None or (node.has(2) and (zero_shape is None or node.dtype(2) != dtype)):
+    declared = node.get("output_dtype", 0)
+    if declared and onnx.helper.tensor_dtype_to_np_dtype(declared) != result:
+        return None
+    if node.has(2) and (zero_shape is None or node.dtype(2) != dtype):
         return None
     float32 = np.float32
-    if not shifted or zero_shape is None:
-        return Kernel(lambda x, s: np.multiply(x, scale_shape(s), dtype=float32), "fresh", uses=(0, 1))
+    finish: Callable[[Array], Array] = (lambda y: y.astype(np.float16)) if result == np.float16 else (lambda y: y)
+    if zero_shape is None or (zero is not None and not zero.any()):
+        return Kernel(lambda x, s: finish(np.multiply(x, scale_shape(s), dtype=float32)), "fresh", uses=(0, 1))
+    # Whole numbers of 32 bits are more than single precision holds, and their difference more than 32 bits hold.
+    exact = np.int64 if dtype == np.int32 else float32
 
     def dequantize(x: Array, s: Array, z: Array) -> Array:
-        y = np.subtract(x, z, dtype=float32)
+        y = np.subtract(x, z, dtype=exact).astype(float32, copy=False)
         y *= scale_shape(s)
-        return y
+        return finish(y)
 
     if zero is None:
         return Kernel(lambda x, s, z: dequantize(x, s, zero_shape(z)), "fresh")
-    bound = zero_shape(zero).astype(float32)
+    bound = zero_shape(zero).astype(exact)
     return Kernel(lambda x, s: dequantize(x, s, bound), "fresh", uses=(0, 1))
 
 

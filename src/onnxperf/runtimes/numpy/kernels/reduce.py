@@ -90,6 +90,18 @@ def _l2(dtype: DType) -> Reduction:
     return lambda x, axes, keep: np.sqrt(add(np.square(x), axes, dtype, None, keep))
 
 
+def _in_double_precision(make: Callable[[DType], Reduction]) -> Callable[[DType], Reduction]:
+    """Whole numbers are converted, and the result is rounded towards zero."""
+
+    def converted(dtype: DType) -> Reduction:
+        if dtype.kind == "f":
+            return make(dtype)
+        reduce = make(np.dtype(np.float64))
+        return lambda x, axes, keep: reduce(x.astype(np.float64), axes, keep).astype(dtype)
+
+    return converted
+
+
 def _log_sum(dtype: DType) -> Reduction:
     return lambda x, axes, keep: np.log(add(x, axes, dtype, None, keep))
 
@@ -115,10 +127,10 @@ _REDUCTIONS: dict[str, tuple[frozenset[str], Callable[[DType], Reduction]]] = {
     "ReduceMin": (PLAIN_KINDS, _extreme(minimum, False)),
     "ReduceProd": (NUMBER_KINDS, _product),
     "ReduceL1": (NUMBER_KINDS, _l1),
-    "ReduceL2": (_FLOAT, _l2),
+    "ReduceL2": (NUMBER_KINDS, _in_double_precision(_l2)),
     "ReduceSumSquare": (NUMBER_KINDS, _sum_square),
-    "ReduceLogSum": (_FLOAT, _log_sum),
-    "ReduceLogSumExp": (_FLOAT, _log_sum_exp),
+    "ReduceLogSum": (NUMBER_KINDS, _in_double_precision(_log_sum)),
+    "ReduceLogSumExp": (NUMBER_KINDS, _in_double_precision(_log_sum_exp)),
 }
 _IDENTITIES = frozenset(("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd"))
 """Operators that leave an element as it is when nothing is reduced."""
@@ -143,7 +155,7 @@ def _from_attribute(node: Node) -> Kernel | None:
 
 
 def _from_input(node: Node) -> Kernel | None:
-    """Axes as an input; none means all, or nothing at all where `noop_with_empty_axes` is set."""
+    """Axes as an input; none means all, or no axis at all where `noop_with_empty_axes` is set."""
     reduce, keep, noop = _reduction(node), bool(node.get("keepdims", 1)), bool(node.get("noop_with_empty_axes", 0))
     if reduce is None:
         return None
@@ -152,13 +164,13 @@ def _from_input(node: Node) -> Kernel | None:
         if not noop:
             return Kernel(lambda x, chosen: reduce(x, tuple(chosen.tolist()) or None, keep), "fresh")
         if node.op not in _IDENTITIES:
-            return None
+            return Kernel(lambda x, chosen: reduce(x, tuple(chosen.tolist()), keep), "fresh")
         return Kernel(lambda x, chosen: reduce(x, tuple(chosen.tolist()), keep) if chosen.size else x, "view")
     if axes is not None and axes.size:
         return _bound(reduce, tuple(axes.tolist()), keep)
     if not noop:
         return _bound(reduce, None, keep)
-    return Kernel(lambda x: x, "view", uses=(0,)) if node.op in _IDENTITIES else None
+    return Kernel(lambda x: x, "view", uses=(0,)) if node.op in _IDENTITIES else _bound(reduce, (), keep)
 
 
 for _operator in _REDUCTIONS:

@@ -36,7 +36,7 @@ def _half_pixel_symmetric(y: Array, axis: _Axis) -> Array:
 
 
 def _pytorch_half_pixel(y: Array, axis: _Axis) -> Array:
-    return np.full(y.shape, -0.5) if axis.width == 1 else _half_pixel(y, axis)
+    return np.zeros(y.shape) if axis.after <= 1 else _half_pixel(y, axis)
 
 
 def _align_corners(y: Array, axis: _Axis) -> Array:
@@ -136,7 +136,9 @@ Sizes = Callable[[Sequence[int], Sequence[float]], list[tuple[int, _Axis]]]
 def _by_scales(axes: Sequence[int] | None) -> Sizes:
     def sizes(shape: Sequence[int], scales: Sequence[float]) -> list[tuple[int, _Axis]]:
         chosen = range(len(shape)) if axes is None else [axis % len(shape) for axis in axes]
-        return [(a, _Axis(shape[a], int(shape[a] * s), s)) for a, s in zip(chosen, scales, strict=True)]
+        # Scales are of single precision, and sizes are rounded down after a product in single precision.
+        lengths = [int(np.float32(shape[a]) * np.float32(s)) for a, s in zip(chosen, scales, strict=True)]
+        return [(a, _Axis(shape[a], n, s)) for a, n, s in zip(chosen, lengths, scales, strict=True)]
 
     return sizes
 

@@ -145,11 +145,22 @@ def make_split(node: Node) -> Kernel | None:
     return Kernel(lambda x: parts(x, bound), "view", uses=(0,))
 
 
-def _slices(starts: Sequence[int], ends: Sequence[int], axes: Sequence[int], steps: Sequence[int], rank: int) -> Index:
-    index = [ALL] * rank
+def _slices(
+    starts: Sequence[int], ends: Sequence[int], axes: Sequence[int], steps: Sequence[int], shape: Sequence[int | None]
+) -> Index | None:
+    """The index of a range per axis; None where a size decides that is not known.
+
+    Bounds beyond the ends are clamped by numpy as ONNX wants it, but for a start before the first element of an axis
+    that is read backwards: ONNX begins with that element then.
+    """
+    index = [ALL] * len(shape)
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
-        # Bounds that are too large or too negative are clamped by numpy as ONNX wants it.
-        index[axis] = slice(start, end, step)
+        size, first = shape[axis], start
+        if step < 0 and start < -1:
+            if size is None:
+                return None
+            first = max(start, -size)
+        index[axis] = slice(first, end, step)
     return tuple(index)
 
 
@@ -159,26 +170,27 @@ def make_slice_attribute(node: Node) -> Kernel:
     starts, ends = node.get("starts"), node.get("ends")
     axes = node.get("axes") or range(len(starts))
     steps = [1] * len(starts)
-    return Kernel(lambda x: x[_slices(starts, ends, axes, steps, x.ndim)], "view")
+    return Kernel(lambda x: x[_slices(starts, ends, axes, steps, x.shape)], "view")
 
 
 @kernel("Slice", since=10)
 def make_slice(node: Node) -> Kernel:
     """A range per axis, given by inputs."""
 
-    def run(x: Array, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Array:
+    def run(x: Array, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Any:
         chosen = range(len(starts)) if axes is None else axes.tolist()
         strides = [1] * len(starts) if steps is None else steps.tolist()
-        return x[_slices(starts.tolist(), ends.tolist(), chosen, strides, x.ndim)]
+        return x[_slices(starts.tolist(), ends.tolist(), chosen, strides, x.shape)]
 
-    given = [i for i in range(1, len(node.inputs)) if node.has(i)]
-    rank = node.rank()
-    if rank is None or any(node.constant(i) is None for i in given):
+    rank, given = node.rank(), [node.constant(i) for i in range(1, len(node.inputs)) if node.has(i)]
+    if rank is None or any(values is None for values in given):
         return Kernel(run, "view")
     starts, ends = node.constant(1).tolist(), node.constant(2).tolist()
     axes = node.constant(3).tolist() if node.has(3) else range(len(starts))
     steps = node.constant(4).tolist() if node.has(4) else [1] * len(starts)
-    index = _slices(starts, ends, axes, steps, rank)
+    index = _slices(starts, ends, axes, steps, [None] * rank)
+    if index is None:
+        return Kernel(lambda x: x[_slices(starts, ends, axes, steps, x.shape)], "view", uses=(0,))
     return Kernel(lambda x: x[index], "view", uses=(0,))
 
 
@@ -339,55 +351,3 @@ def make_trilu(node: Node) -> Kernel | None:
         return Kernel(lambda x, k: triangle(x, k.item()), "fresh")
     bound = node.constant(1).item()
     return Kernel(lambda x: triangle(x, bound), "fresh", uses=(0,))
-
-
-def _widths(pads: Sequence[int], axes: Sequence[int] | None, rank: int) -> list[tuple[int, int]]:
-    chosen, half = range(rank) if axes is None else axes, len(pads) // 2
-    widths = [(0, 0)] * rank
-    for i, axis in enumerate(chosen):
-        widths[axis] = (pads[i], pads[half + i])
-    return widths
-
-
-def _pad_constant(x: Array, widths: Sequence[tuple[int, int]], value: Any) -> Array:
-    y = np.empty([before + size + after for size, (before, after) in zip(x.shape, widths, strict=True)], x.dtype)
-    y.fill(value)
-    y[tuple(slice(before, before + size) for size, (before, _) in zip(x.shape, widths, strict=True))] = x
-    return y
-
-
-def _pad_other(mode: Any) -> Callable[..., Any]:
-    return lambda x, widths, _: np.pad(x, widths, mode)
-
-
-@kernel("Pad", since=2)
-def make_pad_attribute(node: Node) -> Kernel | None:
-    """A margin around a tensor, given by attributes."""
-    pads, rank, mode = node.get("pads"), node.rank(), node.get("mode", "constant")
-    if rank is None or min(pads, default=0) < 0 or node.kind() not in PLAIN_KINDS:
-        return None
-    pad = _pad_constant if mode == "constant" else _pad_other(mode)
-    widths, value = _widths(pads, None, rank), node.get("value", 0.0)
-    return Kernel(lambda x: pad(x, widths, value), "fresh")
-
-
-@kernel("Pad", since=11)
-def make_pad(node: Node) -> Kernel | None:
-    """A margin around a tensor, given by inputs; known negative ones are left to the fallback."""
-    rank, mode = node.rank(), node.get("mode", "constant")
-    if node.kind() not in PLAIN_KINDS:
-        return None
-    pad = _pad_constant if mode == "constant" else _pad_other(mode)
-    pads, filler, axes = (node.constant(i) for i in (1, 2, 3))
-
-    def run(x: Array, pads: Any, value: Any = None, axes: Any = None) -> Array:
-        widths = _widths(pads.tolist(), None if axes is None else axes.tolist(), x.ndim)
-        return pad(x, widths, 0 if value is None else value.item())
-
-    if rank is None or pads is None or (node.has(2) and filler is None) or (node.has(3) and axes is None):
-        return Kernel(run, "fresh")
-    if pads.min(initial=0) < 0:
-        return None
-    widths = _widths(pads.tolist(), None if axes is None else axes.tolist(), rank)
-    value = 0 if filler is None else filler.item()
-    return Kernel(lambda x: pad(x, widths, value), "fresh", uses=(0,))

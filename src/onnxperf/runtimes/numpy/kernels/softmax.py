@@ -11,11 +11,13 @@ from onnxperf.runtimes.numpy.base import Array, Kernel, Maker, Node, kernel
 from onnxperf.runtimes.numpy.kernels.reduce import add, maximum
 
 AlongAxis = Callable[..., Array]
-"""From data, and memory for the result where that is given."""
+"""From data, and memory for the result where that is given. An empty axis has no maximum, and needs none."""
 
 
 def _softmax(axis: int) -> AlongAxis:
     def softmax(x: Array, out: Array | None = None) -> Array:
+        if not x.size:
+            return np.empty(x.shape, x.dtype)
         y = np.subtract(x, maximum(x, axis, None, None, True), out)
         np.exp(y, y)
         y /= add(y, axis, None, None, True)
@@ -26,6 +28,8 @@ def _softmax(axis: int) -> AlongAxis:
 
 def _log_softmax(axis: int) -> AlongAxis:
     def log_softmax(x: Array, out: Array | None = None) -> Array:
+        if not x.size:
+            return np.empty(x.shape, x.dtype)
         y = np.subtract(x, maximum(x, axis, None, None, True), out)
         y -= np.log(add(np.exp(y), axis, None, None, True))
         return y
@@ -36,7 +40,8 @@ def _log_softmax(axis: int) -> AlongAxis:
 def _hardmax(axis: int) -> AlongAxis:
     def hardmax(x: Array) -> Array:
         y = np.zeros(x.shape, x.dtype)
-        np.put_along_axis(y, x.argmax(axis, None, keepdims=True), 1, axis)
+        if x.size:
+            np.put_along_axis(y, x.argmax(axis, None, keepdims=True), 1, axis)
         return y
 
     return hardmax

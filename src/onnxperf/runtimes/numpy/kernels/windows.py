@@ -57,8 +57,9 @@ class Windows(NamedTuple):
             return Axis(size, count, begin, total - begin, kernel, stride, dilation)
         begin, end = self.pads[i], self.pads[i + len(self.kernel)]
         room = size + begin + end - extent
-        count = (-(-room // stride) if self.ceil else room // stride) + 1
-        if self.ceil and (count - 1) * stride >= size + begin:
+        ceil = self.ceil and self.auto_pad != "VALID"
+        count = (-(-room // stride) if ceil else room // stride) + 1
+        if ceil and (count - 1) * stride >= size + begin:
             count -= 1  # the last window must start inside the input or its padding at the left
         return Axis(size, max(count, 0), begin, end, kernel, stride, dilation)
 

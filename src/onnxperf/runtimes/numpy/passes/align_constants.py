@@ -21,8 +21,8 @@ def align_constants(lowered: Lowered) -> Lowered:
 
 def _aligned(step: Step) -> Step:
     function = step.kernel.function
-    if not isinstance(function, np.ufunc) or function.nin != 2 or len(step.arguments) != 2:
-        return step
+    if not isinstance(function, np.ufunc) or function.nin != 2 or function.signature or len(step.arguments) != 2:
+        return step  # a product of matrices is one of numpy's ufuncs, too, but not of elements
     left, right = step.arguments
     return replace(step, arguments=(_beside(left, right), _beside(right, left)))
 

@@ -35,10 +35,13 @@ def join(lowered: Lowered, kernel_of: Pass) -> Lowered:
         return found[0] if len(found) == 1 and result not in found[0].captures else None
 
     def with_readers(step: Step) -> Step:
+        nodes = list(step.fused or (step.node.proto,))
+        before = len(nodes)
         while (reader := only_reader(step)) is not None and (kernel := kernel_of(step, reader)) is not None:
             joined.add(id(reader))
+            nodes += reader.fused or (reader.node.proto,)
             step = _both(step, reader, kernel)
-        return step
+        return step if len(nodes) == before else _named(step, nodes)
 
     # Readers come after what they read, so that a step is joined to another before its own turn comes.
     return replace(lowered, steps=[with_readers(step) for step in lowered.steps if id(step) not in joined])
@@ -46,15 +49,19 @@ def join(lowered: Lowered, kernel_of: Pass) -> Lowered:
 
 def _both(first: Step, second: Step, kernel: Kernel) -> Step:
     """One step in the place of the first: all that the second reads besides is constant, and bound in the kernel."""
-    nodes = (*(first.fused or (first.node.proto,)), second.node.proto)
-    label = onnx.NodeProto(
-        name=" + ".join(node.name for node in nodes if node.name),
-        op_type=" + ".join(node.op_type for node in nodes),
-        domain=first.node.domain,
-        output=second.node.proto.output,
-    )
     used = range(len(first.node.inputs)) if kernel.uses is None else kernel.uses
     # Inputs that are bound are forgotten, so that weights do not stay in memory beside those that were made of them.
     inputs = tuple(value if i in used else None for i, value in enumerate(first.node.inputs))
-    node = replace(first.node, proto=label, inputs=inputs, outputs=second.node.outputs)
-    return Step(node, kernel, arguments_of(node, kernel), second.outputs, fused=nodes)
+    node = replace(first.node, inputs=inputs, outputs=second.node.outputs)
+    return Step(node, kernel, arguments_of(node, kernel), second.outputs)
+
+
+def _named(step: Step, nodes: list[onnx.NodeProto]) -> Step:
+    """A step of several nodes, with the names of all."""
+    together = onnx.NodeProto(
+        name=" + ".join(node.name for node in nodes if node.name),
+        op_type=" + ".join(node.op_type for node in nodes),
+        domain=step.node.domain,
+        output=nodes[-1].output,
+    )
+    return replace(step, node=replace(step.node, proto=together), fused=tuple(nodes))

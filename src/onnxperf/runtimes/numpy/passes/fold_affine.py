@@ -27,7 +27,8 @@ def fold_affine(first: Step, second: Step) -> Kernel | None:
 def _affine(result: Value | None, step: Step, channels: Channels) -> Affine | None:
     """Factor and shift of every channel, where a step is nothing else."""
     if step.node.op == "BatchNormalization":
-        return affine_of_statistics(step.node)
+        affine = affine_of_statistics(step.node)
+        return affine if affine is not None and affine.factor.shape == (channels.size,) else None
     if step.node.op not in ("Mul", "Add") or len(step.node.inputs) != 2:
         return None
     (operand,) = [value for value in step.node.inputs if value is not result]
