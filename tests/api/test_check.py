@@ -374,10 +374,10 @@ def test_a_side_that_takes_too_long_or_too_much_ends_the_check(keywords: dict[st
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the kernel's mark")
 def test_the_parent_holds_no_more_than_three_times_an_output() -> None:
-    small, large = (parser.parse_model(LARGE.format(rows=rows)) for rows in (10, 16_000))
+    small, large = (parser.parse_model(LARGE.format(rows=rows)) for rows in (10, 8_000))
     onnxperf.check([small, small])  # what is imported with the first check is no output
     trim()
     assert reset_peak()
     before = read_resident().total_bytes
     assert onnxperf.check([large, large])
-    assert ((peak_bytes() or 0) - before) / 64e6 < 3.5
+    assert ((peak_bytes() or 0) - before) / 32e6 < 3.5

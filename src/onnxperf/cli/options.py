@@ -139,9 +139,9 @@ class ToleranceFlags(Flags):
     """What counts as equal."""
 
     rtol: float = 1e-3
-    """Relative tolerance of outputs."""
+    """Relative tolerance of floats."""
     atol: float = 1e-5
-    """Absolute tolerance of outputs."""
+    """Absolute tolerance of floats; of 1 or more, also of integers of at most 16 bits (quantised outputs)."""
 
 
 @Parameter(name="*", group=AGAINST)

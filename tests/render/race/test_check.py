@@ -63,6 +63,12 @@ def test_a_check_has_a_row_per_output_with_its_numbers() -> None:
         assert part in text
 
 
+def test_a_check_in_which_nothing_ran_has_no_table() -> None:
+    text = printed(check_page(check("m"), "Undecided: m draws random numbers (Bernoulli)."))
+    assert "equal" not in text
+    assert "Undecided: m draws" in text
+
+
 @pytest.mark.parametrize(
     ("by", "at", "line"),
     [

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from msgspec.structs import replace
-
 from onnxperf.analyze.answers.convert import other_model_text
-from onnxperf.analyze.judges.agreement import disagreement
+from onnxperf.analyze.judges.agreement import same_again
 from onnxperf.api._shared.outputs import outputs_of
 from onnxperf.api._shared.sources import load_source, made_by
 from onnxperf.errors import OnnxperfError
@@ -30,8 +28,7 @@ def explained(
         if not rows or function is None:
             continue
         with suppress(OnnxperfError):  # how it differs from the model stands
-            first, second = (outputs_of(specs({name: each})[0])[1] for each in (source, load_source(function)))
-            places = [str(place) for place in range(len(first))]  # a callable gives its outputs no names
-            if disagreement((places, first), ([], second), replace(tolerances, match={})):
+            first, second = (outputs_of(specs({name: each})[0]) for each in (source, load_source(function)))
+            if not same_again(first, second, tolerances):
                 reasons |= {row: other_model_text(function, differing[row]) for row in rows}
     return reasons

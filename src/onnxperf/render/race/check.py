@@ -33,7 +33,8 @@ def differences_parts(check: Check) -> list[Part]:
         f"atol {significant(check.atol)}",
     ]
     reasons = [Line(text) for text in with_reasons((output.name, _reason(output)) for output in check.outputs)]
-    return [Heading(check.model, facts), differences_table(check), *([GAP, *reasons] if reasons else [])]
+    table = [differences_table(check)] if check.outputs else []  # nothing ran where a model draws random numbers
+    return [Heading(check.model, facts), *table, *([GAP, *reasons] if reasons else [])]
 
 
 def differences_table(check: Check) -> Table:
