@@ -14,7 +14,7 @@ export PYTHONDONTWRITEBYTECODE :=
 test coverage quick: export OPENBLAS_NUM_THREADS := 1
 test coverage quick: export OMP_NUM_THREADS := 1
 
-.PHONY: demo test coverage quick mutants lint benchmarks examples clean
+.PHONY: demo test coverage quick mutants fuzz soak lint benchmarks examples clean
 
 demo: $(VENV)/demo.ok
 	$(BIN)/onnxperf demo
@@ -34,6 +34,18 @@ mutants: $(VENV)/dev.ok
 	$(PIP) install -c constraints.txt mutmut
 	$(BIN)/mutmut run $(MUTANTS)
 	$(BIN)/mutmut results
+
+# About an hour; what breaks something is left in .fuzz. See CONTRIBUTING.md. One target: make fuzz FUZZED=trace
+FUZZED ?= model trace profile equation plan input message stored
+SECONDS_EACH ?= 240
+fuzz: $(VENV)/dev.ok
+	ONNXPERF_HYPOTHESIS=fuzz $(BIN)/python -m pytest $(PARALLEL) tests/fuzz/test_fuzz.py -k '$(subst $() , or ,$(strip $(FUZZED)))'
+	-$(PIP) install -c constraints.txt atheris
+	for target in $(FUZZED); do $(BIN)/python -m tests.fuzz.guided $$target $(SECONDS_EACH) || exit 1; done
+
+MINUTES ?= 30
+soak: $(VENV)/dev.ok
+	$(BIN)/python -m benchmarks.hardening soak=$(MINUTES)
 
 lint: $(VENV)/dev.ok
 	$(BIN)/ruff check .
@@ -62,7 +74,7 @@ examples: $(VENV)/dev.ok
 	$(BIN)/python examples/memory.py
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage* mutants
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz hardening-found .coverage* mutants
 
 $(VENV)/demo.ok: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) install -c constraints.txt -e '.[cpu]'

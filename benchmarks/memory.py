@@ -1,4 +1,4 @@
-"""How right is onnxperf.memory? Known amounts, short spikes and leaks; and what a race on a large input holds itself.
+"""How right is onnxperf.memory? Known amounts, short spikes and leaks; and what races and checks hold themselves.
 
 usage: python -m benchmarks.memory [--print]
        --print leaves RESULTS.md as it is
@@ -23,10 +23,12 @@ from onnx import numpy_helper
 
 from benchmarks.report import keep, share
 from onnxperf.api.bench import bench
+from onnxperf.api.check import check
 from onnxperf.api.memory import memory
 from onnxperf.measure.memory import peak_bytes, read_resident, reset_peak, trim
 from onnxperf.records.memory import MemorySubject
 from onnxperf.results.bench import BenchResult
+from onnxperf.results.check import CheckResult
 
 MB = 1_000_000
 TOUCHED = (50 * MB, 200 * MB, 800 * MB)
@@ -49,6 +51,12 @@ ROWS = 60_000
 COPIES_GOAL = 1.2
 COPIES_BEFORE = {"two models": 5.0, "two call styles": 3.0, "a model and a function": 4.0}
 """Before inputs were shared, measured in the same way."""
+EXPAND = """<ir_version: 8, opset_import: ["": 18]>
+expand (float[1] X) => (float[m, 1000] Y) {{ s = Constant<value_ints=[{rows}, 1000]>() Y = Expand(X, s) }}"""
+CHECK_GOAL = 3.2
+"""Both sides' outputs, one more while a side is compared with itself, and the pieces at work."""
+CHECK_BEFORE = {"two models": 23.0, "two runtimes": 23.0, "a model and a function": 27.0}
+"""Before outputs were shared and compared in pieces, as found by issue 16."""
 
 
 # ---------------------------------------------------------------- subjects of which the truth is known
@@ -213,6 +221,42 @@ def copies_in(race: Callable[..., BenchResult], rows: int) -> float:
     return 1 + ((peak_bytes() or 0) - before) / x.nbytes
 
 
+def check_lines() -> Iterator[str]:
+    """What a check of a large output holds in the process that starts it."""
+    yield row("check", "sizes of one output in the parent", "before outputs were shared")
+    yield row(*["---"] * 3)
+    found = []
+    for name, before in CHECK_BEFORE.items():
+        outputs_in(name, rows=10)  # what is imported with the first check is no output
+        found.append(outputs_in(name, ROWS))
+        yield row(name, f"{found[-1]:.2f}", f"{before:.0f}")
+    yield ""
+    yield f"- outputs of {ROWS * 4000 // MB} MB; the most that is resident during a check, those of both sides included"
+    yield f"- at most {CHECK_GOAL} sizes: {met(max(found) <= CHECK_GOAL)}"
+
+
+def outputs_in(name: str, rows: int) -> float:
+    """The most that a check holds, above what was there before it, in sizes of an output."""
+    first, second = (onnx.parser.parse_model(EXPAND.format(rows=rows)) for _ in range(2))
+    checks: dict[str, Callable[[], CheckResult]] = {
+        "two models": partial(check, {"first": first, "second": second}),
+        "two runtimes": partial(check, first),
+        "a model and a function": partial(check, first, against=partial(expanded, rows)),
+    }
+    trim()
+    if not reset_peak():
+        raise SystemExit("the kernel shows no peak")
+    before = read_resident().total_bytes
+    if not checks[name]():
+        raise SystemExit(f"{name}: the outputs differ")
+    return ((peak_bytes() or 0) - before) / (rows * 4000)
+
+
+def expanded(rows: int, x: np.ndarray) -> np.ndarray:
+    """The model as a function."""
+    return np.ascontiguousarray(np.broadcast_to(x, (rows, 1000)))
+
+
 def row_means(x: np.ndarray) -> np.ndarray:
     """The model as a function."""
     means: np.ndarray = x.mean(axis=1, keepdims=True)
@@ -233,7 +277,7 @@ def met(reached: bool) -> str:
 
 def main() -> None:
     """Print the figures and keep them."""
-    lines = [*touched_lines(), "", *spike_lines(), "", *growth_lines(), "", *copies_lines()]
+    lines = [*touched_lines(), "", *spike_lines(), "", *growth_lines(), "", *copies_lines(), "", *check_lines()]
     if "--print" in sys.argv[1:]:
         print("\n".join(lines))
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -24,7 +25,11 @@ settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.register_profile(
     "mutants", settings.get_profile("steady"), phases=[Phase.explicit, Phase.generate], max_examples=20
 )
-settings.load_profile("steady")
+# `make fuzz`: another seed each time, and for as long as it takes.
+settings.register_profile(
+    "fuzz", deadline=None, max_examples=20_000, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.load_profile(os.environ.get("ONNXPERF_HYPOTHESIS", "steady"))
 
 # Whatever a shell starts in the background ignores Ctrl-C, and so would all that the tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -18,12 +18,13 @@ HOUSE = Path(onnxperf.__file__).parent
 ROOT = Path(__file__).parents[1]
 ROOMS: dict[str, set[str]] = {
     "errors": set(),
+    "limits": set(),
     "records": set(),
     "wording": set(),
-    "model": {"records", "wording", "errors"},
+    "model": {"records", "wording", "limits", "errors"},
     "runtimes": {"model", "records", "wording", "errors"},
     "frameworks": {"runtimes", "model", "records", "wording", "errors"},
-    "measure": {"frameworks", "runtimes", "model", "records", "wording", "errors"},
+    "measure": {"frameworks", "runtimes", "model", "records", "wording", "limits", "errors"},
     "zoo": {"frameworks", "model", "records", "wording", "errors"},
     "contraction": {"model", "records", "wording", "errors"},
     "store": {"records", "errors"},

@@ -6,6 +6,7 @@ OnnxperfError                 one line: what, which value, what to do
 │   ├── BadFeed               an input's name, type, rank or layout does not fit the model
 │   ├── BadOption             an option's value is unknown or contradicts another
 │   ├── MissingExtra          an optional library is not installed
+│   ├── BrokenLibrary         an optional library is there, and its import fails
 │   └── FileNotWritten        a file that was requested could not be written: exit code 3
 ├── StoreError                runs cannot be kept or read back; what was measured is not lost by it
 └── SubjectError              one subject cannot go on; the others do
@@ -14,14 +15,57 @@ OnnxperfError                 one line: what, which value, what to do
 
 from __future__ import annotations
 
+import importlib
+import re
 from collections.abc import Iterable
+from types import ModuleType
 from typing import Literal
+
+_LONGEST_CAUSE = 300
 
 Ending = Literal["failed", "timeout", "oom", "crashed", "skipped"]
 
+_MASK = "***"
+_USER = re.compile(r"://[^:/?#@\s]*:(?=\S)")
+"""Of an address, up to its password."""
+_PARAMETER = re.compile(r"(?<![\w%.-])([\w%.-]+)=")
+_END = re.compile(r"[&#\s]|$")
+_SECRET = re.compile("password|passwd|passphrase|pwd", re.IGNORECASE)
+
+
+def masked(text: str) -> str:
+    """The text with *** for every password of an address in it: what is shown or kept must not hold one."""
+    return "\n".join(map(_masked_line, text.split("\n"))) if "=" in text or "@" in text else text
+
+
+def _masked_line(line: str) -> str:
+    """A password may hold any sign, @ too: all up to the last @ goes."""
+    user, host = _USER.search(line), line.rfind("@")
+    if user is not None and user.end() < host:
+        line = f"{line[: user.end()]}{_MASK}{line[host:]}"
+    shown, place = "", 0
+    for found in _PARAMETER.finditer(line):
+        if found.start() < place or not _is_secret(found[1]):
+            continue
+        shown += line[place : found.end()] + _MASK
+        end = _END.search(line, found.end())
+        place = end.start() if end is not None else len(line)
+    return shown + line[place:]
+
+
+def _is_secret(name: str) -> bool:
+    if "%" in name:
+        from urllib.parse import unquote  # every worker imports this module, and hardly any address needs it
+
+        name = unquote(name)
+    return _SECRET.search(name) is not None
+
 
 class OnnxperfError(Exception):
-    """Base of all errors of this package; its text is one line that says what to do."""
+    """Base of all errors of this package; its text is one line that says what to do, and holds no password."""
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__(masked(text))
 
 
 class BadInput(OnnxperfError):
@@ -65,6 +109,35 @@ class MissingExtra(BadInput):
 
     def __init__(self, library: str, extra: str) -> None:
         super().__init__(f"{library} is not installed; install it with: pip install 'onnxperf[{extra}]'")
+
+
+class BrokenLibrary(BadInput):
+    """An optional library is needed, and cannot be imported although it is there."""
+
+    def __init__(self, library: str, cause: BaseException) -> None:
+        line = " ".join(str(cause).split())
+        shown = line if len(line) <= _LONGEST_CAUSE else f"{line[:_LONGEST_CAUSE]}…"
+        super().__init__(
+            f"{library} cannot be imported: {type(cause).__name__}: {shown}; mend or reinstall it, or what it needs"
+        )
+
+
+def required(module: str, extra: str, library: str = "") -> ModuleType:
+    """Import an optional library on first use; the error of one that cannot be imported names its cause."""
+    try:
+        return importlib.import_module(module)
+    except Exception as error:
+        raise unusable(error, extra, library, module) from error
+
+
+def unusable(error: Exception, extra: str, library: str = "", module: str = "") -> OnnxperfError:
+    """What an error in the import of a library means: it is missing, or it is there and something else is wrong."""
+    if isinstance(error, OnnxperfError):
+        return error
+    package = (module or library).partition(".")[0]
+    if isinstance(error, ModuleNotFoundError) and error.name == package.replace("-", "_"):
+        return MissingExtra(library or package, extra)
+    return BrokenLibrary(library or package, error)
 
 
 class FileNotWritten(BadInput):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from onnx import numpy_helper, parser
 
 import onnxperf
 from onnxperf.errors import BadInput, BadOption
+from onnxperf.measure.memory import peak_bytes, read_resident, reset_peak, trim
 
 TWO_STEPS = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[n, 2] X) => (float[n, 2] Y) { A = Abs(X)  B = Sqrt(A)  Y = Exp(B) }"""
@@ -207,21 +209,54 @@ def noise(x: Any) -> Any:
     return x + np.random.default_rng().standard_normal(x.shape).astype(np.float32)
 
 
+def coin(x: Any) -> Any:
+    """What agrees with anything now and then."""
+    return np.full(x.shape, next(_TOSSES) % 2 == 0)
+
+
+_TOSSES = iter(range(100))
+POSITIVE = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[n] X) => (bool[n] Y) { A = Abs(X)  zero = Constant<value_float=0.0>()  Y = GreaterOrEqual(A, zero) }"""
+
+
 @pytest.mark.parametrize(
-    ("text", "keywords", "name"),
-    [
-        (RANDOM, {"runtime": "ort,reference"}, "ort"),
-        (RANDOM.replace("Add(X, R)", "Abs(X)"), {"against": noise}, "source"),
-    ],
+    ("text", "source"), [(RANDOM.replace("Add(X, R)", "Abs(X)"), noise), (POSITIVE, coin)], ids=["differs", "may agree"]
 )
-def test_a_subject_that_differs_from_itself_leaves_the_check_undecided(
-    text: str, keywords: dict[str, Any], name: str
-) -> None:
-    result = onnxperf.check(parser.parse_model(text), dims={"n": 5}, **keywords)
+def test_a_source_that_differs_from_itself_leaves_the_check_undecided(text: str, source: Any) -> None:
+    result = onnxperf.check(parser.parse_model(text), dims={"n": 5}, against=source)
     assert result.answer == (
-        f"Undecided: {name} is not deterministic: two calls on the same inputs give different outputs."
+        "Undecided: source is not deterministic: two calls on the same inputs give different outputs."
     )
     assert (bool(result), result.status) == (False, "failed")
+
+
+DRAWN = "draws random numbers (RandomNormalLike), so its outputs differ from call to call"
+
+
+@pytest.mark.parametrize(
+    ("models", "keywords", "said"),
+    [
+        (1, {"runtime": "ort,reference"}, f"g {DRAWN}"),
+        (1, {"against": noise}, f"g {DRAWN}"),
+        (1, {"nodes": True}, f"g {DRAWN}"),
+        (2, {}, f"g {DRAWN}; g #2 {DRAWN}"),
+    ],
+)
+def test_a_model_that_draws_random_numbers_is_recognised_before_it_runs(
+    models: int, keywords: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("subprocess.Popen", None)  # nothing starts
+    result = onnxperf.check([parser.parse_model(RANDOM) for _ in range(models)], dims={"n": 5}, **keywords)
+    assert result.answer == f"Undecided: {said}."
+    assert (bool(result), result.status, result.record.outputs) == (False, "failed", ())
+
+
+def test_a_dropout_whose_training_mode_is_an_input_is_recognised_by_its_calls() -> None:
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
+    g (float[n] X, bool T) => (float[n] Y) { r = Constant<value_float=0.5>()  Y = Dropout(X, r, T) }""")
+    feeds = {"X": np.ones(200, np.float32), "T": np.array(True)}
+    assert "numpy is not deterministic" in onnxperf.check(model, runtime="numpy,reference", feeds=feeds).answer
+    assert onnxperf.check(model, runtime="ort,numpy", feeds={**feeds, "T": np.array(False)})
 
 
 MAKERS = """
@@ -258,3 +293,91 @@ def test_a_folder_for_a_node_implies_that_nodes_are_compared(tmp_path: Path) -> 
     result = onnxperf.check(parser.parse_model(TWO_STEPS), save=tmp_path, rtol=0, atol=0, dims={"n": 200})
     assert result.record.node is not None
     assert result.record.node.saved is not None
+
+
+# ---------------------------------------------------------------- what is exact
+
+IDS = """<ir_version: 8, opset_import: ["" : 17]>
+g (int64[n] X) => (int64[n] Y) {{ c = Constant<value_int={constant}>()  Y = Add(X, c) }}"""
+
+
+def ids(constant: int) -> onnx.ModelProto:
+    return parser.parse_model(IDS.format(constant=constant))
+
+
+def floats_of_ids(x: Any) -> Any:
+    return (x + 30522).astype(np.float32)
+
+
+def column_of_ids(x: Any) -> Any:
+    return (x + 30522).reshape(-1, 1)
+
+
+def next_ids(x: Any) -> Any:
+    return (x + 30523).astype(np.float64)
+
+
+def none(_x: Any) -> None:
+    """Nothing to compare."""
+
+
+@pytest.mark.parametrize(
+    ("second", "reason"),
+    [
+        (ids(30523), ""),
+        (floats_of_ids, "types int64 and float32"),
+        (column_of_ids, "shapes (3,) and (3, 1)"),
+        (next_ids, ""),
+        (none, "only the first has it"),
+    ],
+    ids=["another id", "floats", "a column", "another id as a float", "nothing"],
+)
+def test_what_only_nearly_is_the_same_differs(second: Any, reason: str) -> None:
+    feeds = {"X": np.array([0, 1, 2**53])}
+    keywords = {"against": second} if callable(second) else {}
+    model: Any = ids(30522) if keywords else [ids(30522), second]
+    result = onnxperf.check(model, feeds=feeds, rtol=0.5, atol=5.0, **keywords)
+    assert result.status == "differs"
+    assert [output.reason for output in result.record.outputs] == [reason]
+
+
+def test_quantised_outputs_may_differ_by_one_where_that_is_asked_for() -> None:
+    models = [
+        parser.parse_model(f"""<ir_version: 8, opset_import: ["" : 17]>
+        g (float[n] X) => (uint8[n] Y) {{ c = Constant<value_float={added}>() A = Add(X, c) Y = Cast<to=2>(A) }}""")
+        for added in (0.0, 1.0)
+    ]
+    feeds = {"X": np.arange(5, dtype=np.float32)}
+    assert not onnxperf.check(models, feeds=feeds)
+    assert onnxperf.check(models, feeds=feeds, atol=1.0)
+
+
+# ---------------------------------------------------------------- limits
+
+LARGE = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[1] X) => (float[m, 1000] Y) {{ s = Constant<value_ints=[{rows}, 1000]>()  Y = Expand(X, s) }}"""
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"timeout": 0.001}, r"no answer within 0.001 s \(increase `timeout`\)"),
+        ({"memory_limit": "5MB"}, "more than the 4.77 MiB of `memory_limit`"),
+        ({"timeout": 0}, "more than 0 seconds"),
+        ({"memory_limit": "much"}, "an amount of memory"),
+    ],
+)
+def test_a_side_that_takes_too_long_or_too_much_ends_the_check(keywords: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        onnxperf.check([changed(), changed()], **keywords)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the kernel's mark")
+def test_the_parent_holds_no_more_than_three_times_an_output() -> None:
+    small, large = (parser.parse_model(LARGE.format(rows=rows)) for rows in (10, 16_000))
+    onnxperf.check([small, small])  # what is imported with the first check is no output
+    trim()
+    assert reset_peak()
+    before = read_resident().total_bytes
+    assert onnxperf.check([large, large])
+    assert ((peak_bytes() or 0) - before) / 64e6 < 3.5

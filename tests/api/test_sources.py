@@ -15,8 +15,8 @@ from onnx import parser
 import onnxperf
 from onnxperf.api._shared.sources import as_callable, call_styles, load_source, load_with_sample
 from onnxperf.api._shared.sweeps import sources_of
-from onnxperf.errors import BadModel, BadOption
-from onnxperf.frameworks.base import FrameworkModel, find_framework, required
+from onnxperf.errors import BadModel, BadOption, required
+from onnxperf.frameworks.base import FrameworkModel, find_framework
 
 DOUBLED = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[n, 3] value) => (float[n, 3] doubled) { doubled = Add(value, value) }"""

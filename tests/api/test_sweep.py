@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import onnxperf
+from onnxperf.api._shared.cells import Cell, run_cells
+from onnxperf.api._shared.requests import CaseKeywords, parse
+from onnxperf.api._shared.run_recorder import RunRecorder
 from onnxperf.api._shared.sweeps import estimate_s, plan_cells, run_sweep, sources_of
 from onnxperf.errors import BadInput, BadOption
-from onnxperf.store import open_store
+from onnxperf.records.race import Case
+from onnxperf.results.bench import BenchResult
+from onnxperf.store import Store, open_store
+from onnxperf.store.connect import connect, location
 
 TINY = {"threads": 1, "blocks": 1, "calls": 1, "warmup": 0}
 SOURCE = "def make():\n    return lambda X: X[:, :4]\n\nnumber = 3\n"
@@ -87,6 +97,69 @@ def test_the_estimate_grows_with_cases_and_with_the_time_of_a_race() -> None:
     assert estimate_s([]) == 0
 
 
+# ---------------------------------------------------------------- cases that are only listed
+
+TRAP = "raise SystemExit('this plan ran code')\n"
+
+
+@pytest.mark.parametrize("against", ["trap.py:make", "mine=trap.py:make", "trap_module:make", "trap.keras", "trap.pt2"])
+def test_listing_the_cases_of_a_plan_imports_reads_and_runs_nothing(
+    against: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("trap.py", "trap_module.py", "trap.keras", "trap.pt2"):
+        written(tmp_path / name, TRAP)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    plan = written(
+        tmp_path / "plan.toml",
+        f'models = [{{ path = "a.onnx", against = ["{against}"] }}]\ndims = {{ batch = [1, 2] }}',
+    )
+    before = set(sys.modules)
+    assert [cell.key for cell in plan_cells(plan, listed=True)] == ["a.onnx batch=1", "a.onnx batch=2"]
+    assert {name for name in set(sys.modules) - before if "trap" in name} == set()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "a.onnx",
+        "zoo:tiny-linear",
+        {"path": "zoo:tiny-linear", "against": ["sklearn"]},
+        {"path": "a.onnx", "against": ["f=beside.py:make"]},
+    ],
+)
+def test_cases_are_listed_under_the_names_that_they_run_under(
+    model: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "beside.py", SOURCE)
+    plan = {"models": [model], "dims": {"batch": [1, 2]}}
+    assert [cell.key for cell in plan_cells(plan, listed=True)] == keys(plan)
+
+
+def test_listing_a_zoo_model_does_not_build_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    plan = {"models": [{"path": "zoo:tiny-linear", "against": ["sklearn"]}]}
+    assert [cell.key for cell in plan_cells(plan, listed=True)] == ["zoo:tiny-linear sklearn"]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("listed", [False, True])
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ({"path": "zoo:tiny-linear", "against": ["jax"]}, "choose from: sklearn"),
+        ({"path": "a.onnx", "against": ["nowhere.py:make"]}, "no such file"),
+        ({"path": "a.onnx", "against": ["nowhere.keras"]}, "no such file"),
+        ({"path": "a.onnx", "against": ["torch", "a.py:make"]}, "not both"),
+    ],
+)
+def test_a_source_that_is_not_there_is_refused_even_if_it_is_only_listed(
+    model: dict[str, Any], said: str, listed: bool
+) -> None:
+    with pytest.raises(BadOption, match=said):
+        plan_cells({"models": [model]}, listed)
+
+
 # ---------------------------------------------------------------- what is refused
 
 
@@ -106,6 +179,19 @@ def test_the_estimate_grows_with_cases_and_with_the_time_of_a_race() -> None:
         ({"models": ["a.onnx"], "options": {"tme": 3}}, "unknown option 'tme'"),
         ({"models": ["a.onnx"], "options": {"time": 0}}, "more than 0"),
         ({"models": ["a.onnx"], "options": {"memory_limit": -1}}, "more than 0 bytes"),
+        ({"models": ["a.onnx"], "options": {"ranges": 5}}, "`ranges=5`: Expected `object`"),
+        ({"models": ["a.onnx"], "options": {"ranges": {"X": 5}}}, "Expected `array`"),
+        ({"models": ["a.onnx"], "options": {"shapes": {"X": 5}}}, "Expected `array`"),
+        ({"models": ["a.onnx"], "options": {"options": 5}}, "Expected `object`"),
+        ({"models": ["a.onnx"], "options": {"match": [3]}}, "Expected `object`"),
+        ({"models": ["a.onnx"], "options": {"dims": {"batch": 5}}}, "not among its options"),
+        ({"models": ["a.onnx"], "options": {"time": math.inf}}, "more than 0"),
+        ({"models": ["a.onnx"], "options": {"threads": 10**9}}, "at most 1024"),
+        ({"models": ["a.onnx"], "options": {"warmup": math.inf}}, "0 seconds or more"),
+        ({"models": ["a.onnx"], "options": {"timeout": math.nan}}, "more than 0"),
+        ({"models": ["a.onnx"], "options": {"threads": "x" * 10_000}}, "x…x"),
+        ({"models": ["a.onnx"], "dims": {"a": list(range(1000)), "b": list(range(1000))}}, "more than 100,000 cases"),
+        ({"models": [f"{n}.onnx" for n in range(20)], "dims": {"a": list(range(10_000))}}, "more than 100,000 cases"),
         ({"models": ["a.onnx"], "options": {"memory_limit": "much"}}, "expected an amount of memory"),
         ({"models": ["a.onnx", "a.onnx"]}, "the case 'a.onnx' twice"),
         ({"models": ["a.onnx"], "dims": {"batch": [1, 2, 1]}}, "a size is given twice"),
@@ -119,17 +205,32 @@ def test_a_wrong_plan_is_refused_in_one_line(plan: dict[str, Any], said: str) ->
         plan_cells(plan)
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
+    assert len(str(refused.value)) < 600
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(None, "cannot be read"), (b"models = [", "is not valid TOML"), (b"a = '\xff'", "is not valid TOML")],
+    [
+        (None, "cannot be read"),
+        (b"models = [", "is not valid TOML"),
+        (b"a = '\xff'", "is not valid TOML"),
+        (b"a = " + b"9" * 5000, "is not valid TOML"),
+        (b"a = " + b"[" * 10_000, "is nested too deeply"),
+        (b"models = ['a.onnx']\n[options" + b".x" * 10_000 + b"]", "is not valid|nested too deeply|unknown option"),
+        (b"#" * (5 << 20), "is larger than 4.00 MiB"),
+    ],
+    ids=["missing", "unfinished", "latin", "digits", "arrays", "tables", "large"],
 )
 def test_a_file_that_is_no_plan_is_refused(tmp_path: Path, content: bytes | None, said: str) -> None:
     if content is not None:
         (tmp_path / "plan.toml").write_bytes(content)
     with pytest.raises(BadInput, match=said):
         plan_cells(tmp_path / "plan.toml")
+
+
+def test_ten_thousands_of_cases_are_compared_in_one_pass() -> None:
+    plan = {"models": ["a.onnx"], "dims": {"a": list(range(200)), "b": list(range(100))}}
+    assert len(set(keys(plan))) == 20_000
 
 
 def test_statuses_to_retry_are_checked() -> None:
@@ -207,3 +308,96 @@ def test_a_store_that_cannot_be_opened_is_no_reason_not_to_run(
     plan = {"models": [str(linear_path)], "options": TINY}
     assert onnxperf.sweep(plan, store=tmp_path / "no" / "runs.sqlite").ok
     assert "the sweep is not kept" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------- interrupted between two races
+
+
+def cell(key: str, run: Callable[[], Case]) -> Cell:
+    return Cell(key, key, {}, parse({}, CaseKeywords), lambda _progress, _launch: run())
+
+
+def finished(key: str) -> Cell:
+    return cell(key, lambda: Case(model=key))
+
+
+def interrupt() -> Case:
+    raise KeyboardInterrupt
+
+
+def nothing(_done: float, _text: str) -> None:
+    pass
+
+
+def test_a_sweep_interrupted_between_two_races_has_what_was_finished() -> None:
+    cells = [finished("a"), cell("b", interrupt), finished("c")]
+    bench = run_cells(cells, nothing)
+    assert [(case.model, case.status, case.interrupted) for case in bench.cases] == [
+        ("a", "ok", False),
+        ("b", "pending", True),
+    ]
+    result = BenchResult(bench)
+    assert result.status == "interrupted"
+    assert "nterrupted" in repr(result)
+
+
+def test_a_kept_sweep_interrupted_before_its_first_race_can_be_resumed(tmp_path: Path) -> None:
+    with open_store(tmp_path / "runs.sqlite") as store:
+        recorder = RunRecorder(store, "test")
+        bench = run_cells([cell("a", interrupt), finished("b")], nothing, recorder)
+        assert [case.interrupted for case in bench.cases] == [True]
+        assert "nterrupted" in repr(BenchResult(bench))
+        assert store.find("last").status == "interrupted"
+        again = RunRecorder(store, "test", resume="last")
+        assert [case.model for case in run_cells([finished("a"), finished("b")], nothing, again).cases] == ["a", "b"]
+
+
+def test_a_single_race_that_was_interrupted_before_its_start_is_an_interruption() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run_cells([cell("a", interrupt)], nothing)
+
+
+class InterruptedOnce(Store):
+    """A store that gets Ctrl-C while it keeps the first case."""
+
+    kept = 0
+
+    def keep_case(self, *arguments: Any) -> None:
+        InterruptedOnce.kept += 1
+        if InterruptedOnce.kept == 1:
+            raise KeyboardInterrupt
+        super().keep_case(*arguments)
+
+
+def test_a_case_that_is_being_kept_at_the_signal_is_kept_all_the_same(tmp_path: Path) -> None:
+    open_store(tmp_path / "runs.sqlite").close()
+    with InterruptedOnce(connect(location(tmp_path / "runs.sqlite")), "here") as store:
+        bench = run_cells([finished("a"), finished("b")], nothing, RunRecorder(store, "test"))
+        assert [(case.model, case.interrupted) for case in bench.cases] == [("a", False), ("b", True)]
+        assert store.cases_of(store.find("last").id) == {"a": "ok", "b": "pending"}
+
+
+# ---------------------------------------------------------------- any plan
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.dates(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+OPTIONS = st.dictionaries(st.sampled_from([*get_type_hints(CaseKeywords), "other"]), VALUES, max_size=3)
+MODELS = st.just(["a.onnx"]) | st.lists(st.fixed_dictionaries({"path": st.text(max_size=5)}), max_size=2) | VALUES
+DIMS = st.dictionaries(st.text(max_size=3), st.lists(st.integers(), max_size=4), max_size=3)
+
+
+@settings(max_examples=60)
+@given(models=MODELS, dims=DIMS | VALUES, options=OPTIONS)
+def test_any_plan_has_cases_or_is_refused_in_one_line(models: Any, dims: Any, options: dict[str, Any]) -> None:
+    refusal, cells = "", []
+    try:
+        cells = plan_cells({"models": models, "dims": dims, "options": options}, listed=True)
+    except BadInput as error:
+        refusal = str(error)
+    assert bool(cells) != bool(refusal)
+    assert "\n" not in refusal
+    assert len(refusal) < 1000
+    assert estimate_s(cells) >= 0

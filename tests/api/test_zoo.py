@@ -108,3 +108,14 @@ def test_a_build_that_fails_says_why_and_leaves_nothing(monkeypatch: pytest.Monk
     with pytest.raises(BadInput, match="zoo:tiny-linear cannot be built with sklearn: exit code 1"):
         zoo_model("tiny-linear")
     assert list(zoo_folder().iterdir()) == []
+
+
+def test_a_cache_that_cannot_be_made_is_one_line_that_names_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cache").write_text("a file in its place")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.raises(
+        BadInput, match=r"zoo:tiny-linear is built in .*; choose another place .* XDG_CACHE_HOME=FOLDER"
+    ):
+        zoo_model("tiny-linear")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +77,7 @@ def test_an_error_becomes_one_line_and_an_exit_code(
         del app["fails-in-a-test"]
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.count("\n") == (code != 130)
+    assert captured.err.count("\n") == 1
 
 
 def test_an_unknown_option_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
@@ -135,7 +138,7 @@ def test_a_signal_ends_a_process_with_its_own_code_after_what_was_measured_is_sh
         printed, complaints = process.communicate(timeout=60)
     assert process.returncode == code
     assert ("It rolls." in printed) == (ends == "returns")
-    assert complaints == ""
+    assert complaints == ("" if ends == "returns" else f"onnxperf: interrupted by {name}; nothing to show\n")
 
 
 # ---------------------------------------------------------------- files
@@ -278,3 +281,91 @@ def test_the_record_keeps_the_command_that_made_it(tmp_path: Path, monkeypatch: 
 )
 def test_a_run_is_kept_where_the_options_say(output: OutputFlags, where: object) -> None:
     assert output.where == where
+
+
+# ---------------------------------------------------------------- standard output that fails
+
+
+def piped(tmp_path: Path, *, closed: bool, **environment: str) -> tuple[int, str, Path]:
+    """Exit code and stderr of a command whose standard output has no reader, or is closed, and its file."""
+    script = (
+        "import sys; from onnxperf.cli import main; from onnxperf.cli.present import OutputFlags, present;"
+        "from tests.results.toys import Toy, ToyResult;"
+        f"main.app.command(lambda: present(ToyResult, OutputFlags(output=[{str(tmp_path / 'a.json')!r}]),"
+        "lambda _: ToyResult(Toy(answer='It takes 3 µs…'))), name='x'); sys.argv[1:] = ['x']; main.main()"
+    )
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, **environment},
+        preexec_fn=partial(os.close, 1) if closed else None,
+        check=False,
+    )
+    os.close(writer)
+    return done.returncode, done.stderr, tmp_path / "a.json"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes of Unix")
+@pytest.mark.parametrize(("closed", "code"), [(False, 141), (True, 0)], ids=["| head", ">&-"])
+def test_a_closed_standard_output_is_a_quiet_end_and_costs_no_file(tmp_path: Path, closed: bool, code: int) -> None:
+    returned, complaints, file = piped(tmp_path, closed=closed)
+    assert (returned, complaints) == (code, "")
+    assert json.loads(file.read_bytes())["answer"] == "It takes 3 µs…"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+@pytest.mark.parametrize("json_file", [None, "-"])
+def test_a_full_disk_behind_standard_output_is_one_line_and_costs_no_file(
+    tmp_path: Path, json_file: str | None
+) -> None:
+    script = (
+        "import sys; from onnxperf.cli import main; from onnxperf.cli.present import OutputFlags, present;"
+        "from tests.results.toys import Toy, ToyResult;"
+        f"output = OutputFlags(output=[{str(tmp_path / 'a.md')!r}], json={json_file!r});"
+        "main.app.command(lambda: present(ToyResult, output, lambda _: ToyResult(Toy())), name='x'); main.main()"
+    )
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", script, "x"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=Path(__file__).parents[2],
+            check=False,
+        )
+    assert done.returncode == 3
+    assert "onnxperf: cannot write to standard output: No space left on device\n" in done.stderr
+    assert (tmp_path / "a.md").stat().st_size
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp437"])
+def test_signs_that_standard_output_lacks_are_plain(encoding: str) -> None:
+    script = (
+        "from onnxperf.cli.surroundings import open_standard_streams; open_standard_streams();"
+        "print('3 µs ± 1 … \\u200b模')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+        capture_output=True,
+        check=True,
+    )
+    shown = done.stdout.decode(encoding)
+    assert re.fullmatch(r"3 [uµ]s (\+-|±) 1 \.\. \\u200b\\u6a21\n", shown.replace("\r", ""))
+
+
+def test_what_libraries_log_past_python_is_not_shown_and_what_python_prints_is() -> None:
+    script = (
+        "import os, sys; from onnxperf.cli.surroundings import open_standard_streams; open_standard_streams();"
+        "from onnxperf.frameworks.logs import quiet_libraries\n"
+        "with quiet_libraries():\n"
+        "    os.write(2, b'native log\\n'); print('python', file=sys.stderr)\n"
+        "os.write(2, b'native error\\n')"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stderr == "python\nnative error\n"

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 from msgspec import Struct
+from msgspec.structs import replace
 
 from onnxperf.analyze.judges.comparison import with_times_of_today
 from onnxperf.api._shared.kept_runs import keep
 from onnxperf.cli.main import run
+from onnxperf.cli.present import command_line
 from onnxperf.records.race import Bench
 from onnxperf.render.kit.documents import from_json, to_json
 from onnxperf.results.bench import BenchResult
@@ -59,6 +61,23 @@ def test_a_run_is_shown_as_it_was_printed_first(capsys: pytest.CaptureFixture[st
     assert BENCH.cases[0].answer in out
     assert run(["runs", "show", "last", "--quiet"]) == 0
     assert capsys.readouterr().out == f"{BENCH.cases[0].answer}\n"
+
+
+def test_the_password_of_a_database_is_in_no_file_and_in_no_output(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = "postgresql://me:secret@localhost:1/db"
+    monkeypatch.setattr("sys.argv", ["onnxperf", "toy", "--store", url])
+    keep(BenchResult(replace(BENCH, command=command_line())))
+    assert run(["runs", "-o", "a.json", "-o", "a.csv"]) == 0
+    assert run(["runs", "show", "last", "-o", "b.json"]) == 0
+    for arguments in (["runs"], ["runs", "show", "last"], ["runs", "delete", "last"]):
+        assert run([*arguments, "--store", url]) == 2
+    captured = capsys.readouterr()
+    assert "postgresql://me:***@localhost:1/db" in (tmp_path / "a.json").read_text()
+    assert "postgresql+psycopg://me:***@localhost:1/db" in captured.err
+    texts = [captured.out, captured.err, *(path.read_bytes().decode("latin-1") for path in tmp_path.iterdir())]
+    assert [text for text in texts if "secret" in text] == []
 
 
 def test_a_sweep_is_shown_as_the_table_that_it_is(capsys: pytest.CaptureFixture[str]) -> None:

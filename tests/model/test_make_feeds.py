@@ -16,21 +16,22 @@ from onnx import TensorProto, helper, numpy_helper
 
 from onnxperf.errors import BadFeed, BadInput, BadOption
 from onnxperf.model.inputs import Feeds, make_feeds
-from onnxperf.model.load import Model, open_model
+from onnxperf.model.load import LoadedModel, open_model
 from onnxperf.records.options import InputOptions
+from tests import bombs
 
 Dims = tuple[int | str | None, ...] | None
 LIGHT = sorted((Path(onnx.__file__).parent / "backend" / "test" / "data" / "light").glob("*.onnx"))
 
 
-def model_of(**inputs: tuple[int, Dims]) -> Model:
+def model_of(**inputs: tuple[int, Dims]) -> LoadedModel:
     values = [helper.make_tensor_value_info(name, *declared) for name, declared in inputs.items()]
     node = helper.make_node("Identity", [values[0].name], ["out"])
     graph = helper.make_graph([node], "g", values, [helper.make_tensor_value_info("out", TensorProto.FLOAT, None)])
     return open_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10))
 
 
-def embedding() -> Model:
+def embedding() -> LoadedModel:
     values = [helper.make_tensor_value_info(n, TensorProto.INT64, ["batch", "seq"]) for n in ("ids", "attention_mask")]
     table = numpy_helper.from_array(np.zeros((300, 4), np.float32), "E")
     nodes = [
@@ -333,7 +334,7 @@ def test_the_widest_range_does_not_overflow() -> None:
 # ---------------------------------------------------------------- on real models
 
 
-def run(model: Model, feeds: Feeds) -> list[Any]:
+def run(model: LoadedModel, feeds: Feeds) -> list[Any]:
     session = onnxruntime.InferenceSession(str(model.path), providers=["CPUExecutionProvider"])
     return list(session.run(None, feeds.arrays))
 
@@ -350,3 +351,9 @@ def test_generated_inputs_run_the_models_of_the_onnx_wheel(path: Path) -> None:
 def test_generated_indices_run_an_embedding() -> None:
     model = embedding()
     assert run(model, make_feeds(model, InputOptions(dims={"batch": 3, "seq": 7})))[0].shape == (3, 7, 4)
+
+
+def test_an_input_with_more_axes_than_an_array_can_have_is_refused() -> None:
+    model = open_model(bombs.BOMBS["many axes"]())
+    with pytest.raises(BadFeed, match="input 'x' has 65 axes, and an array of numpy has at most 64"):
+        make_feeds(model, InputOptions())

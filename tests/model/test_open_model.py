@@ -20,6 +20,7 @@ from onnxperf.errors import BadModel
 from onnxperf.model import load
 from onnxperf.model.index_limits import index_limits
 from onnxperf.model.load import open_model
+from onnxperf.model.opened import UNKNOWN_TYPE
 from onnxperf.records.options import Signature
 
 LINEAR = """
@@ -179,7 +180,7 @@ def test_every_kind_of_type_has_a_signature(
 def test_an_output_without_a_type_is_left_to_the_runtime() -> None:
     proto = linear()
     proto.graph.output[0].ClearField("type")
-    assert open_model(proto).outputs[0].dtype == load.UNKNOWN_TYPE
+    assert open_model(proto).outputs[0].dtype == UNKNOWN_TYPE
 
 
 # ---------------------------------------------------------------- what is refused
@@ -215,6 +216,18 @@ def test_what_is_no_whole_model_is_refused(content: bytes, said: str, as_file: b
     path = tmp_path / "m.onnx"
     path.write_bytes(content)
     assert said in refusal(path if as_file else content)
+
+
+@pytest.mark.parametrize("version", [2**31, 2**62, -1])
+@pytest.mark.parametrize("inside", [False, True], ids=["model", "function"])
+def test_a_version_of_operators_that_cannot_exist_is_refused(version: int, inside: bool) -> None:
+    proto = linear()
+    imports = [helper.make_opsetid("", version)]
+    if inside:
+        proto.functions.append(helper.make_function("own", "F", [], [], [], imports))
+    else:
+        proto.opset_import[0].version = version
+    assert f"declares version {version} of the operators of 'ai.onnx'" in refusal(proto)
 
 
 def no_such_file(folder: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import onnxperf
-from onnxperf.errors import BadOption, MissingExtra
+from onnxperf.errors import BadOption, BrokenLibrary, MissingExtra
 from onnxperf.records.options import SessionOptions
 from onnxperf.runtimes.base import RuntimeDescription
 from onnxperf.runtimes.find import distributions, find_runtime, runtimes
@@ -102,3 +103,6 @@ def test_a_library_that_is_missing_is_named_with_its_extra() -> None:
     )
     with pytest.raises(MissingExtra, match=r"no_such_library is not installed; .*onnxperf\[new\]"):
         description.open_session(b"", SessionOptions())
+    other = dataclasses.replace(description, distributions=("other-library",))
+    with pytest.raises(BrokenLibrary, match=r"other-library cannot be imported: .*No module named 'no_such_library'"):
+        other.open_session(b"", SessionOptions())

@@ -15,14 +15,13 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from onnxperf.errors import BadFeed, BadModel, BadOption, MissingExtra
+from onnxperf.errors import BadFeed, BadModel, BadOption, MissingExtra, required
 from onnxperf.frameworks.base import (
     FrameworkModel,
     Live,
     arranged,
     find_framework,
     framework_of,
-    required,
     threads_allowed,
 )
 from onnxperf.frameworks.outputs import to_numpy

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +16,7 @@ import onnx.parser
 import pytest
 from onnx import TensorProto, helper
 
+import onnxperf
 from onnxperf.errors import BadFeed, BadModel, BadOption, SubjectError
 from onnxperf.model.load import open_model
 from onnxperf.records.options import ArenaSetting, OptLevel, SessionOptions
@@ -350,3 +355,20 @@ def test_the_setting_of_the_arena_reaches_the_session_and_changes_no_result(aren
     assert (session.run_options is not None) == (arena == "shrinkage")
     (result,) = outputs_of(session, "run", {"X": np.array([1, 2], np.float32)})
     assert result.tolist() == [2, 4]
+
+
+def test_telemetry_is_off_wherever_onnxruntime_is_imported(tmp_path: Path) -> None:
+    script = (
+        "import onnxruntime; calls = []; onnxruntime.disable_telemetry_events = lambda: calls.append(1);"
+        "import onnxperf.runtimes.ort.session; print(calls)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[1]\n"
+    home = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    home |= {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    script = "from onnxperf.runtimes.ort import session; print(session.available_providers())"
+    subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, env=home)
+    assert list(tmp_path.iterdir()) == []  # an identifier of the device would be kept here
+    sources = Path(onnxperf.__file__).parent.rglob("*.py")
+    importing = [path.name for path in sources if re.search(r"^\s*import onnxruntime", path.read_text(), re.MULTILINE)]
+    assert importing == ["session.py"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import sqlite3
@@ -14,11 +13,12 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import event
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import Pool
 
-from onnxperf.errors import BadOption, MissingExtra, OnnxperfError, StoreError
+from onnxperf.errors import BadOption, MissingExtra, OnnxperfError, StoreError, masked
 from onnxperf.store import connect, is_missing, open_store, place_of
 from tests.render import examples
 
@@ -58,8 +58,38 @@ def test_a_password_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "url", ["postgresql://me:secret@localhost:1/db", "postgresql://me@localhost:1/db?password=secret&connect_timeout=1"]
+)
+def test_no_password_is_in_a_run_or_in_a_message(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = f"onnxperf bench a.onnx --store {url}"
+    bench = replace(examples.bench(), command=command)
+    with open_store("runs.sqlite") as store:
+        kept = store.keep(bench, "bench")
+        started = store.start_run(command, "sweep", bench.machine, keys=["a"])
+        assert [run.command for run in store.runs()] == [masked(command)] * 2
+        assert [store.load(run).command for run in (kept, started)] == [masked(command)] * 2
+    assert b"secret" not in Path("runs.sqlite").read_bytes()
+    monkeypatch.setenv("ONNXPERF_STORE", url)
+    assert "secret" not in place_of(None)
+    with pytest.raises(OnnxperfError) as caught:
+        open_store()
+    assert "secret" not in str(caught.value)
+
+
+def test_a_password_that_an_older_version_kept_is_not_shown() -> None:
+    with open_store("runs.sqlite") as store:
+        run = store.keep(examples.bench(), "bench")
+    with closing(sqlite3.connect("runs.sqlite")) as raw, raw:
+        command = "onnxperf bench --store postgresql://me:secret@host/db"
+        raw.execute("UPDATE runs SET command = ?, record = json_set(record, '$.command', ?)", (command, command))
+    with open_store("runs.sqlite", reading=True) as store:
+        assert "secret" not in store.runs()[0].command
+        assert "secret" not in store.load(run).command
+
+
 def test_a_missing_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(MissingExtra, match=r"onnxperf\[postgres\]"):
         open_store("postgres://localhost/db")
 
@@ -227,6 +257,34 @@ def test_a_file_that_cannot_be_written_is_a_line_of_warning(open_folder: Path, h
     said = keep_as_someone(file, home)
     assert "is read-only" in said
     assert said.count("\n") == 1
+
+
+READER = """
+import os, sys
+from onnxperf.api._shared.kept_runs import load_result
+from onnxperf.api.runs import runs
+
+elsewhere, where = sys.argv[1:]
+load_result("last", store=elsewhere)  # imports all that root alone may be able to read
+if os.getuid() == 0:
+    os.setuid(65534)
+print(len(runs(store=where).record.runs), load_result("last", store=where).record.command)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folders are protected otherwise there")
+@pytest.mark.parametrize("mode", [0o444, 0o666], ids=["read-only file", "writable file"])
+def test_a_store_in_a_folder_that_cannot_be_written_is_read(open_folder: Path, home: Path, mode: int) -> None:
+    file, other = open_folder / "runs.sqlite", home / "other.sqlite"
+    for path in (file, other):
+        with open_store(path) as store:
+            store.keep(examples.bench(), "bench")
+    file.chmod(mode)
+    open_folder.chmod(0o555)
+    command = [sys.executable, "-c", READER, str(other), str(file)]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert result.stdout == f"1 {examples.bench().command}\n"
+    assert result.stderr == ""
 
 
 def test_a_data_directory_that_cannot_be_made_is_one_line(home: Path) -> None:

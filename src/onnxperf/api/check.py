@@ -10,13 +10,13 @@ from typing import Any, Unpack
 
 import numpy as np
 from msgspec.structs import replace
-from onnx import NodeProto
 
-from onnxperf.analyze.answers.check import LEVELS, NO_NODE, not_deterministic
-from onnxperf.analyze.judges.accuracy import compare
-from onnxperf.analyze.judges.agreement import Form, Outputs, differences, disagreement, same_again, unlike_inputs
+from onnxperf.analyze.answers.check import LEVELS, NO_NODE, draws_random_numbers, not_deterministic
+from onnxperf.analyze.judges.accuracy import Form, compare
+from onnxperf.analyze.judges.agreement import differences, disagreement, same_again, unlike_inputs
 from onnxperf.api._shared.cells import Group, groups
-from onnxperf.api._shared.outputs import outputs_of, outputs_of_calls, tensors_of
+from onnxperf.api._shared.outputs import drawn_in, outputs_of, steady_outputs, tensors_of
+from onnxperf.api._shared.reading import outline_of
 from onnxperf.api._shared.requests import CheckKeywords, Settings, names_in, parse
 from onnxperf.api._shared.sources import source_callables
 from onnxperf.api._shared.subjects import Entry, Sources, chosen_calls, function_specs, model_specs, open_entries
@@ -25,7 +25,8 @@ from onnxperf.errors import BadInput, BadOption
 from onnxperf.frameworks.base import FrameworkModel
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.records.check import Check, NodeDifference
-from onnxperf.records.options import OptLevel, Tolerances
+from onnxperf.records.graph import GraphNode
+from onnxperf.records.options import LONG_TIMEOUT_S, OptLevel
 from onnxperf.results.check import CheckResult
 
 _TWO = "a check compares two models, two runtimes, or one model in one runtime with `against`"
@@ -49,27 +50,26 @@ def check(
     --against` takes it. With `nodes`, every tensor of both sides is compared in the order of the graph, to find the
     first node that differs; `save` names a folder for its inputs and outputs, and implies `nodes`.
     """
-    settings = parse(keywords, CheckKeywords)
+    settings = parse(keywords, CheckKeywords, LONG_TIMEOUT_S)
     sides = _sides(model, runtime, against, feeds, settings)
     nodes = nodes or save is not None
     if nodes and sides.source:
         raise BadOption("`nodes` compares two models or runtimes; the source of a model has no nodes")
-    first, second = (outputs_of_calls(spec, 2) for spec in sides.specs)
-    names = [spec.subjects[0].name for spec in sides.specs]
     record = Check(
         model=", ".join(entry.model.label for entry in sides.entries),
-        first=names[0],
-        second=names[1],
+        first=sides.names[0],
+        second=sides.names[1],
         rtol=settings.tolerances.rtol,
         atol=settings.tolerances.atol,
-        outputs=differences(first[0], second[0], settings.tolerances, sides.form),
+        outputs=(),
+        undecided=_random(sides),
         notes=sides.entries[0].feeds.notes,
     )
-    if not record.equal:
-        record = replace(record, undecided=_undecided(sides, (first, second), settings.tolerances))
+    if record.undecided:
+        return CheckResult(record)
+    record, shared = _compared(record, sides, settings)
     if (nodes or (len(sides.entries) > 1 and not record.equal)) and not record.undecided:
-        shared = {*first[0][0]} & {*second[0][0]}
-        record = _walked(record, sides, shared, settings.tolerances, save)
+        record = _walked(record, sides, shared, settings, save)
     return CheckResult(record)
 
 
@@ -88,6 +88,11 @@ class _Sides:
     """The second side is the source of the model."""
     make_again: Callable[[], WorkerSpec] | None = None
     """Makes the source once more, where it was named by a text."""
+
+    @property
+    def names(self) -> list[str]:
+        """What both are called."""
+        return [spec.subjects[0].name for spec in self.specs]
 
 
 def _sides(
@@ -142,55 +147,76 @@ def _fed_alike(first: Entry, second: Entry) -> Entry:
     return dataclasses.replace(second, feeds=dataclasses.replace(second.feeds, arrays=arrays))
 
 
+def _compared(record: Check, sides: _Sides, settings: Settings) -> tuple[Check, set[str]]:
+    """The check with its outputs compared, and the names of those that both sides have.
+
+    Every side is called twice, one side after the other, so that there are never more than three sets of outputs.
+    """
+    tolerances, limits = settings.tolerances, settings.limits
+    first, is_steady = steady_outputs(sides.specs[0], tolerances, limits)
+    if not is_steady:
+        return replace(record, undecided=not_deterministic(sides.names[0])), set()
+    second, is_steady = steady_outputs(sides.specs[1], tolerances, limits)
+    if not is_steady:
+        return replace(record, undecided=not_deterministic(sides.names[1])), set()
+    record = replace(record, outputs=differences(first, second, tolerances, sides.form))
+    shared = {*first[0]} & {*second[0]}
+    if record.equal or sides.make_again is None:
+        return record, shared
+    del first  # the source is made again: still no more than three
+    if not same_again(second, outputs_of(sides.make_again(), limits), tolerances):
+        record = replace(record, undecided=not_deterministic(sides.names[1], made=True))
+    return record, shared
+
+
 # ---------------------------------------------------------------- why outputs differ
 
 
-def _undecided(sides: _Sides, calls: tuple[list[Outputs], list[Outputs]], tolerances: Tolerances) -> str:
-    """Which side is not deterministic: different from call to call, or a source that is another one when made again."""
-    for spec, (one, other) in zip(sides.specs, calls, strict=True):
-        if not same_again(one, other, tolerances):
-            return not_deterministic(spec.subjects[0].name)
-    if sides.make_again is not None and not same_again(calls[1][0], outputs_of(sides.make_again()), tolerances):
-        return not_deterministic(sides.specs[1].subjects[0].name, made=True)
-    return ""
+def _random(sides: _Sides) -> str:
+    """Which models draw random numbers, as far as that shows before anything runs; empty where none does."""
+    names = sides.names if len(sides.entries) > 1 else [sides.entries[0].model.label]
+    found = [(name, drawn_in(entry)) for name, entry in zip(names, sides.entries, strict=True)]
+    return "; ".join(draws_random_numbers(name, operators) for name, operators in found if operators)
 
 
 def _walked(
-    record: Check, sides: _Sides, shared: Collection[str], tolerances: Tolerances, save: str | Path | None
+    record: Check, sides: _Sides, shared: Collection[str], settings: Settings, save: str | Path | None
 ) -> Check:
     """The check with the first node that differs; where none does, with the optimisation level that is at fault."""
-    node = _first_difference(sides, tolerances, save)
+    node = _first_difference(sides, settings, save)
     if node is not None or record.equal:
         return replace(record, node=node, walked=True)
     if not any(output.name in shared for output in record.outputs if not output.equal):
         return replace(record, notes=(*record.notes, NO_NODE))
-    return replace(record, walked=True, level=_first_level(sides.specs, tolerances))
+    return replace(record, walked=True, level=_first_level(sides.specs, settings))
 
 
-def _first_difference(sides: _Sides, tolerances: Tolerances, save: str | Path | None) -> NodeDifference | None:
+def _first_difference(sides: _Sides, settings: Settings, save: str | Path | None) -> NodeDifference | None:
     """Walk the graph in order; what only one side computes (the other folded it away) is skipped."""
-    first, second = (tensors_of(spec) for spec in sides.specs)
-    for index, node in enumerate(sides.entries[0].model.proto.graph.node):
-        for name in (name for name in node.output if name in first and name in second):
+    first, second = (tensors_of(spec, settings.limits) for spec in sides.specs)
+    tolerances = settings.tolerances
+    for index, node in enumerate(outline_of(sides.entries[0].model).graph.nodes):
+        for name in (name for name in node.outputs if name in first and name in second):
             difference = compare(name, first[name], second[name], tolerances.rtol, tolerances.atol)
             if not difference.equal:
                 return NodeDifference(
                     index=index,
                     name=node.name,
                     operator=f"{node.domain}.{node.op_type}" if node.domain else node.op_type,
-                    inputs=tuple(node.input),
+                    inputs=node.inputs,
                     difference=difference,
                     saved=_save(Path(save), index, node, (first, second)) if save is not None else None,
                 )
     return None
 
 
-def _first_level(specs: Sequence[WorkerSpec], tolerances: Tolerances) -> OptLevel | None:
+def _first_level(specs: Sequence[WorkerSpec], settings: Settings) -> OptLevel | None:
     """The first optimisation level of onnxruntime at which the outputs differ."""
-    others = {id(spec): outputs_of(spec) for spec in specs if spec.runtime != "ort"}
+    limits = settings.limits
+    others = {id(spec): outputs_of(spec, limits) for spec in specs if spec.runtime != "ort"}
     for level in LEVELS if len(others) < len(specs) else ():
-        first, second = (others.get(id(spec)) or outputs_of(_at_level(spec, level)) for spec in specs)
-        if disagreement(first, second, tolerances):
+        first, second = (others.get(id(spec)) or outputs_of(_at_level(spec, level), limits) for spec in specs)
+        if disagreement(first, second, settings.tolerances):
             return level
     return None
 
@@ -199,12 +225,12 @@ def _at_level(spec: WorkerSpec, level: OptLevel) -> WorkerSpec:
     return replace(spec, session=replace(spec.session, opt_level=level))
 
 
-def _save(folder: Path, index: int, node: NodeProto, sides: tuple[dict[str, Any], dict[str, Any]]) -> str:
+def _save(folder: Path, index: int, node: GraphNode, sides: tuple[dict[str, Any], dict[str, Any]]) -> str:
     """Inputs, and outputs of both sides, as arrays without pickles; names of the model stay inside the file."""
     arrays: dict[str, Any] = {}
-    for number, name in enumerate(node.input):
+    for number, name in enumerate(node.inputs):
         arrays[f"input_{number}"] = sides[0].get(name)
-    for number, name in enumerate(node.output):
+    for number, name in enumerate(node.outputs):
         arrays[f"first_output_{number}"], arrays[f"second_output_{number}"] = (side.get(name) for side in sides)
     kept = {key: np.asarray(value) for key, value in arrays.items() if isinstance(value, np.ndarray)}
     plain = {key: value.astype(str) if value.dtype.kind == "O" else value for key, value in kept.items()}

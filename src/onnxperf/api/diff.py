@@ -99,7 +99,7 @@ def _profile(side: Side, settings: Settings, request: _Request) -> ProfileResult
         return side
     if not _runs(side):
         return recordings.result_of_trace(cast("str | Events", side))
-    entry = open_entries(cast("Source", side), settings.inputs, request.feeds)[0]
+    entry = open_entries(cast("Source", side), settings.inputs, request.feeds, settings.limits.timeout)[0]
     return recordings.profile_model(entry, settings, request.repeat, request.progress)
 
 
@@ -155,10 +155,10 @@ def _diff_of_models(
 
 def _entries(sources: Sequence[Source], request: _Request) -> list[Entry]:
     """The models with their inputs; one model at two levels is opened once."""
-    inputs = request.settings.inputs
+    inputs, timeout_s = request.settings.inputs, request.settings.limits.timeout
     if sources[0] is sources[1]:
-        return open_entries(sources[0], inputs, request.feeds) * 2
-    return open_entries(list(sources), inputs, request.feeds)
+        return open_entries(sources[0], inputs, request.feeds, timeout_s) * 2
+    return open_entries(list(sources), inputs, request.feeds, timeout_s)
 
 
 def _labels(entries: Sequence[Entry], sessions: Sequence[SessionOptions], folders: _Pair) -> list[str]:

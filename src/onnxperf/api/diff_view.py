@@ -9,13 +9,12 @@ from typing import Literal, Unpack, cast, get_args
 
 from onnxperf.analyze.graphs.attribution import attribute
 from onnxperf.api._shared.opening import Source, located, open_source
+from onnxperf.api._shared.reading import outline_of, view_of
 from onnxperf.api._shared.recordings import is_trace
 from onnxperf.api._shared.requests import RuntimeKeywords, names_in, parse
 from onnxperf.api.optimize import optimize
 from onnxperf.errors import BadOption
-from onnxperf.model.load import Model, open_model
-from onnxperf.model.outline import outline, with_names
-from onnxperf.model.view import view_of
+from onnxperf.model.opened import Model
 from onnxperf.records.options import OptLevel
 from onnxperf.render.graph.diff_svg import diff_svg
 from onnxperf.render.graph.png import graph_png
@@ -54,13 +53,13 @@ def diff_view(
         for path, level in zip(sides, levels, strict=True):
             optimize(located(before), path, **keywords, opt_level=cast("OptLevel", level))
         name = open_source(before).label
-        first, second = (open_model(path, f"{name} · {path.stem}") for path in sides)
+        first, second = (open_source(path, f"{name} · {path.stem}") for path in sides)
         return _drawn(first, second, as_)
 
 
 def _drawn(before: Model, after: Model, form: Picture) -> ViewResult:
     # A group calls nodes by the names that a view labels them with.
-    groups = attribute(*(outline(with_names(model.proto)[0]) for model in (before, after)))
+    groups = attribute(*(outline_of(model, named=True).graph for model in (before, after)))
     record = view_of(before)
     drawing = diff_svg(record, view_of(after), groups)
     return ViewResult(record, form, drawings={"svg": lambda: drawing, "png": lambda: graph_png(drawing)})

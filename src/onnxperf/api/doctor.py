@@ -15,7 +15,7 @@ from onnxperf.analyze.judges.noise import TINY_EFFECT, noise_band
 from onnxperf.api._shared.racing import start_of
 from onnxperf.api._shared.requests import BenchKeywords, parse
 from onnxperf.api._shared.subjects import Entry, chosen_calls, function_specs, model_specs, open_entries
-from onnxperf.errors import MissingExtra
+from onnxperf.errors import BrokenLibrary, MissingExtra
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.machine import load, noise
 from onnxperf.measure.machine.inventory import take_inventory
@@ -51,7 +51,7 @@ def doctor(
     others_share = load.share_of_others(start, load.snapshot())
     machine = replace(machines.after_the_race(machine), others_share=others_share)
     band = noise_band(end.subjects, end.interrupted)
-    rows["A/A race"] = race_text(_subject_text(twins.specs[0]), twins.specs[0].threads, end.subjects)
+    rows["A/A race"] = race_text(twins.text, twins.specs[0].threads, end.subjects)
     if band is not None:
         reason = why_not_kept(band, time, DEFAULT_TIME_S, twins.specs[0].threads)
         if not reason:
@@ -73,27 +73,31 @@ def _race_against_itself(specs: Sequence[WorkerSpec], options: RaceOptions, prog
     return race(specs, options, tools)
 
 
-def _subject_text(spec: WorkerSpec) -> str:
-    return "a small onnxruntime model" if spec.runtime == "ort" else "numpy's matmul (onnxruntime is not installed)"
-
-
 class _Twins(NamedTuple):
     """The same subject twice, each in a worker of its own."""
 
     specs: list[WorkerSpec]
     entries: list[Entry]
     """Kept until the race is over: the file of a model in memory goes with its last entry."""
+    missing: str = ""
+    """Why it is no model."""
+
+    @property
+    def text(self) -> str:
+        """What raced."""
+        return f"numpy's matmul ({self.missing})" if self.missing else "a small onnxruntime model"
 
 
 def _twins(session: SessionOptions) -> _Twins:
-    """A small model, or numpy's product where onnxruntime is missing."""
+    """A small model, or numpy's product where onnxruntime cannot be had."""
     try:
         calls = chosen_calls(["ort"], ["run"], session)
-    except MissingExtra:
+    except (MissingExtra, BrokenLibrary) as error:
         generator = np.random.default_rng(0)
         shapes = {"X": (_ROWS, _COLUMNS), "W": (_COLUMNS, _COLUMNS)}
         feeds = Feeds({name: generator.random(shape, dtype=np.float32) for name, shape in shapes.items()}, {})
-        return _Twins(function_specs(dict.fromkeys(_NAMES, np.matmul), feeds, session), [])
+        missing = str(error).partition(";")[0]
+        return _Twins(function_specs(dict.fromkeys(_NAMES, np.matmul), feeds, session), [], missing)
     entries = open_entries(dict.fromkeys(_NAMES, _small_model()), InputOptions(), None)
     return _Twins(model_specs(entries, calls, session), entries)
 

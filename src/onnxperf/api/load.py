@@ -8,10 +8,11 @@ from typing import Literal, Unpack, overload
 from msgspec.structs import replace
 
 from onnxperf.api._shared import recordings
-from onnxperf.api._shared.opening import Source, open_source
+from onnxperf.api._shared.opening import Source, located
 from onnxperf.api._shared.requests import LoadKeywords, parse
 from onnxperf.errors import BadOption
-from onnxperf.model.load import Model, OwnFolder
+from onnxperf.model.load import open_model
+from onnxperf.model.opened import Model, OwnFolder
 from onnxperf.records.options import Recording, SessionOptions
 from onnxperf.results.profile import ProfileResult
 from onnxperf.runtimes.base import Runner, RuntimeDescription
@@ -37,7 +38,7 @@ class ProfilingRunner(Runner):
         """What was recorded; the first time this ends the recording, and later calls run unrecorded."""
         if self._result is None:
             trace = Path(self.session.end_recording())
-            recorded = recordings.RecordedModel(self.model, self._named.proto, self._executed, {})
+            recorded = recordings.RecordedModel(self.model, self._named.outlined, self._executed, {})
             self._result = recordings.result_of_recording(recorded, trace)
             self._result.record = replace(self._result.record, session=self._options)
         return self._result
@@ -56,6 +57,9 @@ def load(
 ) -> Runner:
     """Load a model in this process; `runner.run({"X": X})` returns its outputs by name.
 
+    Everything else in this package opens and runs models in processes with limits; this is the one function that does
+    both here, so use it only for models that you trust.
+
     With `profile`, onnxruntime records every call, and `runner.profile()` shows where the time went.
     """
     options = parse(keywords, LoadKeywords).session
@@ -63,7 +67,8 @@ def load(
     description.call(call)
     if profile and not description.records:
         raise BadOption("this runtime has no profiler; use `runtime=ort`", option="runtime", value=runtime)
-    opened = open_source(model)
+    place = located(model)
+    opened = open_model(place, model if place is not model and isinstance(model, str) else None)
     if profile:
         return ProfilingRunner(opened, description, call, options)
     return Runner(description.open_session(opened.path, options), opened, runtime, call)

@@ -120,7 +120,8 @@ def _plans(contest: Contest, request: _Request) -> Iterator[_Plan]:
     styles = chosen_calls(names_in(contest.runtime), names_in(contest.call), settings.session)
     for group in groups(contest.models, contest.against):
         by_size = [
-            open_entries(group.models, settings.sized(dims, group.ranges), contest.feeds) for dims in settings.sizes
+            open_entries(group.models, settings.sized(dims, group.ranges), contest.feeds, settings.limits.timeout)
+            for dims in settings.sizes
         ]
         for entries in zip(*by_size, strict=True):  # one model in all its sizes
             plans = [[each] for each in entries] + ([list(entries)] if len(entries) > 1 else [])

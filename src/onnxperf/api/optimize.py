@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import tempfile
-from collections import Counter
+from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Unpack
 
-import onnx
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.optimize import optimization_answer
 from onnxperf.analyze.graphs.attribution import attribute
 from onnxperf.api._shared import recordings
 from onnxperf.api._shared.opening import Source, open_source
+from onnxperf.api._shared.reading import outline_of_file
 from onnxperf.api._shared.requests import LoadKeywords, parse
 from onnxperf.api._shared.subjects import chosen_calls
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import Load, WorkerSpec
 from onnxperf.measure.process import open_worker
-from onnxperf.model.graph import all_nodes
-from onnxperf.model.load import LARGEST_PROTO_BYTES, Model
-from onnxperf.model.outline import outline
+from onnxperf.measure.reading import OperatorCount, Outlined
+from onnxperf.model.opened import LARGEST_PROTO_BYTES, Model
 from onnxperf.records.base import Scalar
 from onnxperf.records.options import LONG_TIMEOUT_S, Recording, SessionOptions, WorkerLimits
 from onnxperf.records.profile import Optimization
@@ -43,7 +43,7 @@ def optimize(
     """
     settings = parse(keywords, LoadKeywords, timeout)
     chosen_calls(["ort"], ["run"], settings.session)
-    opened, output = open_source(model), Path(output)
+    opened, output = open_source(model, timeout_s=timeout), Path(output)
     if output.absolute() == opened.path:
         raise BadOption("that is the model itself; choose another name", option="output", value=output)
     check_folder(output)
@@ -58,9 +58,9 @@ def optimize(
             output=str(output),
             session=settings.session,
             conditions=conditions,
-            before=_counts(opened.proto),
-            after=_counts(executed),
-            groups=attribute(outline(named.proto), outline(executed)),
+            before=_counts(named.outlined.operators),
+            after=_counts(executed.operators),
+            groups=attribute(named.outlined.graph, executed.graph),
             machine=machine,
             command="onnxperf.optimize",
             notes=_notes(executed, opened, output, external),
@@ -89,22 +89,25 @@ def _load(spec: WorkerSpec, limits: WorkerLimits) -> dict[str, Scalar]:
         return worker.ask(Load(spec)).conditions
 
 
-def _written(output: Path) -> onnx.ModelProto:
+def _written(output: Path) -> Outlined:
     if not output.is_file():
         raise BadInput(f"onnxruntime could not write {str(output)!r}")
-    return onnx.load(output, load_external_data=False)
+    return outline_of_file(output, repr(str(output)))
 
 
-def _counts(proto: onnx.ModelProto) -> dict[str, int]:
-    counts = Counter(node.op_type for node in all_nodes(proto))
+def _counts(operators: Iterable[OperatorCount]) -> dict[str, int]:
+    counts: dict[str, int] = defaultdict(int)
+    for each in operators:
+        counts[each.op_type] += each.nodes
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _notes(executed: onnx.ModelProto, opened: Model, output: Path, external: bool) -> tuple[str, ...]:
+def _notes(executed: Outlined, opened: Model, output: Path, external: bool) -> tuple[str, ...]:
     notes = []
-    if any(node.domain == "com.microsoft.nchwc" for node in all_nodes(executed)):
+    domains = {each.domain for each in executed.operators}
+    if "com.microsoft.nchwc" in domains:
         notes.append("it uses the blocked layout of this processor: run it only on processors of this kind")
-    if any(node.domain.startswith("com.microsoft") for node in all_nodes(executed)):
+    if any(domain.startswith("com.microsoft") for domain in domains):
         notes.append("it uses operators of onnxruntime: other runtimes cannot run it")
     if external:
         notes.append(f"its weights ({size(opened.size_bytes)}) are in {output.name}.data, which must stay beside it")

@@ -39,5 +39,5 @@ def profile(
     require(repeat is None or repeat >= 1, "repeat", repeat, "at least 1")
     if keep_trace is not None:
         check_folder(keep_trace)
-    entry = open_entries(cast("Source", source), settings.inputs, feeds)[0]
+    entry = open_entries(cast("Source", source), settings.inputs, feeds, settings.limits.timeout)[0]
     return recordings.profile_model(entry, settings, repeat, progress, keep_trace)

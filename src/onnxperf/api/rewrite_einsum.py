@@ -15,14 +15,15 @@ from onnxperf.analyze.answers.einsum import einsum_reason, rewrite_answer
 from onnxperf.analyze.judges.agreement import disagreement
 from onnxperf.analyze.judges.einsum import is_decided, is_gain, outcome_of, reason_of, sites_written, time_ratio
 from onnxperf.api._shared.einsum_plans import EINSUM, plan_for, request_for
+from onnxperf.api._shared.einsum_reading import Graphs, einsums_in, write_replaced
 from onnxperf.api._shared.opening import Source
 from onnxperf.api._shared.outputs import outputs_of
 from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options
 from onnxperf.api._shared.recordings import FOLDER_OPTION
 from onnxperf.api._shared.requests import RewriteKeywords, parse
 from onnxperf.api._shared.subjects import Entry, open_entries, ort_spec
-from onnxperf.contraction import rewrite
 from onnxperf.contraction.equation import parse as parse_equation
+from onnxperf.contraction.rewrite import Site
 from onnxperf.errors import BadOption
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import WorkerSpec
@@ -35,9 +36,6 @@ from onnxperf.render.kit.model_files import write_model
 from onnxperf.results.rewrite import RewriteResult
 
 BEFORE, AFTER = "original", "rewritten"
-
-Replacements = Mapping[int, onnx.ModelProto]
-"""Graphs by the place of the Einsum node that they replace."""
 
 
 def rewrite_einsum(
@@ -60,7 +58,7 @@ def rewrite_einsum(
     settings = parse(keywords, RewriteKeywords)
     check_folder(output)
     machine = machines.describe_machine()
-    entry = open_entries(model, settings.inputs, feeds)[0]
+    entry = open_entries(model, settings.inputs, feeds, settings.limits.timeout)[0]
     if Path(output).absolute() == entry.model.path:
         raise BadOption("that is the model itself; choose another name", option="output", value=output)
     plain = ort_spec(entry, settings.session)
@@ -68,10 +66,10 @@ def rewrite_einsum(
         options = visible_options(settings.race, machine.cpu)
         trial = ModelTrial(entry, plain, Path(folder), options, settings.limits, progress)
         attempt = _tried(trial, portable, search)
-    rival, interrupted = _rival(attempt.case), attempt.interrupted
-    written = is_gain(rival) and not interrupted
-    if written:
-        _write(entry, trial.model(attempt.accepted), Path(output))
+        rival, interrupted = _rival(attempt.case), attempt.interrupted
+        written = is_gain(rival) and not interrupted
+        if written:
+            _write(entry, trial.written(AFTER, attempt.accepted), Path(output))
     record = Rewrite(
         model=entry.model.label,
         output=str(output) if written else "",
@@ -102,25 +100,26 @@ class ModelTrial:
         """Shapes of the inputs, to which the model is fixed."""
         return {name: array.shape for name, array in self.entry.feeds.arrays.items()}
 
-    def model(self, replacements: Replacements) -> onnx.ModelProto:
-        """The model with fixed shapes and these nodes replaced."""
-        return rewrite.replaced(rewrite.fixed(self.entry.model.proto, self.shapes), replacements)
-
-    def spec(self, name: str, replacements: Replacements) -> WorkerSpec:
-        """The model with these nodes replaced, under a name; weights stay where they are."""
-        subject = replace(self.plain.subjects[0], name=name)
+    def written(self, name: str, replacements: Graphs) -> Path:
+        """A file with the model, its shapes fixed and these nodes replaced; weights stay where they are."""
         path = self.folder / f"{name}.onnx"
-        path.write_bytes(self.model(replacements).SerializeToString())
+        write_replaced(self.entry.model, self.shapes, replacements, path)
+        return path
+
+    def spec(self, name: str, replacements: Graphs) -> WorkerSpec:
+        """The model with these nodes replaced, under a name."""
+        subject = replace(self.plain.subjects[0], name=name)
+        path = self.written(name, replacements)
         places = {FOLDER_OPTION: str(self.entry.model.path.parent), **self.plain.session.options}
         session = replace(self.plain.session, options=places)
         return replace(self.plain, subjects=(subject,), model_path=str(path), session=session)
 
-    def difference(self, replacements: Replacements) -> str:
+    def difference(self, replacements: Graphs) -> str:
         """How the outputs differ from those of the original; empty where they do not."""
         wanted = outputs_of(self.spec(BEFORE, {}))
         return disagreement(outputs_of(self.spec(AFTER, replacements)), wanted, Tolerances())
 
-    def race(self, before: Replacements, after: Replacements) -> Case:
+    def race(self, before: Graphs, after: Graphs) -> Case:
         """The model with some nodes replaced against the model with others."""
         specs = [self.spec(BEFORE, before), self.spec(AFTER, after)]
         end = run_race(specs, self.options, start_of(self.limits), self.progress)
@@ -135,19 +134,30 @@ class _Attempt:
     """What became of all sites of a model."""
 
     sites: tuple[RewrittenSite, ...]
-    accepted: Replacements
+    accepted: Graphs
     case: Case | None = None
     interrupted: bool = False
 
 
+@dataclass(frozen=True)
+class _How:
+    """What graphs are looked for."""
+
+    opset: int
+    portable: bool
+    search: bool
+
+
 def _tried(trial: ModelTrial, portable: bool, search: bool) -> _Attempt:
     """Try one site after the other on top of those that were accepted, then race the whole model once more."""
-    sites = list(rewrite.sites(trial.entry.model.proto, trial.shapes))
+    einsums = einsums_in(trial.entry.model, trial.shapes)
+    sites = einsums.sites
     found: list[RewrittenSite] = []
-    accepted: Replacements = {}
+    accepted: Graphs = {}
+    how = _How(einsums.opset, portable, search)
     try:
         for site in sites:
-            row, accepted = _try(site, trial, accepted, portable, search)
+            row, accepted = _try(site, trial, accepted, how)
             found.append(row)
         case = trial.race({}, accepted) if accepted else None
     except KeyboardInterrupt:
@@ -156,7 +166,7 @@ def _tried(trial: ModelTrial, portable: bool, search: bool) -> _Attempt:
     return _Attempt(tuple(found), accepted, case, case is not None and case.interrupted)
 
 
-def _untried(site: rewrite.Site) -> RewrittenSite:
+def _untried(site: Site) -> RewrittenSite:
     return RewrittenSite(
         nodes=site.names,
         equation=site.equation,
@@ -167,17 +177,15 @@ def _untried(site: rewrite.Site) -> RewrittenSite:
     )
 
 
-def _try(
-    site: rewrite.Site, trial: ModelTrial, accepted: Replacements, portable: bool, search: bool
-) -> tuple[RewrittenSite, Replacements]:
+def _try(site: Site, trial: ModelTrial, accepted: Graphs, how: _How) -> tuple[RewrittenSite, Graphs]:
     """Find the fastest graph for a site, and see whether the model gains from it."""
     row = _untried(site)
     if site.reason or site.shapes is None:
         return row, accepted
-    opset = rewrite.opset_of(trial.entry.model.proto)
     equation = parse_equation(site.equation, site.shapes)
-    request = request_for(equation, site.dtype, "ort", trial.plain.threads, opset=opset, portable=portable)
-    plan = plan_for(request, search=search, progress=trial.progress)
+    threads = trial.plain.threads
+    request = request_for(equation, site.dtype, "ort", threads, opset=how.opset, portable=how.portable)
+    plan = plan_for(request, search=how.search, progress=trial.progress)
     _stop_if(plan.interrupted)
     # Where the equation alone is undecided, the race of the whole model may still decide.
     graph, proposed = (
@@ -187,7 +195,7 @@ def _try(
     row = replace(row, graph=graph, speedup_alone=alone, outcome="kept")
     if graph.startswith("Einsum"):
         return replace(row, reason=einsum_reason(plan.record)), accepted
-    with_site = {**accepted, **dict.fromkeys(site.nodes, proposed)}
+    with_site = {**accepted, **dict.fromkeys(site.nodes, proposed.SerializeToString())}
     if wrong := trial.difference(with_site):
         return replace(row, reason=wrong), accepted
     case = trial.race(accepted, with_site)
@@ -213,12 +221,11 @@ def _rival(case: Case | None) -> Subject | None:
 # ---------------------------------------------------------------- the written model
 
 
-def _write(entry: Entry, proto: onnx.ModelProto, output: Path) -> None:
-    """Write the model with its weights."""
-    copy = onnx.ModelProto()
-    copy.CopyFrom(proto)
-    onnx.load_external_data_for_model(copy, str(entry.model.path.parent))
-    write_model(copy, output, entry.model.size_bytes)
+def _write(entry: Entry, rewritten: Path, output: Path) -> None:
+    """Write the model with its weights; it is parsed here for the first time, after it ran and won."""
+    proto = onnx.load(rewritten, load_external_data=False)
+    onnx.load_external_data_for_model(proto, str(entry.model.path.parent))
+    write_model(proto, output, entry.model.size_bytes)
 
 
 def _notes(entry: Entry) -> Sequence[str]:

@@ -12,5 +12,5 @@ def runs(limit: int | None = None, *, kind: str | None = None, store: Where = No
     """The runs in the store, the newest first; `kind` chooses bench, sweep, profile, check…"""
     if is_missing(store):
         return RunsResult(KeptRuns())  # looking makes no file
-    with open_store(store) as opened:
+    with open_store(store, reading=True) as opened:
         return RunsResult(KeptRuns(runs=tuple(opened.runs(limit, kind))))

@@ -205,7 +205,7 @@ def _function(source: Any, request: _Request) -> _Subject:
 def _model(source: Source, feeds: Mapping[str, Any] | None, request: _Request) -> _Subject:
     settings = request.settings
     chosen = chosen_calls([request.runtime], [request.call], settings.session)
-    entry = open_entries(source, settings.inputs, feeds)[0]
+    entry = open_entries(source, settings.inputs, feeds, settings.limits.timeout)[0]
     return _Subject(
         entry.model.label, model_specs([entry], chosen, settings.session)[0], tuple(entry.feeds.notes), entry
     )

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Unpack, cast, get_args
 import msgspec
 
 from onnxperf.api._shared.opening import Source, open_source
+from onnxperf.api._shared.reading import source_of, view_of
 from onnxperf.api._shared.requests import InputKeywords, parse, require
 from onnxperf.errors import BadOption
-from onnxperf.model.load import Model
+from onnxperf.model.opened import Model
 from onnxperf.model.shapes import Settled, settle
-from onnxperf.model.view import view_of
 from onnxperf.records.options import InputOptions, Signature
 from onnxperf.records.view import Dims, GraphView, Measure, Metrics
 from onnxperf.render.graph.text import WHOLE, Listing
@@ -75,7 +75,7 @@ def view(
     if profiled is not None:
         record = msgspec.structs.replace(record, metrics=_metrics(profiled, record, by))
     listing = replace(request.listing, metrics=record.metrics)
-    drawings: Drawings = {**drawings_of(record, listing), "code": lambda: _code(opened)}
+    drawings: Drawings = {**drawings_of(record, listing), "code": lambda: source_of(opened)}
     result = ViewResult(record, as_, listing, drawings, profiled is not None and profiled.record.interrupted)
     _ = result.content  # what cannot be drawn is refused now
     return result
@@ -168,9 +168,3 @@ def _metrics(profiled: ProfileResult, record: GraphView, by: Measure) -> Metrics
             raise
         return time
     return with_lines_of(memory, time) if by == "memory" else with_lines_of(time, memory)
-
-
-def _code(model: Model) -> str:
-    from onnxperf.api.load import load
-
-    return load(model.path, runtime="numpy").source

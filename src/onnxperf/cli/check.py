@@ -7,17 +7,22 @@ from cyclopts import Group, Parameter
 
 from onnxperf.cli.options import InputFlags, SessionFlags, Switch, ToleranceFlags, keywords_of
 from onnxperf.cli.present import KeptOutputFlags, present
+from onnxperf.records.options import LONG_TIMEOUT_S
 
 
 @Parameter(name="*", group=Group("Comparison", sort_key=0))
 @dataclass(frozen=True)
 class ComparisonFlags(ToleranceFlags):
-    """What counts as equal, and how far to look."""
+    """What counts as equal, how far to look, and within which limits."""
 
     nodes: Switch = False
     """Walk the graph, and name the first node whose output differs; of two models that differ it is always named."""
     save: str | None = None
     """Folder for the inputs and outputs of that node (.npz); implies --nodes."""
+    timeout: float = LONG_TIMEOUT_S
+    """Seconds that one step (loading, a call) may take."""
+    memory_limit: str | None = None
+    """Resident memory that a worker may need, such as 2GB or 512MB; the check ends where one needs more."""
 
 
 def check(
@@ -31,7 +36,7 @@ def check(
 ) -> int:
     """Compare the results of two models, of two runtimes, or of a model and its source.
 
-    Exit code 1 when they differ, or when a side is not deterministic.
+    Exit code 1 when they differ, or when a side draws random numbers or is not deterministic.
 
     For example:
 

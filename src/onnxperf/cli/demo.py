@@ -23,10 +23,11 @@ def demo(*, output: KeptOutputFlags = KeptOutputFlags()) -> int:
         onnxperf demo
     """
     from onnxperf.api.bench import bench
+    from onnxperf.render.kit.files import write
     from onnxperf.results.bench import BenchResult
     from onnxperf.zoo.demo import CHART_FILE, MODEL_FILE, demo_model
 
-    Path(MODEL_FILE).write_bytes(demo_model().SerializeToString())
+    write(Path(MODEL_FILE), demo_model().SerializeToString())
     return present(
         BenchResult,
         replace(output, output=[*output.output, CHART_FILE]),

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
+import sys
+from collections.abc import Iterator
 from types import FrameType
-from typing import NoReturn
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
 
 DONE = 0
 PARTIAL = 1
@@ -12,24 +19,73 @@ PARTIAL = 1
 BAD_INPUT = 2
 NO_ANSWER = 3
 """Undecided where a decision was requested, or a requested file that was not written."""
+BROKEN_PIPE = 128 + 13
+"""The reader of standard output went away, as for every program that SIGPIPE ends."""
 
-_last_signal = int(signal.SIGINT)
+_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_MOMENT_S = 0.01
+_received: list[int] = []
+_finishing: list[bool] = []
 
 
 def catch_signals() -> None:
-    """Let SIGTERM and SIGHUP interrupt a command as Ctrl-C does: what was measured until then is shown and kept."""
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+    """Let SIGTERM and SIGHUP interrupt a command as Ctrl-C does: what was measured until then is shown and kept.
+
+    A second signal ends the command at once; one that was ignored from the start, as below nohup, stays ignored.
+    """
+    for number in _SIGNALS:
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _interrupt)
+    sys.unraisablehook = _send_again
+
+
+def ignore_signals() -> None:
+    """The command has ended: what is left to do cannot be interrupted."""
+    for number in _SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
+@contextlib.contextmanager
+def finishing() -> Iterator[None]:
+    """While what was measured is kept, shown and written, the first signal only changes the exit code."""
+    _finishing.append(True)
+    try:
+        yield
+    finally:
+        _finishing.pop()
+
+
+def received() -> bool:
+    """Whether a signal has come."""
+    return bool(_received)
 
 
 def interrupted() -> int:
     """The exit code after a signal: 130 after SIGINT, 143 after SIGTERM, 129 after SIGHUP."""
-    return 128 + _last_signal
+    return 128 + (_received[0] if _received else signal.SIGINT)
 
 
-def _interrupt(number: int, _frame: FrameType | None) -> NoReturn:
-    global _last_signal  # noqa: PLW0603 - the exit code of a process is as global as it gets
-    _last_signal = number
-    raise KeyboardInterrupt
+def end_interrupted() -> int:
+    """The exit code where nothing was measured that could be shown, with one line that says so."""
+    from onnxperf.render.kit.complaints import complain
+
+    complain(f"interrupted by {signal.Signals(interrupted() - 128).name}; nothing to show")
+    return interrupted()
+
+
+def _interrupt(number: int, _frame: FrameType | None) -> None:
+    _received.append(number)
+    if len(_received) == 1 and not _finishing:
+        raise KeyboardInterrupt
+    if len(_received) > 1 and number != getattr(signal, "SIGHUP", None):  # a closing terminal sends several of these
+        raise SystemExit(interrupted())
+
+
+def _send_again(error: UnraisableHookArgs) -> None:
+    """Where Python can only print what was raised, such as in a finaliser, the interruption would be lost."""
+    if isinstance(error.exc_value, KeyboardInterrupt) and len(_received) == 1:
+        from threading import Timer  # the signal must come when this function, which cannot raise either, has ended
+
+        Timer(_MOMENT_S, os.kill, [os.getpid(), _received.pop()]).start()
+    elif not isinstance(error.exc_value, KeyboardInterrupt | SystemExit):
+        sys.__unraisablehook__(error)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 
 from cyclopts import App, CycloptsError
 
-from onnxperf.cli.exit_codes import BAD_INPUT, NO_ANSWER, PARTIAL, catch_signals, interrupted
-from onnxperf.cli.present import complain
+from onnxperf.cli import exit_codes
+from onnxperf.cli.present import abandon_stdout, complain
 from onnxperf.errors import FileNotWritten, OnnxperfError
 
 
@@ -50,8 +49,24 @@ app.command("onnxperf.cli.runs:runs")
 
 def main() -> None:
     """Run the command that the arguments name, and exit."""
-    catch_signals()
-    sys.exit(run(sys.argv[1:]))
+    from onnxperf.cli import scratch, surroundings
+
+    exit_codes.catch_signals()
+    try:
+        surroundings.open_standard_streams()
+        surroundings.switch_off_telemetry()
+        with scratch.scratch_folder():
+            code = run(sys.argv[1:])
+    except KeyboardInterrupt:
+        code = exit_codes.end_interrupted()
+    except Exception as error:  # of --debug
+        surroundings.show_traceback(error)
+        code = _code_of(error)
+    finally:
+        exit_codes.ignore_signals()
+        surroundings.show_cursor()
+        surroundings.leave_standard_streams()
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -63,22 +78,27 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
-        return code if isinstance(code, int) else 0
+        return code if isinstance(code, int) else exit_codes.DONE
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader of our output has seen enough
-        return 0
+        abandon_stdout()
+        return exit_codes.BROKEN_PIPE
     except KeyboardInterrupt:
-        return interrupted()
-    except (OnnxperfError, CycloptsError) as error:
-        if debug:
-            raise
-        complain(error)
-        return NO_ANSWER if isinstance(error, FileNotWritten) else BAD_INPUT
+        return exit_codes.end_interrupted()
     except Exception as error:
+        if exit_codes.received():  # a library made another error of it
+            return exit_codes.end_interrupted()
         if debug:
             raise
-        complain(f"unexpected {type(error).__name__}: {error} (--debug shows where; please report it)")
-        return PARTIAL
+        expected = isinstance(error, OnnxperfError | CycloptsError)
+        bug = f"unexpected {type(error).__name__}: {error} (--debug shows where; please report it)"
+        complain(error if expected else bug)
+        return _code_of(error)
+
+
+def _code_of(error: Exception) -> int:
+    if isinstance(error, FileNotWritten):
+        return exit_codes.NO_ANSWER
+    return exit_codes.BAD_INPUT if isinstance(error, OnnxperfError | CycloptsError) else exit_codes.PARTIAL
 
 
 if __name__ == "__main__":

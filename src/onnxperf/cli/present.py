@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from onnxperf.cli import exit_codes
 from onnxperf.cli.options import OUTPUT, Switch
-from onnxperf.errors import BadOption, OnnxperfError
+from onnxperf.errors import BadOption, FileNotWritten, OnnxperfError, masked
+from onnxperf.render.kit import complaints
 from onnxperf.wording.names import visible
 from onnxperf.wording.options import as_flags
 
@@ -165,13 +166,42 @@ def present(
     output.check(kind)
     with make_progress(output.quiet) as progress:
         result = measure(progress)
-    if hasattr(result.record, "command"):
-        result.record = replace(result.record, command=command_line())
-    _keep(result, output)  # first, so that a terminal that goes away costs nothing
-    show(result, output, page)
-    if not write_files(result, output) and not result.interrupted:
+    with exit_codes.finishing():
+        if hasattr(result.record, "command"):
+            result.record = replace(result.record, command=command_line())
+        _keep(result, output)  # first, so that a terminal that goes away costs nothing
+        return deliver(result, output, lambda: show(result, output, page), exit_code(result))
+
+
+def deliver(result: "Result[Any]", output: OutputFlags, print_result: Callable[[], None], code: int) -> int:
+    """Print a result and write its files; what fails costs only itself. Returns the exit code."""
+    printed = _printed(print_result)
+    written = write_files(result, output)
+    if exit_codes.received() or result.interrupted:
+        return exit_codes.interrupted()
+    return printed or (code if written else exit_codes.NO_ANSWER)
+
+
+def _printed(print_result: Callable[[], None]) -> int:
+    """Print; returns the exit code if that was not possible, else 0."""
+    try:
+        print_result()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        abandon_stdout()
+        return exit_codes.BROKEN_PIPE
+    except OSError as error:  # a full disk, or a terminal that is gone
+        abandon_stdout()
+        complain(f"cannot write to standard output: {error.strerror}")
         return exit_codes.NO_ANSWER
-    return exit_code(result)
+    return exit_codes.DONE
+
+
+def abandon_stdout() -> None:
+    """Let standard output lead nowhere: what is left in its buffer would fail again at the end."""
+    from onnxperf.cli.surroundings import abandon
+
+    abandon(sys.stdout)
 
 
 def show(result: R, output: OutputFlags, page: "Callable[[R], Page] | None" = None) -> None:
@@ -203,14 +233,27 @@ def write_files(result: "Result[Any]", output: OutputFlags) -> bool:
         try:
             content = result.encode(suffix, output.table)
             if path == "-":
-                sys.stdout.buffer.write(content)
-                sys.stdout.buffer.flush()
+                _write_stdout(content)
             else:
                 write(Path(path), content)
         except OnnxperfError as error:
             complain(error)
             written = False
+        except Exception as error:  # of a library that draws or encodes
+            if output.debug:
+                raise
+            complain(f"cannot write {path}: unexpected {type(error).__name__}: {error} (--debug shows where)")
+            written = False
     return written
+
+
+def _write_stdout(content: bytes) -> None:
+    try:
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        abandon_stdout()
+        raise FileNotWritten(f"cannot write to standard output: {error.strerror}") from error
 
 
 def exit_code(result: "Result[Any]") -> int:
@@ -223,20 +266,20 @@ def exit_code(result: "Result[Any]") -> int:
 
 
 def complain(message: object) -> None:
-    """One line on stderr; names of a model in it must not control the terminal."""
-    print(f"onnxperf: {visible(as_flags(' '.join(str(message).split())))}", file=sys.stderr)
+    """One line on stderr, in which options are spelled as they are typed."""
+    complaints.complain(as_flags(str(message)))
 
 
 def command_line() -> str:
-    """What the user typed, for the record."""
-    return shlex.join(["onnxperf", *sys.argv[1:]])
+    """What the user typed, for the record; the password of a database is left out."""
+    return shlex.join(["onnxperf", *map(masked, sys.argv[1:])])
 
 
 def make_console(stderr: bool = False) -> "Console":
     """Where pages are printed: on stderr when stdout belongs to another program."""
-    from rich.console import Console
+    from onnxperf.render.kit.console import PageConsole
 
-    return Console(stderr=stderr, highlight=False)
+    return PageConsole(stderr=stderr, highlight=False)
 
 
 def make_progress(quiet: bool) -> "Progress":

@@ -6,7 +6,7 @@ from cyclopts import App
 
 from onnxperf.cli import exit_codes
 from onnxperf.cli.options import Switch
-from onnxperf.cli.present import StoreOutputFlags, make_console, present, write_files
+from onnxperf.cli.present import StoreOutputFlags, deliver, make_console, present
 from onnxperf.cli.present import show as show_result
 from onnxperf.errors import BadOption
 
@@ -82,11 +82,14 @@ def _shown(run: str, output: StoreOutputFlags, printed: bool = True) -> int:
 
     result = load_result(run, store=output.store)
     output.check(type(result))
-    if printed and not output.quiet:
-        make_console(stderr=output.to_stdout).print(f"run {result.run}", markup=False, style="dim")
-    if printed:
-        show_result(result, output)
-    return exit_codes.DONE if write_files(result, output) else exit_codes.NO_ANSWER
+
+    def print_result() -> None:
+        if printed and not output.quiet:
+            make_console(stderr=output.to_stdout).print(f"run {result.run}", markup=False, style="dim")
+        if printed:
+            show_result(result, output)
+
+    return deliver(result, output, print_result, exit_codes.DONE)
 
 
 @runs.command

@@ -70,12 +70,12 @@ def sweep(
     plan
         A .toml file with models, dims and options; docs/sweep.md shows one.
     dry_run
-        Print the cases and an estimate of the time, and run nothing.
+        Print the cases and an estimate of the time, and run nothing: no function of the plan is imported.
     """
     from onnxperf.api._shared.sweeps import estimate_s, plan_cells, run_sweep
     from onnxperf.results.bench import BenchResult
 
-    cells = plan_cells(plan)
+    cells = plan_cells(plan, listed=dry_run)
     if dry_run:
         from onnxperf.render.kit.console import print_page
         from onnxperf.render.race.sweep_page import plan_page

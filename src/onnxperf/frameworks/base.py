@@ -11,13 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypedDict, TypeGuard, TypeVar, Unpack
 
 import cloudpickle
 import numpy as np
 
-from onnxperf.errors import BadFeed, BadOption, MissingExtra
+from onnxperf.errors import BadFeed, BadOption
 from onnxperf.frameworks.outputs import Outputs, to_numpy
 from onnxperf.records.base import Scalar
 from onnxperf.runtimes.base import Array, Parts
@@ -185,16 +184,6 @@ def version_of(names: Sequence[str]) -> str:
         with suppress(PackageNotFoundError):
             return version(name)
     return ""
-
-
-def required(module: str, extra: str) -> ModuleType:
-    """Import a library on first use: a parent that only sends a model to its worker never needs its framework."""
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name != module.partition(".")[0]:
-            raise  # it is there, and lacks something itself
-        raise MissingExtra(error.name, extra) from error
 
 
 def is_path(source: object) -> TypeGuard[str | os.PathLike[str]]:

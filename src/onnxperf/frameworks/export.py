@@ -14,6 +14,7 @@ import onnx
 
 from onnxperf.errors import BadInput, BadOption, MissingExtra
 from onnxperf.frameworks.base import AnyFramework, ExportRequest, framework_of, is_path, version_of
+from onnxperf.frameworks.logs import quiet_libraries
 
 SUFFIXES = (".keras", ".pt2")
 """Of files that a framework reads without unpickling anything."""
@@ -88,10 +89,14 @@ def _refusal(framework: AnyFramework, error: Exception) -> str:
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """Converters warn about themselves at length; what matters to a user is checked afterwards."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # TensorFlow reads it when it is imported
     disabled = logging.root.manager.disable
     unread = io.StringIO()
-    with warnings.catch_warnings(), contextlib.redirect_stdout(unread), contextlib.redirect_stderr(unread):
+    with (
+        quiet_libraries(),
+        warnings.catch_warnings(),
+        contextlib.redirect_stdout(unread),
+        contextlib.redirect_stderr(unread),
+    ):
         warnings.simplefilter("ignore")
         logging.disable(logging.ERROR)
         try:

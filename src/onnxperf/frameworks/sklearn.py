@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, TypeGuard, Unpack
 
 import numpy as np
 
-from onnxperf.errors import BadInput, BadOption
-from onnxperf.frameworks.base import ExportRequest, Framework, Libraries, Shape, SubjectOptions, is_instance, required
+from onnxperf.errors import BadInput, BadOption, required
+from onnxperf.frameworks.base import ExportRequest, Framework, Libraries, Shape, SubjectOptions, is_instance
 from onnxperf.frameworks.outputs import Outputs
 from onnxperf.frameworks.rows import probing_rows
 from onnxperf.runtimes.base import Array

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeGuard, TypeVar, U
 
 import cloudpickle
 
-from onnxperf.errors import BadFeed, BadModel, BadOption
+from onnxperf.errors import BadFeed, BadModel, BadOption, required
 from onnxperf.frameworks.base import (
     Bind,
     ExportRequest,
@@ -27,9 +27,9 @@ from onnxperf.frameworks.base import (
     is_file,
     is_instance,
     is_path,
-    required,
     threads_allowed,
 )
+from onnxperf.frameworks.logs import quiet_libraries
 from onnxperf.frameworks.saved_model import SAVED_MODEL_OPTIONS, export_saved_model
 from onnxperf.records.base import Scalar
 from onnxperf.runtimes.base import Array
@@ -281,8 +281,8 @@ def _prepare(device: str) -> None:
 
 
 def _tensorflow() -> ModuleType:
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # read once, at import
-    return required("tensorflow", "tensorflow")
+    with quiet_libraries():
+        return required("tensorflow", "tensorflow")
 
 
 def _require_tensorflow() -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeGuard, TypeVar, Union, Unpack, c
 
 import numpy as np
 
-from onnxperf.errors import BadFeed, BadInput, BadOption
+from onnxperf.errors import BadFeed, BadInput, BadOption, required
 from onnxperf.frameworks.base import (
     Bind,
     ExportRequest,
@@ -22,7 +22,6 @@ from onnxperf.frameworks.base import (
     Live,
     SubjectOptions,
     is_instance,
-    required,
     threads_allowed,
 )
 from onnxperf.frameworks.outputs import Outputs

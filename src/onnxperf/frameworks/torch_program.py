@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from onnxperf.errors import BadModel
-from onnxperf.frameworks.base import Live, Packed, is_instance, required
+from onnxperf.errors import BadModel, required
+from onnxperf.frameworks.base import Live, Packed, is_instance
 from onnxperf.frameworks.outputs import as_array
 from onnxperf.runtimes.base import Array
 

@@ -6,17 +6,24 @@ from collections.abc import Callable
 from functools import cache, reduce
 from operator import or_
 from types import GenericAlias
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from onnxperf.errors import Ending
-from onnxperf.measure.packing import Packed, PackedTensor, handles_in, unpack_value
+from onnxperf.measure.packing import NO_FILES, Packed, PackedTensor, handles_in, unpack_value
+from onnxperf.measure.shared import SharedFile
 from onnxperf.records.base import Scalar
 from onnxperf.records.lines import LineMemory
 from onnxperf.records.memory import Resident, StepName
 from onnxperf.records.options import Recording, SessionOptions
+
+if TYPE_CHECKING:
+    from onnxperf.measure.packing import Files
+
+READER = "reader"
+"""In place of a runtime: a worker that reads models and runs none (`measure/reading.py`)."""
 
 
 class ModelSubject(Struct, frozen=True, kw_only=True, tag="model"):
@@ -152,11 +159,13 @@ class Compute(Request[Computed], frozen=True):
     subject: int
     everything: bool = False
     """Also what lies between inputs and outputs."""
+    file: SharedFile | None = None
+    """Where large values go; without it, they travel in the reply."""
 
 
-def outputs_in(computed: Computed) -> tuple[list[str], Any]:
+def outputs_in(computed: Computed, files: Files = NO_FILES) -> tuple[list[str], Any]:
     """Names and values that a subject returned, unpacked."""
-    return computed.names, unpack_value(computed.value)
+    return computed.names, unpack_value(computed.value, files)
 
 
 class EndedRecording(Reply, frozen=True):
@@ -361,6 +370,8 @@ class CallFor(Request[CalledFor], frozen=True):
 
 def handles_of(request: Request[Any]) -> list[int]:
     """Open files that go with a request, by their numbers in the parent; they are sent after it, in this order."""
+    if isinstance(request, Compute):
+        return [] if request.file is None else [request.file.handle]
     spec = getattr(request, "spec", None)
     return handles_in((spec.feeds, *spec.more_feeds)) if isinstance(spec, WorkerSpec) else []
 
@@ -373,17 +384,24 @@ def decoder_of(base: type[Struct]) -> Callable[[bytes | bytearray], Any]:
 
 encode = msgspec.msgpack.Encoder().encode
 """Messages travel as (number, message); a reply bears the number of its request."""
-_decoder = cache(decoder_of)
-"""Made with the first message: neither side needs that of the other, and a worker has to start fast."""
+
+
+@cache
+def _decoder(base: type[Struct], _kinds: int) -> Callable[[bytes | bytearray], Any]:
+    """Made with the first message: neither side needs that of the other, and a worker has to start fast.
+
+    Made again where a module brought more messages since then.
+    """
+    return decoder_of(base)
 
 
 def decode_request(data: bytes | bytearray) -> tuple[int, Request[Any]]:
     """A request with its number."""
-    found: tuple[int, Request[Any]] = _decoder(Request)(data)
+    found: tuple[int, Request[Any]] = _decoder(Request, len(Request.__subclasses__()))(data)
     return found
 
 
 def decode_reply(data: bytes) -> tuple[int, Reply]:
     """A reply with the number of its request."""
-    found: tuple[int, Reply] = _decoder(Reply)(data)
+    found: tuple[int, Reply] = _decoder(Reply, len(Reply.__subclasses__()))(data)
     return found

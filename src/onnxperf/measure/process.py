@@ -14,7 +14,7 @@ from multiprocessing import Pipe
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from onnxperf.errors import BadModel, SubjectError, WorkerLost
+from onnxperf.errors import BadInput, BadModel, SubjectError, WorkerLost
 from onnxperf.measure import memory
 from onnxperf.measure.messages import Failed, MoveTo, R, Reply, Request, WorkerSpec, decode_reply, encode, handles_of
 from onnxperf.measure.shared import send_file
@@ -94,6 +94,8 @@ class ProcessWorker:
         self.spec = spec
         self.timeout_s = timeout_s
         self.memory_limit_bytes = memory_limit_bytes
+        self.largest_reply_bytes: int | None = None
+        """What a worker that answers with more is ended for."""
         self.cpus: tuple[int, ...] = ()
         self._watch: Callable[[int], None] | None = None
         self._look_s = _LOOK_S
@@ -106,15 +108,24 @@ class ProcessWorker:
         if sys.platform == "win32":
             os.set_handle_inheritable(handle, True)
         command = [sys.executable, "-P", "-m", "onnxperf.measure.worker", str(handle), str(os.getpid()), spec.runtime]
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=self._output,
-            stderr=self._output,
-            env=_environment(spec.threads),
-            **_popen_options(handle),
-        )
-        theirs.close()
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=self._output,
+                stderr=self._output,
+                env=_environment(spec.threads),
+                **_popen_options(handle),
+            )
+        except OSError as error:
+            self._pipe.close()
+            self._output.close()
+            why = error.strerror or error
+            raise BadInput(
+                f"no process can be started: {why}; end other processes, or raise the limit on them"
+            ) from error
+        finally:
+            theirs.close()
 
     def wait_until_ready(self) -> None:
         """Return when the process has imported what it needs."""
@@ -135,6 +146,19 @@ class ProcessWorker:
     def idle(self) -> bool:
         """Whether the process has started, has not ended, as far as is known, and owes no answer."""
         return self._process.returncode is None and self._answered == self._asked
+
+    @property
+    def starting(self) -> bool:
+        """Whether the process was not waited for yet."""
+        return self._answered < 0
+
+    @property
+    def ended(self) -> bool:
+        """Whether the process has ended, by whatever; it is not reaped by that."""
+        if CAN_FREEZE and self._process.returncode is None:
+            with contextlib.suppress(ChildProcessError):  # another part of this process has reaped it
+                return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        return self._process.poll() is not None
 
     def watch(self, look: Callable[[int], None], interval_s: float) -> None:
         """From now on, while the worker is busy, call `look` with the number of its process again and again."""
@@ -185,9 +209,13 @@ class ProcessWorker:
                 if not self._wait():
                     self.close()
                     raise WorkerLost("timeout", f"no answer within {plain(self.timeout_s)} s (increase `timeout`)")
-                self._answered, reply = decode_reply(self._pipe.recv_bytes())
+                self._answered, reply = decode_reply(self._pipe.recv_bytes(self.largest_reply_bytes))
             except (EOFError, ConnectionResetError, BrokenPipeError) as error:
                 raise self._death() from error
+            except OSError as error:  # the pipe refuses what is larger
+                self.close()
+                most = size(self.largest_reply_bytes or 0)
+                raise WorkerLost("oom", f"its answer has more than {most}") from error
             if self._answered == self._asked:  # after Ctrl-C, the reply to what was interrupted comes first
                 break
         if isinstance(reply, Failed):

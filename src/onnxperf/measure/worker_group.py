@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from onnxperf.errors import BadInput, SubjectError, WorkerLost
 from onnxperf.measure.layout import block_sizes
-from onnxperf.measure.messages import Compute, Load, ModelSubject, Prepare, WarmUp, WorkerSpec, outputs_in
+from onnxperf.measure.messages import Load, ModelSubject, Prepare, WarmUp, WorkerSpec
+from onnxperf.measure.outputs import compute
 from onnxperf.measure.process import Worker, move_to
 from onnxperf.records.base import Scalar, Status
 from onnxperf.records.race import Block, Measurement, Split
@@ -248,7 +249,7 @@ class WorkerGroup:
         run.first_call_ns.append(prepared.first_call_ns)
         run.conditions.update(prepared.conditions)
         if self._collect and run.outputs is None:
-            run.outputs = outputs_in(worker.ask(Compute(run.slot)))
+            run.outputs = compute(worker, run.slot)
         if run.call_ns:
             worker.ask(WarmUp(run.slot, self._warmup_ns // _SHORTER))
         else:

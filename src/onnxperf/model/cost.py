@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import onnx
 
-from onnxperf.model.graph import dims_of, is_external, set_shape
+from onnxperf.model.graph import dims_of, is_external, set_shape, with_bodies
 from onnxperf.records.view import Dims
 
 Shape = tuple[int, ...]
@@ -27,6 +27,9 @@ _MULTIPLICATIONS_PER_MOVE = 8
 """A processor multiplies about this many numbers in the time that it takes to move one through memory."""
 _MOST_NUMBERS_OF_A_SHAPE = 1024
 """A tensor with more elements is not a shape, axes or pads: its values determine no other sizes."""
+_MOST_NUMBERS_OF_ALL_SHAPES = 1 << 20
+_HIDDEN = "onnxperf has hidden "
+"""How the names begin that stand for sizes meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,7 @@ def infer_types(proto: onnx.ModelProto, fed: Mapping[str, Shape]) -> dict[str, K
         if value.name in fed:
             set_shape(value, fed[value.name])
     with suppress(*INFERENCE_ERRORS):  # a part is better than nothing
-        bare = onnx.shape_inference.infer_shapes(bare, data_prop=True)
+        bare = inferred(bare)
     known = {each.name: KnownType(each.data_type, tuple(each.dims)) for each in bare.graph.initializer}
     for sparse in bare.graph.sparse_initializer:
         known[sparse.values.name] = KnownType(sparse.values.data_type, tuple(sparse.dims))
@@ -91,6 +94,53 @@ def whole(dims: Dims | None) -> Shape | None:
     """A shape whose sizes are all known; None for any other."""
     sizes = tuple(size for size in dims or () if isinstance(size, int))
     return sizes if dims is not None and len(sizes) == len(dims) else None
+
+
+def inferred(bare: onnx.ModelProto) -> onnx.ModelProto:
+    """A model without weights, with the types of its tensors as far as ONNX can infer them.
+
+    ONNX follows the values of short integer tensors to find the shapes that are computed from them. It takes every
+    tensor with one axis for such a one, and needs 100 bytes for each of its elements: the sizes of long ones are
+    therefore hidden behind names meanwhile. Where long ones are computed inside the graph, memory may not be enough.
+    """
+    hidden = _hide_long_vectors(bare)
+    try:
+        found = _infer(bare)
+    finally:
+        _show_again(bare, hidden)
+    if not hidden:
+        return found
+    _show_again(found, hidden)
+    return onnx.shape_inference.infer_shapes(found)  # what follows from the sizes that were hidden
+
+
+def _infer(bare: onnx.ModelProto) -> onnx.ModelProto:
+    try:
+        return onnx.shape_inference.infer_shapes(bare, data_prop=True)
+    except MemoryError:
+        return onnx.shape_inference.infer_shapes(bare)
+
+
+def _hide_long_vectors(bare: onnx.ModelProto) -> dict[str, int]:
+    """Give the sizes of long tensors with one axis names, if there are so many elements that it matters."""
+    values = (*bare.graph.input, *bare.graph.output, *bare.graph.value_info)
+    shapes = (value.type.tensor_type.shape for value in values if value.type.HasField("tensor_type"))
+    vectors = (shape.dim[0] for shape in shapes if len(shape.dim) == 1)
+    long = [dim for dim in vectors if dim.dim_value > _MOST_NUMBERS_OF_A_SHAPE]
+    if sum(dim.dim_value for dim in long) <= _MOST_NUMBERS_OF_ALL_SHAPES:
+        return {}
+    names = {f"{_HIDDEN}{dim.dim_value}": dim.dim_value for dim in long}
+    for dim in long:
+        dim.dim_param = f"{_HIDDEN}{dim.dim_value}"
+    return names
+
+
+def _show_again(proto: onnx.ModelProto, hidden: Mapping[str, int]) -> None:
+    for graph in with_bodies(proto.graph) if hidden else ():
+        for value in (*graph.input, *graph.output, *graph.value_info):
+            for dim in value.type.tensor_type.shape.dim:
+                if dim.dim_param in hidden:
+                    dim.dim_value = hidden[dim.dim_param]
 
 
 def without_weights(proto: onnx.ModelProto) -> onnx.ModelProto:

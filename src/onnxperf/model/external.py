@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path, PureWindowsPath
 
 import onnx
 
 from onnxperf.errors import BadModel
 from onnxperf.model.graph import all_tensors, is_external
+from onnxperf.model.tensors import stored_bytes
 
 
 def external_files(proto: onnx.ModelProto, model_path: Path, what: str) -> tuple[Path, ...]:
@@ -20,7 +22,7 @@ def external_files(proto: onnx.ModelProto, model_path: Path, what: str) -> tuple
         location = entries.get("location", "")
         if location not in sizes:
             sizes[location] = _check_file(location, model_path, tensor.name, what)
-        _check_extent(entries, sizes[location], tensor.name, what)
+        _check_extent(entries, sizes[location], tensor, what)
     return tuple(model_path.parent / location for location in sorted(sizes))
 
 
@@ -67,15 +69,16 @@ def _is_inside(file: Path, model_path: Path) -> bool:
     return any(real.is_relative_to(folder) for folder in (model_path.parent.resolve(), model_path.resolve().parent))
 
 
-def _check_extent(entries: dict[str, str], size: int, tensor: str, what: str) -> None:
+def _check_extent(entries: dict[str, str], size: int, tensor: onnx.TensorProto, what: str) -> None:
     try:
         offset, length = int(entries.get("offset") or 0), int(entries.get("length") or 0)
     except ValueError:
         offset = length = -1
     if offset < 0 or length < 0:
-        raise BadModel(f"{what} is damaged: offset or length of the external tensor {tensor!r} is not a size")
+        raise BadModel(f"{what} is damaged: offset or length of the external tensor {tensor.name!r} is not a size")
+    length = length or stored_bytes(tensor.data_type, math.prod(tensor.dims)) or 0
     if offset + length > size:
         raise BadModel(
-            f"external data {entries['location']!r} of {what} is truncated: tensor {tensor!r} ends at byte "
+            f"external data {entries['location']!r} of {what} is truncated: tensor {tensor.name!r} ends at byte "
             f"{offset + length}, the file at {size}; fetch or export it again"
         )

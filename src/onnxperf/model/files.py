@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import math
+import os
+import warnings
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import onnx
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from onnxperf.errors import BadFeed
-from onnxperf.model.generate import Array
+from onnxperf.model.generate import Array, DType, fits, too_large
 from onnxperf.model.graph import is_external
-from onnxperf.wording.names import one_line
+from onnxperf.wording.names import first_of, one_line, shortened, visible
+from onnxperf.wording.numbers import count, size
 
 _NPY_MAGIC = b"\x93NUMPY"
-_UNREADABLE = (ValueError, TypeError, KeyError, EOFError, OSError, MemoryError, zipfile.BadZipFile, DecodeError)
+_NPY_HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+_LARGEST_PB_BYTES = 2**31
+"""What protobuf can read."""
+_LEAST_BITS = 2
+"""Of an element; no type of ONNX packs more of them into a byte."""
+_LONGEST = 200
+"""Characters that a library may add to an error."""
 
 
 def read_inputs(files: Mapping[str, str | Path]) -> dict[str, Array]:
@@ -32,48 +45,107 @@ def _read(name: str, file: Path) -> Array:
     if not file.is_file():
         raise BadFeed(f"{what} {'is a folder' if file.is_dir() else 'does not exist'}")
     try:
-        return reader(file, what)
-    except _UNREADABLE as error:
-        raise BadFeed(f"{what} is truncated or damaged: {one_line(error)}") from error
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of headers that older versions of numpy wrote
+            return reader(file, what)
+    except BadFeed:
+        raise
+    except MemoryError as error:
+        raise BadFeed(f"{what} does not fit into memory; give a smaller one") from error
+    except OSError as error:
+        raise BadFeed(f"{what} cannot be read: {error.strerror or one_line(error)}") from error
+    except Exception as error:  # numpy, zipfile and onnx raise almost anything for a file that is not what it should be
+        cause = shortened(visible(one_line(error)), _LONGEST) or type(error).__name__
+        raise BadFeed(f"{what} is truncated or damaged: {cause}") from error
+
+
+# ---------------------------------------------------------------- .npy and .npz
 
 
 def _read_npy(file: Path, what: str) -> Array:
     with file.open("rb") as stream:
         if stream.read(len(_NPY_MAGIC)) != _NPY_MAGIC:
             raise BadFeed(f"{what} is not a .npy file; write it with np.save")
-    return _unpickled(lambda: np.load(file, allow_pickle=False), what)
+        stream.seek(0)
+        return _array_in(stream, os.fstat(stream.fileno()).st_size, what)
 
 
 def _read_npz(file: Path, what: str) -> Array:
     if not zipfile.is_zipfile(file):
         raise BadFeed(f"{what} is not a .npz file; write it with np.savez")
-    with np.load(file, allow_pickle=False) as archive:
-        if len(archive.files) != 1:
-            raise BadFeed(
-                f"{what} holds {len(archive.files)} arrays ({', '.join(archive.files)}); give a file with one"
-            )
-        return _unpickled(lambda: archive[archive.files[0]], what)
+    with zipfile.ZipFile(file) as archive:
+        names = archive.namelist()
+        if len(names) != 1:
+            shown = first_of([visible(name).removesuffix(".npy") for name in names])
+            raise BadFeed(f"{what} holds {len(names)} arrays ({shown}); give a file with one")
+        with archive.open(names[0]) as stream:
+            return _array_in(stream, archive.getinfo(names[0]).file_size, what)
+
+
+def _array_in(stream: IO[bytes], held_bytes: int, what: str) -> Array:
+    """The array in a stream that holds so many bytes; its header is checked before it gets any memory."""
+    version = np.lib.format.read_magic(stream)
+    if version not in _NPY_HEADERS:
+        raise BadFeed(
+            f"{what} has version {'.'.join(map(str, version))} of numpy's format; versions 1.0 and 2.0 are read"
+        )
+    shape, fortran_order, dtype = _NPY_HEADERS[version](stream)
+    if dtype.hasobject:
+        raise BadFeed(f"{what} holds pickled Python objects, which are never loaded; save plain numbers or text")
+    values = _count(shape)
+    needed = values * dtype.itemsize
+    if needed > held_bytes - stream.tell() or (values and not dtype.itemsize):
+        raise ValueError(f"its header declares {size(needed)} of values, and it holds {size(held_bytes)}")
+    _check_size(needed, what)
+    array = _filled(stream, values, dtype)
+    shaped = array.reshape(shape[::-1]).transpose() if fortran_order else array.reshape(shape)
+    return shaped if dtype.isnative else shaped.astype(dtype.newbyteorder("="))
+
+
+def _filled(stream: IO[bytes], values: int, dtype: DType) -> Array:
+    raw = np.empty(values * dtype.itemsize, np.uint8)
+    rest = raw.data
+    while rest:
+        part = stream.read(min(len(rest), 1 << 24))
+        if not part:
+            raise ValueError("values are missing")
+        rest[: len(part)] = part
+        rest = rest[len(part) :]
+    return raw.view(dtype) if values else np.empty(0, dtype)
+
+
+# ---------------------------------------------------------------- .pb
 
 
 def _read_pb(file: Path, what: str) -> Array:
+    held_bytes = file.stat().st_size
+    if held_bytes > _LARGEST_PB_BYTES:
+        raise BadFeed(f"{what} is larger than {size(_LARGEST_PB_BYTES)}, which protobuf cannot read; save it as .npy")
+    _check_size(held_bytes, what)
     tensor = onnx.TensorProto()
     tensor.ParseFromString(file.read_bytes())
     if is_external(tensor):
         raise BadFeed(f"{what} keeps its values in another file; save them inside, or as .npy")
     if not tensor.data_type:
         raise BadFeed(f"{what} is not a tensor; write it with onnx.numpy_helper.from_array")
+    if _count(tensor.dims) > held_bytes * 8 // _LEAST_BITS:
+        declared = count(_count(tensor.dims), "value")
+        raise ValueError(f"its dimensions declare {declared}, and it holds {size(held_bytes)}")
     return np.asarray(onnx.numpy_helper.to_array(tensor))
 
 
-def _unpickled(load: Callable[[], Array], what: str) -> Array:
-    try:
-        return load()
-    except ValueError as error:
-        if "allow_pickle" in str(error):
-            raise BadFeed(
-                f"{what} holds pickled Python objects, which are never loaded; save plain numbers or text"
-            ) from error
-        raise
+# ---------------------------------------------------------------- sizes
+
+
+def _count(shape: tuple[int, ...] | list[int]) -> int:
+    if any(length < 0 for length in shape):
+        raise ValueError("a dimension is negative")
+    return math.prod(shape)
+
+
+def _check_size(needed: int, what: str) -> None:
+    if not fits(needed):
+        raise BadFeed(f"{what} {too_large(needed)}; give a smaller one")
 
 
 _READERS: dict[str, Callable[[Path, str], Array]] = {".npy": _read_npy, ".npz": _read_npz, ".pb": _read_pb}

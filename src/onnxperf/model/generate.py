@@ -11,9 +11,9 @@ from typing import Any, Literal
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
-import psutil
 
 from onnxperf.errors import BadFeed, BadOption
+from onnxperf.limits import free_memory
 from onnxperf.wording.numbers import plain, size
 
 Array = npt.NDArray[Any]
@@ -23,6 +23,8 @@ Family = Literal["integer", "float", "bool", "complex", "string"]
 Range = tuple[float, float]
 
 DEFAULT_INTEGERS = (0, 9)
+COPIES = 3
+"""Of an input: here, in the file that workers read, and in the worker at its turn."""
 _WORDS = 100
 _FAMILIES: dict[str, Family] = {
     "int": "integer",
@@ -106,12 +108,21 @@ def generate(name: str, dtype: DType, shape: Shape, bounds: Range | None, seed: 
 
 def _check_memory(name: str, dtype: DType, shape: Shape) -> None:
     needed = math.prod(shape) * dtype.itemsize
-    free = psutil.virtual_memory().available
-    if needed > free or max(shape, default=0) > np.iinfo(np.intp).max:
-        raise BadFeed(
-            f"input {name!r} of shape {'x'.join(map(str, shape))} needs {size(needed)}, "
-            f"{size(free)} are free; set smaller sizes with `dims` or `shapes`"
-        )
+    if not fits(needed) or max(shape, default=0) > np.iinfo(np.intp).max:
+        shown = f"input {name!r} of shape {'x'.join(map(str, shape))}"
+        raise BadFeed(f"{shown} {too_large(needed)}; set smaller sizes with `dims` or `shapes`")
+
+
+def fits(size_bytes: int) -> bool:
+    """Whether an input of this size can be made, sent to a worker and held there."""
+    return COPIES * size_bytes <= free_memory().free_bytes
+
+
+def too_large(size_bytes: int) -> str:
+    """Why an input of this size is refused."""
+    free = free_memory()
+    of = f" (of {size(free.limit_bytes)}: {free.source})" if free.source else ""
+    return f"needs {size(size_bytes)}, and {COPIES} copies of it exist at a time; {size(free.free_bytes)} are free{of}"
 
 
 def _integers(rng: np.random.Generator, dtype: DType, shape: Shape, bounds: Range) -> Array:

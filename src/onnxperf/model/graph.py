@@ -13,6 +13,11 @@ ONNX_DOMAIN = "ai.onnx"
 """ONNX's own domain, which most files write as nothing."""
 
 
+def text(value: str | bytes) -> str:
+    """Prose in a model, such as a documentation: protobuf hands out bytes where it is not UTF-8."""
+    return value if isinstance(value, str) else value.decode(errors="replace")
+
+
 def short_domain(domain: str) -> str:
     """A domain, ONNX's own as nothing."""
     return "" if domain == ONNX_DOMAIN else domain

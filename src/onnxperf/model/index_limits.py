@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import onnx
 
+from onnxperf.model.functions import DEEPEST, Key, call_key, function_key
 from onnxperf.model.graph import bodies, dims_of
 from onnxperf.records.view import Dims
 
@@ -43,7 +44,19 @@ class _Lookup:
 
 
 _Scope = dict[str, _Value]
-_Functions = dict[tuple[str, str, str], onnx.FunctionProto]
+_Call = tuple[Key, tuple[_Value, ...], bytes]
+"""A function, its arguments, and the attributes that it is given."""
+
+
+@dataclass(frozen=True)
+class _Functions:
+    """Local functions, and the calls that were followed: calls that are alike have the same bounds."""
+
+    by_key: Mapping[Key, onnx.FunctionProto]
+    followed: set[_Call] = field(default_factory=set)
+    depth: int = 0
+
+
 _NOTHING = _Value()
 
 _LOOKUPS: dict[str, tuple[_Lookup, ...]] = {
@@ -84,7 +97,7 @@ _SAME_SHAPE = frozenset({"Cast", "CastLike", "DequantizeLinear", "Identity"})
 def index_limits(proto: onnx.ModelProto) -> dict[str, int]:
     """Exclusive upper bound of every integer input that indexes a table of known size."""
     scope: _Scope = {i.name: _input_value(i) for i in proto.graph.input}
-    functions: _Functions = {(f.domain, f.name, f.overload): f for f in proto.functions}
+    functions = _Functions({function_key(each): each for each in proto.functions})
     limits: dict[str, int] = {}
     for name, limit in _walk_graph(proto.graph, scope, functions):
         limits[name] = min(limit, limits.get(name, limit))
@@ -114,13 +127,24 @@ def _walk_nodes(
         yield from _bounds(node, attributes, scope)
         for _, body in bodies(node):
             yield from _walk_graph(body, scope | _body_inputs(body, node, scope), functions)
-        key = (node.domain, node.op_type, node.overload)
-        if key in functions:
-            # a function cannot call itself: without it, a damaged model cannot send the walk round in circles
-            others = {k: f for k, f in functions.items() if k != key}
-            arguments = dict(zip(functions[key].input, (scope.get(i, _NOTHING) for i in node.input), strict=False))
-            yield from _walk_nodes(functions[key].node, arguments, others, node)
+        yield from _walk_call(node, scope, functions)
         scope.update(dict.fromkeys(node.output, _result(node, attributes, scope)))
+
+
+def _walk_call(node: onnx.NodeProto, scope: _Scope, functions: _Functions) -> Iterator[tuple[str, int]]:
+    """The bounds found in the function that a node calls, if it calls one that was not followed like this before."""
+    key = call_key(node)
+    if key not in functions.by_key:
+        return
+    arguments = tuple(scope.get(name, _NOTHING) for name in node.input)
+    call = key, arguments, b"".join(each.SerializeToString(deterministic=True) for each in node.attribute)
+    is_telling = functions.depth < DEEPEST and any(each.inputs for each in arguments)
+    if call in functions.followed or not is_telling:
+        return
+    functions.followed.add(call)
+    function = functions.by_key[key]
+    inner = replace(functions, depth=functions.depth + 1)
+    yield from _walk_nodes(function.node, dict(zip(function.input, arguments, strict=False)), inner, node)
 
 
 def _attributes(node: onnx.NodeProto, call: onnx.NodeProto | None) -> dict[str, onnx.AttributeProto]:

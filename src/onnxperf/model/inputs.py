@@ -20,11 +20,13 @@ from onnxperf.model.generate import (
     is_mask,
     numpy_dtype,
 )
-from onnxperf.model.index_limits import index_limits
-from onnxperf.model.load import Model
+from onnxperf.model.opened import Model
 from onnxperf.model.shapes import Settled, settle
 from onnxperf.records.options import InputOptions, Signature
 from onnxperf.wording.names import one_line
+
+_MOST_AXES = 64
+"""Of an array."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,19 +52,18 @@ def make_feeds(model: Model, options: InputOptions, given: Mapping[str, object] 
     _check_names(model, given)
     signatures = [*model.inputs, *(s for s in model.overridable if s.name in given)]
     for signature in signatures:
-        _refuse_kind(signature)
+        _refuse_what_is_no_array(signature)
     _check_values_asked(model, options, given)
     checked = {s.name: _checked(s, given[s.name], options.cast) for s in signatures if s.name in given}
     settled = settle(signatures, options, {name: array.shape for name, array in checked.items()})
     missing = [s for s in signatures if s.name not in checked]
-    table_sizes = index_limits(model.proto) if missing else {}
-    made = {s.name: _made(s, settled, options, table_sizes.get(s.name)) for s in missing}
+    made = {s.name: _made(s, settled, options, model.table_sizes.get(s.name)) for s in missing}
     return Feeds(
         arrays={s.name: made[s.name] if s.name in made else checked[s.name] for s in signatures},
         dims=settled.dims,
         notes=(
             *_notes_on_dims(settled),
-            *_notes_on_tables(missing, options, table_sizes),
+            *_notes_on_tables(missing, options, model.table_sizes),
             *_notes_on_casts(signatures, checked),
         ),
     )
@@ -92,9 +93,12 @@ def _check_names(model: Model, given: Mapping[str, object]) -> None:
             raise BadFeed(f"the model has no input {name!r}; its inputs are: {', '.join(valid) or 'none'}")
 
 
-def _refuse_kind(signature: Signature) -> None:
+def _refuse_what_is_no_array(signature: Signature) -> None:
     if signature.kind != "tensor":
         raise BadFeed(f"input {signature.name!r} is of kind {signature.kind}; only tensors can be fed for now")
+    axes = len(signature.shape or ())
+    if axes > _MOST_AXES:
+        raise BadFeed(f"input {signature.name!r} has {axes} axes, and an array of numpy has at most {_MOST_AXES}")
 
 
 def _check_values_asked(model: Model, options: InputOptions, given: Mapping[str, object]) -> None:

@@ -1,14 +1,10 @@
-"""Opens a model from a path, bytes or a ModelProto, or raises what is wrong with it in one line."""
+"""Opens a model in this process, or raises what is wrong with it in one line."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
-import shutil
-import tempfile
-import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -18,17 +14,25 @@ from google.protobuf.message import DecodeError, EncodeError  # type: ignore[imp
 
 from onnxperf.errors import BadModel
 from onnxperf.model.external import external_files
+from onnxperf.model.functions import check_functions
 from onnxperf.model.graph import all_nodes, all_tensors, dims_of, element_dtype, initialisers, is_external
+from onnxperf.model.index_limits import index_limits
+from onnxperf.model.opened import (
+    LARGEST_PROTO_BYTES,
+    UNKNOWN_TYPE,
+    Model,
+    OwnFolder,
+    Placed,
+    check_size,
+    fingerprint_of,
+    place,
+    place_bytes,
+)
+from onnxperf.model.tensors import check_tensors
 from onnxperf.records.options import Signature
 from onnxperf.wording.names import one_line
-from onnxperf.wording.numbers import size
 
 Kind = Literal["tensor", "sequence", "map", "optional", "sparse"]
-
-LARGEST_PROTO_BYTES = 2**31 - 1
-"""What protobuf can hold in one message."""
-UNKNOWN_TYPE = "unknown"
-"""Element type of an output that declares none."""
 
 _KINDS: dict[str, Kind] = {
     "tensor_type": "tensor",
@@ -44,102 +48,73 @@ _FOREIGN_FILES: tuple[tuple[int, bytes, str], ...] = (
     (0, b"PK\x03\x04", "it is a zip archive (as torch.save writes); export the model to ONNX"),
     (0, b"\x89HDF", "it is an HDF5 file (as Keras writes); convert it with tf2onnx"),
 )
-_BAD_TEXT = "it holds a name that is not text; fetch or export it again"
+BAD_TEXT = "it holds a name that is not text; fetch or export it again"
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _IR_VERSION_TAG = b"\x08"
 _FIRST_IR_WITH_OPSETS = 3
-
-
-class OwnFolder:
-    """A private folder that disappears with the last object that holds it."""
-
-    def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="onnxperf-"))
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+_LARGEST_OPSET = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
-class _Parsed:
-    """A ModelProto, the bytes it was read from, and what messages call it."""
+class Parsed:
+    """A ModelProto, the size of the file it was read from, and what messages call it."""
 
     what: str
-    data: bytes
+    size_bytes: int
     proto: onnx.ModelProto
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
-    """An ONNX graph on disk with its signature and fingerprint, however it came in."""
+class Description:
+    """What the rest of the house needs of a model before it runs it."""
 
-    label: str
-    path: Path
-    fingerprint: str
-    """SHA-256 of the file; of the digests of all files when there is external data."""
     inputs: tuple[Signature, ...]
-    """What must be fed."""
     overridable: tuple[Signature, ...]
-    """Initialisers that are also inputs: they have a value and may be fed."""
     outputs: tuple[Signature, ...]
+    files: tuple[Path, ...]
+    """Those of its external data."""
+    size_bytes: int
+    table_sizes: dict[str, int]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LoadedModel(Model):
+    """A model whose graph is in this process."""
+
     proto: onnx.ModelProto = field(repr=False)
     """The graph as it is in the file; external data are not loaded."""
-    size_bytes: int
-    """Size of the file and of its external data."""
-    folder: OwnFolder | None = field(default=None, repr=False)
-    """Keeps the file alive when it is ours."""
 
 
-def open_model(source: str | os.PathLike[str] | bytes | onnx.ModelProto, label: str | None = None) -> Model:
-    """Opens a model; a path is used in place, anything else is written to a private folder."""
+def open_model(source: str | os.PathLike[str] | bytes | onnx.ModelProto, label: str | None = None) -> LoadedModel:
+    """Opens a model in this process: only for what the caller made, or wants to have here."""
     try:
-        if isinstance(source, str | os.PathLike):
-            return _open_path(source, label)
-        if isinstance(source, onnx.ModelProto):
-            return _open_proto(source, label)
-        if isinstance(source, bytes | bytearray | memoryview):
-            return _open_bytes(bytes(source), label or "model", "the model given as bytes")
+        placed = place(source, label)
+        parsed = parse_file(placed.path, placed.what)
+        found = describe(parsed, placed.path, placed.alone)
     except UnicodeDecodeError as error:  # what older versions of protobuf raise when such a text is looked at
-        raise BadModel(f"the model is damaged: {_BAD_TEXT}") from error
-    raise BadModel(f"a model is a path, bytes or an onnx.ModelProto, not {type(source).__name__}")
+        raise BadModel(f"the model is damaged: {BAD_TEXT}") from error
+    return LoadedModel(
+        label=placed.label,
+        path=placed.path,
+        fingerprint=fingerprint_of(placed.path, found.files),
+        inputs=found.inputs,
+        overridable=found.overridable,
+        outputs=found.outputs,
+        size_bytes=found.size_bytes,
+        table_sizes=found.table_sizes,
+        what=placed.what,
+        folder=placed.folder,
+        proto=parsed.proto,
+    )
 
 
-def _open_path(source: str | os.PathLike[str], label: str | None) -> Model:
-    path, what = Path(source).absolute(), repr(str(source))
-    return _describe(_parse(_read(path, what), what), path, label or path.name.removesuffix(".onnx"))
+# ---------------------------------------------------------------- models in memory
 
 
-def _read(path: Path, what: str) -> bytes:
-    try:
-        if not path.exists():
-            raise BadModel(f"no such file: {what}")
-        if not path.is_file():
-            raise BadModel(f"{what} is {'a folder' if path.is_dir() else 'not a regular file'}; give an .onnx file")
-        _check_size(path.stat().st_size, what)
-        return path.read_bytes()
-    except OSError as error:
-        raise BadModel(f"{what} cannot be read: {error.strerror or error}") from error
-    except ValueError as error:  # a null byte in the name
-        raise BadModel(f"no such file: {what} ({error})") from error
-
-
-def _check_size(nbytes: int, what: str) -> None:
-    if nbytes > LARGEST_PROTO_BYTES:
-        raise BadModel(
-            f"{what} has {size(nbytes)}, and an ONNX file cannot exceed 2 GiB; "
-            "save it with its weights as external data"
-        )
-
-
-def _open_bytes(data: bytes, label: str, what: str) -> Model:
-    _check_size(len(data), what)
-    parsed = _parse(data, what)
-    _refuse_missing_folder(parsed.proto, what)
-    folder = OwnFolder()
-    path = folder.path / "model.onnx"
-    path.write_bytes(data)
-    return _describe(parsed, path, label, folder)
-
-
-def _open_proto(proto: onnx.ModelProto, label: str | None) -> Model:
+def place_proto(proto: onnx.ModelProto, label: str | None) -> Placed:
+    """Write a ModelProto to a private folder, with its weights beside it where they are too large."""
+    if not isinstance(proto.graph.name, str):
+        raise BadModel(f"the ModelProto is damaged: {BAD_TEXT}")
     label = label or proto.graph.name or "model"
     what = f"the ModelProto {label!r}"
     _refuse_missing_folder(proto, what)
@@ -149,11 +124,11 @@ def _open_proto(proto: onnx.ModelProto, label: str | None) -> Model:
     except (EncodeError, ValueError):
         data = None
     if data is not None and len(data) <= LARGEST_PROTO_BYTES:
-        return _open_bytes(data, label, what)
-    return _open_large_proto(inline, label, what)
+        return place_bytes(data, label, what)
+    return _place_large_proto(inline, label, what)
 
 
-def _open_large_proto(proto: onnx.ModelProto, label: str, what: str) -> Model:
+def _place_large_proto(proto: onnx.ModelProto, label: str, what: str) -> Placed:
     folder = OwnFolder()
     path = folder.path / "model.onnx"
     copy = onnx.ModelProto()
@@ -163,7 +138,7 @@ def _open_large_proto(proto: onnx.ModelProto, label: str, what: str) -> Model:
         onnx.save_model(copy, path, save_as_external_data=True, location="model.onnx.data", size_threshold=1024)
     except (EncodeError, ValueError, OSError) as error:
         raise BadModel(f"{what} exceeds 2 GiB and cannot be saved with external data: {one_line(error)}") from error
-    return _describe(_parse(_read(path, what), what), path, label, folder)
+    return Placed(path, label, what, folder=folder)
 
 
 def _refuse_missing_folder(proto: onnx.ModelProto, what: str) -> None:
@@ -191,8 +166,9 @@ def _inline(proto: onnx.ModelProto) -> onnx.ModelProto:
 # ---------------------------------------------------------------- reading
 
 
-def _parse(data: bytes, what: str) -> _Parsed:
-    """The ModelProto in these bytes, if they hold a whole one."""
+def parse_file(path: Path, what: str) -> Parsed:
+    """The ModelProto in a file, if it holds a whole one that nothing can be led astray by."""
+    data = _read(path, what)
     proto = onnx.ModelProto()
     try:
         proto.ParseFromString(data)
@@ -202,8 +178,35 @@ def _parse(data: bytes, what: str) -> _Parsed:
         raise BadModel(f"{what} {_why_no_model(data)}")
     # protobuf hands out bytes where text does not decode; better found here than at the first use
     if not all(isinstance(text, str) for text in _texts(proto)):
-        raise BadModel(f"{what} is damaged: {_BAD_TEXT}")
-    return _Parsed(what, data, proto)
+        raise BadModel(f"{what} is damaged: {BAD_TEXT}")
+    _check_opsets(proto, what)
+    check_tensors(proto, what)
+    check_functions(proto, what)
+    return Parsed(what, len(data), proto)
+
+
+def _read(path: Path, what: str) -> bytes:
+    try:
+        if not path.exists():
+            raise BadModel(f"no such file: {what}")
+        if not path.is_file():
+            raise BadModel(f"{what} is {'a folder' if path.is_dir() else 'not a regular file'}; give an .onnx file")
+        check_size(path.stat().st_size, what)
+        return path.read_bytes()
+    except OSError as error:
+        raise BadModel(f"{what} cannot be read: {error.strerror or error}") from error
+    except ValueError as error:  # a null byte in the name
+        raise BadModel(f"no such file: {what} ({error})") from error
+
+
+def _check_opsets(proto: onnx.ModelProto, what: str) -> None:
+    functions = (each for function in proto.functions for each in function.opset_import)
+    for each in (*proto.opset_import, *functions):
+        if not 0 <= each.version <= _LARGEST_OPSET:
+            raise BadModel(
+                f"{what} is damaged: it declares version {each.version} of the operators of "
+                f"{each.domain or 'ai.onnx'!r}; export it again"
+            )
 
 
 def _texts(proto: onnx.ModelProto) -> Iterator[str]:
@@ -237,38 +240,25 @@ def _is_whole(proto: onnx.ModelProto) -> bool:
     return proto.HasField("graph") and len(proto.graph.output) > 0 and has_opsets
 
 
-def _describe(parsed: _Parsed, path: Path, label: str, folder: OwnFolder | None = None) -> Model:
+def describe(parsed: Parsed, path: Path, alone: bool = False) -> Description:
+    """Inputs, outputs and files of a model; one that is `alone` has no folder to keep external data in."""
     what, proto = parsed.what, parsed.proto
+    if alone:
+        _refuse_missing_folder(proto, what)
     files = external_files(proto, path, what)
     initialised = initialisers(proto.graph)
     for name in _interface_names(proto):
         if _CONTROL_CHARACTERS.search(name):  # they would reach terminals and reports
             raise BadModel(f"{what} is damaged: {name!r}, a name of an input, output or dimension, is not printable")
     inputs = tuple(_signature(i, "input", what) for i in proto.graph.input)
-    return Model(
-        label=label,
-        path=path,
-        fingerprint=_fingerprint(parsed.data, files),
+    return Description(
         inputs=tuple(i for i in inputs if i.name not in initialised),
         overridable=tuple(i for i in inputs if i.name in initialised),
         outputs=tuple(_signature(o, "output", what) for o in proto.graph.output),
-        proto=proto,
-        size_bytes=len(parsed.data) + sum(f.stat().st_size for f in files),
-        folder=folder,
+        files=files,
+        size_bytes=parsed.size_bytes + sum(f.stat().st_size for f in files),
+        table_sizes=index_limits(proto),
     )
-
-
-def _fingerprint(data: bytes, files: Iterable[Path]) -> str:
-    digests = [hashlib.sha256(data)]
-    for file in files:
-        try:
-            with file.open("rb") as stream:
-                digests.append(hashlib.file_digest(stream, "sha256"))
-        except OSError as error:
-            raise BadModel(f"external data {str(file)!r} cannot be read: {error.strerror or error}") from error
-    if len(digests) == 1:
-        return digests[0].hexdigest()
-    return hashlib.sha256(b"".join(d.digest() for d in digests)).hexdigest()
 
 
 # ---------------------------------------------------------------- signatures

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx
 
-from onnxperf.model.graph import all_nodes
+from onnxperf.model.graph import all_nodes, text
 
 _NAMESPACE = "namespace"
 """What torch's exporter writes for a node: `: Net/encoder: Encoder/encoder.0: Layer/relu: aten.relu.default`."""
@@ -17,7 +17,7 @@ def modules_of(proto: onnx.ModelProto) -> dict[str, str]:
 
 
 def _module(node: onnx.NodeProto) -> str | None:
-    namespace = next((each.value for each in node.metadata_props if each.key == _NAMESPACE), None)
+    namespace = next((text(each.value) for each in node.metadata_props if each.key == _NAMESPACE), None)
     if namespace is not None:
         # The first scope is the model, the last one the operation.
         scopes = [scope.partition(": ")[0] for scope in namespace.split("/")[1:-1]]

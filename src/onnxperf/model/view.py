@@ -11,10 +11,12 @@ from pathlib import Path
 from types import MappingProxyType
 
 import onnx
+from msgspec.structs import replace
 
-from onnxperf.model.cost import INFERENCE_ERRORS, Shape, multiplications, whole, without_weights
-from onnxperf.model.graph import ONNX_DOMAIN, all_nodes, bodies, initialisers, set_shape, short_domain
-from onnxperf.model.load import Model
+from onnxperf.model.cost import INFERENCE_ERRORS, Shape, inferred, multiplications, whole, without_weights
+from onnxperf.model.functions import Key, call_key, function_key
+from onnxperf.model.graph import ONNX_DOMAIN, all_nodes, bodies, initialisers, set_shape, short_domain, text
+from onnxperf.model.load import LoadedModel
 from onnxperf.model.outline import default_attributes, with_names
 from onnxperf.model.view_values import attribute_text, is_graph, view_sparse, view_tensor, view_value
 from onnxperf.records.view import (
@@ -35,34 +37,42 @@ _REPEATING = frozenset({"Loop", "Scan", "SequenceMap"})
 """Operators whose body runs a number of times that is not known in advance."""
 _NEUTRAL = {"pads": 0, "strides": 1, "dilations": 1}
 """Lists that do nothing while all their numbers are these: what an operator does when they are left out."""
+_MOST_MACS = 2**53
+"""Of one node: more is what no machine could compute, and no reader of JSON could read."""
 _NO_TYPES: Mapping[str, Dims] = MappingProxyType({})
 
 
-def view_of(model: Model, values: bool = False, shapes: Mapping[str, Dims] | None = None) -> GraphView:
+def view_of(model: LoadedModel, values: bool = False, shapes: Mapping[str, Dims] | None = None) -> GraphView:
     """A model to be shown; `values` adds those of all tensors, `shapes` replace those of inputs."""
-    proto = model.proto
+    view = view_of_proto(model.proto, model.path.parent, values, shapes)
+    return replace(view, model=model.label, fingerprint=model.fingerprint)
+
+
+def view_of_proto(
+    proto: onnx.ModelProto, folder: Path, values: bool = False, shapes: Mapping[str, Dims] | None = None
+) -> GraphView:
+    """The same of a graph that has no name yet; its external data are in `folder`."""
     settled = dict(_settled_symbols(proto.graph.input, shapes or {}))
     bare, notes = _inferred(proto, shapes or {}, settled)
     free = tuple(dict.fromkeys(_symbols(bare.graph.input)))
     named, _ = with_names(bare)
     reader = _Reader(
-        folder=model.path.parent,
+        folder=folder,
         values=values,
         labels=iter([node.name for node in all_nodes(named)]),
-        functions={_function_id(each): f"f{number}" for number, each in enumerate(proto.functions)},
+        functions={function_key(each): f"f{number}" for number, each in enumerate(proto.functions)},
         opsets={short_domain(each.domain): each.version for each in proto.opset_import},
         sizes={**dict.fromkeys(free, 1), **settled},
     )
     graph = reader.graph(bare.graph, proto.graph)
     functions = tuple(reader.function(each) for each in bare.functions)
     return GraphView(
-        model=model.label,
-        fingerprint=model.fingerprint,
-        producer=f"{proto.producer_name} {proto.producer_version}".strip(),
+        model="",
+        producer=f"{text(proto.producer_name)} {text(proto.producer_version)}".strip(),
         ir_version=proto.ir_version,
         opsets=_opsets(proto.opset_import),
-        metadata={each.key: each.value for each in proto.metadata_props},
-        doc=proto.doc_string or proto.graph.doc_string,
+        metadata={text(each.key): text(each.value) for each in proto.metadata_props},
+        doc=text(proto.doc_string or proto.graph.doc_string),
         graph=graph,
         functions=functions,
         totals=_totals([graph, *(each.graph for each in functions)]),
@@ -88,7 +98,7 @@ def _inferred(
         if dim.dim_param in settled:
             dim.dim_value = settled[dim.dim_param]
     try:
-        return onnx.shape_inference.infer_shapes(bare, data_prop=True), ()
+        return inferred(bare), ()
     except INFERENCE_ERRORS as error:
         return bare, (f"shapes inside the graph are not known: shape inference failed ({one_line(error)[:200]})",)
 
@@ -120,7 +130,7 @@ class _Reader:
     folder: Path
     values: bool
     labels: Iterator[str]
-    functions: Mapping[tuple[str, str, str], str]
+    functions: Mapping[Key, str]
     opsets: Mapping[str, int]
     sizes: Mapping[str, int]
     """What multiply-adds are counted with, by the names of symbolic sizes."""
@@ -145,7 +155,7 @@ class _Reader:
 
     def function(self, function: onnx.FunctionProto) -> ViewFunction:
         """A local function."""
-        key = self.functions[_function_id(function)]
+        key = self.functions[function_key(function)]
         defaults = tuple((each.name, attribute_text(each, self.folder)) for each in function.attribute_proto)
         return ViewFunction(
             key=key,
@@ -190,10 +200,10 @@ class _Reader:
             attributes=tuple((each.name, attribute_text(each, self.folder, self.values)) for each in plain),
             defaults=tuple(each.name for each in plain if defaults.get(each.name) == each or _does_nothing(each)),
             subgraphs={name: self.graph(body, body, f"{key}/{name}/", known) for name, body in bodies(node)},
-            function=self.functions.get((node.domain, node.op_type, node.overload), ""),
+            function=self.functions.get(call_key(node), ""),
             depth=depth,
             macs=self._macs(node, known),
-            doc=node.doc_string,
+            doc=text(node.doc_string),
         )
 
     def _macs(self, node: onnx.NodeProto, known: Mapping[str, Dims]) -> int | None:
@@ -202,7 +212,8 @@ class _Reader:
         shapes = {name: self._settled(known[name]) for name in (*node.input, *node.output) if name in known}
         known_shapes = {name: shape for name, shape in shapes.items() if shape is not None}
         with suppress(KeyError, IndexError):  # an unknown shape
-            return int(multiplications(node, known_shapes))
+            count = int(multiplications(node, known_shapes))
+            return count if count < _MOST_MACS else None
         return None
 
     def _settled(self, shape: Dims) -> Shape | None:
@@ -226,10 +237,6 @@ def _reads(node: onnx.NodeProto) -> Iterator[str]:
             yield from (name for name in _reads(inner) if name not in own)
             own.update(inner.output)
         yield from (each.name for each in body.output if each.name not in own)
-
-
-def _function_id(function: onnx.FunctionProto) -> tuple[str, str, str]:
-    return function.domain, function.name, function.overload
 
 
 def _does_nothing(attribute: onnx.AttributeProto) -> bool:

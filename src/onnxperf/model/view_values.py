@@ -11,8 +11,10 @@ import numpy as np
 import onnx
 
 from onnxperf.errors import BadModel
-from onnxperf.model.graph import dims_of, element_dtype, is_external
-from onnxperf.model.load import UNKNOWN_TYPE, dtype_name
+from onnxperf.model.graph import dims_of, is_external
+from onnxperf.model.load import dtype_name
+from onnxperf.model.opened import UNKNOWN_TYPE
+from onnxperf.model.tensors import stored_bytes
 from onnxperf.records.view import Dims, Element, ViewTensor, ViewValue
 from onnxperf.wording.numbers import count
 
@@ -31,14 +33,6 @@ _ELEMENT_TYPES = frozenset({"to", "dtype", "output_dtype"})
 """Attributes that hold the number of an element type."""
 _INVENTED = "unk__"
 """How the names begin that shape inference gives to sizes that it cannot infer."""
-_BITS: dict[int, int] = {
-    onnx.TensorProto.INT4: 4,
-    onnx.TensorProto.UINT4: 4,
-    onnx.TensorProto.FLOAT4E2M1: 4,
-    onnx.TensorProto.INT2: 2,
-    onnx.TensorProto.UINT2: 2,
-}
-"""Types of which several elements share a byte."""
 
 # ---------------------------------------------------------------- types
 
@@ -118,7 +112,7 @@ def view_sparse(sparse: onnx.SparseTensorProto, folder: Path, values: bool = Fal
 
 def _sizes(name: str, dims: Iterable[int]) -> tuple[int, ...]:
     sizes = tuple(dims)
-    if any(size < 0 for size in sizes):
+    if any(size < 0 for size in sizes) or math.prod(sizes) >= 2**63:
         raise BadModel(f"the model is damaged: tensor {name!r} has the shape {list(sizes)}; fetch or export it again")
     return sizes
 
@@ -141,11 +135,7 @@ def _stored_bytes(tensor: onnx.TensorProto) -> int:
     """Bytes of the elements, from type and shape: asking protobuf for the bytes themselves would copy them."""
     if tensor.data_type == onnx.TensorProto.STRING:
         return sum(len(text) for text in tensor.string_data)
-    count: int = math.prod(tensor.dims)
-    if tensor.data_type in _BITS:
-        return -(-count * _BITS[tensor.data_type] // 8)
-    dtype = element_dtype(tensor.data_type)
-    return 0 if dtype is None else count * dtype.itemsize
+    return stored_bytes(tensor.data_type, math.prod(tensor.dims)) or 0
 
 
 def _element(value: Any) -> Element:

@@ -14,7 +14,8 @@ class Difference(Struct, frozen=True, kw_only=True):
     name: str
     """Name of the output."""
     equal: bool
-    """Type and shape are the same, floats are within the tolerances, and all other elements exactly the same."""
+    """Type and shape are the same, floats (and integers of at most 16 bits, where the absolute tolerance is 1 or more)
+    are within the tolerances, and all other elements exactly the same."""
     elements: int = 0
     """Elements that were compared."""
     differing: int = 0
@@ -76,14 +77,14 @@ class Check(Document, frozen=True, kw_only=True):
     level: OptLevel | None = None
     """First optimisation level of onnxruntime at which the outputs differ; only looked for where no node does."""
     undecided: str = ""
-    """Why outputs that differ say nothing about both sides: one of them is not deterministic."""
+    """Why outputs say nothing about both sides: one of them draws random numbers, or is not deterministic."""
     notes: tuple[str, ...] = ()
     """What a reader must know."""
 
     @property
     def equal(self) -> bool:
-        """All outputs agree."""
-        return all(output.equal for output in self.outputs)
+        """All outputs agree, and say something about both sides."""
+        return not self.undecided and all(output.equal for output in self.outputs)
 
     @property
     def status(self) -> Status:

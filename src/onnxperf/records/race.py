@@ -147,7 +147,7 @@ class Subject(Measurement, frozen=True, kw_only=True):
     max_ns: float | None = None
     """Slowest single call."""
     speedup: float | None = None
-    """Baseline time / own time, above 1 is faster: by quickest pieces, the trimmed mean over all units."""
+    """Baseline time / own time, above 1 is faster: by quickest pieces of blocks, the trimmed mean over all units."""
     speedup_low: float | None = None
     """Lower end of the 95 % interval, widened for looks and subjects; None below 6 rounds or with one set-up."""
     speedup_high: float | None = None

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy import ndarray
 
-from onnxperf.errors import BadFeed, BadOption, MissingExtra, SubjectError
+from onnxperf.errors import BadFeed, BadOption, SubjectError, unusable
 from onnxperf.records.base import Scalar
 from onnxperf.records.options import Recording, SessionOptions
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # a worker has no use for onnx, which takes longer to import 
     from onnx import ModelProto
     from pandas import DataFrame
 
-    from onnxperf.model.load import Model
+    from onnxperf.model.opened import Model
 
 Array = npt.NDArray[Any]
 Arrays = Mapping[str, Array]
@@ -156,13 +156,13 @@ class RuntimeDescription:
         raise BadOption.unknown("call style", name, self.call_names)
 
     def ready(self) -> OpenSession:
-        """Import the library; where it is missing, the error names the extra to install."""
+        """Import the library; where that fails, the error names the extra to install, or the cause."""
         try:
             return self.load()
-        except ImportError as error:
+        except Exception as error:
             if self.extra is None:
                 raise
-            raise MissingExtra(self.distributions[0], self.extra) from error
+            raise unusable(error, self.extra, self.distributions[0]) from error
 
     def open_session(self, model: Path | bytes, options: SessionOptions, recording: Recording | None = None) -> Session:
         """Load a model; raises BadModel or BadOption with one line."""

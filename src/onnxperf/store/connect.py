@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
 import sqlite3
 import time
@@ -15,7 +14,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
-from onnxperf.errors import BadOption, MissingExtra, StoreError
+from onnxperf.errors import BadOption, StoreError, masked, required
 
 VARIABLE = "ONNXPERF_STORE"
 _DRIVERS = {
@@ -66,25 +65,33 @@ def default_file() -> Path:
 def place_of(where: str | Path | URL | None) -> str:
     """The address as it may be shown."""
     url = where if isinstance(where, URL) else location(where)
-    return str(url.database) if _is_file(url) else url.render_as_string(hide_password=True)
+    return str(url.database) if _is_file(url) else masked(url.render_as_string(hide_password=True))
 
 
 def is_missing(where: str | Path | None = None) -> bool:
     """Whether the store would be a new file."""
     url = location(where)
-    return _is_file(url) and not Path(str(url.database)).exists()
+    try:
+        return _is_file(url) and not Path(str(url.database)).exists()
+    except OSError:  # a folder that cannot be entered: opening it explains more
+        return False
 
 
-def connect(url: URL) -> Engine:
-    """An engine whose transactions are what the store needs; nothing is opened yet."""
+def connect(url: URL, reading: bool = False) -> Engine:
+    """An engine whose transactions are what the store needs; nothing is opened yet.
+
+    For `reading`, a file may be one that cannot be written, wherever it lies.
+    """
     if _is_file(url):
-        _prepare_folder(Path(str(url.database)))
+        path = Path(str(url.database))
+        _prepare_folder(path)
+        if reading and path.is_file() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
+            return _read_only(url, path)
         engine = create_engine(url, connect_args={"timeout": BUSY_S})
         event.listen(engine, "connect", _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
-    if importlib.util.find_spec("psycopg") is None:
-        raise MissingExtra("psycopg", "postgres")
+    required("psycopg", "postgres")
     return create_engine(url, connect_args={"connect_timeout": 10})
 
 
@@ -123,9 +130,24 @@ def _prepare_folder(path: Path) -> None:
         raise StoreError(f"no store at {path}: its folder does not exist")
 
 
-def _set_up_sqlite(raw: DBAPIConnection, _record: object) -> None:
+def _read_only(url: URL, path: Path) -> Engine:
+    """A file in which SQLite cannot note who reads: where no writer has left a log, it is taken as it lies there."""
+    log = path.with_name(f"{path.name}-wal")
+    options = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
+    address = f"{path.as_uri()}?{options}"
+    engine = create_engine(url, creator=lambda: sqlite3.connect(address, uri=True, timeout=BUSY_S))
+    event.listen(engine, "connect", _leave_transactions)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _leave_transactions(raw: DBAPIConnection, _record: object) -> None:
     # Python's own idea of when a transaction begins would let a reader become a writer too late to wait for others.
     raw.isolation_level = None
+
+
+def _set_up_sqlite(raw: DBAPIConnection, record: object) -> None:
+    _leave_transactions(raw, record)
     cursor = raw.cursor()
     cursor.execute("PRAGMA foreign_keys = ON")
     cursor.execute("PRAGMA synchronous = FULL")  # a case that was kept survives even a power cut

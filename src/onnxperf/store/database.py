@@ -7,12 +7,13 @@ import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import Connection, Engine, Row, delete, insert, select, update
 
-from onnxperf.errors import BadOption, StoreError
+from onnxperf.errors import BadOption, StoreError, masked
 from onnxperf.records.base import Document, Machine, Status
 from onnxperf.records.race import Bench, Case
 from onnxperf.records.runs import KeptRun, RunStatus
@@ -22,6 +23,8 @@ from onnxperf.store.documents import from_document, kinds, newest_version, plain
 from onnxperf.store.owner import state_of, this_process
 from onnxperf.store.rows import Trouble
 
+S = TypeVar("S", bound=Struct)
+
 NEWEST = "last"
 _CONSONANTS = "bdfghjklmnprstvz"
 _VOWELS = "aiou"
@@ -30,13 +33,14 @@ _SYLLABLES = 3
 _NO_TROUBLE = Trouble()
 
 
-def open_store(where: str | Path | None = None) -> Store:
+def open_store(where: str | Path | None = None, reading: bool = False) -> Store:
     """Open a store, which is made where there is none, and brought up to date where it is old.
 
-    `where` is a file or a URL; else ONNXPERF_STORE, else a file in the user's data directory.
+    `where` is a file or a URL; else ONNXPERF_STORE, else a file in the user's data directory. For `reading`, the file
+    and its folder need not be writable.
     """
     url = location(where)
-    store = Store(connect(url), place_of(url))
+    store = Store(connect(url, reading), place_of(url))
     try:
         store.bring_up_to_date()
     except BaseException:
@@ -79,8 +83,7 @@ class Store:
         bench = Bench(machine=machine, command=command, cases=())
         with self.writing() as connection:
             number, run = _add_run(connection, bench, kind)
-            for key in keys:
-                rows.plan_case(connection, number, key)
+            rows.plan_cases(connection, number, keys)
         return run
 
     def resume_run(self, run: str) -> None:
@@ -182,7 +185,7 @@ class Store:
                 f"run {run} has format version {record.version}, and this onnxperf reads up to {newest}; "
                 "use a newer one"
             )
-        return record
+        return _without_password(record)  # older versions kept it
 
     def cases_of(self, run: str) -> dict[str, Status]:
         """Every case by its key, in the order of the plan; `running` with a dead owner is `pending` again."""
@@ -218,6 +221,7 @@ class Store:
 def _add_run(connection: Connection, record: Struct, kind: str) -> tuple[int, str]:
     if not isinstance(record, Bench) and type(record).__name__ not in kinds():
         raise StoreError(f"a {type(record).__name__} cannot be kept; only: Bench, {', '.join(sorted(kinds()))}")
+    record = _without_password(record)
     machine: Machine | None = getattr(record, "machine", None)
     name = _new_name(connection)
     values = {
@@ -236,6 +240,11 @@ def _add_run(connection: Connection, record: Struct, kind: str) -> tuple[int, st
     }
     number = connection.execute(insert(schema.runs).values(**values).returning(schema.runs.c.id)).scalar_one()
     return int(number), name
+
+
+def _without_password(record: S) -> S:
+    """The record, whose command may name a database with its password."""
+    return replace(record, command=masked(record.command)) if hasattr(record, "command") else record
 
 
 def _end_run(connection: Connection, number: int, status: RunStatus, **more: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import Connection, Row, func, insert, select, update
 
-from onnxperf.errors import StoreError
+from onnxperf.errors import StoreError, masked
 from onnxperf.records.base import Machine
 from onnxperf.records.race import Bench, Case, Subject
 from onnxperf.records.runs import KeptRun
@@ -66,6 +66,13 @@ def plan_case(connection: Connection, run: int, key: str) -> int:
         return int(found)
     made = insert(schema.cases).values(run=run, key=plain(key), status="pending")
     return int(connection.execute(made.returning(schema.cases.c.id)).scalar_one())
+
+
+def plan_cases(connection: Connection, run: int, keys: Iterable[str]) -> None:
+    """Plan all cases of a new run at once."""
+    values = [{"run": run, "key": key, "status": "pending"} for key in dict.fromkeys(map(plain, keys))]
+    if values:
+        connection.execute(insert(schema.cases), values)
 
 
 def begin_attempt(connection: Connection, case: int) -> int:
@@ -182,7 +189,7 @@ def _kept_run(row: Row[Any]) -> KeptRun:
         id=row.name,
         kind=row.kind,
         record=row.record_type,
-        command=row.command,
+        command=masked(row.command),
         started=row.started,
         finished=row.finished,
         status="interrupted" if lost else row.status,

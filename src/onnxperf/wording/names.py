@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
@@ -37,6 +38,18 @@ def encodable(text: str, encoding: str) -> str:
     except (UnicodeEncodeError, LookupError):
         return text.translate(_PLAIN).encode("ascii", "backslashreplace").decode("ascii")
     return text
+
+
+def _plain_signs(error: UnicodeError) -> tuple[str, int]:
+    """What `encodable` would show, for a stream that meets signs which it cannot encode."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return encodable(error.object[error.start : error.end], "ascii"), error.end
+
+
+PLAIN_SIGNS = "onnxperf.plain_signs"
+"""How a stream treats what its encoding lacks, as Python names it."""
+codecs.register_error(PLAIN_SIGNS, _plain_signs)
 
 
 def storable(text: str) -> str:

@@ -92,6 +92,30 @@ def zoo_model(name: str, framework: str | None = None, say: Callable[[str], None
 
     `say` receives a line when a build begins: large ones take minutes.
     """
+    entry = find_entry(name, framework)
+    draft = _draft_folder(entry)
+    if draft is not None:
+        say(f"building {PREFIX}{entry.name} with {entry.framework}; this happens once and may take minutes")
+        _build(entry, draft)
+    return entry
+
+
+def _draft_folder(entry: ZooEntry) -> Path | None:
+    """Where a model is built; None if that was done before."""
+    try:
+        if entry.onnx.is_file():
+            return None
+        entry.folder.parent.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=".building-", dir=entry.folder.parent))
+    except OSError as error:
+        raise BadInput(
+            f"{PREFIX}{entry.name} is built in {entry.folder.parent}, which is not possible ({error.strerror}); "
+            "choose another place for caches: XDG_CACHE_HOME=FOLDER"
+        ) from error
+
+
+def find_entry(name: str, framework: str | None = None) -> ZooEntry:
+    """A model of the zoo, built or not; what the zoo or this installation lacks is refused."""
     name = name.removeprefix(PREFIX)
     if name not in ZOO:
         raise BadOption.unknown("model of the zoo", name, [f"{PREFIX}{each}" for each in ZOO])
@@ -99,11 +123,7 @@ def zoo_model(name: str, framework: str | None = None, say: Callable[[str], None
     if framework not in ZOO[name]:
         raise BadOption.unknown(f"framework of {PREFIX}{name}", framework, ZOO[name], option="against")
     versions = _versions(name, framework)
-    entry = ZooEntry(name, framework, zoo_folder() / "-".join([name, f"r{_REVISION}", *versions]))
-    if not entry.onnx.is_file():
-        say(f"building {PREFIX}{name} with {framework}; this happens once and may take minutes")
-        _build(entry)
-    return entry
+    return ZooEntry(name, framework, zoo_folder() / "-".join([name, f"r{_REVISION}", *versions]))
 
 
 def zoo_folder() -> Path:
@@ -122,10 +142,8 @@ def _versions(name: str, framework: str) -> list[str]:
     return [f"{module}{version_of(names)}" for module, names in needed.items()]
 
 
-def _build(entry: ZooEntry) -> None:
+def _build(entry: ZooEntry, draft: Path) -> None:
     """In a process of its own: frameworks are large, print a lot, and may conflict with each other."""
-    entry.folder.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=".building-", dir=entry.folder.parent))
     try:
         command = [sys.executable, "-P", "-m", zoo_models.__name__, entry.name, entry.framework, str(draft)]
         paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)

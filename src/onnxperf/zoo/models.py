@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onnxperf.frameworks.base import required
+from onnxperf.errors import required
 
 SEED = 0
 OPSET = 18

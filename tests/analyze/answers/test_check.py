@@ -10,6 +10,7 @@ from onnxperf.analyze.answers.check import (
     about_differences,
     check_answer,
     difference_text,
+    draws_random_numbers,
     not_compared,
     not_deterministic,
 )
@@ -67,6 +68,10 @@ NODE = NodeDifference(index=3, name="n", operator="Exp", inputs=(), difference=W
             check(WRONG, walked=True, level="disable"),
             "ort and numpy differ in Z. Every node agrees once intermediates are outputs, and the outputs differ "
             "without optimisations of onnxruntime, too.",
+        ),
+        (
+            check(undecided=draws_random_numbers("m", ["Bernoulli", "Dropout"])),
+            "Undecided: m draws random numbers (Bernoulli and Dropout), so its outputs differ from call to call.",
         ),
         (
             check(WRONG, undecided=not_deterministic("numpy")),

@@ -57,6 +57,10 @@ NO_ENDS: dict[str, Any] = {"speedup_low": None, "speedup_high": None}
             race(by("a", "faster", 2.0)),
             "a is the fastest graph for E: 2 times as fast as base (95 % interval 1.9 to 2.1).",
         ),
+        (
+            race(by("a", "faster", 2.0, unit="launch", units=9)),
+            "a is the fastest graph for E: 2 times as fast as base (95 % interval 1.9 to 2.1 from 9 launches).",
+        ),
         (race(by("a", "faster", 2.0, **NO_ENDS)), "a is the fastest graph for E: 2 times as fast as base."),
         (
             race(by("a", "faster", 2.0), by("b", "faster", 1.95), by("c", "slower", 0.5)),

@@ -6,14 +6,16 @@ import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from onnxperf.analyze.answers.sweep import winner_lines
 from onnxperf.analyze.judges.comparison import baseline_of, compare
 from onnxperf.analyze.judges.crossover import sweep_models
 from onnxperf.records.base import Status
-from onnxperf.records.race import Case, Subject, Verdict
+from onnxperf.records.race import Case, Subject, Unit, Verdict
 from onnxperf.records.sweep import SweepModel, SweepRow, subject_in
 from onnxperf.render.race.sweep_page import cases_table
 from onnxperf.wording.names import encodable
@@ -21,7 +23,8 @@ from tests.analyze.examples import subject
 
 NUMBER = r"[\d.e+-]+?"
 SPEEDUPS = rf"(?P<least>{NUMBER})x(?: to (?P<most>{NUMBER})x)?"
-INTERVAL = rf"(?: \(95 % intervals?(?: within)? (?P<low>{NUMBER})\.\.(?P<high>{NUMBER})\))?"
+UNITS = r"(?:(?:, each)? from (?:\d+ to )?\d+ (?:launch(?:es)?|set-ups?|rounds?))?"
+INTERVAL = rf"(?: \(95 % intervals?(?: within)? (?P<low>{NUMBER})\.\.(?P<high>{NUMBER}){UNITS}\))?"
 PLACE, RIVAL = r"(?:(?P<place>.*?): )?", r"(?P<rival>s\d|the best rival)"
 WON = re.compile(rf"{PLACE}(?P<winner>s\d) is {SPEEDUPS} as fast as (?P<loser>s\d){INTERVAL}(?:; .*)?\.")
 KEPT = re.compile(rf"{PLACE}(?P<winner>s\d) is the fastest: the speedup of {RIVAL} is {SPEEDUPS}{INTERVAL}\.")
@@ -209,3 +212,33 @@ def test_no_line_contradicts_its_table_whatever_the_verdicts(cases: list[Case]) 
     for model in sweep_models(cases):
         check(model)
         check_reasons(model)
+
+
+@pytest.mark.parametrize(
+    ("units", "sentence"),
+    [
+        ([("launch", 9)], "b is 2.00x as fast as a (95 % interval 1.900..2.10 from 9 launches)."),
+        (
+            [("set-up", 9), ("set-up", 9)],
+            "b is 2.00x as fast as a (95 % intervals within 1.900..2.10, each from 9 set-ups).",
+        ),
+        (
+            [("set-up", 6), ("set-up", 9)],
+            "b is 2.00x as fast as a (95 % intervals within 1.900..2.10, each from 6 to 9 set-ups).",
+        ),
+        ([("launch", 6), ("set-up", 9)], "b is 2.00x as fast as a (95 % intervals within 1.900..2.10)."),
+        ([(None, None)], "b is 2.00x as fast as a (95 % interval 1.900..2.10)."),
+    ],
+)
+def test_an_interval_of_a_sweep_names_what_it_rests_on(
+    units: list[tuple[Unit | None, int | None]], sentence: str
+) -> None:
+    base = Subject(name="a", status="ok", median_ns=10.0, speedup=1.0, verdict="baseline")
+    rival = Subject(name="b", status="ok", median_ns=5.0, verdict="faster", speedup=2.0)
+    rival = replace(rival, speedup_low=1.9, speedup_high=2.1)
+    cases = [
+        Case(model="m", baseline="a", dims={"batch": n}, subjects=(base, replace(rival, unit=unit, units=number)))
+        for n, (unit, number) in enumerate(units, 1)
+    ]
+    (model,) = sweep_models(cases)
+    assert [encodable(line.rpartition(": ")[2], "ascii") for line in winner_lines(model.rows)] == [sentence]

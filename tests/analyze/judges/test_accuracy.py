@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from ml_dtypes import bfloat16, int4
+from ml_dtypes import bfloat16, float8_e4m3fn, int4
 
 from onnxperf.analyze.judges.accuracy import compare, compare_outputs
 
@@ -44,6 +44,22 @@ NAN, INF = math.nan, math.inf
         (np.array(["a", "b\0"], object), np.array(["a", "b"], object), 1),
         (np.array(["a", "b"], "U9"), np.array(["a", "b"], object), 0),
         (np.array([1.0], ">f4"), np.array([1.0], "<f4"), 0),
+        (np.array([0.0, -0.0]), np.array([-0.0, 0.0]), 0),
+        (np.array([NAN + 1j, 1 + 1j]), np.array([NAN + 2j, 1 + 1j]), 1),
+        (np.array([complex(INF, NAN), complex(INF, 1)]), np.array([complex(INF, NAN), complex(INF, 1)]), 0),
+        (np.array([1.0, NAN], float8_e4m3fn), np.array([1.125, NAN], float8_e4m3fn), 1),
+        (np.array([True]), np.array([True]), 0),
+        (np.array(["2026-01-01", "NaT"], "M8[s]"), np.array(["2026-01-01", "NaT"], "M8[s]"), 0),
+        (np.array(["2026-01-01"], "M8[ns]"), np.array(["2026-01-01T00:00:00.000000001"], "M8[ns]"), 1),
+        (np.array([(1, 2.0)], "i4,f4"), np.array([(1, 2.5)], "i4,f4"), 1),
+        (np.array(["a", 1], object), np.array(["a", "1"], object), 1),
+        (np.array(["a", None, NAN], object), np.array(["a", None, NAN], object), 0),
+        (np.array([b"a", b"b"], object), np.array(["a", "b"], object), 0),  # as TensorFlow returns texts
+        (np.array([1, 2], object), np.array([1, 2]), 0),
+        (np.zeros((0,), object), np.zeros((0,), "U3"), 0),
+        ({"a": [np.array([1]), None]}, {"a": [np.array([2]), None]}, 1),
+        ([], [], 0),
+        (np.ones(1, "g"), np.ones(1, "g") + np.finfo("g").eps, 0),
         (None, None, 0),
     ],
 )
@@ -66,6 +82,12 @@ def test_elements_outside_the_tolerances_are_counted(first: Any, second: Any, di
         ([{"a": 1.0}], [{"b": 1.0}], "[0] keys ['a'] against ['b']"),
         (None, np.zeros(1), "nothing against ndarray"),
         ({"a": 1.0}, np.zeros(1), "dict against ndarray"),
+        ({1: 1.0}, {1.0: 1.0}, "keys ['1'] against ['1.0']"),
+        ({1: 1.0}, {True: 1.0}, "keys ['1'] against ['True']"),
+        ({0: 1}, {0: 1.0}, "[0] types int64 and float64"),
+        (np.array([None, 1], object), np.array(["a", "b"], object), "types object and string"),
+        (np.array([1, 2], object), np.array([1.0, 2.0]), "types int64 and float64"),
+        (np.array([0], "M8[s]"), np.array([0], "M8[ns]"), "types datetime64[s] and datetime64[ns]"),
     ],
 )
 def test_structures_that_differ_are_named(first: Any, second: Any, reason: str) -> None:
@@ -158,9 +180,38 @@ def test_one_flipped_integer_never_agrees(values: Any, data: st.DataObject) -> N
     changed.view(np.dtype(f"u{values.dtype.itemsize}")).flat[place] ^= np.dtype(f"u{values.dtype.itemsize}").type(
         1 << bit
     )
-    found = compare("y", values, changed, rtol=1.0, atol=1e30)
+    found = compare("y", values, changed, rtol=1.0, atol=0.99)
     assert (found.equal, found.differing) == (False, 1)
     assert found.differs_by
+
+
+@pytest.mark.parametrize(
+    ("dtype", "forgiven"),
+    [
+        (np.uint8, True),
+        (np.int8, True),
+        (np.int16, True),
+        (int4, True),
+        (np.int32, False),
+        (np.int64, False),
+        (np.uint64, False),
+        (bool, False),
+    ],
+)
+def test_only_integers_as_quantised_models_return_them_may_differ_and_only_by_an_explicit_tolerance(
+    dtype: Any, forgiven: bool
+) -> None:
+    one, other = np.array([0, 1], dtype), np.array([1, 1], dtype)
+    assert not compare("y", one, other).equal
+    assert not compare("y", one, other, rtol=10.0).equal
+    assert compare("y", one, other, atol=1.0).equal is forgiven
+    assert not compare("y", np.array([0], np.uint8), np.array([255], np.uint8), atol=1.0).equal
+
+
+@pytest.mark.parametrize("rtol", [0.0, 1e-3, 1e308, INF])
+def test_what_is_the_same_agrees_whatever_the_tolerance(rtol: float) -> None:
+    values = np.array([0.0, 1.0, -1e308, INF, NAN])
+    assert compare("y", values, values.copy(), rtol=rtol, atol=0.0).equal
 
 
 @given(st.lists(st.text(), min_size=1), st.data())

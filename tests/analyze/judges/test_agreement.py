@@ -8,8 +8,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from onnxperf.analyze.judges.accuracy import Form
 from onnxperf.analyze.judges.agreement import (
-    Form,
     Outputs,
     disagreement,
     matched,
@@ -77,6 +77,21 @@ F32, F64, I64 = np.float32, np.float64, np.int64
         (np.array([2**53]), np.array([2.0**53]), (False, False, True)),
         (np.array([2.0**53]), np.array([2**53 + 1]), (False, False, False)),
         (np.ones(3, I64), np.ones(3, np.int32), (False, False, True)),
+        (np.ones(3, I64), np.ones(3, F32), (False, False, False)),  # float32 holds no labels for sure
+        (np.ones(3, F32), np.ones(3, I64), (False, False, False)),
+        (np.array([30522.0]), np.array([30523]), (False, False, False)),  # within the tolerance of floats
+        (np.array([30522]), np.array([30523.0]), (False, False, False)),
+        (np.array([2**53 + 1]), np.array([2.0**53]), (False, False, False)),
+        (np.array([2**63 - 1]), np.array([2.0**63]), (False, False, False)),
+        (np.array([-1]), np.array([2**64 - 1], np.uint64), (False, False, False)),
+        (np.array([2**64 - 1], np.uint64), np.array([-1]), (False, False, False)),
+        (np.array([44], np.int8), np.array([300]), (False, False, False)),
+        (np.ones(3, I64), np.array([1.0, np.nan, 1.0]), (False, False, False)),
+        (np.array([1, 0]), np.array([True, False]), (False, False, True)),
+        (np.array([True]), np.array([2]), (False, False, False)),
+        (np.ones(3, np.complex64), np.ones(3, np.complex128), (False, False, False)),
+        (np.ones(3, ml_dtypes.bfloat16), np.ones(3, F32), (False, True, True)),
+        (np.array([1, 2]), np.array([1, 2], object), (True, True, True)),
         (np.ones(1, I64), np.array(["1"], object), (False, False, False)),
         ([{0: 0.25, 1: 0.75}], np.array([[0.25, 0.75]], F32), (False, False, True)),
         ([{0: 0.25, 1: 0.75}], np.array([[0.25, 0.7]], F32), (False, False, False)),
@@ -89,9 +104,16 @@ def test_only_the_source_of_a_model_may_have_another_form(ours: Any, theirs: Any
     assert found == agrees
 
 
+@pytest.mark.parametrize("form", ["precision", "table"])
+def test_a_source_that_returns_nothing_agrees_with_nothing(form: Form) -> None:
+    expected = "output pooled: only the first has it; output sequence: only the first has it"
+    assert disagreement(MODEL, ([], []), Tolerances(), form) == expected
+
+
 @pytest.mark.parametrize(
     ("first", "second", "same"),
     [
+        (([], [np.ones(2, I64)]), ([], [np.ones(2, F32)]), False),
         (([], [ONE, TWO]), ([], [ONE, TWO]), True),
         (([], [ONE, TWO]), ([], [ONE, TWO + 1]), False),
         (([], [ONE]), ([], [ONE, TWO]), False),

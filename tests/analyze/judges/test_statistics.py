@@ -99,6 +99,40 @@ def test_more_values_are_judged_as_yuen_does(units: int) -> None:
     assert error <= estimate.error <= 1.2 * error
 
 
+TIMES = st.lists(st.floats(1.0, 1.6), min_size=1, max_size=20)
+
+
+@given(TIMES, TIMES, st.floats(0.1, 10.0))
+def test_a_shift_moves_with_the_times_and_turns_round_with_the_sides(
+    ours: list[float], theirs: list[float], factor: float
+) -> None:
+    one, other = np.array(ours), np.array(theirs)
+    shift = stats.matching_shift(one, other, (1.0, 1.0))
+    assert abs(shift) <= math.log(1.6) + 1e-9
+    assume(_has_one_answer(one, other))  # where two shifts have as many votes, rounding decides between them
+    assert stats.matching_shift(one, factor * other, (1.0, factor)) == pytest.approx(math.log(factor) + shift, abs=1e-6)
+    assert stats.matching_shift(other, one, (1.0, 1.0)) == pytest.approx(-shift, abs=1e-6)
+
+
+def _has_one_answer(one: stats.Floats, other: stats.Floats) -> bool:
+    wiggles = [np.random.default_rng(seed).uniform(-1e-7, 1e-7, len(one)) for seed in range(4)]
+    found = [stats.matching_shift(one * (1 + each), other, (1.0, 1.0)) for each in wiggles]
+    return max(found) - min(found) < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ([100, 100.1, 126, 131], [102, 102.1, 128.5, 133.6]),  # both sides met a quick while
+        ([100, 100.1, 124, 125, 126, 127], [126.5, 127.5, 128.5, 129.5]),  # only one of them did
+        ([100, 119, 133, 147], [102, 111, 140, 158]),  # of each side one block was left alone
+    ],
+)
+def test_quick_times_are_matched_with_quick_ones_and_slow_with_slow(ours: list[float], theirs: list[float]) -> None:
+    shift = stats.matching_shift(np.array(ours), np.array(theirs), (100.0, 102.0))
+    assert shift == pytest.approx(math.log(1.02), abs=0.002)
+
+
 def test_one_number_for_the_values_of_each_unit() -> None:
     values, units = np.array([1.0, 9.0, 2.0, 3.0, 30.0, 4.0]), np.array([0, 1, 0, 0, 1, 2])
     assert stats.by_unit(np.median, values, units).tolist() == [2.0, 19.5, 4.0]

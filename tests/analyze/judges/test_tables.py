@@ -21,6 +21,7 @@ LARGE = [1000.0, 0.0]
         ([1000.0, 0.002], LARGE, False, False),
         ([1.0, 0.0005], [1.0, 0.0], False, False),
         ([1000, 1], [1000, 0], False, False),  # labels have nothing to lose
+        ([10**7, 1], [1e7, 0.0], False, False),  # labels as floats neither
         (["a", "b"], ["a", "c"], False, False),
         ([1000.0], LARGE, False, False),
     ],

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from onnxperf.analyze.trace.events import TOLERANCE_US, TraceLayout, combine, lay_out, number_distinct
@@ -70,18 +70,35 @@ def nested_by_a_stack(events: list[dict[str, Any]]) -> list[int]:
 
 
 NODE, EXECUTOR = ("Node", "n_kernel_time"), ("Session", "SequentialExecutor::Execute")
+Span = tuple[tuple[str, str], int, int]
+SPANS = st.lists(st.tuples(st.sampled_from([NODE, EXECUTOR]), st.integers(0, 30), st.integers(0, 12)), min_size=1)
 
 
-@given(st.lists(st.tuples(st.sampled_from([NODE, EXECUTOR]), st.integers(0, 30), st.integers(0, 12)), min_size=1))
-def test_any_overlap_is_nested_as_a_walk_with_a_stack_would(spans: list[tuple[tuple[str, str], int, int]]) -> None:
-    events = [
+def spans_as_events(spans: list[Span]) -> list[dict[str, Any]]:
+    """Events of one thread, in the order of their ends."""
+    return [
         {"cat": cat, "name": name, "ph": "X", "pid": 1, "tid": 1, "ts": start, "dur": length, "args": {}}
         for (cat, name), start, length in sorted(spans, key=lambda span: span[1] + span[2])
     ]
+
+
+@given(SPANS)
+def test_any_overlap_is_nested_as_a_walk_with_a_stack_would(spans: list[Span]) -> None:
+    events = spans_as_events(spans)
     layout = lay_out(trace_of_events(events))
     expected = nested_by_a_stack(events)
     found = [parent if is_kernel else -1 for parent, is_kernel in zip(layout.parent, layout.is_kernel, strict=True)]
     assert found == expected
+
+
+@given(SPANS)
+@example([(NODE, 0, 12), (EXECUTOR, 5, 10), (NODE, 5, 12), (EXECUTOR, 3, 17)])  # the body precedes its Loop
+def test_a_node_has_a_smaller_number_than_its_body_whatever_starts_first(
+    spans: list[Span],
+) -> None:
+    layout = lay_out(trace_of_events(spans_as_events(spans)))
+    assert all(outer < inner for inner, outer in enumerate(layout.node_parents.tolist()))
+    assert len(layout.places()) == len(layout.node_rows)
 
 
 def test_bodies_within_bodies_are_followed_to_a_depth_that_no_model_has() -> None:

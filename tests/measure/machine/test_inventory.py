@@ -167,7 +167,7 @@ def test_only_variables_that_matter_and_are_set_are_shown(environment: dict[str,
         (
             8,
             {"proc/meminfo": "MemTotal: 16777216 kB", "sys/fs/cgroup/memory.max": str(2 << 30)},
-            {"memory limit": "2.00 GiB (cgroup)"},
+            {"memory limit": "2.00 GiB (cgroup memory.max)"},
         ),
         (8, {"proc/meminfo": "MemTotal: 1048576 kB", "sys/fs/cgroup/memory.max": str(2 << 30)}, {}),
         (8, {"sys/fs/cgroup/memory.max": "max"}, {}),

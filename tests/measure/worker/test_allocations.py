@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -76,6 +75,6 @@ def test_a_place_where_memray_cannot_write_is_one_line(tmp_path: Path) -> None:
 
 
 def test_without_memray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    monkeypatch.setitem(sys.modules, "memray", None)
     with pytest.raises(MissingExtra, match=r"memray is not installed.*onnxperf\[stack\]"):
         allocations.require_memray()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -49,6 +52,42 @@ def test_a_file_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None
     assert (tmp_path / "a.csv").read_bytes() == b"1"
     with pytest.raises(FileNotWritten, match=r"^cannot write .*: No such file or directory$"):
         write(tmp_path / "no\n" / "a.csv", b"1")
+
+
+@contextlib.contextmanager
+def disk_of(size_bytes: int) -> Iterator[None]:
+    """Files can grow to this size only."""
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("before", [None, b"what was there"])
+def test_a_file_that_cannot_be_written_whole_leaves_what_was_there(tmp_path: Path, before: bytes | None) -> None:
+    file = tmp_path / "a.csv"
+    if before is not None:
+        file.write_bytes(before)
+    with disk_of(1 << 16), pytest.raises(FileNotWritten, match=r"a\.csv: File too large$"):
+        write(file, bytes(1 << 17))
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == ([] if before is None else [before])
+
+
+def test_links_rights_and_devices_stay_what_they_are(tmp_path: Path) -> None:
+    target, link = tmp_path / "target.csv", tmp_path / "link.csv"
+    target.write_bytes(b"1")
+    target.chmod(0o640)
+    link.symlink_to(target)
+    write(link, b"2")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"2"
+    assert target.stat().st_mode & 0o777 == 0o640
+    write(Path(os.devnull), b"3")
+    assert not Path(os.devnull).is_file()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link.csv", "target.csv"]
 
 
 class Named(Struct):

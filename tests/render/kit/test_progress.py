@@ -84,3 +84,21 @@ def test_nothing_is_drawn_where_there_is_no_terminal() -> None:
     with Progress(stream, enabled=True) as progress:
         progress.show(lambda _console: Text("a table"))
     assert stream.getvalue() == ""
+
+
+class Gone(Terminal):
+    """A terminal that was closed after the first line."""
+
+    def write(self, text: str) -> int:
+        if self.tell():
+            raise OSError(5, "Input/output error")
+        return super().write(text)
+
+
+def test_a_terminal_that_goes_away_costs_only_the_bar() -> None:
+    clock, terminal = Clock(), Gone()
+    with Progress(terminal, clock) as progress:
+        for _ in range(3):
+            clock.now += 2
+            progress.update(0.5, "round")
+            progress.show(lambda _console: "above")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from onnxperf.records.check import Check, Difference
@@ -65,6 +65,11 @@ def about_differences(reference: str, differing: Mapping[str, str]) -> str:
 def not_compared(name: str, reference: str, why: str) -> str:
     """Why the outputs of a subject say nothing about its equality."""
     return f"outputs of {name} were not compared with those of {reference}: {why}"
+
+
+def draws_random_numbers(name: str, operators: Sequence[str]) -> str:
+    """Why the outputs of a model say nothing about its equality, known without a call."""
+    return f"{name} draws random numbers ({listed(operators)}), so its outputs differ from call to call"
 
 
 def not_deterministic(name: str, made: bool = False) -> str:

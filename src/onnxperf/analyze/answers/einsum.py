@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from onnxperf.analyze.answers.race import units_of
 from onnxperf.analyze.judges.einsum import (
     chosen_in,
     graphs_in,
@@ -146,4 +147,5 @@ def _figures(subject: Subject) -> str:
 def _ends(subject: Subject) -> str:
     if subject.speedup_low is None or subject.speedup_high is None:
         return ""
-    return f"95 % interval {significant(subject.speedup_low)} to {significant(subject.speedup_high)}"
+    ends = f"95 % interval {significant(subject.speedup_low)} to {significant(subject.speedup_high)}"
+    return " from ".join(filter(None, [ends, units_of(subject)]))

@@ -247,9 +247,14 @@ def _interval(ends: tuple[float, float] | None, text: Callable[[float], str], su
     return " from ".join(filter(None, [f"95 % interval {text(ends[0])} to {text(ends[1])}", units_of(subject)]))
 
 
-def units_of(subject: Subject) -> str:
-    """What an interval rests on, such as `16 launches`; empty where that is not known."""
-    return count(subject.units, subject.unit, _SEVERAL[subject.unit]) if subject.unit and subject.units else ""
+def units_of(*subjects: Subject) -> str:
+    """What intervals rest on, such as `16 launches` or `8 to 11 set-ups`; empty where that is not known."""
+    kinds, units = {subject.unit for subject in subjects}, [subject.units for subject in subjects if subject.units]
+    unit = kinds.pop() if len(kinds) == 1 else None
+    if unit is None or len(units) < len(subjects):
+        return ""
+    least = f"{min(units)} to " if min(units) < max(units) else ""
+    return f"{least}{count(max(units), unit, _SEVERAL[unit])}"
 
 
 def _percent(ratio: float) -> str:

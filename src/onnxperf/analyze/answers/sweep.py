@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import NamedTuple, TypeVar
 
-from onnxperf.analyze.answers.race import notes_on_medians
+from onnxperf.analyze.answers.race import notes_on_medians, units_of
 from onnxperf.records.race import Case, Subject
 from onnxperf.records.sweep import Duel, SweepRow, dims_of, values_of, varying
 from onnxperf.wording.names import first_of, listed, name_of, visible
@@ -89,7 +89,9 @@ def _speedups(rows: Sequence[SweepRow]) -> tuple[str, str]:
     if len(lows) < len(rows) or len(highs) < len(rows):
         return " to ".join(texts), ""
     word = "interval" if len(rows) == 1 else "intervals within"
-    return " to ".join(texts), f" (95 % {word} {interval(min(lows), max(highs))})"
+    units = units_of(*(subject for row in rows for subject in row.case.subjects if subject.name == row.rival))
+    rest_on = f"{'' if len(rows) == 1 else ', each'} from {units}" if units else ""
+    return " to ".join(texts), f" (95 % {word} {interval(min(lows), max(highs))}{rest_on})"
 
 
 def _peers(rows: Sequence[SweepRow]) -> str:

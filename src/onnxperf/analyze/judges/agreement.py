@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from onnxperf.analyze.answers.check import difference_text
-from onnxperf.analyze.judges.accuracy import compare_outputs, type_name
+from onnxperf.analyze.judges.accuracy import Form, compare_outputs
+from onnxperf.analyze.judges.elements import pieces, type_name
 from onnxperf.errors import BadOption
 from onnxperf.records.check import Difference
 from onnxperf.records.options import Tolerances
@@ -20,12 +21,6 @@ Outputs = tuple[list[str], list[Any]]
 
 Interface = tuple[Mapping[str, Any], Sequence[str]]
 """The arrays that a model is fed, by name, and the names of its outputs."""
-Form = Literal["exact", "precision", "table"]
-"""What may differ in form: nothing, between models and runtimes; the precision of floats, where a model of a framework
-is the other side; where that is an estimator or any callable, also a vector in place of a column, and a type that holds
-the same numbers (labels as floats)."""
-_CHUNK = 1 << 20
-"""Elements that are compared at a time: inputs may be so large that there is no room for a copy."""
 
 
 def disagreement(model: Outputs, source: Outputs, tolerances: Tolerances, form: Form = "exact") -> str:
@@ -42,8 +37,10 @@ def differences(
     names = [name for name, _, _ in pairs]
     alike = [in_form(ours, theirs, form) for _, ours, theirs in pairs]
     ours, theirs = [each for each, _ in alike], [each for _, each in alike]
-    found = compare_outputs(names, ours, theirs, tolerances.rtol, tolerances.atol)
-    return found if form != "exact" or tolerances.match else (*found, *_left_over(model[0], source[0], names))
+    found = compare_outputs(names, ours, theirs, tolerances.rtol, tolerances.atol, form)
+    # A source may return less than its model, but not nothing at all: that would agree with everything.
+    complete = tolerances.match or (form != "exact" and found)
+    return found if complete else (*found, *_left_over(model[0], source[0], names))
 
 
 def _left_over(ours: Sequence[str], theirs: Sequence[str], compared: Sequence[str]) -> list[Difference]:
@@ -64,30 +61,15 @@ def same_again(one: Outputs, other: Outputs, tolerances: Tolerances) -> bool:
 
 
 def in_form(ours: Any, theirs: Any, form: Form) -> tuple[Any, Any]:
-    """Both values, the second one in the form of the first as far as its values stay the same."""
-    if form == "exact":
+    """Both values, as tables the second one in the shape of the first as far as its values stay the same."""
+    if form != "table":
         return ours, theirs
-    if form == "table":
-        if _is_table(ours) != _is_table(theirs):
-            ours, theirs = _as_array(ours), _as_array(theirs)
-        if isinstance(ours, np.ndarray) and not isinstance(theirs, dict | list | tuple | type(None)):
-            theirs = np.asarray(theirs)
-            theirs = theirs.reshape(ours.shape) if ours.shape == (*theirs.shape, 1) else theirs
-    if isinstance(ours, np.ndarray) and isinstance(theirs, np.ndarray):
-        return ours, _of_type(ours, theirs, form)
+    if _is_table(ours) != _is_table(theirs):
+        ours, theirs = _as_array(ours), _as_array(theirs)
+    if isinstance(ours, np.ndarray) and not isinstance(theirs, dict | list | tuple | type(None)):
+        theirs = np.asarray(theirs)
+        theirs = theirs.reshape(ours.shape) if ours.shape == (*theirs.shape, 1) else theirs
     return ours, theirs
-
-
-def _of_type(ours: Any, theirs: Any, form: Form) -> Any:
-    """The second array in the type of the first: floats are rounded, other numbers must stay what they are."""
-    if type_name(ours) == type_name(theirs) or "string" in (type_name(ours), type_name(theirs)):
-        return theirs
-    with np.errstate(all="ignore"):
-        changed = theirs.astype(ours.dtype)
-        if all("float" in type_name(each) for each in (ours, theirs)):
-            return changed
-        is_same = form == "table" and np.array_equal(changed.astype(theirs.dtype), theirs)
-    return changed if is_same else theirs
 
 
 def _is_table(value: Any) -> bool:
@@ -134,8 +116,7 @@ def _signature(array: Any) -> str:
 def _same_values(a: Any, b: Any) -> bool:
     if a is b or type_name(a) == "string":
         return bool(a is b or a.tolist() == b.tolist())
-    pairs = np.nditer([a, b], ["external_loop", "buffered", "zerosize_ok"], order="C", buffersize=_CHUNK)
-    return all(one.tobytes() == other.tobytes() for one, other in pairs)
+    return all(one.tobytes() == other.tobytes() for one, other in pieces(a, b))
 
 
 def matched(model: Outputs, source: Outputs, match: Mapping[str, str | int]) -> list[tuple[str, Any, Any]]:

@@ -111,18 +111,19 @@ class Reading(NamedTuple):
     by_unit: Callable[[Rounds], st.Floats]
 
 
-def _ratios_of_quickest(rounds: Rounds) -> st.Floats:
-    ours, theirs = (st.by_unit(np.min, times, rounds.units) for times in (rounds.ours, rounds.theirs))
-    return np.asarray(np.log(theirs / ours), dtype=np.float64)
+def _matched(rounds: Rounds) -> st.Floats:
+    ours, theirs, quickest = rounds.ours, rounds.theirs, (float(rounds.ours.min()), float(rounds.theirs.min()))
+    of_units = [rounds.units == unit for unit in range(int(rounds.units.max()) + 1)]
+    return np.array([st.matching_shift(ours[own], theirs[own], quickest) for own in of_units], dtype=np.float64)
 
 
 ALL_CALLS = Reading(lambda block: block.per_call_ns, lambda rounds: st.by_unit(np.median, rounds.values, rounds.units))
 """Whole blocks, paired by round."""
-QUICKEST = Reading(lambda block: max(block.quickest_ns or 0.0, 1e-3), _ratios_of_quickest)
-"""The quickest piece that each side has in a unit.
+QUICKEST = Reading(lambda block: max(block.quickest_ns or 0.0, 1e-3), _matched)
+"""The quickest piece of every block; those of a unit are matched with each other.
 
 Other programs, and other guests of the host, only ever slow down: while they make blocks differ by 10 %, and rounds by
-as much, quickest pieces of a launch differ by a few tenths of a percent.
+as much, matched pieces of a launch differ by half a percent.
 """
 
 

@@ -17,6 +17,12 @@ Ints = NDArray[np.int64]
 _CALLS_NEEDED = {0.90: P90_CALLS, 0.99: P99_CALLS}
 _FEWEST_TO_TRIM = 8
 """Values: of fewer, what is left would show too little of their spread."""
+_MOST_MATCHED = 16
+"""Times of each side that are matched, the quickest of them: every pair of pairs is looked at."""
+_ALIKE = 0.01
+"""Relative difference of times that agree."""
+_HASTE = 20.0
+"""How much more quick times count: one that is slower by a tenth has 15 % of the weight."""
 _EARLY_SHARE = 0.3
 """Part of the error probability for all looks but the last: they are for what is clear early."""
 
@@ -70,6 +76,24 @@ def trimmed_mean(values: Floats) -> Estimate:
     winsorized = np.clip(values, ordered[cut], ordered[count - cut - 1])
     error = math.sqrt((count - 1) * float(winsorized.var(ddof=1)) / (kept * (kept - 1)))
     return Estimate(float(ordered[cut : count - cut].mean()), error, kept - 1)
+
+
+def matching_shift(ours: Floats, theirs: Floats, quickest: tuple[float, float]) -> float:
+    """The log of the ratio theirs / ours at which most of the times agree with each other, quick ones counting more.
+
+    How quick a time is shows beside the `quickest` that each side has reached at all, here or elsewhere.
+
+    A processor of a shared host is quick for a while, and then for a while slower by 10 to 40 %. Minima would compare
+    a quick while of one side with a slow one of the other wherever one of them met no quick while, and medians depend
+    on how many of each there were. Here slow times agree with slow ones, and quick with quick.
+    """
+    one, other = (np.sort(np.log(times))[:_MOST_MATCHED] for times in (ours, theirs))
+    shifts = np.subtract.outer(other, one).ravel()
+    best, best_other = map(math.log, quickest)
+    weights = np.exp(-_HASTE * np.maximum.outer(other - best_other, one - best).ravel())
+    nearness: Floats = np.exp(-0.5 * (np.subtract.outer(shifts, shifts) / _ALIKE) ** 2)
+    votes = nearness[np.argmax(nearness @ weights)] * weights
+    return float(votes @ shifts / votes.sum())
 
 
 def by_unit(summary: Callable[[Floats], object], values: Floats, units: Ints) -> Floats:

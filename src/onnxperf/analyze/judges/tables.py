@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.answers.convert import rounded_text
 from onnxperf.analyze.judges.agreement import Outputs, differences
+from onnxperf.analyze.judges.elements import pieces
 from onnxperf.records.check import Difference
 from onnxperf.records.options import Tolerances
 
@@ -41,4 +42,4 @@ def _largest(values: Any) -> float:
     array = np.asarray(values)
     if array.dtype.kind != "f":
         return 0.0
-    return float(np.abs(array[np.isfinite(array)]).max(initial=0.0))
+    return max(float(np.abs(piece[np.isfinite(piece)]).max(initial=0.0)) for (piece,) in pieces(array))

@@ -280,17 +280,18 @@ def _number_nodes(
     known = np.where(index == MISSING, -1, index)
     own, _ = number_distinct(combine(combine(names.codes, known), trace.op_names.codes))
     provisional = np.full(len(trace), -1, dtype=np.int64)
-    first_rows: list[int] = []
-    outer: list[int] = []
+    node_rows, node_parents, starts = (np.empty(0, dtype=np.int64) for _ in range(3))
     for level in range(int(depth[kernels].max(initial=-1)) + 1):
         rows = np.flatnonzero(kernels & (depth == level))
         parents = np.where(parent[rows] >= 0, provisional[parent[rows]], -1)
         place, first = number_distinct(combine(own[rows], parents))
-        provisional[rows] = place + len(first_rows)
-        first_rows.extend(rows[first].tolist())
-        outer.extend(parents[first].tolist())
-    node_rows, node_parents = np.array(first_rows, dtype=np.int64), np.array(outer, dtype=np.int64)
-    execution = np.lexsort((depth[node_rows], trace.start_us[node_rows]))
+        provisional[rows] = place + len(node_rows)
+        outer, begun = parents[first], trace.start_us[rows[first]]
+        # In a damaged trace, a body may start before the node around it; that node has the smaller number all the same.
+        begun = np.where(outer >= 0, np.maximum(begun, np.append(starts, 0)[outer]), begun)
+        node_rows, node_parents = np.append(node_rows, rows[first]), np.append(node_parents, outer)
+        starts = np.append(starts, begun)
+    execution = np.lexsort((depth[node_rows], starts))
     renumbered = np.empty(len(execution) + 1, dtype=np.int64)
     renumbered[execution] = np.arange(len(execution))
     renumbered[-1] = -1

@@ -26,7 +26,6 @@ from onnxperf.errors import BadInput, SubjectError
 from onnxperf.frameworks.base import version_of
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import (
-    Compute,
     FunctionSubject,
     Load,
     ModelSubject,
@@ -34,8 +33,8 @@ from onnxperf.measure.messages import (
     Prepared,
     TimeBlock,
     WorkerSpec,
-    outputs_in,
 )
+from onnxperf.measure.outputs import compute
 from onnxperf.measure.packing import pack_feeds
 from onnxperf.measure.process import Worker, open_worker
 from onnxperf.measure.race import Progress
@@ -185,13 +184,15 @@ class CandidateRace:
 
     def _is_right(self, worker: Worker, number: int) -> bool:
         """Whether a graph computes what numpy does, in double precision or exactly."""
-        _, value = outputs_in(worker.ask(Compute(number)))
+        _, value = compute(worker, number)
         exact = [operand.astype(np.float64) if operand.dtype.kind == "f" else operand for operand in self.operands]
         wanted = np.asarray(np.einsum(self.request.equation.canonical, *exact, optimize=True))
         rtol, atol = _TOLERANCES.get(self.request.dtype, (0.0, 0.0))
         scale = float(np.abs(wanted).max(initial=1.0))
-        got = np.asarray(value[0] if isinstance(value, list) else value).astype(wanted.dtype)
-        return compare("Y", got, wanted, rtol, atol * scale).equal
+        got = np.asarray(value[0] if isinstance(value, list) else value)
+        if got.dtype != self.request.dtype:
+            return False
+        return compare("Y", got.astype(wanted.dtype), wanted, rtol, atol * scale).equal
 
 
 def peers_of(equation: Equation, time: float) -> tuple[dict[str, Callable[..., Any]], list[str]]:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.race import about_parts, cast_text
 from onnxperf.analyze.judges.comparison import baseline_of
+from onnxperf.api._shared.opening import open_source
 from onnxperf.api._shared.origins import recall
 from onnxperf.api._shared.outputs import compared
 from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options
@@ -36,7 +37,6 @@ from onnxperf.measure.pool import Pool
 from onnxperf.measure.race import Progress, RaceEnd
 from onnxperf.measure.worker_group import Launch
 from onnxperf.model.inputs import Feeds
-from onnxperf.model.load import open_model
 from onnxperf.records.options import RaceOptions
 from onnxperf.records.race import Bench, Case
 from onnxperf.wording.numbers import count, significant, time_text
@@ -70,6 +70,8 @@ class Contest:
     feeds: Mapping[str, Any] | None = None
     name: str = ""
     """What a single model is called in the list of cases; its path unless given."""
+    listed: bool = False
+    """Its cases are only listed, never run: no source is loaded, and no model of the zoo built."""
 
     @classmethod
     def of(cls, models: Sources, keywords: ContestKeywords) -> Contest:
@@ -81,7 +83,8 @@ class Contest:
 def cells_of(contest: Contest, settings: Settings) -> list[Cell]:
     """The cases of a bench: every combination of dimensions, for every group of models that race together."""
     cells = []
-    for dims, group in product(settings.sizes, groups(contest.models, contest.against)):
+    raced = _listed_groups if contest.listed else groups
+    for dims, group in product(settings.sizes, raced(contest.models, contest.against)):
         spelled = contest.name if contest.name and isinstance(group.models, str) else _label(group.models)
         label = spelled if spelled.startswith(PREFIX) else Path(spelled).name.removesuffix(".onnx")
         key = f"{spelled} {' '.join(f'{name}={size}' for name, size in dims.items())}".strip()
@@ -107,10 +110,20 @@ def run_cells(
         recorder.plan([cell.key for cell in cells], machine)
     cases: list[Case] = []
     start = start_of(cells[0].settings.limits)
-    with Pool(start) as pool:
-        for case in _run_all(cells, progress, recorder, pool.launch if len(cells) > 1 else start):
-            cases.append(case)
-            seen(cases)
+    remaining = {cell.key: cell for cell in cells if recorder is None or recorder.wanted(cell.key)}
+    try:
+        with Pool(start) as pool:
+            for cell, case in _run_all(cells, progress, recorder, pool.launch if len(cells) > 1 else start):
+                remaining.pop(cell.key, None)
+                cases.append(case)
+                if recorder is not None and not case.interrupted:
+                    recorder.finish(cell.key, case)
+                seen(cases)
+    except KeyboardInterrupt:
+        if recorder is None and not cases:
+            raise
+        for cell in list(remaining.values())[:1]:  # between two races: the next one is not begun
+            cases.append(Case(model=cell.label, dims=cell.dims, status="pending", interrupted=True))
     after = machines.after_the_race(machine)
     kept = recorder.result(cases, after) if recorder is not None else None
     return kept or Bench(machine=after, command="onnxperf.bench", cases=tuple(cases))
@@ -118,7 +131,7 @@ def run_cells(
 
 def _run_all(
     cells: Sequence[Cell], progress: Progress, recorder: CaseRecorder | None, launch: Launch
-) -> Iterator[Case]:
+) -> Iterator[tuple[Cell, Case]]:
     """Run the cases that are wanted, until the user interrupts one."""
     for number, cell in enumerate(cells):
         if recorder is not None and not recorder.wanted(cell.key):
@@ -132,12 +145,9 @@ def _run_all(
             if len(cells) == 1 and recorder is None:
                 raise
             case = Case(model=cell.label, dims=cell.dims, status="failed", answer=str(error))
+        yield cell, case
         if case.interrupted:
-            yield case
             break  # not finished: it is run again when the sweep is resumed
-        if recorder is not None:
-            recorder.finish(cell.key, case)
-        yield case
 
 
 def _report_case(progress: Progress, number: int, total: int, done: float, text: str) -> None:
@@ -165,9 +175,8 @@ def groups(model: Sources, against: Against) -> Iterator[Group]:
     if against is None or isinstance(against, Mapping):
         yield Group(model, against or {}, {})
         return
-    names = names_in(against)
-    only = model[0] if isinstance(model, list | tuple) and len(model) == 1 else model
-    if not isinstance(only, str) or not only.startswith(PREFIX):
+    names, only = names_in(against), _only(model)
+    if not _is_of_zoo(only):
         yield Group(model, _converted_from(only, names), {})
         return
     from onnxperf.zoo.build import zoo_model
@@ -177,9 +186,30 @@ def groups(model: Sources, against: Against) -> Iterator[Group]:
         yield Group({f"{only} {name}": entry.onnx}, entry.subjects(), entry.ranges)
 
 
+def _listed_groups(model: Sources, against: Against) -> Iterator[Group]:
+    """The groups that `groups` would make, by name only."""
+    only = _only(model)
+    if against is None or isinstance(against, Mapping) or not _is_of_zoo(only):
+        yield Group(model, {}, {})
+        return
+    from onnxperf.zoo.build import find_entry
+
+    for name in names_in(against):
+        yield Group({f"{only} {name}": find_entry(only, name).onnx}, {}, {})
+
+
+def _only(model: Sources) -> Sources:
+    """The model, where there is one only."""
+    return model[0] if isinstance(model, list | tuple) and len(model) == 1 else model
+
+
+def _is_of_zoo(model: Sources) -> TypeGuard[str]:
+    return isinstance(model, str) and model.startswith(PREFIX)
+
+
 def _converted_from(model: Sources, names: Sequence[str]) -> dict[str, Any]:
     """The source of a model that was converted here, under the name of its framework."""
-    known = recall(open_model(model).fingerprint) if isinstance(model, str | Path) else None
+    known = recall(open_source(model).fingerprint) if isinstance(model, str | Path) else None
     if known is None:
         raise BadOption(
             "the source is known only of a zoo model and of one that `onnxperf convert` wrote here",
@@ -198,7 +228,8 @@ def _case(
     """One race."""
     options = visible_options(settings.race, machines.cpu_model())
     calls = chosen_calls(names_in(contest.runtime), names_in(contest.call), settings.session)
-    entries = open_entries(group.models, settings.sized(dims, group.ranges), contest.feeds)
+    inputs = settings.sized(dims, group.ranges)
+    entries = open_entries(group.models, inputs, contest.feeds, settings.limits.timeout)
     sources = _source_specs(entries, settings, group.sources)
     specs = [*model_specs(entries, calls, settings.session), *sources]
     check_names(specs, options.baseline)

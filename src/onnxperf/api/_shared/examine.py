@@ -10,7 +10,6 @@ import numpy as np
 import onnx
 
 from onnxperf.analyze.answers.convert import unsteady_text
-from onnxperf.analyze.judges.accuracy import compare_outputs
 from onnxperf.analyze.judges.agreement import differences
 from onnxperf.analyze.judges.tables import compare_tables
 from onnxperf.api._shared.outputs import outputs_of
@@ -160,11 +159,9 @@ def _rows(feeds: Mapping[str, Array]) -> int:
 def _steady_outputs(job: Job, call: Call, names: Sequence[str]) -> list[Any]:
     """What the source computes, twice: one that draws random numbers cannot be compared with anything."""
     first, second = (_source_outputs(call, job.feeds) for _ in range(2))
-    tolerances = job.tolerances.rtol, job.tolerances.atol
-    count = min(len(names), len(first), len(second))
-    moved = [
-        each for each in compare_outputs(names[:count], first[:count], second[:count], *tolerances) if not each.equal
-    ]
+    places = [*names, *map(str, range(len(names), max(len(first), len(second))))]
+    found = differences((places[: len(first)], first), (places[: len(second)], second), job.tolerances)
+    moved = [each for each in found if not each.equal]
     if moved:
         raise BadInput(unsteady_text(moved))
     return first

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -16,6 +15,7 @@ from onnxperf.analyze.judges.run_comparison import compare_runs
 from onnxperf.errors import BadOption, OnnxperfError
 from onnxperf.records.profile import Diff, Profile
 from onnxperf.records.race import Bench
+from onnxperf.render.kit.complaints import complain
 from onnxperf.results.base import Result, result_classes
 from onnxperf.results.runs import ComparisonResult
 from onnxperf.store import Store, is_missing, open_store, place_of
@@ -42,7 +42,7 @@ def keep(result: Result[Any], *, store: Where | Literal[False] = None) -> str | 
         reason = str(error)
     except Exception as error:
         reason = f"unexpected {type(error).__name__}: {' '.join(str(error).split())}"
-    print(f"onnxperf: this run was not kept: {reason}", file=sys.stderr)
+    complain(f"this run was not kept: {reason}")
     return None
 
 
@@ -73,12 +73,12 @@ def compare(first: str, second: str, *, store: Where = None) -> ComparisonResult
 
 def delete_run(run: str, *, store: Where = None) -> str:
     """Delete a run; returns its whole id."""
-    return _found(run, store, Store.delete)[0]
+    return _found(run, store, Store.delete, reading=False)[0]
 
 
-def _found(run: str, where: Where, read: Callable[[Store, str], T]) -> tuple[str, T]:
+def _found(run: str, where: Where, use: Callable[[Store, str], T], reading: bool = True) -> tuple[str, T]:
     if is_missing(where):
         raise BadOption(f"no run {run!r}: the store {place_of(where)} does not exist yet")
-    with open_store(where) as opened:
+    with open_store(where, reading) as opened:
         name = opened.find(run).id
-        return name, read(opened, name)
+        return name, use(opened, name)

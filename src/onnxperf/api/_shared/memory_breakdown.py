@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import onnx
 from msgspec.structs import replace
 
 from onnxperf.analyze.graphs.live_set import LiveSet, live_sets
 from onnxperf.analyze.trace.node_memory import tensor_sizes
-from onnxperf.api._shared import recordings
+from onnxperf.api._shared import reading, recordings
 from onnxperf.api._shared.subjects import Entry
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.memory_steps import MemoryProbe
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.measure.profiling import take_turns
-from onnxperf.model.cost import infer_types
-from onnxperf.model.graph import all_nodes, all_tensors
-from onnxperf.model.outline import outline
 from onnxperf.records.graph import Graph
 from onnxperf.records.memory import Breakdown, InputCopy, MemorySubject
 from onnxperf.records.options import SessionOptions
@@ -59,15 +54,17 @@ def record_arena(
         if end.interrupted:
             raise KeyboardInterrupt  # a trace of fewer calls would say something else about the growth
         result = recordings.result_of_recording(plan.recorded, end.turns[0].trace)
-        executed = onnx.load(plan.recorded.executed_path, load_external_data=False)
+        executed, what = plan.recorded.executed_path, "the graph that onnxruntime executes"
+        whole_graph = reading.outline_of_file(executed, what).graph
+        weights_bytes = reading.sizes_of_file(executed, what).weights_bytes
     entry = largest(entries)
-    graph = _as_fed(outline(executed), entry)
+    graph = _as_fed(whole_graph, entry)
     call = next(number for number, each in enumerate(entries) if each is entry)  # the first calls take them in order
     sizes = tensor_sizes(result.trace, result.layout, graph, iteration=call)
     return ArenaAccount(
         arena_bytes=_per_iteration(result, "mem_arena_held"),
         used_bytes=max(_per_iteration(result, "mem_bytes_in_use"), default=None),
-        weights_bytes=_weights_bytes(executed),
+        weights_bytes=weights_bytes,
         live_set=live_sets(graph, sizes | _fed_sizes(entry)).peak,
     )
 
@@ -79,16 +76,15 @@ def largest(entries: Sequence[Entry]) -> Entry:
 
 def breakdown_of(entry: Entry, memory_probe: MemoryProbe, account: ArenaAccount | None) -> Breakdown:
     """Where the bytes of a subject are, as far as they are known."""
-    proto = entry.model.proto
     shapes = {name: array.shape for name, array in entry.feeds.arrays.items()}
     is_model = memory_probe.subject.model is not None
-    graph = _as_fed(outline(proto), entry)
-    live = account.live_set if account else live_sets(graph, _inferred_sizes(proto, shapes) | _fed_sizes(entry)).peak
+    sizes = reading.sizes_of(entry.model, shapes)
+    live = account.live_set if account else _planned(entry, sizes.tensors)
     if not is_model or not live or not live.live_bytes:
         live = None  # a framework has a graph of its own; or no size is known
     return Breakdown(
         dims=dict(entry.feeds.dims),
-        weights_on_disk_bytes=_weights_bytes(proto),
+        weights_on_disk_bytes=sizes.weights_bytes,
         weights_in_memory_bytes=account.weights_bytes if account else None,
         input_bytes=entry.feeds.nbytes,
         output_bytes=memory_probe.output_bytes,
@@ -139,25 +135,7 @@ def _fed_sizes(entry: Entry) -> dict[str, int]:
     return {name: each.size * casts.get(name, each.dtype).itemsize for name, each in entry.feeds.arrays.items()}
 
 
-def _inferred_sizes(proto: onnx.ModelProto, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:
-    """Sizes of all tensors whose shapes ONNX can infer."""
-    types = infer_types(proto, {name: tuple(shape) for name, shape in shapes.items()})
-    return {
-        name: _size(kind.element, kind.shape)
-        for name, kind in types.items()
-        if kind.shape is not None and all(isinstance(size, int) for size in kind.shape)
-    }
-
-
-def _weights_bytes(proto: onnx.ModelProto) -> int:
-    """Bytes of all tensors, and of the numbers that operators such as LinearRegressor have in their attributes."""
-    listed = (attribute for node in all_nodes(proto) for attribute in node.attribute)
-    numbers = sum(4 * len(each.floats) + 8 * len(each.ints) for each in listed)
-    return numbers + sum(_size(tensor.data_type, tensor.dims) for tensor in all_tensors(proto))
-
-
-def _size(data_type: int, dims: Iterable[int]) -> int:
-    """Bytes of a tensor; texts, whose length is not in their shape, count nothing."""
-    if data_type in (onnx.TensorProto.UNDEFINED, onnx.TensorProto.STRING):
-        return 0
-    return math.prod(dims) * onnx.helper.tensor_dtype_to_np_dtype(data_type).itemsize
+def _planned(entry: Entry, sizes: dict[str, int]) -> LiveSet | None:
+    """What is alive where most is, by the order of the file and inferred sizes."""
+    graph = _as_fed(reading.outline_of(entry.model).graph, entry)
+    return live_sets(graph, sizes | _fed_sizes(entry)).peak

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
-import onnx
-
-from onnxperf.model.load import Model, open_model
+from onnxperf.api._shared import reading
+from onnxperf.model.opened import Model, place
 from onnxperf.zoo import PREFIX
 
-Source = str | os.PathLike[str] | bytes | onnx.ModelProto
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    Source = str | os.PathLike[str] | bytes | ModelProto
+else:
+    Source = str | os.PathLike | bytes  # a command that never meets a ModelProto does not wait for onnx
 
 
-def open_source(source: Source) -> Model:
+def open_source(source: Source, label: str | None = None, timeout_s: float | None = None) -> Model:
     """A model from anywhere; one of the zoo keeps the name that was given for it."""
-    place = located(source)
-    return open_model(place, source if place is not source and isinstance(source, str) else None)
+    found = located(source)
+    own = source if found is not source and isinstance(source, str) else None
+    return reading.open_placed(place(found, label or own), timeout_s)
 
 
 def located(source: Source) -> Source:

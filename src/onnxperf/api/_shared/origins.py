@@ -13,7 +13,7 @@ import msgspec
 import platformdirs
 from msgspec import Struct
 
-from onnxperf.model.load import open_model
+from onnxperf.api._shared.opening import open_source
 
 _OLDER_NAMES = {"keras": "tensorflow", "saved_model": "tensorflow", "scikit-learn": "sklearn"}
 """Names of frameworks in files that were written before each had only one."""
@@ -34,7 +34,7 @@ def remember(model: str | Path, framework: str, source: str) -> None:
     whole = f"{Path(place).absolute()}:{function}" if is_file else source
     if Path(source).exists():
         whole = str(Path(source).absolute())
-    file = _file(open_model(model).fingerprint)
+    file = _file(open_source(model).fingerprint)
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         draft = file.with_suffix(f".{os.getpid()}")

@@ -9,40 +9,47 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from onnxperf.analyze.answers.check import about_differences, not_compared, not_deterministic
-from onnxperf.analyze.judges.agreement import Form, Interface, Outputs, disagreement, same_again, unlike_interfaces
+from onnxperf.analyze.answers.check import about_differences, draws_random_numbers, not_compared, not_deterministic
+from onnxperf.analyze.judges.accuracy import Form
+from onnxperf.analyze.judges.agreement import Interface, Outputs, disagreement, same_again, unlike_interfaces
+from onnxperf.api._shared.reading import random_operators_of
 from onnxperf.api._shared.subjects import Entry
 from onnxperf.errors import BadInput, SubjectError
-from onnxperf.measure.messages import Compute, Load, Prepare, WorkerSpec, outputs_in
+from onnxperf.measure.messages import Load, Prepare, WorkerSpec
+from onnxperf.measure.outputs import compute
 from onnxperf.measure.process import ProcessWorker, open_worker
 from onnxperf.measure.race import RaceEnd
-from onnxperf.records.options import LONG_TIMEOUT_S, Tolerances
+from onnxperf.records.options import LONG_TIMEOUT_S, Tolerances, WorkerLimits
 from onnxperf.records.race import Measurement
 
+_LIMITS = WorkerLimits(timeout=LONG_TIMEOUT_S)
 
-def outputs_of(spec: WorkerSpec) -> Outputs:
+
+def outputs_of(spec: WorkerSpec, limits: WorkerLimits = _LIMITS) -> Outputs:
     """Names and values of what the only subject of a spec returns."""
-    return outputs_of_calls(spec, 1)[0]
-
-
-def outputs_of_calls(spec: WorkerSpec, calls: int) -> list[Outputs]:
-    """The same for several calls on the same inputs, in one process."""
-    with _running(spec) as worker:
+    with _running(spec, limits) as worker:
         worker.ask(Prepare(0))
-        return [_listed(outputs_in(worker.ask(Compute(0)))) for _ in range(calls)]
+        return _listed(compute(worker, 0))
 
 
-def tensors_of(spec: WorkerSpec) -> dict[str, Any]:
+def steady_outputs(spec: WorkerSpec, tolerances: Tolerances, limits: WorkerLimits = _LIMITS) -> tuple[Outputs, bool]:
+    """The same, and whether a second call on the same inputs in the same process agrees; its outputs are dropped."""
+    with _running(spec, limits) as worker:
+        worker.ask(Prepare(0))
+        outputs = _listed(compute(worker, 0))
+        return outputs, same_again(outputs, _listed(compute(worker, 0)), tolerances)
+
+
+def tensors_of(spec: WorkerSpec, limits: WorkerLimits = _LIMITS) -> dict[str, Any]:
     """Every tensor that a runtime computes on its way, by name."""
-    with _running(spec) as worker:
-        names, values = outputs_in(worker.ask(Compute(0, everything=True)))
+    with _running(spec, limits) as worker:
+        names, values = compute(worker, 0, everything=True)
     return dict(zip(names, values, strict=True))
 
 
-def is_deterministic(spec: WorkerSpec, tolerances: Tolerances) -> bool:
-    """Whether two calls on the same inputs agree."""
-    first, second = outputs_of_calls(spec, 2)
-    return same_again(first, second, tolerances)
+def drawn_in(entry: Entry) -> tuple[str, ...]:
+    """Operators of a model that draw random numbers, found without a call."""
+    return random_operators_of(entry.model)
 
 
 def interface_of(entry: Entry) -> Interface:
@@ -83,8 +90,10 @@ def compared(
         return Comparison()
     interfaces = {entry.model.label: interface_of(entry) for entry in entries}
     found = Comparison(base.name)
-    for subject in measured:
-        if subject is base:
+    random = _drawn(measured, entries)
+    found.notes += [f"{text}; they were not compared" for text in random.values()]
+    for subject in measured if base.model not in random else ():
+        if subject is base or subject.model in random:
             continue
         label = subject.model or entries[0].model.label  # a source is fed what the first model is
         why = unlike_interfaces(interfaces[base.model or ""], interfaces[label]) if label != base.model else ""
@@ -99,6 +108,13 @@ def compared(
     if found.differing and not end.interrupted:
         _without_random(found, specs, tolerances)
     return found
+
+
+def _drawn(subjects: Sequence[Measurement], entries: Sequence[Entry]) -> dict[str | None, str]:
+    """Models of subjects that draw random numbers, and a sentence about each."""
+    labels = {subject.model for subject in subjects}
+    operators = {each.model.label: drawn_in(each) for each in entries if each.model.label in labels}
+    return {label: draws_random_numbers(label, each) for label, each in operators.items() if each}
 
 
 def _form(subject: Measurement) -> Form:
@@ -125,7 +141,7 @@ def _specs_of_one(specs: Sequence[WorkerSpec]) -> Mapping[str, WorkerSpec]:
 
 def _is_random(spec: WorkerSpec, tolerances: Tolerances) -> bool:
     try:
-        return not is_deterministic(spec, tolerances)
+        return not steady_outputs(spec, tolerances)[1]
     except BadInput:
         return False  # it ran before: what its outputs were stands
 
@@ -136,10 +152,10 @@ def _listed(outputs: tuple[list[str], Any]) -> Outputs:
 
 
 @contextmanager
-def _running(spec: WorkerSpec) -> Iterator[ProcessWorker]:
+def _running(spec: WorkerSpec, limits: WorkerLimits) -> Iterator[ProcessWorker]:
     """A worker that has opened its session; its errors are those of the request."""
     try:
-        with open_worker(spec, timeout_s=LONG_TIMEOUT_S) as worker:
+        with open_worker(spec, timeout_s=limits.timeout, memory_limit_bytes=limits.memory_limit) as worker:
             worker.ask(Load(spec))
             yield worker
     except SubjectError as error:

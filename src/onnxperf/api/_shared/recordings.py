@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import onnx
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.profile import profile_answer
@@ -21,18 +20,16 @@ from onnxperf.analyze.graphs.modules import module_times, with_origins
 from onnxperf.analyze.trace import profile as sums
 from onnxperf.analyze.trace.events import lay_out
 from onnxperf.api._shared.racing import start_of
+from onnxperf.api._shared.reading import outline_of, outline_of_file, work_of_nodes
 from onnxperf.api._shared.requests import Settings
 from onnxperf.api._shared.subjects import Entry, chosen_calls, ort_spec
 from onnxperf.errors import BadInput, SubjectError
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.profiling import Progress, TurnsEnd, most_iterations, take_turns
+from onnxperf.measure.reading import Outlined
 from onnxperf.measure.trace.read import read_trace, trace_of_events
-from onnxperf.model.cost import work_of_nodes
-from onnxperf.model.graph import all_nodes
-from onnxperf.model.load import Model
-from onnxperf.model.modules import modules_of
-from onnxperf.model.outline import outline, with_names
+from onnxperf.model.opened import Model
 from onnxperf.records.options import Recording, SessionOptions, WorkerLimits
 from onnxperf.records.trace import EVENT_CAP, Trace
 from onnxperf.render.kit.files import write
@@ -54,8 +51,8 @@ class RecordedModel:
     """A model that is recorded, and where the graph is that its session executes."""
 
     model: Model
-    proto: onnx.ModelProto
-    """The model with a name for every node."""
+    outlined: Outlined
+    """Its graph, with a name for every node."""
     executed_path: Path
     shapes: dict[str, tuple[int, ...]]
     """Of its inputs."""
@@ -77,13 +74,13 @@ def plan_recording(entry: Entry, session: SessionOptions, folder: Path, name: st
     with_options = replace(session, options={**named.options, **session.options})
     spec = replace(ort_spec(entry, session), model_path=str(named.path), session=with_options, recording=recording)
     shapes = {name: array.shape for name, array in entry.feeds.arrays.items()}
-    return RecordingPlan(spec, RecordedModel(entry.model, named.proto, executed, shapes))
+    return RecordingPlan(spec, RecordedModel(entry.model, named.outlined, executed, shapes))
 
 
 class Named(NamedTuple):
     """A model in which every node has a name of its own."""
 
-    proto: onnx.ModelProto
+    outlined: Outlined
     path: Path
     options: dict[str, str]
     """What a session needs to find its external data."""
@@ -91,12 +88,11 @@ class Named(NamedTuple):
 
 def named_model(model: Model, folder: Path, name: str = "model") -> Named:
     """The model itself, or a copy in `folder` in which the nodes have names; the weights stay where they are."""
-    proto, changed = with_names(model.proto)
-    if not changed:
-        return Named(proto, model.path, {})
     path = folder / f"{name}.onnx"
-    path.write_bytes(proto.SerializeToString())
-    return Named(proto, path, {FOLDER_OPTION: str(model.path.parent)})
+    outlined = outline_of(model, named=True, copy=path)
+    if not outlined.written:
+        return Named(outlined, model.path, {})
+    return Named(outlined, path, {FOLDER_OPTION: str(model.path.parent)})
 
 
 @contextmanager
@@ -120,9 +116,9 @@ def iterations_that_fit(
     plan: RecordingPlan, repeat: int | None, limits: WorkerLimits, progress: Progress
 ) -> int | None:
     """How many iterations a trace can hold; a model with bodies or functions must be tried to find out."""
-    proto = plan.recorded.proto
-    nodes = sum(1 for _ in all_nodes(proto))
-    nested = proto.functions or nodes > len(proto.graph.node)
+    outlined = plan.recorded.outlined
+    nodes = sum(each.nodes for each in outlined.operators)
+    nested = outlined.functions or nodes > len(outlined.graph.nodes)
     if not nested and (repeat or 100) * (_EXPANSION * nodes + 10) < EVENT_CAP:
         return None
     recording = plan.spec.recording
@@ -206,10 +202,10 @@ def result_of_recording(recorded: RecordedModel, trace: Path | None) -> ProfileR
     if trace is None:
         raise BadInput("onnxruntime wrote no trace")
     result = _summed_up(read_trace(trace), recorded.model.label)
-    executed = outline(onnx.load(recorded.executed_path, load_external_data=False))
-    groups, alike = attribute(outline(recorded.proto), executed), result.record.alike
+    executed = outline_of_file(recorded.executed_path, "the graph that onnxruntime executes").graph
+    groups, alike = attribute(recorded.outlined.graph, executed), result.record.alike
     named = sums.with_tensors(result.record.nodes, executed)
-    nodes = with_origins(named, groups, modules_of(recorded.proto))
+    nodes = with_origins(named, groups, recorded.outlined.modules)
     record = replace(
         result.record,
         fingerprint=recorded.model.fingerprint,
@@ -218,7 +214,7 @@ def result_of_recording(recorded: RecordedModel, trace: Path | None) -> ProfileR
         modules=module_times(nodes, alike),
     )
     record = replace(record, answer=profile_answer(record))
-    weights = partial(work_of_nodes, recorded.proto, recorded.shapes)
+    weights = partial(work_of_nodes, recorded.model, recorded.shapes)
     return ProfileResult(record, result.trace, result.layout, weights, executed)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,8 +27,17 @@ from onnxperf.records.options import (
     Tolerances,
     WorkerLimits,
 )
+from onnxperf.wording.names import shortened
+from onnxperf.wording.numbers import count
 
 T = TypeVar("T", bound=Struct)
+
+_MOST_CASES = 100_000
+"""A case takes seconds: these would take two weeks."""
+_MOST_THREADS = 1024
+"""A pool of more would only fill the system's table of processes."""
+_LONGEST_VALUE = 80
+"""Characters of a wrong value in an error."""
 
 Against = Mapping[str, Any] | str | Sequence[str] | None
 """Sources of a model by name, or the names of the frameworks that a zoo model comes from."""
@@ -117,8 +128,8 @@ class MemoryKeywords(ContestKeywords, InputKeywords, LimitKeywords, SourceKeywor
     """Whose memory is measured, and within which limits."""
 
 
-class CheckKeywords(InputKeywords, ToleranceKeywords, total=False):
-    """How two runtimes are set up, and what counts as equal."""
+class CheckKeywords(InputKeywords, ToleranceKeywords, LimitKeywords, total=False):
+    """How two runtimes are set up, within which limits, and what counts as equal."""
 
 
 class ConvertKeywords(FeedKeywords, ToleranceKeywords, total=False):
@@ -222,12 +233,20 @@ def require(condition: bool, name: str, value: object, expected: str) -> None:
         raise BadOption(option=name, value=value, expected=expected)
 
 
+def check_number(cases: int) -> None:
+    """Refuse more cases than could ever be run."""
+    if cases > _MOST_CASES:
+        raise BadOption(f"more than {count(_MOST_CASES, 'case')}; give fewer sizes, or divide the plan", option="dims")
+
+
 def _combinations(dims: Mapping[str, Sequence[int]]) -> Iterator[dict[str, int]]:
     for name, sizes in dims.items():
         if not sizes:
             raise BadOption("no value given", option="dims", value=name)
         if len(set(sizes)) < len(sizes):
-            raise BadOption("a size is given twice", option="dims", value=f"{name}={','.join(map(str, sizes))}")
+            twice = Counter(sizes).most_common(1)[0][0]
+            raise BadOption("a size is given twice", option="dims", value=f"{name}={twice}")
+    check_number(math.prod(map(len, dims.values())))
     for sizes in product(*dims.values()):
         yield _pick({"dims": dict(zip(dims, sizes, strict=True))}, InputOptions).dims
 
@@ -237,15 +256,17 @@ def _session(keywords: Mapping[str, Any]) -> SessionOptions:
     if level not in levels:
         raise BadOption.unknown("optimisation level", level, levels, option="opt_level")
     options = _pick(keywords, SessionOptions)
-    require(options.threads is None or options.threads >= 1, "threads", options.threads, "at least 1")
+    threads = options.threads
+    require(threads is None or threads >= 1, "threads", threads, "at least 1")
+    require(threads is None or threads <= _MOST_THREADS, "threads", threads, f"at most {_MOST_THREADS}")
     return options
 
 
 def _race(keywords: Mapping[str, Any]) -> RaceOptions:
     options = _pick(keywords, RaceOptions)
-    require(options.time is None or options.time > 0, "time", options.time, "more than 0 seconds")
+    require(options.time is None or 0 < options.time < math.inf, "time", options.time, "more than 0 seconds")
     require(0 < options.min_effect < 1, "min_effect", options.min_effect, "between 0 and 1 (0.01 is 1 %)")
-    require(options.warmup >= 0, "warmup", options.warmup, "0 seconds or more")
+    require(0 <= options.warmup < math.inf, "warmup", options.warmup, "0 seconds or more")
     require(options.blocks is None or options.blocks >= 1, "blocks", options.blocks, "at least 1")
     require(options.calls is None or options.calls >= 1, "calls", options.calls, "at least 1")
     return options
@@ -254,7 +275,7 @@ def _race(keywords: Mapping[str, Any]) -> RaceOptions:
 def _limits(keywords: Mapping[str, Any]) -> WorkerLimits:
     limit = keywords.get("memory_limit")
     limits = _pick({**keywords, "memory_limit": _amount(limit) if isinstance(limit, str) else limit}, WorkerLimits)
-    require(limits.timeout > 0, "timeout", limits.timeout, "more than 0 seconds")
+    require(0 < limits.timeout < math.inf, "timeout", limits.timeout, "more than 0 seconds")
     require(limits.memory_limit is None or limits.memory_limit > 0, "memory_limit", limit, "more than 0 bytes")
     return limits
 
@@ -282,4 +303,15 @@ def _pick(keywords: Mapping[str, Any], record: type[T]) -> T:
     except msgspec.ValidationError as error:
         problem, _, place = str(error).partition(" - at `$.")
         name = "".join(re.findall(r"^\w+", place))
-        raise BadOption(problem, option=name, value=chosen.get(name)) from error
+        value = chosen.get(name)
+        shown = None if value is None else shortened(_text(value), _LONGEST_VALUE)
+        raise BadOption(problem, option=name, value=shown) from error
+    except RecursionError as error:
+        raise BadOption("a value is nested too deeply", option="options") from error
+
+
+def _text(value: object) -> str:
+    try:
+        return str(value)
+    except (RecursionError, ValueError):  # nested too deeply, or a number of too many digits
+        return "…"

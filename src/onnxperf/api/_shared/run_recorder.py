@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
@@ -12,6 +11,7 @@ from onnxperf.analyze.judges.outcome import status_of
 from onnxperf.errors import BadOption, StoreError
 from onnxperf.records.base import Machine, Status
 from onnxperf.records.race import Bench, Case
+from onnxperf.render.kit.complaints import complain
 from onnxperf.store import Store, Trouble
 
 UNFINISHED: frozenset[Status] = frozenset({"pending", "running"})
@@ -102,11 +102,15 @@ class RunRecorder:
         return whole
 
     def _try(self, step: Callable[[], None]) -> None:
-        """What was measured must not be lost to a store that fails."""
+        """What was measured must not be lost to a store that fails, nor to a signal: a step is taken whole."""
         if self._failed:
             return
         try:
-            step()
+            try:
+                step()
+            except KeyboardInterrupt:
+                step()  # its transaction was taken back
+                raise
         except StoreError as error:
             self._failed = True
-            print(f"onnxperf: the sweep continues, but is not kept: {error}", file=sys.stderr)
+            complain(f"the sweep continues, but is not kept: {error}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
@@ -10,6 +9,7 @@ from typing import Any, Unpack
 from onnxperf.errors import BadOption
 from onnxperf.frameworks.base import FrameworkModel, SubjectOptions, framework_of, is_path
 from onnxperf.frameworks.export import framework_to_convert, path_problem
+from onnxperf.frameworks.logs import quiet_libraries
 from onnxperf.measure.worker.lines import NamedFunction
 from onnxperf.wording.names import one_line
 
@@ -76,6 +76,15 @@ def load_source(text: str) -> object:
     return model
 
 
+def check_source(text: str) -> str:
+    """The text, if what it names is there; nothing of it is imported, read or run."""
+    if _is_place(text):
+        framework_to_convert(text)  # raises what is wrong with the path
+    else:
+        NamedFunction.parse(text)
+    return text
+
+
 def made_by(source: object) -> str | None:
     """The function that a source was made by, if it was loaded here."""
     return _LOADED[id(source)][1] if id(source) in _LOADED else None
@@ -86,16 +95,23 @@ def load_with_sample(text: str) -> tuple[object, object]:
 
     A name in Python is a model, a pair of a model and its sample, or a function without arguments that returns either.
     """
-    if ":" not in text or Path(text).exists():
-        framework_to_convert(text)  # raises what is wrong with the path
-        return text, None
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # read when the function imports TensorFlow
-    found = NamedFunction.parse(text).find(lambda each: callable(each) or _is_model(each))
+    if _is_place(text):
+        return check_source(text), None
+    named = NamedFunction.parse(text)
     try:
-        loaded = found if _is_model(found) or not callable(found) else found()
+        with quiet_libraries():
+            found = named.find(lambda each: callable(each) or _is_model(each))
+            loaded = found if _is_model(found) or not callable(found) else found()
+    except BadOption:
+        raise
     except Exception as error:
         raise BadOption(f"the function {text} failed: {type(error).__name__}: {one_line(error)}") from error
     return loaded if isinstance(loaded, tuple) and len(loaded) == 2 else (loaded, None)
+
+
+def _is_place(text: str) -> bool:
+    """Whether this is a file or a folder, and not a name in Python."""
+    return ":" not in text or Path(text).exists()
 
 
 def _is_model(found: object) -> bool:

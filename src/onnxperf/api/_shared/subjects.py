@@ -10,17 +10,16 @@ from pathlib import Path
 from typing import Any, cast
 
 import cloudpickle
-import onnx
 
 from onnxperf.analyze.judges.agreement import unlike_values
-from onnxperf.api._shared.opening import Source, located, open_source
+from onnxperf.api._shared.opening import Source, open_source
 from onnxperf.api._shared.requests import names_in
 from onnxperf.errors import BadOption
 from onnxperf.measure.messages import FunctionSubject, ModelSubject, WorkerSpec
 from onnxperf.measure.packing import PackedTensor, pack_feeds
 from onnxperf.model.files import read_inputs
 from onnxperf.model.inputs import Feeds, make_feeds
-from onnxperf.model.load import Model, open_model
+from onnxperf.model.opened import Model
 from onnxperf.records.options import InputOptions, SessionOptions, SourceOptions
 from onnxperf.runtimes.find import find_runtime
 
@@ -52,9 +51,11 @@ class Entry:
         return self.twin.packed if self.twin else pack_feeds(self.feeds.arrays)
 
 
-def open_entries(sources: Sources, options: InputOptions, given: Mapping[str, Any] | None) -> list[Entry]:
+def open_entries(
+    sources: Sources, options: InputOptions, given: Mapping[str, Any] | None, timeout_s: float | None = None
+) -> list[Entry]:
     """Open all models and make their inputs; a given Path is read as an array."""
-    models = _open_models(sources)
+    models = _open_models(sources, timeout_s)
     if not models:
         raise BadOption("no model given; name at least one .onnx file")
     given = dict(given or {})
@@ -80,22 +81,22 @@ def _needs_cast(array: Any, dtype: str) -> bool:
     return dtype != "string" and (array.dtype.name != dtype or not array.dtype.isnative)
 
 
-def _open_models(sources: Sources) -> list[Model]:
+def _open_models(sources: Sources, timeout_s: float | None) -> list[Model]:
     """Open one model or several; equal labels get a number."""
     if isinstance(sources, Mapping):
-        return [open_model(located(source), label) for label, source in sources.items()]
+        return [open_source(source, label, timeout_s) for label, source in sources.items()]
     several = cast("Sequence[Source]", sources if isinstance(sources, list | tuple) else [sources])
     models: list[Model] = []
     for source in several:
-        model = open_source(source)
+        model = open_source(source, timeout_s=timeout_s)
         same = sum(other.label == model.label for other in models)
-        models.append(open_model(located(source), f"{model.label} #{same + 1}") if same else model)
+        models.append(replace(model, label=f"{model.label} #{same + 1}") if same else model)
     return models
 
 
 def functions_in(model: object) -> dict[str, Callable[[], Any]]:
     """The callables, where these and not models were given."""
-    if callable(model) and not isinstance(model, onnx.ModelProto):
+    if callable(model):
         return {getattr(model, "__name__", "callable").strip("<>"): model}
     if not isinstance(model, Mapping):
         return {}

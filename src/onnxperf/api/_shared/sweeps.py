@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -13,20 +13,26 @@ from msgspec import Struct
 
 from onnxperf.api._shared.cells import Cell, Contest, cells_of, run_cells
 from onnxperf.api._shared.kept_runs import Where
-from onnxperf.api._shared.requests import CaseKeywords, names_in, parse
+from onnxperf.api._shared.requests import CaseKeywords, check_number, names_in, parse
 from onnxperf.api._shared.run_recorder import RunRecorder
-from onnxperf.api._shared.sources import load_source
+from onnxperf.api._shared.sources import check_source, load_source
 from onnxperf.errors import BadInput, BadOption, StoreError
 from onnxperf.frameworks.base import FRAMEWORKS
 from onnxperf.measure.plan import DEFAULT_TIME_S
 from onnxperf.measure.race import Progress
 from onnxperf.records.base import Status
 from onnxperf.records.race import Case
+from onnxperf.render.kit.complaints import complain
 from onnxperf.results.bench import BenchResult
 from onnxperf.store import open_store
+from onnxperf.wording.names import one_line, shortened
+from onnxperf.wording.numbers import size
 from onnxperf.zoo import PREFIX
 
 RETRIED: tuple[Status, ...] = ("failed", "oom", "timeout", "crashed", "differs", "skipped")
+_LARGEST_PLAN_BYTES = 4 << 20
+_LONGEST = 200
+"""Characters of a plan in an error."""
 _START_S = 1.5
 """Starting a worker, loading and warming up, roughly."""
 
@@ -57,22 +63,24 @@ class SweepPlan(Struct, frozen=True, forbid_unknown_fields=True):
     """Any keyword of `onnxperf.bench`: threads, time, seed, rtol, timeout, memory_limit…"""
 
 
-def plan_cells(plan: str | Path | Mapping[str, Any]) -> list[Cell]:
-    """The cases of a plan."""
+def plan_cells(plan: str | Path | Mapping[str, Any], listed: bool = False) -> list[Cell]:
+    """The cases of a plan; if they are only `listed`, nothing that the plan names is imported, built or run."""
     folder = Path()
     if not isinstance(plan, Mapping):
         folder, plan = Path(plan).absolute().parent, _read(Path(plan))
     try:
         parsed = msgspec.convert(dict(plan), SweepPlan)
-    except msgspec.ValidationError as error:
-        raise BadOption(f"the plan of the sweep is not valid: {error}") from error
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise BadOption(f"the plan of the sweep is not valid: {shortened(one_line(error), _LONGEST)}") from error
     if not parsed.models:
         raise BadOption("the plan of the sweep names no models")
-    cells = [cell for model in parsed.models for cell in _model_cells(model, parsed, folder)]
-    keys = [cell.key for cell in cells]
-    for key in keys:
-        if keys.count(key) > 1:
-            raise BadOption(f"the plan of the sweep has the case {key!r} twice")
+    cells: list[Cell] = []
+    for model in parsed.models:
+        cells += _model_cells(model, parsed, folder, listed)
+        check_number(len(cells))
+    most = Counter(cell.key for cell in cells).most_common(1)[0]
+    if most[1] > 1:
+        raise BadOption(f"the plan of the sweep has the case {shortened(most[0], _LONGEST)!r} twice")
     return cells
 
 
@@ -100,13 +108,13 @@ def run_sweep(
     except StoreError as error:
         if resume is not None:
             raise
-        print(f"onnxperf: the sweep is not kept: {error}", file=sys.stderr)
+        complain(f"the sweep is not kept: {error}")
         return BenchResult(run_cells(cells, progress, seen=seen))
     with opened as store:
         recorder = RunRecorder(store, command, resume, retry)
         result = BenchResult(run_cells(cells, progress, recorder, seen))
         for note in recorder.notes:
-            print(f"onnxperf: {note}", file=sys.stderr)
+            complain(note)
         result.run = recorder.run
         return result
 
@@ -116,8 +124,10 @@ def estimate_s(cells: Sequence[Cell]) -> float:
     return sum((cell.settings.race.time or DEFAULT_TIME_S) + 2 * _START_S for cell in cells)
 
 
-def sources_of(texts: Sequence[str], folder: Path = Path()) -> dict[str, Any] | list[str] | None:
-    """Sources by name from [NAME=]SOURCE, as `load_source` takes it, or the names of frameworks."""
+def sources_of(
+    texts: Sequence[str], folder: Path = Path(), load: Callable[[str], object] = load_source
+) -> dict[str, Any] | list[str] | None:
+    """Sources by name from [NAME=]SOURCE, as `load` takes it, or the names of frameworks."""
     named = [text for text in texts if not set(names_in(text)) <= set(FRAMEWORKS) and _names_source(text, folder)]
     if not named:
         return [name for text in texts for name in names_in(text)] or None
@@ -132,7 +142,7 @@ def sources_of(texts: Sequence[str], folder: Path = Path()) -> dict[str, Any] | 
         row = name if equals else function if colon else Path(spelled).stem
         if row in found:
             raise BadOption(f"two sources are named {row!r}; give one another name: NAME={spelled}", option="against")
-        found[row] = load_source(located)
+        found[row] = load(located)
     return found
 
 
@@ -150,18 +160,26 @@ def _names_source(text: str, folder: Path) -> bool:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            data = file.read(_LARGEST_PLAN_BYTES + 1)
+        if len(data) > _LARGEST_PLAN_BYTES:
+            raise BadInput(f"the plan {str(path)!r} is larger than {size(_LARGEST_PLAN_BYTES)}; divide it")
+        return tomllib.loads(data.decode())
     except OSError as error:
         raise BadInput(f"the plan {str(path)!r} cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"the plan {str(path)!r} is not valid TOML: {error}") from error
+    except RecursionError as error:
+        raise BadInput(f"the plan {str(path)!r} is nested too deeply") from error
+    except ValueError as error:  # of TOML, of UTF-8, or a number or a path that Python does not take
+        raise BadInput(f"the plan {str(path)!r} is not valid TOML: {one_line(error)}") from error
 
 
-def _model_cells(model: PlannedModel | str, plan: SweepPlan, folder: Path) -> list[Cell]:
+def _model_cells(model: PlannedModel | str, plan: SweepPlan, folder: Path, listed: bool) -> list[Cell]:
     planned = PlannedModel(model) if isinstance(model, str) else model
+    if "dims" in plan.options:
+        raise BadOption("they stand in the plan itself, not among its options", option="dims")
     in_zoo = planned.path.startswith(PREFIX)
     source = planned.path if in_zoo else str(folder / planned.path)
     keywords = {**plan.options, "dims": {**plan.dims, **planned.dims}}
-    against = sources_of(planned.against, folder)
-    contest = Contest(source, against, plan.call, plan.runtime, name=planned.path)
+    against = sources_of(planned.against, folder, check_source if listed else load_source)
+    contest = Contest(source, against, plan.call, plan.runtime, name=planned.path, listed=listed)
     return cells_of(contest, parse(keywords, CaseKeywords))

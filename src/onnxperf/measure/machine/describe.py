@@ -13,8 +13,8 @@ import psutil
 from msgspec.structs import replace
 
 from onnxperf.frameworks import base as frameworks
-from onnxperf.measure.machine.cores import usable_cores, usable_cpus
-from onnxperf.measure.machine.kernel import memory_limit, read_text
+from onnxperf.limits import allowed_cpus, free_memory, read_text, usable_cpus
+from onnxperf.measure.machine.cores import usable_cores
 from onnxperf.measure.process import CAN_FREEZE
 from onnxperf.records.base import Machine
 from onnxperf.runtimes import find as runtimes
@@ -25,14 +25,13 @@ _CPUS = Path("/sys/devices/system/cpu")
 
 def describe_machine() -> Machine:
     """The machine as it is now."""
-    memory = psutil.virtual_memory()
     return Machine(
         cpu=cpu_model(),
         vector_extensions=tuple(sorted(set(_VECTORS.findall(_cpu_field("flags") or _cpu_field("Features"))))),
         cores=usable_cores(),
         logical_cpus=usable_cpus(),
-        memory_bytes=memory.total,
-        available_bytes=memory.available,
+        memory_bytes=psutil.virtual_memory().total,
+        available_bytes=available_memory(),
         system=f"{platform.system()} {platform.release()} {platform.machine()}",
         python=platform.python_version(),
         versions=_versions(),
@@ -56,13 +55,12 @@ def after_the_race(machine: Machine) -> Machine:
 
 def processors() -> tuple[int, ...]:
     """The processors that this process may use; none where the system cannot bind a process to some of them."""
-    return tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else ()
+    return allowed_cpus()
 
 
 def available_memory() -> int:
-    """Bytes that can be used without swapping and without leaving this process's control group."""
-    free, limit = int(psutil.virtual_memory().available), memory_limit()
-    return free if limit is None else min(free, limit)
+    """Bytes that can be used without swapping, within all limits of this process."""
+    return free_memory().free_bytes
 
 
 def _versions() -> dict[str, str]:

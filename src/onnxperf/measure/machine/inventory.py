@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil
 
-from onnxperf.measure.machine.kernel import cpu_quota, memory_limit, read_text
+from onnxperf.limits import allowed_cpus, cpu_quota, memory_limit, read_text
 from onnxperf.records.base import Machine
 from onnxperf.wording.numbers import significant, size
 
@@ -82,7 +82,7 @@ def installed(name: str) -> str | None:
 def take_inventory(machine: Machine) -> Rows:
     """Everything that can be found out beside the machine's own record; what cannot be read is left out."""
     nvidia_smi = shutil.which("nvidia-smi")
-    affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
+    affinity = len(allowed_cpus()) or None
     finders: tuple[Callable[[], Rows], ...] = (
         lambda: thread_rows(machine),
         lambda: environment_rows(os.environ),
@@ -175,8 +175,8 @@ def limit_rows(affinity: int | None, cpus: int | None, root: Path = _ROOT) -> Ro
     if quota is not None and (cpus is None or quota < cpus):
         rows.append(("CPU quota", f"{significant(quota)} cpus (cgroup): when they are used up, everything pauses"))
     memory = memory_limit(root)
-    if memory is not None and memory < _meminfo(root).get("MemTotal", 2**62):
-        rows.append(("memory limit", f"{size(memory)} (cgroup)"))
+    if memory is not None and (memory.limit_bytes or 0) < _meminfo(root).get("MemTotal", 2**62):
+        rows.append(("memory limit", f"{size(memory.limit_bytes)} ({memory.source})"))
     return rows
 
 
@@ -185,9 +185,9 @@ def limit_rows(affinity: int | None, cpus: int | None, root: Path = _ROOT) -> Ro
 
 def provider_rows() -> Rows:
     """What onnxruntime can run on, in its order of preference."""
-    import onnxruntime
+    from onnxperf.runtimes.ort.session import available_providers
 
-    return [("providers", ", ".join(onnxruntime.get_available_providers()))]
+    return [("providers", ", ".join(available_providers()))]
 
 
 def gpu_rows(nvidia_smi: str | None, run: Run = run_quietly) -> Rows:

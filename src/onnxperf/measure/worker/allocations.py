@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import repeat
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from onnxperf.errors import MissingExtra, SubjectError
+from onnxperf.errors import SubjectError, required
 from onnxperf.measure.messages import Done, TrackAllocations
 from onnxperf.records.stack import Allocations, Allocator
 
@@ -24,10 +24,9 @@ OUTSIDE: Place = ("(outside of Python)", "", 0)
 _HERE = Path(__file__)
 
 
-def require_memray() -> None:
+def require_memray() -> ModuleType:
     """Refuse before anything is measured."""
-    if importlib.util.find_spec("memray") is None:
-        raise MissingExtra("memray", "stack")
+    return required("memray", "stack")
 
 
 def track_allocations(host: Host, request: TrackAllocations) -> Done:
@@ -38,8 +37,7 @@ def track_allocations(host: Host, request: TrackAllocations) -> Done:
 
 def track(work: Callable[[], object], calls: int, path: Path) -> None:
     """Call `work` so often while memray records what memory is taken and given back."""
-    require_memray()
-    import memray
+    memray = require_memray()
 
     def call_again() -> None:
         for _ in repeat(None, calls):

@@ -148,19 +148,22 @@ def prepare(host: Host, request: messages.Prepare) -> Prepared:
 
 def compute(host: Host, request: messages.Compute) -> Computed:
     """The outputs of one call; or, of a model, every tensor by name."""
+    names, values = _computed(host, request)
+    return Computed(names, packing.pack_outputs(values, request.file, host.files))
+
+
+def _computed(host: Host, request: messages.Compute) -> tuple[list[str], Any]:
     if request.everything:
         assert host.session is not None  # noqa: S101 - only models are asked for everything
-        values = host.session.intermediates(host.feeds[0])
-        return Computed(list(values), packing.pack_value(list(values.values())))
+        tensors = host.session.intermediates(host.feeds[0])
+        return list(tensors), list(tensors.values())
     outputs = host.calls[request.subject]()
     if host.session is not None:
-        return Computed(list(host.session.output_names), packing.pack_value(outputs))
+        return list(host.session.output_names), outputs
     from onnxperf.frameworks.outputs import to_numpy
 
     arrays = to_numpy(outputs)
-    if isinstance(arrays, dict):
-        return Computed(list(arrays), packing.pack_value(list(arrays.values())))
-    return Computed([], packing.pack_value(arrays))
+    return (list(arrays), list(arrays.values())) if isinstance(arrays, dict) else ([], arrays)
 
 
 def end_recording(host: Host, _request: messages.EndRecording) -> EndedRecording:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from itertools import repeat
 from typing import TYPE_CHECKING
 
-from onnxperf.errors import MissingExtra
+from onnxperf.errors import required
 from onnxperf.measure.messages import CalledFor, CallFor, SampledStack, SampleStack
 from onnxperf.measure.worker.timing import Clock, monotonic_ns
 
@@ -34,12 +34,7 @@ def answer_call_for(host: Host, request: CallFor) -> CalledFor:
 
 def sample(work: Callable[[], object], calls: int, interval_s: float) -> bytes:
     """Call `work` so often under pyinstrument; returns its session as JSON."""
-    try:
-        from pyinstrument import Profiler
-    except ImportError as error:
-        raise MissingExtra("pyinstrument", "stack") from error
-
-    profiler = Profiler(interval=interval_s, async_mode="disabled")
+    profiler = required("pyinstrument", "stack").Profiler(interval=interval_s, async_mode="disabled")
 
     def call_again() -> None:
         profiler.start()

@@ -10,7 +10,7 @@ import signal
 import sys
 from pathlib import Path
 
-from onnxperf.measure.messages import Ready, decode_request, encode, handles_of
+from onnxperf.measure.messages import READER, Ready, decode_request, encode, handles_of
 from onnxperf.measure.shared import receive_file
 from onnxperf.measure.worker.host import Host
 from onnxperf.measure.worker.pipe import open_pipe
@@ -27,7 +27,9 @@ def serve(handle: int, parent: int, runtime: str) -> None:
     if hasattr(os, "register_at_fork"):
         # A child that a subject forks would keep the pipe open, and its parent's death a secret until the timeout.
         os.register_at_fork(after_in_child=pipe.close)
-    if runtime != "callable":
+    if runtime == READER:
+        _become_a_reader()
+    elif runtime != "callable":
         # The import is not part of the load time; an error comes again, and is reported, when the model is loaded.
         with contextlib.suppress(Exception):
             find_runtime(runtime).ready()
@@ -39,6 +41,14 @@ def serve(handle: int, parent: int, runtime: str) -> None:
             number, request = decode_request(pipe.recv_bytes())
             host.files = {handle: receive_file(pipe.fileno()) for handle in handles_of(request)}
             pipe.send_bytes(encode((number, host.answer(request))))
+
+
+def _become_a_reader() -> None:
+    """Import what reads models while there is time, and give up what it does not need."""
+    from onnxperf.measure.worker import limits, reading
+
+    _ = reading
+    limits.confine()
 
 
 def die_with(parent: int) -> None:

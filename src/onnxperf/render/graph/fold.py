@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, NamedTuple
 
 from onnxperf.records.view import ViewNode
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.int_]
 
 SHORT = 60
 """A graph with at most this many nodes is shown whole."""
@@ -28,7 +31,6 @@ class Fold(NamedTuple):
 
 
 Item = ViewNode | Fold
-Numbers = NDArray[np.int_]
 
 
 def folded(nodes: Sequence[ViewNode]) -> list[Item]:
@@ -63,6 +65,8 @@ def _without_repeats(nodes: Sequence[ViewNode]) -> list[Item]:
 
 def _repeats(kinds: Sequence[object]) -> tuple[Numbers, Numbers]:
     """For each place how many nodes after the block that begins there repeat it, and the length of that block."""
+    import numpy as np  # short models are shown without it
+
     numbers: dict[object, int] = {}
     codes = np.array([numbers.setdefault(kind, len(numbers)) for kind in kinds])
     places = np.arange(len(codes))

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from onnxperf.errors import BadOption, MissingExtra
+from onnxperf.errors import BadOption, required
 
 MOST_PIXELS = 16_000
 """Longest side of a picture; a larger drawing is scaled down to it."""
@@ -34,11 +34,7 @@ def graph_png(svg: str) -> bytes:
 
 def require_resvg() -> Any:
     """The library that draws PNG files."""
-    try:
-        import resvg_py
-    except ImportError:
-        raise MissingExtra("resvg-py", "view") from None
-    return resvg_py
+    return required("resvg_py", "view", "resvg-py")
 
 
 def _natural_size(svg: str) -> tuple[float, float]:

@@ -29,6 +29,14 @@ Spell = Callable[[str], str]
 """Changes texts before they are shown: the command line writes options with dashes."""
 
 
+class PageConsole(Console):
+    """A terminal, a file or a pipe; one whose reader has gone away is an error like any other."""
+
+    def on_broken_pipe(self) -> None:
+        """Rich would end the process, and the files that were requested with it."""
+        raise BrokenPipeError
+
+
 def print_page(page: Page, console: Console, spell: Spell = str) -> None:
     """Draw every part below the one before it."""
     for number, part in enumerate(page):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import secrets
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -10,11 +13,31 @@ from onnxperf.wording.names import visible
 
 
 def write(path: Path, data: bytes) -> None:
-    """Write a file, or say in one line why that is not possible."""
+    """Write a file, or say in one line why that is not possible; then what was there before is as it was."""
     try:
+        _write(path, data)
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+        reason = getattr(error, "strerror", None) or error
+        raise FileNotWritten(f"cannot write {visible(str(path))}: {reason}") from error
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write aside and move: a reader finds the old file or the new one, never a part."""
+    if path.exists() and not path.is_file():  # a device or a pipe stays what it is
         path.write_bytes(data)
-    except OSError as error:
-        raise FileNotWritten(f"cannot write {visible(str(path))}: {error.strerror}") from error
+        return
+    real = path.resolve()  # a link stays, and what it leads to changes
+    draft = real.with_name(f".onnxperf-{os.getpid()}-{secrets.token_hex(4)}")
+    try:
+        with draft.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())  # some file systems notice a full disk only now
+        if real.exists():
+            draft.chmod(stat.S_IMODE(real.stat().st_mode))
+        draft.replace(real)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def suffix_of(path: str | Path, known: Iterable[str], option: str = "output") -> str:

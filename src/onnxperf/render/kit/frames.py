@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from onnxperf.errors import BadInput, FileNotWritten, MissingExtra
+from onnxperf.errors import BadInput, FileNotWritten, required
 from onnxperf.records.trace import TensorType
 from onnxperf.wording.labels import type_text, types_text
 from onnxperf.wording.names import csv_cell, visible
@@ -237,18 +237,9 @@ def _of_one_kind(column: Series[Any]) -> Series[Any]:
 
 def require_xlsxwriter() -> Any:
     """The library that writes Excel files."""
-    try:
-        import xlsxwriter
-    except ImportError as error:
-        raise MissingExtra("xlsxwriter", "excel") from error
-    return xlsxwriter
+    return required("xlsxwriter", "excel")
 
 
 def require_pyarrow() -> tuple[Any, Any]:
     """The library that writes Parquet files."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise MissingExtra("pyarrow", "parquet") from error
-    return pyarrow, pyarrow.parquet
+    return required("pyarrow", "parquet"), required("pyarrow.parquet", "parquet")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Self, TextIO
 
 from rich.console import Console, RenderableType
@@ -42,7 +43,8 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         """Wipe the bar and show the cursor again."""
         if self._bar is not None:
-            self._bar.stop()
+            with contextlib.suppress(OSError):  # its terminal is gone; what was measured is not
+                self._bar.stop()
             self._bar = None
 
     def update(self, done: float, text: str) -> None:
@@ -51,10 +53,11 @@ class Progress:
         if not self._visible or now < self._next_draw:
             return
         self._next_draw = now + _PROGRESS_INTERVAL
-        bar = self._shown_bar()
         shown = visible(text, self._console.encoding)
-        bar.update(bar.task_ids[0], completed=min(max(done, 0.0), 1.0), description=shown)
-        bar.refresh()
+        with self._while_there_is_a_terminal():
+            bar = self._shown_bar()
+            bar.update(bar.task_ids[0], completed=min(max(done, 0.0), 1.0), description=shown)
+            bar.refresh()
 
     __call__ = update
 
@@ -62,9 +65,17 @@ class Progress:
         """Draw something above the bar from now on: what is known so far."""
         if not self._visible:
             return
-        bar = self._shown_bar()
-        bar.above = make(self._console)
-        bar.refresh()
+        with self._while_there_is_a_terminal():
+            bar = self._shown_bar()
+            bar.above = make(self._console)
+            bar.refresh()
+
+    @contextlib.contextmanager
+    def _while_there_is_a_terminal(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError:  # it is gone; the measurement continues
+            self._visible = False
 
     def _shown_bar(self) -> Bar:
         if self._bar is None:

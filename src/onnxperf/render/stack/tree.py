@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from onnxperf.errors import MissingExtra
+from onnxperf.errors import required
 from onnxperf.render.kit.page import Verbatim
 
 if TYPE_CHECKING:
@@ -18,12 +18,7 @@ _WEB_FONT = re.compile(r'"https://fonts\.googleapis\.com/[^"]*"')
 
 def session_of(data: dict[str, object]) -> Session:
     """pyinstrument's session, back from JSON."""
-    try:
-        from pyinstrument.session import Session
-    except ImportError as error:
-        raise MissingExtra("pyinstrument", "stack") from error
-
-    session: Session = Session.from_json(data)
+    session: Session = required("pyinstrument.session", "stack").Session.from_json(data)
     return session
 
 

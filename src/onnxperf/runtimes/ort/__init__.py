@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 from onnxperf.records.options import SessionOptions
 from onnxperf.runtimes.base import OpenSession, RuntimeDescription
 from onnxperf.runtimes.ort.calls import CALLS
+
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+"""Read when onnxruntime is imported: without it, the import makes an identifier of the device and a thread."""
 
 
 def _load() -> OpenSession:

@@ -19,6 +19,8 @@ from onnxperf.wording.names import one_line
 if TYPE_CHECKING:
     import tempfile
 
+onnxruntime.disable_telemetry_events()  # versions that do not know the variable set beside this file
+
 _LEVELS: dict[OptLevel, str] = {
     "disable": "ORT_DISABLE_ALL",
     "basic": "ORT_ENABLE_BASIC",
@@ -94,9 +96,14 @@ def _record(settings: onnxruntime.SessionOptions, recording: Recording) -> None:
         settings.add_session_config_entry(f"{_EXTERNAL}_min_size_in_bytes", str(recording.smallest_external_bytes))
 
 
+def available_providers() -> list[str]:
+    """What onnxruntime can run on here, in its order of preference."""
+    return [str(name) for name in onnxruntime.get_available_providers()]
+
+
 def provider_name(name: str) -> str:
     """Onnxruntime's own name of a provider that is available here."""
-    available: list[str] = onnxruntime.get_available_providers()
+    available = available_providers()
     short = {full.removesuffix("ExecutionProvider").lower(): full for full in available}
     if name in available:
         return name

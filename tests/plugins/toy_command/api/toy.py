@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from onnxperf.analyze.answers.toy import toy_answer  # type: ignore[import-not-found]
 from onnxperf.records.toy import Toy  # type: ignore[import-not-found]
 from onnxperf.results.toy import ToyResult  # type: ignore[import-not-found]
 
 from onnxperf.api._shared.opening import Source, open_source
+from onnxperf.api._shared.reading import outline_of
 
 
 def toy(model: Source) -> ToyResult:
     """Count the nodes of a model."""
     opened = open_source(model)
-    operators = dict(Counter(node.op_type for node in opened.proto.graph.node))
+    operators = {each.op_type: each.nodes for each in outline_of(opened).operators}
     return ToyResult(Toy(model=opened.label, operators=operators, answer=toy_answer(opened.label, operators)))

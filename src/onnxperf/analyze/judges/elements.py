@@ -1,0 +1,215 @@
+"""Two arrays of one shape, compared element by element, in pieces that take a few MB whatever the arrays take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onnxperf.records.check import Difference
+
+PIECE = 1 << 16
+"""Elements that are compared at a time; some ten arrays of this length exist meanwhile."""
+_QUANTISED_BYTES = 2
+"""Integers of up to this size may be those of a quantised model; larger ones are labels, places and shapes."""
+_BITS: dict[int, Any] = {2: np.int16, 4: np.int32, 8: np.int64}
+
+
+class _Found(NamedTuple):
+    """What two pieces show."""
+
+    wrong: Any
+    gap: Any = None
+    """By how much elements differ: NaN where there is no number for it, None where there is none at all."""
+    figures: Mapping[str, Any] = MappingProxyType({})
+
+
+_Finder = Callable[[Any, Any, float, float], _Found]
+
+
+def pieces(*arrays: Any) -> Iterator[tuple[Any, ...]]:
+    """The elements of arrays of one shape, in C order, some at a time; a piece is valid until the next one."""
+    if arrays[0].size <= PIECE:
+        yield tuple(array.ravel() for array in arrays)
+        return
+    flags: list[Any] = ["external_loop", "buffered", "refs_ok"]
+    for each in np.nditer(arrays, flags, order="C", buffersize=PIECE):
+        yield each if isinstance(each, tuple) else (each,)
+
+
+def type_name(array: Any) -> str:
+    """The name of the type of an array's elements, whatever their byte order."""
+    if array.dtype.kind == "O":
+        is_text = array.size == 0 or any(isinstance(each, str | bytes) for each in array.flat)
+        return "string" if is_text else "object"
+    return "string" if array.dtype.kind in "UST" else str(array.dtype.name)
+
+
+def is_integer(kind: str) -> bool:
+    """Whether a type of this name is compared exactly; ml_dtypes' int4 is of no kind of its own."""
+    return kind.startswith(("int", "uint", "bool"))
+
+
+def is_float(kind: str) -> bool:
+    """Whether a type of this name holds real numbers: ml_dtypes' bfloat16 and float8 are of no kind of their own."""
+    return "float" in kind or kind == "longdouble"
+
+
+def compare_elements(name: str, path: str, first: Any, second: Any, rtol: float, atol: float) -> Difference:
+    """Compare arrays of one shape, whose types are the same or can hold the same numbers."""
+    find, start, parts = _finder(type_name(first), type_name(second)), 0, []
+    for x, y in pieces(first, second):
+        with np.errstate(all="ignore"):
+            found = find(x, y, rtol, atol)
+        parts.append(_counted(name, path, first.shape, start, found))
+        start += x.size
+    return merged(name, parts)
+
+
+def _finder(ours: str, theirs: str) -> _Finder:
+    """How elements of these types are compared; of types that are no numbers, all bits are."""
+    if ours in ("string", "object"):
+        return _find_texts
+    if is_integer(ours) and is_integer(theirs):
+        return _find_integers
+    if is_integer(ours) or is_integer(theirs):
+        return _find_whole
+    return _find_floats if is_float(ours) or ours.startswith(("complex", "clongdouble")) else _find_bits
+
+
+def _find_texts(x: Any, y: Any, _rtol: float, _atol: float) -> _Found:
+    pairs = zip(x.tolist(), y.tolist(), strict=True)
+    return _Found(np.fromiter((_word(a) != _word(b) for a, b in pairs), bool, x.size))
+
+
+def _word(value: Any) -> object:
+    """A text as it is; of anything else, the type belongs to the value: 1 is neither "1" nor True."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    plain = value.item() if isinstance(value, np.generic) else value
+    return plain if isinstance(plain, str) else (type(plain).__name__, repr(plain))
+
+
+def _find_integers(x: Any, y: Any, _rtol: float, atol: float) -> _Found:
+    """Without a detour through floats, which hold no integer above 2**53 for sure."""
+    is_quantised = max(x.dtype.itemsize, y.dtype.itemsize) <= _QUANTISED_BYTES and bool not in (x.dtype, y.dtype)
+    a, b = (each if each.dtype.kind in "iu" else each.astype(np.int64) for each in (x, y))
+    changed = b.astype(a.dtype)
+    unsigned = np.dtype(f"u{a.dtype.itemsize}")
+    gap = np.maximum(a, changed).astype(unsigned) - np.minimum(a, changed).astype(unsigned)
+    size = np.abs(b.astype(np.float64))
+    relative = np.divide(gap, size, out=np.zeros(gap.shape), where=size != 0)
+    wrong = (gap > atol if is_quantised else gap != 0) | (changed != b)
+    return _Found(wrong, gap.astype(np.float64), {"max_relative": float(relative.max(initial=0.0))})
+
+
+def _find_whole(x: Any, y: Any, rtol: float, _atol: float) -> _Found:
+    """An integer equals a float that is the same whole number, and no other."""
+    swapped = not is_integer(type_name(x))
+    integers, floats = (y, x) if swapped else (x, y)
+    whole = floats.astype(integers.dtype)
+    found = _find_integers(*((whole, integers) if swapped else (integers, whole)), rtol, 0.0)
+    lost = whole.astype(floats.dtype) != floats
+    return found._replace(wrong=found.wrong | lost, gap=np.where(lost, np.nan, found.gap))
+
+
+def _find_floats(x: Any, y: Any, rtol: float, atol: float) -> _Found:
+    narrow = y if y.dtype == x.dtype else y.astype(x.dtype)
+    wide = _wide(x.dtype)
+    a, b = x.astype(wide), narrow.astype(wide)
+    finite = np.isfinite(a) & np.isfinite(b)
+    gap = np.where(finite, np.abs(a - b), np.nan)
+    allowed = atol + rtol * np.maximum(np.abs(a), np.abs(b))
+    close = np.where(finite, (gap <= allowed) | (a == b), _same_parts(a, b))
+    relative = np.where(finite & (b != 0), gap / np.abs(b), 0.0)
+    figures = {
+        "max_relative": float(relative.max(initial=0.0)),
+        "max_ulp": _ulp(x, narrow, finite),
+        "nans": (int(np.isnan(a).sum()), int(np.isnan(b).sum())),
+        "infinities": (int(np.isinf(a).sum()), int(np.isinf(b).sum())),
+    }
+    return _Found(~close, gap, figures)
+
+
+def _wide(dtype: np.dtype[Any]) -> Any:
+    """A type that holds every value of another one, and has arithmetic of its own."""
+    if dtype.kind == "c":
+        return np.result_type(dtype, np.complex128)
+    return np.longdouble if dtype.kind == "f" and dtype.itemsize > 8 else np.float64
+
+
+def _same_parts(a: Any, b: Any) -> Any:
+    """Whether numbers that are not finite are the same: NaN equals NaN, in both parts of a complex number."""
+    parts = [(a, b)] if a.dtype.kind == "f" else [(a.real, b.real), (a.imag, b.imag)]
+    same = [(p == q) | (np.isnan(p) & np.isnan(q)) for p, q in parts]
+    return np.logical_and.reduce(same)
+
+
+def _find_bits(x: Any, y: Any, _rtol: float, _atol: float) -> _Found:
+    a, b = (np.frombuffer(each.tobytes(), np.uint8).reshape(x.size, x.dtype.itemsize) for each in (x, y))
+    return _Found((a != b).any(axis=1))
+
+
+def _ulp(a: Any, b: Any, finite: Any) -> float | None:
+    """The distance in steps between neighbouring floats; None for other types."""
+    if a.dtype.kind != "f" or a.dtype.itemsize not in _BITS:
+        return None
+    steps = [_ladder(np.where(finite, each, 0).astype(f"f{a.dtype.itemsize}")) for each in (a, b)]
+    return float(np.abs(steps[0] - steps[1]).max(initial=0.0))
+
+
+def _ladder(values: Any) -> Any:
+    """Floats as numbers that count up in the order of the floats."""
+    bits = _BITS[values.dtype.itemsize]
+    whole = np.ascontiguousarray(values).view(bits)
+    # As extended floats: the distance of two 64-bit numbers may need 65 bits.
+    return np.where(whole >= 0, whole, np.iinfo(bits).min - whole).astype(np.longdouble)
+
+
+def _counted(name: str, path: str, shape: tuple[int, ...], start: int, found: _Found) -> Difference:
+    """What is wrong in a piece that begins at an element, and where it is most."""
+    differing = int(np.count_nonzero(found.wrong))
+    gap = None if found.gap is None else np.nan_to_num(found.gap, nan=0.0, posinf=np.inf)
+    by, at = None, ""
+    if differing:
+        sizes = np.where(found.wrong, 0.0 if gap is None else gap, -1.0)
+        place = np.unravel_index(start + int(sizes.argmax()), shape)
+        at = f"{path}{[int(index) for index in place] if place else ''}".strip()
+        by = float(sizes.max()) or None
+    return Difference(
+        name=name,
+        equal=differing == 0,
+        elements=found.wrong.size,
+        differing=differing,
+        differs_by=by,
+        differs_at=at,
+        max_absolute=None if gap is None else float(gap.max(initial=0.0)),
+        **found.figures,
+    )
+
+
+def merged(name: str, parts: Sequence[Difference]) -> Difference:
+    """One line for a value that has several parts."""
+    if len(parts) == 1:
+        return parts[0]
+    worst = max(parts, key=lambda part: (part.differs_by or 0.0, part.differing > 0), default=None)
+    return Difference(
+        name=name,
+        equal=all(part.equal for part in parts),
+        elements=sum(part.elements for part in parts),
+        differing=sum(part.differing for part in parts),
+        differs_by=worst.differs_by if worst else None,
+        differs_at=worst.differs_at if worst else "",
+        max_absolute=_largest([part.max_absolute for part in parts]),
+        max_relative=_largest([part.max_relative for part in parts]),
+        max_ulp=_largest([part.max_ulp for part in parts]),
+        nans=(sum(part.nans[0] for part in parts), sum(part.nans[1] for part in parts)),
+        infinities=(sum(part.infinities[0] for part in parts), sum(part.infinities[1] for part in parts)),
+        reason="; ".join(part.reason for part in parts if part.reason),
+    )
+
+
+def _largest(values: Sequence[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)

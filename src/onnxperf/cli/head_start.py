@@ -1,0 +1,17 @@
+"""Lets the process that reads models start before the command line is imported: both take as long."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+_READ_AT_ONCE = frozenset({"bench", "check", "diff", "memory", "optimize", "profile", "stack", "view"})
+"""Commands that begin by opening models."""
+
+
+def head_start(arguments: Sequence[str]) -> None:
+    """Start the reader if these arguments name a model that is about to be opened."""
+    is_command = bool(arguments) and arguments[0] in _READ_AT_ONCE
+    if is_command and any(each.endswith(".onnx") for each in arguments[1:]) and "--help" not in arguments:
+        from onnxperf.api._shared.reading import start_reader
+
+        start_reader()

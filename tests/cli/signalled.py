@@ -1,0 +1,153 @@
+"""Commands that get a signal at a chosen moment, for processes of their own (`tests/measure/nursery.py`)."""
+
+from __future__ import annotations
+
+import atexit
+import importlib.abc
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from onnxperf import __main__ as door
+from onnxperf.cli.main import app
+from onnxperf.cli.present import OutputFlags, present
+from onnxperf.render.kit.progress import Progress
+from onnxperf.results.formats import FORMATS, Format
+from tests.results.toys import Toy, ToyResult
+
+
+def run(moment: str, name: str, *files: str) -> int:
+    """Run a command that gets this signal at that moment; returns its exit code."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests may run below nohup, or in the background of a shell
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    number = getattr(signal, name)
+    MOMENTS[moment](number)
+    app.command(
+        lambda: present(ToyResult, OutputFlags(output=list(files)), lambda _: _measured(moment, number)), name="x"
+    )
+    sys.argv = ["onnxperf", "x"]
+    try:
+        door.main()
+    except SystemExit as end:
+        return int(end.code or 0)
+    return -1
+
+
+def run_command(arguments: Sequence[str]) -> int:
+    """Run a real command, which others send signals to."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.argv = ["onnxperf", *arguments]
+    try:
+        door.main()
+    except SystemExit as end:
+        return int(end.code or 0)
+    return -1
+
+
+def _measured(moment: str, number: int) -> ToyResult:
+    folder = Path(tempfile.mkdtemp(prefix="onnxperf-"))
+    (folder / "model.onnx").write_bytes(b"a copy of a model")
+    try:
+        _act(moment, number)
+    except KeyboardInterrupt:
+        if moment == "twice":
+            signal.raise_signal(number)
+        if moment == "no partial result":
+            raise
+        if moment == "another error":
+            raise RuntimeError("a library wraps everything") from None
+        return ToyResult(Toy(interrupted=True))
+    return ToyResult(Toy())
+
+
+def _act(moment: str, number: int) -> None:
+    if moment == "in a finaliser":
+        _Finalised(number)
+        signal.pause()
+    elif moment not in ("while importing", "while writing"):
+        signal.raise_signal(number)
+
+
+class _Finalised:
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __del__(self) -> None:
+        signal.raise_signal(self.number)
+
+
+class _Importing(importlib.abc.MetaPathFinder):
+    """Sends a signal while the first module of the command line is imported."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def find_spec(self, name: str, _path: Any, _target: Any = None) -> None:
+        if name == "onnxperf.cli.main":
+            signal.raise_signal(self.number)
+
+
+def _nothing(_number: int) -> None:
+    pass
+
+
+def _while_importing(number: int) -> None:
+    del sys.modules["onnxperf.cli.main"]
+    sys.meta_path.insert(0, _Importing(number))
+
+
+def _while_writing(number: int) -> None:
+    def make(_result: object, _table: object) -> bytes:
+        signal.raise_signal(number)
+        return b"whole"
+
+    FORMATS[".md"] = Format("the page", make, "page")
+
+
+def _ignored(number: int) -> None:
+    signal.signal(number, signal.SIG_IGN)
+
+
+MOMENTS: dict[str, Callable[[int], None]] = {
+    "while importing": _while_importing,
+    "while measuring": _nothing,
+    "no partial result": _nothing,
+    "another error": _nothing,
+    "in a finaliser": _nothing,
+    "while writing": _while_writing,
+    "twice": _nothing,
+    "ignored": _ignored,
+}
+
+
+def exit_with_signal() -> None:
+    """A command whose process gets SIGINT while the interpreter ends. Run as a script."""
+    atexit.register(signal.raise_signal, signal.SIGINT)
+    sys.argv = ["onnxperf", "--version"]
+    door.main()
+
+
+def lose_terminal(file: str) -> None:
+    """A command with a bar on its terminal, which goes away. Run as a script."""
+
+    def measure(progress: Progress) -> ToyResult:
+        progress.show(lambda _console: "a bar")
+        try:
+            print("measuring", flush=True)
+            signal.pause()
+        except KeyboardInterrupt:
+            pass
+        return ToyResult(Toy(interrupted=True))
+
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    app.command(lambda: present(ToyResult, OutputFlags(output=[file]), measure), name="x")
+    sys.argv = ["onnxperf", "x"]
+    door.main()
+
+
+if __name__ == "__main__":
+    lose_terminal(sys.argv[1]) if len(sys.argv) > 1 else exit_with_signal()

@@ -1,0 +1,149 @@
+"""The benchmark that tries to break the package counts every attempt once, and notices what must not happen."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from benchmarks import attempts, hardening, soak
+from benchmarks.attempts import CRASH, ERROR, HANG, LOST, RESULT, TRACEBACK, Attempt, Ended, Outcome, Tally, judged
+from tests.fuzz import seeds
+from tests.fuzz.bombs import BOMBS, bombs
+
+ENDINGS = [
+    (0, "a table", "", RESULT),
+    (1, "outputs differ", "", RESULT),
+    (3, "undecided", "a note on the way", RESULT),
+    (2, "", "onnxperf: no such file: 'x'\n", ERROR),
+    (2, "", "a note\nonnxperf: no such file: 'x'\n", ERROR),
+    (2, "", "", TRACEBACK),
+    (2, "", "something else\n", TRACEBACK),
+    (1, "failed: killed by SIGSEGV", "", CRASH),
+    (2, "", "onnxperf: no answer within 5 s (increase --timeout)", CRASH),
+    (1, "", "onnxperf: unexpected KeyError: 3 (--debug shows where; please report it)", TRACEBACK),
+    (1, "", "Traceback (most recent call last):\n  File\nKeyError: 3", TRACEBACK),
+    (-11, "", "", LOST),
+]
+
+
+@pytest.mark.parametrize(("code", "out", "err", "kind"), ENDINGS)
+def test_every_ending_is_of_one_kind(code: int, out: str, err: str, kind: str) -> None:
+    assert judged(code, out, err).kind == kind
+
+
+def left_file() -> None:
+    Path(tempfile.mkdtemp())
+
+
+def left_process() -> None:
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], process_group=0)
+
+
+def run_code() -> None:
+    Path("ran").touch()
+
+
+def no_end() -> None:
+    signal.pause()
+
+
+def broken() -> None:
+    raise KeyError("x")
+
+
+CALLS: dict[str, tuple[Callable[[], object], dict[str, int], dict[str, int]]] = {
+    "a result": (lambda: 0, {RESULT: 3}, {}),
+    "an error that is not ours": (broken, {TRACEBACK: 3}, {}),
+    "the end of the process": (os.abort, {LOST: 3}, {}),
+    "a hang": (no_end, {HANG: 3}, {}),
+    "a file left": (left_file, {RESULT: 3}, {"files left": 3}),
+    "a process left": (left_process, {RESULT: 3}, {"processes left": 3}),
+    "code that ran": (run_code, {TRACEBACK: 3}, {}),
+}
+
+
+@pytest.mark.parametrize("what", CALLS)
+def test_a_fault_of_each_kind_is_noticed_and_its_files_kept(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call, kinds, left = CALLS[what]
+    monkeypatch.setattr(attempts, "_GRACE_S", 0.2)
+    made = Attempt({"m": b"data"}, call=call, forbidden="ran")
+    tally = attempts.drive("test", lambda _number: made, range(3), limit_s=0.5, found=tmp_path)
+    assert dict(tally.kinds) == kinds
+    assert {name: count for name, count in tally.left.items() if count} == left
+    kept = sorted(path.name for path in tmp_path.iterdir())
+    assert kept == (["test-0", "test-1", "test-2"] if set(kinds) & set(attempts.GOAL) else [])
+    assert tally.holds == (not kept and not left)
+
+
+@pytest.mark.parametrize("name", seeds.models())
+def test_what_models_are_made_from_is_whole(name: str) -> None:
+    attempt = Attempt({hardening.MODEL: seeds.models()[name]}, hardening.command("view"))
+    assert attempts.drive("whole", lambda _number: attempt, [0]).kinds == {RESULT: 1}
+
+
+@pytest.mark.parametrize("part", [hardening.models, hardening.traces, hardening.inputs, hardening.plans])
+def test_a_part_counts_every_attempt_once(part: Callable[[int], list[Tally]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hardening, "HEAVY_EVERY", 10**9)  # number 0 would run a model
+    [tally] = part(12)
+    assert tally.tried == 12
+    assert {kind for kind, count in tally.kinds.items() if count} <= set(attempts.KINDS)
+
+
+def test_there_are_bombs_enough_and_they_are_small() -> None:
+    assert len(BOMBS) >= 50
+    assert max(len(data) for _, data in bombs()) <= 10 << 20
+
+
+def test_a_process_is_watched_to_its_end() -> None:
+    ended = attempts.run_process(["view", "m.onnx"], {"m.onnx": seeds.models()["linear"]}, 60)
+    assert (ended.code, ended.processes_left, ended.files_left) == (0, 0, 0)
+    assert "MatMul" in ended.out
+    assert 20 << 20 < ended.peak_bytes < 512 << 20
+
+
+def test_the_table_has_a_row_for_each_and_names_what_went_wrong() -> None:
+    good, bad = Tally("good"), Tally("bad")
+    good.add(0, Outcome(RESULT))
+    bad.add(0, Outcome(TRACEBACK, "KeyError: 'x'"))
+    bad.left["files left"] = 2
+    lines = attempts.table([good, bad])
+    assert lines[2:4] == ["| good | 1 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |", "| bad | 1 | 0 | 0 | 0 | 1 | 0 | 0 | 2 | 0 |"]
+    assert lines[-1] == "- bad, tracebacks: 1 x `KeyError: _`"
+
+
+@pytest.mark.parametrize(
+    ("code", "out", "err", "kind"),
+    [
+        (0, "done before", "", RESULT),
+        (143, "Interrupted: this is what was measured until then.", "", RESULT),
+        (143, "", "onnxperf: interrupted", ERROR),
+        (-15, "", "", ERROR),
+        (130, "", "", TRACEBACK),
+        (2, "", "onnxperf: no inference was profiled", TRACEBACK),
+        (143, "", "Traceback (most recent call last):", TRACEBACK),
+        (None, "", "", HANG),
+    ],
+)
+def test_a_signal_ends_a_command_in_its_own_way(code: int | None, out: str, err: str, kind: str) -> None:
+    ended = Ended(code, out, err, 0, 0, 0)
+    assert hardening.judged_signal(ended, signal.SIGTERM).kind == kind
+
+
+@pytest.mark.parametrize(("gain", "verdict"), [(0.0, "no growth"), (3.0, "GROWS")])
+def test_a_soak_finds_what_grows(gain: float, verdict: str) -> None:
+    samples = [
+        (minute, {"memory_mb": 100 + gain * minute, "descriptors": 9, "processes": 0, "disk_kb": 0})
+        for minute in map(float, range(30))
+    ]
+    lines = [line for line in soak.verdicts(samples) if line.startswith("- ")]
+    assert lines[0].endswith(verdict)
+    assert all(line.endswith("no growth") for line in lines[1:])
