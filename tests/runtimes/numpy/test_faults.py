@@ -39,6 +39,7 @@ NOT_COMPILED = {
     ),
     "an input is missing": (one("Conv", ["X"]), r"node 'odd' \(Conv\): IndexError: "),
     "all inputs are missing": (one("Reshape", []), r"node 'odd' \(Reshape\)|fail"),
+    "the second operand is missing": (one("Div", ["X"]), r"node 'odd' \(Div\) failed in the numpy runtime: TypeError"),
     "a type does not exist": (one("Cast", ["X"], to=999), r"node 'odd' \(Cast\): KeyError: 999"),
     "an attribute has another type": (one("Transpose", ["X"], perm="ab"), r"node 'odd' \(Transpose\)"),
     "an attribute has no value": (

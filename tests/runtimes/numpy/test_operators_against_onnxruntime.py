@@ -72,6 +72,31 @@ FOUND_WRONG = {
     "RNN with Relu": Case("RNN", _RECURRENT, {"hidden_size": 5, "activations": ["Relu"]}, outputs=2, opset=14),
     "Softmax over an empty axis": Case("Softmax", [floats(2, 0)]),
     "LogSoftmax over an empty axis": Case("LogSoftmax", [floats(2, 0)], opset=11),
+    "MatMul with a constant vector": Case("MatMul", [floats(2, 3), floats(3)], bound=True),
+    "MatMul with a constant of one element": Case("MatMul", [floats(2, 1), floats(1, 1)], bound=True),
+    "Einsum with a constant of one element": Case(
+        "Einsum", [floats(2, 1), floats(1, 1)], {"equation": "ij,jk->ik"}, bound=True
+    ),
+    "ReduceLogSum of whole numbers": Case("ReduceLogSum", [whole(20, 30)], opset=13),
+    "ReduceSumSquare over no axis": Case(
+        "ReduceSumSquare", [np.array([3, -2], np.int32)], {"noop_with_empty_axes": 1}, opset=18
+    ),
+    "Resize by a scale whose product is rounded": Case(
+        "Resize", [floats(1, 1, 5, 5), None, np.array([1, 1, 2.6, 1], np.float32)], opset=18
+    ),
+    "Resize to one pixel": Case(
+        "Resize",
+        [floats(1, 1, 4, 4), None, np.array([1, 1, 0.3, 0.3], np.float32)],
+        {"coordinate_transformation_mode": "pytorch_half_pixel"},
+        opset=18,
+    ),
+    "Unique of rows of texts": Case(
+        "Unique", [np.array([["b", "a"], ["a", "b"], ["b", "a"]], object)], {"axis": 0}, outputs=4
+    ),
+    "StringNormalizer of an empty text": Case("StringNormalizer", [np.array(["a", "", "b"], object)], opset=10),
+    "MaxRoiPool": Case(
+        "MaxRoiPool", [floats(1, 2, 5, 5), np.array([[0, 1, 0, 3, 4]], np.float32)], {"pooled_shape": [2, 3]}
+    ),
     "DequantizeLinear of a vector with one scale": Case(
         "DequantizeLinear", [np.array([1, 2, 3], np.int32), np.array([0.5], np.float32), np.zeros(1, np.int32)]
     ),

@@ -129,6 +129,16 @@ def test_what_cannot_be_sorted_is_named(case: str) -> None:
         NumpySession(parser.parse_model(HEAD + body))
 
 
+def test_an_input_without_a_type_does_not_reach_shape_inference() -> None:
+    text = (
+        '<ir_version: 9, opset_import: ["ai.onnx.ml" : 4]> g (string[2] X) => (int16[2] Y) { Y = '
+        'ai.onnx.ml.LabelEncoder'
+        ' <keys_strings = ["a"], values_tensor = int16[1] v {0}, default_tensor = int16[1] d {42}> (nope) }'
+    )
+    with pytest.raises(BadModel, match="reads 'nope', which is no input"):
+        NumpySession(parser.parse_model(text))  # the process would end there
+
+
 def test_a_long_cycle_is_named_in_part() -> None:
     lines = [f"t{i} = Neg(t{(i + 1) % 5000})" for i in range(5000)]
     model = parser.parse_model(HEAD + f"g (float[2] X) => (float[2] t0) {{ {'  '.join(lines)} }}")

@@ -9,9 +9,10 @@ from typing import Any, Literal, NoReturn
 
 import numpy as np
 import onnx
-from onnx import inliner, shape_inference
+from onnx import inliner
 
-from onnxperf.model.cost import without_weights
+from onnxperf.model.cost import inferred, without_weights
+from onnxperf.model.functions import check_functions
 from onnxperf.model.graph import short_domain
 from onnxperf.runtimes.numpy.base import Value
 from onnxperf.runtimes.numpy.faults import compiling, failed_run
@@ -55,6 +56,7 @@ class Compiler:
             outline = without_weights(self.model)
             sort_nodes(outline)
         with compiling(lambda: "its local functions"):
+            check_functions(outline, "the model")
             self._outline = _inferred(inliner.inline_local_functions(outline) if outline.functions else outline)
 
     @property
@@ -94,12 +96,12 @@ class Compiler:
         return Context(opsets, self.fallbacks, lambda body: emit(self._passed(body), "run").function)
 
 
-def _inferred(model: onnx.ModelProto) -> onnx.ModelProto:
+def _inferred(outline: onnx.ModelProto) -> onnx.ModelProto:
     """The model with inferred types; a model that cannot be inferred is compiled with less knowledge."""
     try:
-        return shape_inference.infer_shapes(model, data_prop=True)
+        return inferred(outline)
     except Exception:
-        return model
+        return outline
 
 
 def emit(lowered: Lowered, mode: Mode) -> Program:

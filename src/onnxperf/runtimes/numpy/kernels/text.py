@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from onnxperf.runtimes.numpy.base import Array, Kernel, Node, kernel
 
-_CHANGES = {"NONE": str, "LOWER": str.lower, "UPPER": str.upper}
+_CHANGES: dict[str, Callable[[str], str]] = {"NONE": str, "LOWER": str.lower, "UPPER": str.upper}
 
 
 @kernel("StringNormalizer", since=10)
 def make_string_normalizer(node: Node) -> Kernel:
     """A vector, or a matrix of one row, without stop words; an empty text where nothing is left."""
     change, sensitive = _CHANGES[node.get("case_change_action", "NONE")], bool(node.get("is_case_sensitive", 0))
-    key = str if sensitive else str.lower
+    key: Callable[[str], str] = str if sensitive else str.lower
     removed = {key(word) for word in node.get("stopwords") or ()}
 
     def normalise(x: Array) -> Array:
