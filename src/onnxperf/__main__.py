@@ -1,4 +1,4 @@
-"""`python -m onnxperf` and the script `onnxperf`: signals get their meaning before anything large is imported."""
+"""`python -m onnxperf` and the script `onnxperf`: signals get their meaning before anything else is imported."""
 
 import sys
 
@@ -9,14 +9,12 @@ def main() -> None:
 
     exit_codes.catch_signals()
     try:
-        from onnxperf.cli.head_start import head_start
+        from onnxperf.cli.start import main as run_command
 
-        head_start(sys.argv[1:])
-        from onnxperf.cli.main import main as run_command
+        run_command()
     except KeyboardInterrupt:
         exit_codes.ignore_signals()
         sys.exit(exit_codes.end_interrupted())
-    run_command()
 
 
 if __name__ == "__main__":

@@ -49,24 +49,9 @@ app.command("onnxperf.cli.runs:runs")
 
 def main() -> None:
     """Run the command that the arguments name, and exit."""
-    from onnxperf.cli import scratch, surroundings
+    from onnxperf.cli.start import main as start
 
-    exit_codes.catch_signals()
-    try:
-        surroundings.open_standard_streams()
-        surroundings.switch_off_telemetry()
-        with scratch.scratch_folder():
-            code = run(sys.argv[1:])
-    except KeyboardInterrupt:
-        code = exit_codes.end_interrupted()
-    except Exception as error:  # of --debug
-        surroundings.show_traceback(error)
-        code = _code_of(error)
-    finally:
-        exit_codes.ignore_signals()
-        surroundings.show_cursor()
-        surroundings.leave_standard_streams()
-    sys.exit(code)
+    start()
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -92,10 +77,11 @@ def run(arguments: Sequence[str]) -> int:
         expected = isinstance(error, OnnxperfError | CycloptsError)
         bug = f"unexpected {type(error).__name__}: {error} (--debug shows where; please report it)"
         complain(error if expected else bug)
-        return _code_of(error)
+        return code_of(error)
 
 
-def _code_of(error: Exception) -> int:
+def code_of(error: Exception) -> int:
+    """The exit code that an error becomes."""
     if isinstance(error, FileNotWritten):
         return exit_codes.NO_ANSWER
     return exit_codes.BAD_INPUT if isinstance(error, OnnxperfError | CycloptsError) else exit_codes.PARTIAL

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +20,7 @@ def scratch_folder() -> Iterator[None]:
     """However a command ends, all is gone at its end; what a killed one leaves behind goes with the next command."""
     before = os.environ.get(_VARIABLE)
     base = Path(before or os.environ.get("TEMP") or Path(os.sep, "tmp"))
-    folder = base / f"{_PREFIX}{os.getpid()}-{secrets.token_hex(4)}"
+    folder = base / f"{_PREFIX}{os.getpid()}-{os.urandom(4).hex()}"
     try:
         with contextlib.suppress(OSError):  # tempfile finds another place, or shows why there is none
             folder.mkdir(0o700)

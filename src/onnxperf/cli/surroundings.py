@@ -7,7 +7,6 @@ import errno
 import io
 import os
 import sys
-import traceback
 from typing import TextIO
 
 from onnxperf.errors import masked
@@ -61,6 +60,8 @@ def switch_off_telemetry() -> None:
 
 def show_traceback(error: BaseException) -> None:
     """Print where an error comes from, without the passwords that its causes may name."""
+    import traceback
+
     with contextlib.suppress(OSError):
         sys.stderr.write(masked("".join(traceback.format_exception(error))))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from collections.abc import Iterable
 from pathlib import Path
@@ -27,7 +26,7 @@ def _write(path: Path, data: bytes) -> None:
         path.write_bytes(data)
         return
     real = path.resolve()  # a link stays, and what it leads to changes
-    draft = real.with_name(f".onnxperf-{os.getpid()}-{secrets.token_hex(4)}")
+    draft = real.with_name(f".onnxperf-{os.getpid()}-{os.urandom(4).hex()}")
     try:
         with draft.open("xb") as file:
             file.write(data)

@@ -1,0 +1,34 @@
+"""From the first line of a command to its exit code, whatever happens in between."""
+
+from __future__ import annotations
+
+import sys
+
+from onnxperf.cli import exit_codes, surroundings
+from onnxperf.cli.head_start import head_start
+from onnxperf.cli.scratch import scratch_folder
+
+
+def main() -> None:
+    """Run the command that the arguments name, and exit."""
+    exit_codes.catch_signals()
+    try:
+        surroundings.open_standard_streams()
+        surroundings.switch_off_telemetry()
+        with scratch_folder():
+            head_start(sys.argv[1:])
+            from onnxperf.cli.main import run  # large: what comes before it is there already if a signal ends it
+
+            code = run(sys.argv[1:])
+    except KeyboardInterrupt:
+        code = exit_codes.end_interrupted()
+    except Exception as error:  # of --debug
+        from onnxperf.cli.main import code_of
+
+        surroundings.show_traceback(error)
+        code = code_of(error)
+    finally:
+        exit_codes.ignore_signals()
+        surroundings.show_cursor()
+        surroundings.leave_standard_streams()
+    sys.exit(code)
