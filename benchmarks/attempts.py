@@ -43,6 +43,8 @@ BATCH = 50
 """Attempts of one child."""
 CHILD_BYTES = 8 << 30
 """Address space of a child and of its workers, so that a fault here does not end the machine."""
+_END_S = 60.0
+"""For a child to end after its last attempt."""
 _GRACE_S = 3.0
 """For processes to end after the one that started them."""
 _CRASHED = re.compile(
@@ -197,7 +199,7 @@ class _Child:
         *lines, self._buffer = (self._buffer + data).split(b"\n")
         for line in lines:
             note(self.numbers.pop(0), Outcome(*json.loads(line)))
-            self.deadline = time.monotonic() + self.limit_s
+            self.deadline = time.monotonic() + (self.limit_s if self.numbers else _END_S)
 
     @property
     def over(self) -> bool:
