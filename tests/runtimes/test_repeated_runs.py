@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from onnxperf.errors import BadFeed
 from onnxperf.model.inputs import check_feeds
-from onnxperf.model.opened import Model, open_model
+from onnxperf.model.load import open_model
+from onnxperf.model.opened import Model
 from onnxperf.records.options import SessionOptions
 from onnxperf.runtimes.base import Arrays, Call, Caller, Casts, Runner, Session
 from onnxperf.runtimes.find import find_runtime, runtimes
