@@ -29,6 +29,11 @@ def answer_at_length(_proto: onnx.ModelProto, question: bytes) -> bytes:
     return bytes(int(question))
 
 
+def end_for_lack_of_memory(_proto: onnx.ModelProto, question: bytes) -> bytes:
+    os.write(2, question)
+    os._exit(127)
+
+
 def crash(_proto: onnx.ModelProto, _question: bytes) -> bytes:
     os.kill(os.getpid(), signal.SIGSEGV)
     return b""

@@ -113,6 +113,14 @@ def test_what_takes_too_much_memory_is_refused(linear: Model) -> None:
     assert applied(linear, job(reader_jobs.take_memory), b"%d" % (64 << 20)) == b""
 
 
+@pytest.mark.parametrize(
+    "words", ["cannot allocate memory for thread-local data: ABORT", "terminate called: std::bad_alloc"]
+)
+def test_a_library_that_ends_the_process_for_lack_of_memory_is_the_same(linear: Model, words: str) -> None:
+    with pytest.raises(BadModel, match="needs more than 512 MiB of memory to be read"):
+        applied(linear, job(reader_jobs.end_for_lack_of_memory), words.encode())
+
+
 def test_an_answer_that_this_process_could_not_hold_is_refused(linear: Model) -> None:
     with pytest.raises(BadModel, match="needs more than"):
         applied(linear, job(reader_jobs.answer_at_length), b"%d" % (64 << 20))

@@ -44,6 +44,8 @@ _MEMORY_PER_BYTE_OF_VALUES = 128
 """The same, where the value of each element is read, too: a number is an object then."""
 _REPLY_BYTES = 32 << 20
 """What an answer may have, which this process has to hold; and half of what is justified by the size of the file."""
+_OUT_OF_MEMORY = ("allocate memory", "bad_alloc", "MemoryError")
+"""What libraries write before they end a process that has no memory left."""
 _SPEC = WorkerSpec(subjects=(), threads=1, feeds={}, runtime=READER)
 
 R = TypeVar("R", bound=Reply)
@@ -206,7 +208,7 @@ def _refuse(error: SubjectError, model: Model, memory_bytes: int, timeout_s: flo
     if error.status == "timeout":
         more = "increase `timeout`, or " if model.timeout_s is not None else ""
         reason = f"{what} cannot be read within {plain(timeout_s)} s; {more}simplify the model"
-    elif error.status == "oom":
+    elif error.status == "oom" or any(words in error.reason for words in _OUT_OF_MEMORY):
         reason = f"{what} needs more than {size(memory_bytes)} of memory to be read; simplify the model"
     else:
         reason = f"{what} cannot be read: {error.reason}"
