@@ -15,7 +15,7 @@ import pytest
 
 from onnxperf.measure.messages import Compute, Prepare
 from onnxperf.measure.outputs import compute
-from onnxperf.measure.packing import PackedList, PackedTensor
+from onnxperf.measure.packing import PackedList, PackedTensor, pack_value, unpack_value
 from onnxperf.measure.shared import CAN_SHARE, SharedBytes, SharedFile, map_file, new_file, share
 from tests.measure.processes import Workers
 from tests.measure.test_messages import same
@@ -47,6 +47,9 @@ def everything() -> list[Any]:
         np.array(["a", "ä"] * 3000, object),
         np.array([b"a", None, 1, 2.5, True, 2**80], object),
         np.array(["longer", "x"]),
+        np.array(["longer", "x"], np.dtypes.StringDType()),
+        np.array(["2026-01-01", "NaT"], "M8[ns]"),
+        np.array([(1, 2.5)], "i4,f4"),
     ]
 
 
@@ -61,7 +64,14 @@ def test_values_of_every_kind_arrive(start: Workers) -> None:
     assert values[3].dtype == ml_dtypes.bfloat16
     assert values[7].tolist() == expected[7].tolist()
     assert values[8].tolist() == ["a", None, 1, 2.5, True, str(2**80)]
-    assert values[9].tolist() == ["longer", "x"]
+    assert values[9].tolist() == values[10].tolist() == ["longer", "x"]
+    assert same(values[11], expected[11])
+    assert values[12].tobytes() == expected[12].tobytes()
+
+
+def test_the_keys_of_a_map_are_texts_and_numbers() -> None:
+    packed = pack_value([{True: 1.0, "a": np.int64(3), np.int64(2): None, (1, 2): 0.5}])
+    assert unpack_value(packed) == [{"True": 1.0, "a": 3, 2: None, "(1, 2)": 0.5}]
 
 
 @can_share
@@ -72,17 +82,17 @@ def test_large_values_are_not_in_the_message(start: Workers) -> None:
     computed = worker.ask(Compute(0, file=file))
     assert isinstance(computed.value, PackedList)
     tensors = [each for each in computed.value.items if isinstance(each, PackedTensor)]
-    assert [isinstance(each.data, SharedBytes) for each in tensors] == [True] * 5 + [False] * 5
+    assert [isinstance(each.data, SharedBytes) for each in tensors] == [True] * 5 + [False] * 8
     assert {each.data.file for each in tensors if isinstance(each.data, SharedBytes)} == {SharedFile(file.handle)}
 
 
 @can_share
 def test_every_call_has_a_file_of_its_own_that_goes_with_its_values(start: Workers) -> None:
-    def numbers(_made: list[int] = []) -> Any:  # noqa: B006 - what it is called for
-        import numpy as np
+    made: list[int] = []
 
-        _made.append(len(_made))
-        return np.full(10_000, len(_made))
+    def numbers() -> Any:
+        made.append(len(made))
+        return np.full(10_000, len(made))
 
     worker = start(numbers)
     worker.ask(Prepare(0))

@@ -86,8 +86,9 @@ def _is_large(array: Array) -> bool:
 def _pack(array: Array, shared: SharedBytes | None = None, strides: tuple[int, ...] | None = None) -> PackedTensor:
     if array.dtype.kind in _TEXTS:
         return PackedTensor("string", array.shape, (), [_item(each) for each in array.ravel().tolist()])
-    # A name does not include the byte order, and ml_dtypes' types have nothing but a name.
-    dtype = array.dtype.name if array.dtype.isnative else array.dtype.str
+    # A name does not include the byte order, a record has none, and ml_dtypes' types have nothing but a name.
+    has_name = array.dtype.isnative and array.dtype.type is not np.void
+    dtype = array.dtype.name if has_name else array.dtype.str
     steps = array.strides if strides is None else strides
     return PackedTensor(dtype, array.shape, steps, array.tobytes() if shared is None else shared)
 
@@ -141,8 +142,10 @@ def pack_value(value: Any, write: Write | None = None) -> Packed:
     if isinstance(value, list | tuple) or type(value).__name__ == "OrtValueVector":
         return PackedList([pack_value(each, write) for each in value])
     array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
+    if array.dtype.kind in _TEXTS:
+        return _pack(array)
     native = array.astype(array.dtype.newbyteorder("="), copy=False)
-    is_large = native.nbytes >= _SHARED_OUTPUT_BYTES and native.dtype.kind not in _TEXTS
+    is_large = native.nbytes >= _SHARED_OUTPUT_BYTES
     return _pack(native, write(native) if is_large and write is not None else None, strides=())
 
 
