@@ -12,7 +12,9 @@ def main() -> None:
         from onnxperf.cli.start import main as run_command
 
         run_command()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Exception):
+        if not exit_codes.received():  # Python makes other errors of an interruption, such as within a class
+            raise
         exit_codes.ignore_signals()
         sys.exit(exit_codes.end_interrupted())
 

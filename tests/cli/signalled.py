@@ -8,6 +8,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ def _act(moment: str, number: int) -> None:
     if moment == "in a finaliser":
         _Finalised(number)
         signal.pause()
-    elif moment not in ("while importing", "while writing"):
+    elif moment != "while writing":
         signal.raise_signal(number)
 
 
@@ -83,21 +84,27 @@ class _Finalised:
 class _Importing(importlib.abc.MetaPathFinder):
     """Sends a signal while the first module of the command line is imported."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, wrapped: bool) -> None:
         self.number = number
+        self.wrapped = wrapped
 
     def find_spec(self, name: str, _path: Any, _target: Any = None) -> None:
         if name == "onnxperf.cli.main":
-            signal.raise_signal(self.number)
+            try:
+                signal.raise_signal(self.number)
+            except KeyboardInterrupt:
+                if not self.wrapped:
+                    raise
+                raise RuntimeError("Error calling __set_name__") from None  # what Python makes of it within a class
 
 
 def _nothing(_number: int) -> None:
     pass
 
 
-def _while_importing(number: int) -> None:
+def _while_importing(number: int, wrapped: bool = False) -> None:
     del sys.modules["onnxperf.cli.main"]
-    sys.meta_path.insert(0, _Importing(number))
+    sys.meta_path.insert(0, _Importing(number, wrapped))
 
 
 def _while_writing(number: int) -> None:
@@ -114,6 +121,7 @@ def _ignored(number: int) -> None:
 
 MOMENTS: dict[str, Callable[[int], None]] = {
     "while importing": _while_importing,
+    "within a class": partial(_while_importing, wrapped=True),
     "while measuring": _nothing,
     "no partial result": _nothing,
     "another error": _nothing,

@@ -55,7 +55,7 @@ def test_what_was_measured_until_the_signal_is_shown(nursery: Nursery, tmp_path:
 
 
 @pytest.mark.parametrize("name", CODES)
-@pytest.mark.parametrize("moment", ["while importing", "no partial result", "another error"])
+@pytest.mark.parametrize("moment", ["while importing", "within a class", "no partial result", "another error"])
 def test_without_a_result_there_is_one_line(nursery: Nursery, tmp_path: Path, moment: str, name: str) -> None:
     assert ended(nursery, tmp_path, moment, name) == (CODES[name], LINE.format(name))
 

@@ -22,13 +22,18 @@ def main() -> None:
             code = run(sys.argv[1:])
     except KeyboardInterrupt:
         code = exit_codes.end_interrupted()
-    except Exception as error:  # of --debug
-        from onnxperf.cli.main import code_of
-
-        surroundings.show_traceback(error)
-        code = code_of(error)
+    except Exception as error:
+        code = exit_codes.end_interrupted() if exit_codes.received() else _explained(error)
     finally:
         exit_codes.ignore_signals()
         surroundings.show_cursor()
         surroundings.leave_standard_streams()
     sys.exit(code)
+
+
+def _explained(error: Exception) -> int:
+    """What --debug shows; returns the exit code."""
+    from onnxperf.cli.main import code_of
+
+    surroundings.show_traceback(error)
+    return code_of(error)
