@@ -50,6 +50,8 @@ _GRACE_S = 3.0
 _CRASHED = re.compile(
     r"killed by (SIG|the kernel)|its process ended with exit code|no answer within|needed .* of memory"
 )
+_BROKEN = re.compile(r"ended with exit code \d+: (?!MemoryError)\w*(Error|Exception)\b.*")
+"""A worker that ends like this was not ended by the system: its own code raised something."""
 _UNEXPECTED = re.compile(r"Traceback \(most recent call last\)|onnxperf: unexpected \w+|Fatal Python error")
 
 
@@ -125,6 +127,8 @@ def judged(code: int | None, out: str, err: str) -> Outcome:
     last = err.strip().rpartition("\n")[2]
     if _UNEXPECTED.search(err):
         return Outcome(TRACEBACK, last)
+    if broken := _BROKEN.search(out + err):
+        return Outcome(TRACEBACK, broken.group())
     if code is None or code < 0:
         return Outcome(LOST, f"the command itself ended with {code}: {last}")
     if _CRASHED.search(out + err):

@@ -222,6 +222,8 @@ def signals(count: int = 200) -> list[Tally]:
         with lock:
             tally.add(number, Outcome(outcome.kind, f"{what}: {outcome.detail}"))
             ended.count_left(tally)
+            if outcome.kind in GOAL:
+                keep_files(FOUND, "signal", number, {"stderr.txt": ended.err.encode()}, outcome)
             if ended.processes_left or ended.files_left:
                 left = f"{ended.processes_left} processes, {ended.files_left} files"
                 print(f"signals {number}: {what} left {left} (exit code {ended.code})", file=sys.stderr, flush=True)
