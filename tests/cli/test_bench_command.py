@@ -187,7 +187,7 @@ def test_files_are_written_in_every_format(model: Path, tmp_path: Path, capsys: 
 def test_quiet_prints_only_the_answer(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["bench", str(model), "--quiet", *TINY]) == 0
     printed = capsys.readouterr()
-    assert re.fullmatch(r"ort takes .* per call \(median of 250 single calls\)\.\n", printed.out)
+    assert re.fullmatch(r"ort takes .* per call \(median of \d+ single calls\)\.\n", printed.out)
     assert printed.err == ""
 
 
