@@ -87,6 +87,8 @@ def _pack(array: Array, shared: SharedBytes | None = None, strides: tuple[int, .
     if array.dtype.kind in _TEXTS:
         return PackedTensor("string", array.shape, (), [_item(each) for each in array.ravel().tolist()])
     # A name does not include the byte order, a record has none, and ml_dtypes' types have nothing but a name.
+    import numpy as np
+
     has_name = array.dtype.isnative and array.dtype.type is not np.void
     dtype = array.dtype.name if has_name else array.dtype.str
     steps = array.strides if strides is None else strides
