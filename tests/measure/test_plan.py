@@ -174,11 +174,9 @@ def test_launches_are_the_units_where_five_fit_into_the_time_and_they_keep_to_it
 ) -> None:
     plan = plan_of(call_ns, start_ns, set_up_ns, time=time)
     shortest_ns = 4 * start_ns + MIN_ROUNDS * plan.round_ns
-    if plan.units_per_launch == 1 and plan.rounds >= MIN_ROUNDS and plan.looks[-1] > 1:
-        assert plan.seconds_for(plan.rounds) <= time * (1 + 1e-9)
-        assert shortest_ns <= time * 1e9 * (1 + 1e-9)
     if shortest_ns <= time * 1e9 * (1 - 1e-9):
         assert plan.units_per_launch == 1
+        assert plan.seconds_for(plan.rounds) <= time * (1 + 1e-9)
         assert len(launch_lengths(plan)) == plan.looks[-1] >= MIN_UNITS
 
 
