@@ -132,7 +132,7 @@ def test_what_cannot_be_sorted_is_named(case: str) -> None:
 def test_an_input_without_a_type_does_not_reach_shape_inference() -> None:
     text = (
         '<ir_version: 9, opset_import: ["ai.onnx.ml" : 4]> g (string[2] X) => (int16[2] Y) { Y = '
-        'ai.onnx.ml.LabelEncoder'
+        "ai.onnx.ml.LabelEncoder"
         ' <keys_strings = ["a"], values_tensor = int16[1] v {0}, default_tensor = int16[1] d {42}> (nope) }'
     )
     with pytest.raises(BadModel, match="reads 'nope', which is no input"):
