@@ -39,8 +39,8 @@ mutants: $(VENV)/dev.ok
 FUZZED ?= model trace profile equation plan input message stored
 SECONDS_EACH ?= 240
 fuzz: $(VENV)/dev.ok
-	ONNXPERF_HYPOTHESIS=fuzz $(BIN)/python -m pytest $(PARALLEL) tests/fuzz/test_fuzz.py -k '$(subst $() , or ,$(strip $(FUZZED)))'
-	ONNXPERF_HYPOTHESIS=fuzz $(BIN)/python -m pytest $(PARALLEL) tests/runtimes/numpy/test_operators_against_onnxruntime.py
+	ONNXPERF_HYPOTHESIS=fuzz $(BIN)/python -m pytest -n logical tests/fuzz/test_fuzz.py -k '$(subst $() , or ,$(strip $(FUZZED)))'
+	ONNXPERF_HYPOTHESIS=fuzz $(BIN)/python -m pytest -n logical tests/runtimes/numpy/test_operators_against_onnxruntime.py
 	-$(PIP) install -c constraints.txt atheris
 	for target in $(FUZZED); do $(BIN)/python -m tests.fuzz.guided $$target $(SECONDS_EACH) || exit 1; done
 

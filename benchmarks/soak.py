@@ -109,7 +109,7 @@ def _read(model: Path, folder: Path, random: Random) -> None:
     from tests.fuzz.targets import TARGETS, mutant
 
     for name in TARGETS:
-        for _ in range(20):
+        for _ in range(5):
             with contextlib.suppress(Exception):  # whether these errors are clean is for the other parts
                 TARGETS[name].read(mutant(TARGETS[name], random.randrange(2**32)))
     trace = folder / "work" / "t.json"
