@@ -52,6 +52,19 @@ def test_a_worker_calls_a_function_with_the_feeds_in_order(start: Workers, tmp_p
     assert Path(seen).read_text() == "(2, 3) float32 [4, 5]"
 
 
+@pytest.mark.parametrize("answer", [b"\xc1\xc1", b"\x92\x01\xa2\xff\xfe", b"\x92\x01\x81\xa4type\xa4none"])
+def test_a_worker_whose_answer_is_damaged_is_lost(start: Workers, answer: bytes) -> None:
+    def answer_for_itself() -> None:
+        import os
+        import sys
+
+        os.write(int(sys.argv[1]), len(answer).to_bytes(4, "big") + answer)
+
+    worker = start(answer_for_itself)
+    with pytest.raises(WorkerLost, match="its answer is damaged"):
+        worker.ask(Prepare(0))
+
+
 def test_times_come_back_in_nanoseconds_of_the_common_clock(start: Workers) -> None:
     worker = start(lambda: sum(range(100)))
     before = time.perf_counter_ns()

@@ -177,7 +177,9 @@ def deliver(result: "Result[Any]", output: OutputFlags, print_result: Callable[[
     """Print a result and write its files; what fails costs only itself. Returns the exit code."""
     printed = _printed(print_result)
     written = write_files(result, output)
-    if exit_codes.received() or code == exit_codes.interrupted():  # a kept run that was interrupted once is shown like any
+    if (
+        exit_codes.received() or code == exit_codes.interrupted()
+    ):  # a kept run that was interrupted once is shown like any
         return exit_codes.interrupted()
     return printed or (code if written else exit_codes.NO_ANSWER)
 

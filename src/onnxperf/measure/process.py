@@ -15,6 +15,8 @@ from multiprocessing import Pipe
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+import msgspec
+
 from onnxperf.errors import BadInput, BadModel, SubjectError, WorkerLost
 from onnxperf.measure import memory
 from onnxperf.measure.messages import Failed, MoveTo, R, Reply, Request, WorkerSpec, decode_reply, encode, handles_of
@@ -216,6 +218,9 @@ class ProcessWorker:
                 self.close()
                 most = size(self.largest_reply_bytes or 0)
                 raise WorkerLost("oom", f"its answer has more than {most}") from error
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                self.close()
+                raise WorkerLost("crashed", "its answer is damaged") from error
             if self._answered == self._asked:  # after Ctrl-C, the reply to what was interrupted comes first
                 break
         if isinstance(reply, Failed):

@@ -199,8 +199,6 @@ def _ask(
         return _READER.ask(question(place), timeout_s, memory_bytes)
     except SubjectError as error:
         _refuse(error, model, memory_bytes, timeout_s)
-    except msgspec.MsgspecError as error:
-        raise BadModel(f"{model.what} is damaged: it holds a text that is not UTF-8; export it again") from error
 
 
 def _refuse(error: SubjectError, model: Model, memory_bytes: int, timeout_s: float) -> NoReturn:
@@ -210,6 +208,8 @@ def _refuse(error: SubjectError, model: Model, memory_bytes: int, timeout_s: flo
         reason = f"{what} cannot be read within {plain(timeout_s)} s; {more}simplify the model"
     elif error.status == "oom" or any(words in error.reason for words in _OUT_OF_MEMORY):
         reason = f"{what} needs more than {size(memory_bytes)} of memory to be read; simplify the model"
+    elif isinstance(error.__cause__, msgspec.MsgspecError | UnicodeDecodeError):
+        reason = f"{what} is damaged: it holds a text that is not UTF-8; export it again"
     else:
         reason = f"{what} cannot be read: {error.reason}"
     raise BadModel(reason) from error
