@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from onnxperf import limits
-from onnxperf.limits import Memory
+from onnxperf.limits import FreeMemory
 
 MB = 10**6
 Files = Mapping[str, str]
@@ -34,11 +34,11 @@ def root(tmp_path: Path) -> Callable[[Files], Path]:
 @pytest.mark.parametrize(
     ("files", "expected"),
     [
-        ({}, Memory(FREE)),
-        ({"sys/fs/cgroup/memory.max": "max", "sys/fs/cgroup/memory.current": "5"}, Memory(FREE)),
+        ({}, FreeMemory(FREE)),
+        ({"sys/fs/cgroup/memory.max": "max", "sys/fs/cgroup/memory.current": "5"}, FreeMemory(FREE)),
         (
             {"sys/fs/cgroup/memory.max": f"{400 * MB}", "sys/fs/cgroup/memory.current": f"{100 * MB}"},
-            Memory(300 * MB, 400 * MB, "cgroup memory.max"),
+            FreeMemory(300 * MB, 400 * MB, "cgroup memory.max"),
         ),
         (
             {
@@ -46,7 +46,7 @@ def root(tmp_path: Path) -> Callable[[Files], Path]:
                 "sys/fs/cgroup/memory.current": f"{300 * MB}",
                 "sys/fs/cgroup/memory.stat": f"anon 5\ninactive_file {100 * MB}\nactive_file {50 * MB}\nfile 9",
             },
-            Memory(250 * MB, 400 * MB, "cgroup memory.max"),
+            FreeMemory(250 * MB, 400 * MB, "cgroup memory.max"),
         ),
         (
             {
@@ -54,7 +54,7 @@ def root(tmp_path: Path) -> Callable[[Files], Path]:
                 "sys/fs/cgroup/memory.high": f"{200 * MB}",
                 "sys/fs/cgroup/memory.current": f"{150 * MB}",
             },
-            Memory(50 * MB, 200 * MB, "cgroup memory.high"),
+            FreeMemory(50 * MB, 200 * MB, "cgroup memory.high"),
         ),
         (
             {
@@ -64,7 +64,7 @@ def root(tmp_path: Path) -> Callable[[Files], Path]:
                 "sys/fs/cgroup/outer/inner/memory.max": f"{400 * MB}",
                 "sys/fs/cgroup/outer/inner/memory.current": f"{100 * MB}",
             },
-            Memory(50 * MB, 500 * MB, "cgroup memory.max"),
+            FreeMemory(50 * MB, 500 * MB, "cgroup memory.max"),
         ),
         (
             {
@@ -74,7 +74,7 @@ def root(tmp_path: Path) -> Callable[[Files], Path]:
                 "sys/fs/cgroup/memory/job/memory.usage_in_bytes": f"{300 * MB}",
                 "sys/fs/cgroup/memory/job/memory.stat": f"inactive_file 1\ntotal_inactive_file {20 * MB}",
             },
-            Memory(120 * MB, 400 * MB, "cgroup memory.limit_in_bytes"),
+            FreeMemory(120 * MB, 400 * MB, "cgroup memory.limit_in_bytes"),
         ),
         (  # a container that sees its own group as the top, and its path as the host does
             {
@@ -82,21 +82,21 @@ def root(tmp_path: Path) -> Callable[[Files], Path]:
                 "sys/fs/cgroup/memory/memory.limit_in_bytes": f"{400 * MB}",
                 "sys/fs/cgroup/memory/memory.usage_in_bytes": f"{500 * MB}",
             },
-            Memory(0, 400 * MB, "cgroup memory.limit_in_bytes"),
+            FreeMemory(0, 400 * MB, "cgroup memory.limit_in_bytes"),
         ),
         (
             {
                 "proc/self/limits": f"Max address space         {600 * MB}            unlimited            bytes",
                 "proc/self/status": "VmSize:\t  195312 kB",
             },
-            Memory(600 * MB - 195312 * 1024, 600 * MB, "ulimit -v"),
+            FreeMemory(600 * MB - 195312 * 1024, 600 * MB, "ulimit -v"),
         ),
         (
             {
                 "proc/self/limits": f"Max data size             {300 * MB}            unlimited            bytes",
                 "proc/self/status": "VmData:\t 97656 kB",
             },
-            Memory(300 * MB - 97656 * 1024, 300 * MB, "ulimit -d"),
+            FreeMemory(300 * MB - 97656 * 1024, 300 * MB, "ulimit -d"),
         ),
         (
             {
@@ -104,11 +104,11 @@ def root(tmp_path: Path) -> Callable[[Files], Path]:
                 "sys/fs/cgroup/memory.max": "many",
                 "sys/fs/cgroup/memory.high": "-1",
             },
-            Memory(FREE),
+            FreeMemory(FREE),
         ),
     ],
 )
-def test_the_narrowest_of_all_limits_counts(files: Files, expected: Memory, root: Callable[[Files], Path]) -> None:
+def test_the_narrowest_of_all_limits_counts(files: Files, expected: FreeMemory, root: Callable[[Files], Path]) -> None:
     assert limits.free_memory(root({**HOST, **files})) == expected
 
 
@@ -120,7 +120,7 @@ def test_the_limit_itself_is_the_narrowest_whatever_is_used_of_it(root: Callable
         "sys/fs/cgroup/outer/inner/memory.max": f"{400 * MB}",
     }
     assert limits.memory_limit(root({})) is None
-    assert limits.memory_limit(root(files)) == Memory(400 * MB, 400 * MB, "cgroup memory.max")
+    assert limits.memory_limit(root(files)) == FreeMemory(400 * MB, 400 * MB, "cgroup memory.max")
 
 
 @pytest.mark.parametrize(("quota", "cpus"), [("max 100000", None), ("150000 100000", 1), ("50000 100000", 1)])

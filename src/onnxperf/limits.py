@@ -22,7 +22,7 @@ _RESOURCE_LIMITS = (("address space", "ulimit -v", "VmSize"), ("data size", "uli
 """How the kernel calls the limits of a process, what sets them, and what counts against them."""
 
 
-class Memory(NamedTuple):
+class FreeMemory(NamedTuple):
     """Memory that this process can still take."""
 
     free_bytes: int
@@ -32,12 +32,12 @@ class Memory(NamedTuple):
     """What sets the limit."""
 
 
-def free_memory(root: Path = ROOT) -> Memory:
+def free_memory(root: Path = ROOT) -> FreeMemory:
     """What can be taken without swapping, within all control groups and limits of this process."""
-    return min([Memory(_machine_free(root)), *_groups(root), *_resources(root)], key=lambda each: each.free_bytes)
+    return min([FreeMemory(_machine_free(root)), *_groups(root), *_resources(root)], key=lambda each: each.free_bytes)
 
 
-def memory_limit(root: Path = ROOT) -> Memory | None:
+def memory_limit(root: Path = ROOT) -> FreeMemory | None:
     """The narrowest limit of memory that is set for this process, whatever is free below it."""
     found = [each for each in (*_groups(root), *_resources(root)) if each.limit_bytes is not None]
     return min(found, key=lambda each: each.limit_bytes or 0, default=None)
@@ -84,7 +84,7 @@ def _machine_free(root: Path) -> int:
     return int(psutil.virtual_memory().available)
 
 
-def _groups(root: Path) -> Iterator[Memory]:
+def _groups(root: Path) -> Iterator[FreeMemory]:
     """What is free in this process's control group and those above it; cached files make room when it is needed."""
     for folder in _group_folders(root, "memory"):
         for limit_name, used_name, prefix in _MEMORY_FILES:
@@ -93,7 +93,7 @@ def _groups(root: Path) -> Iterator[Memory]:
                 used = read_text(folder / used_name) or ""
                 taken = int(used) - _cached(folder, prefix) if _is_whole(used) else 0
                 free = max(0, int(limit) - max(0, taken))
-                yield Memory(free, int(limit), f"cgroup {limit_name}")
+                yield FreeMemory(free, int(limit), f"cgroup {limit_name}")
 
 
 def _cached(folder: Path, prefix: str) -> int:
@@ -101,7 +101,7 @@ def _cached(folder: Path, prefix: str) -> int:
     return sum(map(int, figures))
 
 
-def _resources(root: Path) -> Iterator[Memory]:
+def _resources(root: Path) -> Iterator[FreeMemory]:
     """What is free within the limits that the process was started with."""
     limits, status = read_text(root / "proc/self/limits") or "", read_text(root / "proc/self/status") or ""
     for name, command, counted in _RESOURCE_LIMITS:
@@ -109,7 +109,7 @@ def _resources(root: Path) -> Iterator[Memory]:
         used = re.search(rf"^{counted}:\s+(\d+) kB$", status, re.MULTILINE)
         if limit is not None and int(limit[1]) < _UNLIMITED:
             taken = int(used[1]) * 1024 if used is not None else 0
-            yield Memory(max(0, int(limit[1]) - taken), int(limit[1]), command)
+            yield FreeMemory(max(0, int(limit[1]) - taken), int(limit[1]), command)
 
 
 def _group_folders(root: Path, controller: str) -> list[Path]:

@@ -15,7 +15,7 @@ from onnxperf.records.view import Dims, GraphView
 Shapes = dict[str, tuple[int, ...]]
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class ModelPlace(Struct, frozen=True, kw_only=True):
     """A file with a model in it."""
 
     name: bytes
@@ -47,7 +47,7 @@ class Open(Request[Opened], frozen=True):
     """Read a model, and refuse one that is damaged."""
 
     answered_by = "onnxperf.measure.worker.reading:open_file"
-    place: Place
+    place: ModelPlace
     alone: bool
     """It cannot have external data."""
 
@@ -62,7 +62,7 @@ class View(Request[Viewed], frozen=True):
     """Read all that a listing or a drawing shows."""
 
     answered_by = "onnxperf.measure.worker.reading:view"
-    place: Place
+    place: ModelPlace
     values: bool
     shapes: dict[str, Dims] | None
     """Those of its inputs, where they are not as declared."""
@@ -94,7 +94,7 @@ class Outline(Request[Outlined], frozen=True):
     """Read which nodes a model has, and what connects them."""
 
     answered_by = "onnxperf.measure.worker.reading:outline"
-    place: Place
+    place: ModelPlace
     named: bool
     """Give every node a name of its own."""
     copy_path: str = ""
@@ -111,7 +111,7 @@ class Weigh(Request[Weighed], frozen=True):
     """Estimate the work of each node."""
 
     answered_by = "onnxperf.measure.worker.reading:weigh"
-    place: Place
+    place: ModelPlace
     shapes: Shapes
 
 
@@ -127,7 +127,7 @@ class SizeUp(Request[Sized], frozen=True):
     """Infer how large tensors are."""
 
     answered_by = "onnxperf.measure.worker.reading:size_up"
-    place: Place
+    place: ModelPlace
     shapes: Shapes
 
 
@@ -141,7 +141,7 @@ class FindRandom(Request[FoundRandom], frozen=True):
     """Find them without running the model."""
 
     answered_by = "onnxperf.measure.worker.reading:find_random"
-    place: Place
+    place: ModelPlace
 
 
 class Applied(Reply, frozen=True):
@@ -154,7 +154,7 @@ class Apply(Request[Applied], frozen=True):
     """Have a function of ours look at a model; for rooms that this one does not enter."""
 
     answered_by = "onnxperf.measure.worker.reading:apply"
-    place: Place
+    place: ModelPlace
     function: str
     """`module:function`, of the graph and a question."""
     question: bytes
@@ -170,4 +170,4 @@ class Translate(Request[Translated], frozen=True):
     """Compile a model with the numpy runtime."""
 
     answered_by = "onnxperf.measure.worker.reading:translate"
-    place: Place
+    place: ModelPlace

@@ -20,7 +20,7 @@ Graphs = Mapping[int, bytes]
 """Serialised graphs by the place of the Einsum node that they replace."""
 
 
-class Found(Struct, frozen=True):
+class FoundEinsums(Struct, frozen=True):
     """The Einsum nodes of a model."""
 
     opset: int
@@ -37,10 +37,10 @@ class _Replacement(Struct, frozen=True):
     path: str
 
 
-def einsums_in(model: Model, shapes: Shapes) -> Found:
+def einsums_in(model: Model, shapes: Shapes) -> FoundEinsums:
     """All Einsum nodes, equal ones together; `shapes` are those of the model's inputs."""
     answer = applied(model, f"{__name__}:find", msgspec.msgpack.encode(_Search(dict(shapes))))
-    return msgspec.msgpack.decode(answer, type=Found)
+    return msgspec.msgpack.decode(answer, type=FoundEinsums)
 
 
 def write_replaced(model: Model, shapes: Shapes, graphs: Graphs, path: Path) -> None:
@@ -58,7 +58,7 @@ def find(proto: ModelProto, question: bytes) -> bytes:
     from onnxperf.model.graph import opset_of
 
     shapes = msgspec.msgpack.decode(question, type=_Search).shapes
-    return msgspec.msgpack.encode(Found(opset_of(proto), tuple(rewrite.sites(proto, shapes))))
+    return msgspec.msgpack.encode(FoundEinsums(opset_of(proto), tuple(rewrite.sites(proto, shapes))))
 
 
 def replace(proto: ModelProto, question: bytes) -> bytes:

@@ -21,10 +21,10 @@ from onnxperf.measure.process import ProcessWorker
 from onnxperf.measure.reading import (
     Apply,
     FindRandom,
+    ModelPlace,
     Open,
     Outline,
     Outlined,
-    Place,
     Sized,
     SizeUp,
     Translate,
@@ -186,7 +186,7 @@ def _written(path: Path, what: str) -> Model:
 
 
 def _ask(
-    question: Callable[[Place], Request[R]], model: Model, weights: bool = False, per_byte: int = _MEMORY_PER_BYTE
+    question: Callable[[ModelPlace], Request[R]], model: Model, weights: bool = False, per_byte: int = _MEMORY_PER_BYTE
 ) -> R:
     """Ask the reader; whatever goes wrong there is wrong with the model.
 
@@ -194,7 +194,7 @@ def _ask(
     """
     memory_bytes = _MEMORY_BYTES + per_byte * max(_file_bytes(model), model.size_bytes if weights else 0)
     timeout_s = model.timeout_s or READ_TIMEOUT_S
-    place = Place(name=os.fsencode(model.path), what=model.what, memory_bytes=memory_bytes)
+    place = ModelPlace(name=os.fsencode(model.path), what=model.what, memory_bytes=memory_bytes)
     try:
         return _READER.ask(question(place), timeout_s, memory_bytes)
     except SubjectError as error:

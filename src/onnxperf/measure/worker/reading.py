@@ -19,12 +19,12 @@ from onnxperf.measure.reading import (
     Apply,
     FindRandom,
     FoundRandom,
+    ModelPlace,
     Open,
     Opened,
     OperatorCount,
     Outline,
     Outlined,
-    Place,
     Sized,
     SizeUp,
     Translate,
@@ -62,7 +62,7 @@ class _Shelf:
 
     parsed: dict[bytes, tuple[_State, Parsed]] = field(default_factory=dict)
 
-    def take(self, place: Place) -> Parsed:
+    def take(self, place: ModelPlace) -> Parsed:
         """A model; parsed now, unless it was before."""
         state = _state(place.path)
         if self.parsed.get(place.name, (None,))[0] != state:
