@@ -99,25 +99,16 @@ def test_more_values_are_judged_as_yuen_does(units: int) -> None:
     assert error <= estimate.error <= 1.2 * error
 
 
-TIMES = st.lists(st.floats(1.0, 1.6), min_size=1, max_size=20)
-
-
-@given(TIMES, TIMES, st.floats(0.1, 10.0))
+@given(st.integers(0, 10**6), st.integers(1, 20), st.integers(1, 20), st.floats(0.1, 10.0))
 def test_a_shift_moves_with_the_times_and_turns_round_with_the_sides(
-    ours: list[float], theirs: list[float], factor: float
+    seed: int, ours: int, theirs: int, factor: float
 ) -> None:
-    one, other = np.array(ours), np.array(theirs)
+    rng = np.random.default_rng(seed)  # random times, so that no two shifts have as many votes
+    one, other = rng.uniform(1.0, 1.6, ours), rng.uniform(1.0, 1.6, theirs)
     shift = stats.matching_shift(one, other, (1.0, 1.0))
-    assert abs(shift) <= math.log(1.6) + 1e-9
-    assume(_has_one_answer(one, other))  # where two shifts have as many votes, rounding decides between them
+    assert abs(shift) <= math.log(1.6)
     assert stats.matching_shift(one, factor * other, (1.0, factor)) == pytest.approx(math.log(factor) + shift, abs=1e-6)
     assert stats.matching_shift(other, one, (1.0, 1.0)) == pytest.approx(-shift, abs=1e-6)
-
-
-def _has_one_answer(one: stats.Floats, other: stats.Floats) -> bool:
-    wiggles = [np.random.default_rng(seed).uniform(-1e-7, 1e-7, len(one)) for seed in range(4)]
-    found = [stats.matching_shift(one * (1 + each), other, (1.0, 1.0)) for each in wiggles]
-    return max(found) - min(found) < 1e-5
 
 
 @pytest.mark.parametrize(
