@@ -97,6 +97,22 @@ def test_a_signal_while_the_interpreter_ends_is_no_traceback() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_a_signal_waits_until_all_is_imported() -> None:
+    code = """
+import os, signal
+from onnxperf.cli import exit_codes
+exit_codes.catch_signals()
+try:
+    with exit_codes.importing():
+        os.kill(os.getpid(), signal.SIGTERM)
+        print("imported")
+except KeyboardInterrupt:
+    print(exit_codes.interrupted())
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout.split() == ["imported", "143"]
+
+
 def test_a_terminal_that_goes_away_costs_no_file(tmp_path: Path) -> None:
     process, terminal = pty.fork()
     if process == 0:

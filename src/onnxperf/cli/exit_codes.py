@@ -55,6 +55,15 @@ def finishing() -> Iterator[None]:
         _finishing.pop()
 
 
+@contextlib.contextmanager
+def importing() -> Iterator[None]:
+    """A signal waits until all is imported: an extension that is interrupted in its first moment may crash later."""
+    with finishing():
+        yield
+    if _received:
+        raise KeyboardInterrupt
+
+
 def received() -> bool:
     """Whether a signal has come."""
     return bool(_received)
