@@ -177,9 +177,8 @@ def deliver(result: "Result[Any]", output: OutputFlags, print_result: Callable[[
     """Print a result and write its files; what fails costs only itself. Returns the exit code."""
     printed = _printed(print_result)
     written = write_files(result, output)
-    if (
-        exit_codes.received() or code == exit_codes.interrupted()
-    ):  # a kept run that was interrupted once is shown like any
+    # Not `result.interrupted`: a kept run that was interrupted once is shown like any other.
+    if exit_codes.received() or code == exit_codes.interrupted():
         return exit_codes.interrupted()
     return printed or (code if written else exit_codes.NO_ANSWER)
 
