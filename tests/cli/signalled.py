@@ -8,7 +8,6 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +56,7 @@ def _measured(moment: str, number: int) -> ToyResult:
     except KeyboardInterrupt:
         if moment == "twice":
             signal.raise_signal(number)
-        if moment == "no partial result":
+        if moment in ("no partial result", "while importing"):
             raise
         if moment == "another error":
             raise RuntimeError("a library wraps everything") from None
@@ -68,6 +67,8 @@ def _measured(moment: str, number: int) -> ToyResult:
 def _act(moment: str, number: int) -> None:
     if moment == "in a finaliser":
         _Finalised(number)
+        signal.pause()
+    elif moment == "while importing":  # the signal came, and waits until the import is over
         signal.pause()
     elif moment != "while writing":
         signal.raise_signal(number)
@@ -84,27 +85,21 @@ class _Finalised:
 class _Importing(importlib.abc.MetaPathFinder):
     """Sends a signal while the first module of the command line is imported."""
 
-    def __init__(self, number: int, wrapped: bool) -> None:
+    def __init__(self, number: int) -> None:
         self.number = number
-        self.wrapped = wrapped
 
     def find_spec(self, name: str, _path: Any, _target: Any = None) -> None:
         if name == "onnxperf.cli.main":
-            try:
-                signal.raise_signal(self.number)
-            except KeyboardInterrupt:
-                if not self.wrapped:
-                    raise
-                raise RuntimeError("Error calling __set_name__") from None  # what Python makes of it within a class
+            signal.raise_signal(self.number)
 
 
 def _nothing(_number: int) -> None:
     pass
 
 
-def _while_importing(number: int, wrapped: bool = False) -> None:
+def _while_importing(number: int) -> None:
     del sys.modules["onnxperf.cli.main"]
-    sys.meta_path.insert(0, _Importing(number, wrapped))
+    sys.meta_path.insert(0, _Importing(number))
 
 
 def _while_writing(number: int) -> None:
@@ -121,7 +116,6 @@ def _ignored(number: int) -> None:
 
 MOMENTS: dict[str, Callable[[int], None]] = {
     "while importing": _while_importing,
-    "within a class": partial(_while_importing, wrapped=True),
     "while measuring": _nothing,
     "no partial result": _nothing,
     "another error": _nothing,

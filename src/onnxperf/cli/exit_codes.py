@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ BROKEN_PIPE = 128 + 13
 """The reader of standard output went away, as for every program that SIGPIPE ends."""
 
 _SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_CAN_WAIT = hasattr(signal, "setitimer")
 _MOMENT_S = 0.01
 _received: list[int] = []
 _finishing: list[bool] = []
@@ -36,12 +36,14 @@ def catch_signals() -> None:
     for number in _SIGNALS:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _interrupt)
-    sys.unraisablehook = _send_again
+    if _CAN_WAIT:
+        signal.signal(signal.SIGALRM, _raise)
+        sys.unraisablehook = _raise_again
 
 
 def ignore_signals() -> None:
     """The command has ended: what is left to do cannot be interrupted."""
-    for number in _SIGNALS:
+    for number in (*_SIGNALS, *([signal.SIGALRM] if _CAN_WAIT else [])):
         signal.signal(number, signal.SIG_IGN)
 
 
@@ -53,15 +55,6 @@ def finishing() -> Iterator[None]:
         yield
     finally:
         _finishing.pop()
-
-
-@contextlib.contextmanager
-def importing() -> Iterator[None]:
-    """A signal waits until all is imported: an extension that is interrupted in its first moment may crash later."""
-    with finishing():
-        yield
-    if _received:
-        raise KeyboardInterrupt
 
 
 def received() -> bool:
@@ -82,19 +75,35 @@ def end_interrupted() -> int:
     return interrupted()
 
 
-def _interrupt(number: int, _frame: FrameType | None) -> None:
+def _interrupt(number: int, frame: FrameType | None) -> None:
     _received.append(number)
-    if len(_received) == 1 and not _finishing:
-        raise KeyboardInterrupt
-    if len(_received) > 1 and number != getattr(signal, "SIGHUP", None):  # a closing terminal sends several of these
+    if len(_received) == 1:
+        _raise(number, frame)
+    elif number != getattr(signal, "SIGHUP", None):  # a closing terminal sends several of these
         raise SystemExit(interrupted())
 
 
-def _send_again(error: UnraisableHookArgs) -> None:
+def _raise(_number: int, frame: FrameType | None) -> None:
+    """End the command, but not within an import: an extension that is interrupted in its first moment may crash."""
+    if _finishing:
+        return
+    if _CAN_WAIT and _is_importing(frame):
+        signal.setitimer(signal.ITIMER_REAL, _MOMENT_S)
+    else:
+        raise KeyboardInterrupt
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    while frame:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _raise_again(error: UnraisableHookArgs) -> None:
     """Where Python can only print what was raised, such as in a finaliser, the interruption would be lost."""
     if isinstance(error.exc_value, KeyboardInterrupt) and len(_received) == 1:
-        from threading import Timer  # the signal must come when this function, which cannot raise either, has ended
-
-        Timer(_MOMENT_S, os.kill, [os.getpid(), _received.pop()]).start()
+        signal.setitimer(signal.ITIMER_REAL, _MOMENT_S)  # when this function, which cannot raise either, has ended
     elif not isinstance(error.exc_value, KeyboardInterrupt | SystemExit):
         sys.__unraisablehook__(error)

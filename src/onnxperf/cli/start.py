@@ -16,9 +16,8 @@ def main() -> None:
         surroundings.open_standard_streams()
         surroundings.switch_off_telemetry()
         with scratch_folder():
-            with exit_codes.importing():
-                head_start(sys.argv[1:])
-                from onnxperf.cli.main import run  # large: what comes before it is there already if a signal ends it
+            head_start(sys.argv[1:])
+            from onnxperf.cli.main import run  # large: what comes before it is there already if a signal ends it
 
             code = run(sys.argv[1:])
     except KeyboardInterrupt:
