@@ -324,6 +324,8 @@ PARTS: dict[str, tuple[str, Callable[..., list[str]]]] = {
 
 def main() -> None:
     """Run the parts that are named, each with as many attempts as are given, or all."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # commands below nohup, or in the background of a shell, ignore these
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     for wanted in sys.argv[1:] or PARTS:
         name, _, count = wanted.partition("=")
         title, part = PARTS[name]
