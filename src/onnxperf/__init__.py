@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib
-import re
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # importing `typing` for it would take longer than all the rest
 if TYPE_CHECKING:
+    from typing import Any
+
     from onnxperf.api.bench import bench
     from onnxperf.api.cached_einsums import cached_einsums
     from onnxperf.api.check import check
@@ -108,8 +109,7 @@ def _home(name: str) -> str:
     if name.islower():
         return f"api.{name}"
     if name.endswith("Result"):
-        words = re.findall("[A-Z][a-z]+", name.removesuffix("Result"))
-        return f"results.{'_'.join(words).lower()}"
+        return f"results.{name.removesuffix('Result').lower()}"
     return _ELSEWHERE.get(name, "errors")
 
 

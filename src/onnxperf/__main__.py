@@ -5,9 +5,13 @@ import sys
 
 def main() -> None:
     """Run the command that the arguments name, and exit."""
-    from onnxperf.cli import exit_codes
+    try:
+        from onnxperf.cli import exit_codes
 
-    exit_codes.catch_signals()
+        exit_codes.catch_signals()
+    except KeyboardInterrupt:
+        sys.stderr.write("onnxperf: interrupted by SIGINT; nothing to show\n")
+        sys.exit(128 + 2)
     try:
         from onnxperf.cli.start import main as run_command
 
