@@ -57,7 +57,8 @@ def memory(
 ) -> MemoryResult:
     """Measure models or callables, each alone in a fresh process; Ctrl-C returns what was measured until then.
 
-    `model` is what `onnxperf.bench` takes, or a function without arguments, or a dict of them by name. The peak of
+    `model` is what `onnxperf.bench` takes, or a function without arguments, its name as FILE.py:function, or a dict of
+    functions by name. The peak of
     loading, of the first call and of steady calls is the kernel's; the curve is sampled every `interval` seconds.
     Growth is judged over `repeat` calls, or two seconds of them. Where `dims` has several values for a dimension,
     there is a case for each, and one more in which one session gets all of them. Where much of what onnxruntime needs

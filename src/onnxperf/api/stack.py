@@ -18,8 +18,10 @@ from onnxperf.api._shared.opening import Source
 from onnxperf.api._shared.requests import InputKeywords, Settings, parse, require
 from onnxperf.api._shared.subjects import (
     Entry,
+    FunctionByName,
     chosen_calls,
     function_specs,
+    is_named,
     model_specs,
     open_entries,
     refuse_options_of_models,
@@ -91,7 +93,7 @@ def stack(
     require(0 < interval < math.inf, "interval", interval, "a finite number of seconds above 0")
     require(1 <= rate <= 10_000, "rate", rate, "1 to 10000 samples per second")
     request = _Request(settings, calls, runtime, call, interval, native, rate, allocations)
-    if callable(source) or _is_named(source):
+    if callable(source) or is_named(source):
         asked = {**keywords, "feeds": feeds, "runtime": runtime, "call": call}
         refuse_options_of_models(asked, {"runtime": "numpy", "call": "run"})
         subject = _function(source, request)
@@ -191,13 +193,8 @@ def _result(subject: _Subject, found: _Observations, request: _Request) -> Stack
     return StackResult(record, found.session, found.samples if request.native else (), found.page)
 
 
-def _is_named(source: object) -> bool:
-    """Whether this is a function by name: FILE.py:function."""
-    return isinstance(source, str) and source.rpartition(":")[0].endswith(".py")
-
-
 def _function(source: Any, request: _Request) -> _Subject:
-    function = _ByName(NamedFunction.parse(source)) if isinstance(source, str) else source
+    function = FunctionByName(NamedFunction.parse(source)) if isinstance(source, str) else source
     name = getattr(function, "__name__", type(function).__name__)
     return _Subject(name, function_specs({name: function}, Feeds({}, {}), request.settings.session)[0])
 
@@ -209,21 +206,6 @@ def _model(source: Source, feeds: Mapping[str, Any] | None, request: _Request) -
     return _Subject(
         entry.model.label, model_specs([entry], chosen, settings.session)[0], tuple(entry.feeds.notes), entry
     )
-
-
-class _ByName:
-    """A function of a file, which on its way to the worker becomes the function itself: only there it is loaded."""
-
-    def __init__(self, function: NamedFunction) -> None:
-        self.__name__ = function.name
-        self._function = function
-
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[NamedFunction]]:
-        return NamedFunction.load, (self._function,)
-
-    def __call__(self) -> Any:
-        """Call it here."""
-        return self._function.load()()
 
 
 def _described(session: bytes, description: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 import cloudpickle
 
@@ -17,6 +17,7 @@ from onnxperf.api._shared.requests import names_in
 from onnxperf.errors import BadOption
 from onnxperf.measure.messages import FunctionSubject, ModelSubject, WorkerSpec
 from onnxperf.measure.packing import PackedTensor, pack_feeds
+from onnxperf.measure.worker.lines import NamedFunction
 from onnxperf.model.files import read_inputs
 from onnxperf.model.inputs import Feeds, make_feeds
 from onnxperf.model.opened import Model
@@ -94,8 +95,31 @@ def _open_models(sources: Sources, timeout_s: float | None) -> list[Model]:
     return models
 
 
+class FunctionByName:
+    """A function of a file, which on its way to the worker becomes the function itself: only there it is loaded."""
+
+    def __init__(self, function: NamedFunction) -> None:
+        self.__name__ = function.name
+        self._function = function
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[NamedFunction]]:
+        return NamedFunction.load, (self._function,)
+
+    def __call__(self) -> Any:
+        """Call it here."""
+        return self._function.load()()
+
+
+def is_named(source: object) -> TypeGuard[str]:
+    """Whether this is a function by name: FILE.py:function."""
+    return isinstance(source, str) and source.rpartition(":")[0].endswith(".py")
+
+
 def functions_in(model: object) -> dict[str, Callable[[], Any]]:
-    """The callables, where these and not models were given."""
+    """The callables, where these and not models were given; a text may name one as FILE.py:function."""
+    if is_named(model):
+        named = NamedFunction.parse(model)
+        return {named.name: FunctionByName(named)}
     if callable(model):
         return {getattr(model, "__name__", "callable").strip("<>"): model}
     if not isinstance(model, Mapping):
