@@ -91,8 +91,8 @@ def load(
     Everything else in this package opens and runs models in processes with limits; this is the one function that does
     both here, so use it only for models that you trust.
 
-    With `profile`, onnxruntime records every call, and `runner.profile()` shows where the time went; it ends the recording,
-    and later calls of this runner are refused.
+    With `profile`, onnxruntime records every call, and `runner.profile()` shows where the time went; it ends the
+    recording, and later calls of this runner are refused.
     """
     options = parse(keywords, LoadKeywords).session
     description = find_runtime(runtime)
