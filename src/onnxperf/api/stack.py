@@ -26,7 +26,7 @@ from onnxperf.api._shared.subjects import (
     open_entries,
     refuse_options_of_models,
 )
-from onnxperf.errors import BadInput, SubjectError, WorkerLost
+from onnxperf.errors import BadInput, SubjectError, WorkerLost, required
 from onnxperf.measure import native_stack
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import CallFor, Load, Prepare, SampleStack, TrackAllocations, WarmUp, WorkerSpec
@@ -57,6 +57,8 @@ _TURN_NS = 100_000_000
 """Between two looks at whether py-spy is done."""
 _SEPARATORS = re.compile("([\0\1])")
 """Between the parts of a name in pyinstrument's session."""
+_PYBIND = re.compile(r"\bpybind11_detail_function_record_\w+\.")
+"""The class of every function that a C++ library has given to Python, longer than what it says."""
 
 
 class StackKeywords(InputKeywords, total=False):
@@ -127,6 +129,7 @@ class _Subject(NamedTuple):
 
     name: str
     spec: WorkerSpec
+    call: str | None = None
     notes: tuple[str, ...] = ()
     entry: Entry | None = None
     """The model; its temporary file, if any, is deleted with it."""
@@ -155,7 +158,7 @@ def _watch(worker: ProcessWorker, subject: _Subject, request: _Request, progress
     call_ns = worker.ask(WarmUp(0, WARM_NS)).call_ns
     calls = request.calls or max(1, int(DEFAULT_S * 1e9 / max(call_ns, 1.0)))
     progress(0.1, f"{count(calls, 'call')}, watched by pyinstrument")
-    title = f"{subject.name} · {subject.spec.runtime} · {count(calls, 'call')}"
+    title = " · ".join(filter(None, [subject.name, subject.spec.runtime, subject.call, count(calls, "call")]))
     session = _described(worker.ask(SampleStack(0, calls, request.interval_s)).session, title)
     progress(0.45, "more calls, watched by py-spy")
     watched_s = min(max(calls * call_ns / 1e9, DEFAULT_S), LONGEST_S)
@@ -176,6 +179,7 @@ def _result(subject: _Subject, found: _Observations, request: _Request) -> Stack
         command="onnxperf.stack",
         name=subject.name,
         runtime=subject.spec.runtime,
+        call=subject.call,
         calls=found.calls,
         call_ns=found.call_ns,
         duration_ns=round(found.session["duration"] * 1e9),
@@ -203,9 +207,8 @@ def _model(source: Source, feeds: Mapping[str, Any] | None, request: _Request) -
     settings = request.settings
     chosen = chosen_calls([request.runtime], [request.call], settings.session)
     entry = open_entries(source, settings.inputs, feeds, settings.limits.timeout)[0]
-    return _Subject(
-        entry.model.label, model_specs([entry], chosen, settings.session)[0], tuple(entry.feeds.notes), entry
-    )
+    spec = model_specs([entry], chosen, settings.session)[0]
+    return _Subject(entry.model.label, spec, chosen[request.runtime][0], tuple(entry.feeds.notes), entry)
 
 
 def _described(session: bytes, description: str) -> dict[str, Any]:
@@ -225,7 +228,8 @@ def _tamed(data: Any) -> Any:
 @lru_cache(4096)
 def _shown(text: str) -> str:
     """Text that cannot control a terminal or end a script: pyinstrument's page puts names into one."""
-    parts = (part if _SEPARATORS.fullmatch(part) else visible(part) for part in _SEPARATORS.split(text))
+    short = _PYBIND.sub("pybind11.", text)
+    parts = (part if _SEPARATORS.fullmatch(part) else visible(part) for part in _SEPARATORS.split(short))
     return "".join(parts).replace("</", "< /").replace("<!--", "< !--")
 
 
@@ -241,7 +245,7 @@ def _watched(worker: ProcessWorker, native: bool, watched_s: float, rate: int) -
                 raise
             return [], f"compiled frames were not seen: {error}"
         text = raw.read_text(encoding="utf-8", errors="replace")
-    samples = analysis.inside_calls(analysis.read_collapsed(text))
+    samples = analysis.grouped_by_library(analysis.inside_calls(analysis.read_collapsed(text)))
     return samples, "" if samples else "compiled frames were not seen: py-spy took no sample of the calls"
 
 
@@ -254,8 +258,8 @@ def _tracked(worker: ProcessWorker, calls: int, name: str) -> tuple[Allocations,
 
 
 def tree(data: dict[str, Any]) -> tuple[StackFrame, ...]:
-    """The frames of a session, every one behind its caller."""
-    root = session_of(data).root_frame()
+    """The frames of a session, every one behind its caller, and once however often it is called there."""
+    root = required("pyinstrument.processors", "stack").aggregate_repeated_calls(session_of(data).root_frame(), {})
     waiting: list[tuple[Any, int | None]] = [(root, None)] if root is not None else []
     frames: list[StackFrame] = []
     while waiting:
