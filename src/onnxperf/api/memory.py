@@ -20,12 +20,14 @@ from onnxperf.api._shared.requests import MemoryKeywords, Settings, names_in, pa
 from onnxperf.api._shared.sources import source_callables
 from onnxperf.api._shared.subjects import (
     Entry,
+    FunctionByName,
     Functions,
     Sources,
     check_names,
     chosen_calls,
     function_specs,
     functions_in,
+    is_named,
     model_specs,
     open_entries,
     refuse_options_of_models,
@@ -69,7 +71,7 @@ def memory(
     require(interval > 0 and math.isfinite(interval), "interval", interval, "a finite number of seconds, above 0")
     request = _Request(settings, repeat, interval, skip_arena)
     machine = machines.describe_machine()
-    functions = functions_in(model)
+    functions = functions_in(FunctionByName(model) if is_named(model) else model)
     if functions:
         refuse_options_of_models(keywords)
         plans = [_plan_of_functions(functions, request)]

@@ -33,7 +33,6 @@ from onnxperf.measure.messages import CallFor, Load, Prepare, SampleStack, Track
 from onnxperf.measure.process import ProcessWorker, open_worker
 from onnxperf.measure.profiling import Progress
 from onnxperf.measure.worker import allocations as tracking
-from onnxperf.measure.worker.lines import NamedFunction
 from onnxperf.model.inputs import Feeds
 from onnxperf.records.base import Scalar
 from onnxperf.records.options import LONG_TIMEOUT_S
@@ -198,7 +197,7 @@ def _result(subject: _Subject, found: _Observations, request: _Request) -> Stack
 
 
 def _function(source: Any, request: _Request) -> _Subject:
-    function = FunctionByName(NamedFunction.parse(source)) if isinstance(source, str) else source
+    function = FunctionByName(source) if isinstance(source, str) else source
     name = getattr(function, "__name__", type(function).__name__)
     return _Subject(name, function_specs({name: function}, Feeds({}, {}), request.settings.session)[0])
 

@@ -98,9 +98,9 @@ def _open_models(sources: Sources, timeout_s: float | None) -> list[Model]:
 class FunctionByName:
     """A function of a file, which on its way to the worker becomes the function itself: only there it is loaded."""
 
-    def __init__(self, function: NamedFunction) -> None:
-        self.__name__ = function.name
-        self._function = function
+    def __init__(self, text: str) -> None:
+        self._function = NamedFunction.parse(text)
+        self.__name__ = self._function.name
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[NamedFunction]]:
         return NamedFunction.load, (self._function,)
@@ -116,10 +116,7 @@ def is_named(source: object) -> TypeGuard[str]:
 
 
 def functions_in(model: object) -> dict[str, Callable[[], Any]]:
-    """The callables, where these and not models were given; a text may name one as FILE.py:function."""
-    if is_named(model):
-        named = NamedFunction.parse(model)
-        return {named.name: FunctionByName(named)}
+    """The callables, where these and not models were given."""
     if callable(model):
         return {getattr(model, "__name__", "callable").strip("<>"): model}
     if not isinstance(model, Mapping):
