@@ -23,6 +23,7 @@ from tests.render.graph.views import HOSTILE_NAMES, named_view
 EXAMPLES = Path(__file__).parents[1] / "examples"
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 PATIENCE_S = 120
+FOLDING = ("details", "summary", "strong")
 DRAWN: tuple[Form, ...] = ("svg", "dot", "json", "text")
 
 
@@ -75,6 +76,7 @@ def kernel(tmp_path_factory: pytest.TempPathFactory, linear_bytes: bytes) -> Ite
         client.start_channels()
         client.wait_for_ready(PATIENCE_S)
         run_in(client, "%load_ext onnxperf\nimport onnx, numpy as np\nmodel = onnx.load('linear.onnx')")
+        run_in(client, "from types import SimpleNamespace\nplan, models = SimpleNamespace(onnx=model), {'a b': model}")
         yield client
     finally:
         client.stop_channels()
@@ -104,8 +106,10 @@ def run_in(kernel: BlockingKernelClient, code: str) -> Shown:
     return shown
 
 
-@pytest.mark.parametrize("model", ["model", "linear.onnx", "'linear.onnx'"])
-def test_a_model_in_a_variable_or_a_file_is_drawn(run: Run, model: str) -> None:
+@pytest.mark.parametrize(
+    "model", ["model", "linear.onnx", "'linear.onnx'", "plan.onnx", "models['a b']", "onnx.load('linear.onnx')"]
+)
+def test_a_model_in_an_expression_or_a_file_is_drawn(run: Run, model: str) -> None:
     shown = run(f"%onnxview {model}")
     assert not shown.errors
     assert "<svg" in shown.html
@@ -113,7 +117,7 @@ def test_a_model_in_a_variable_or_a_file_is_drawn(run: Run, model: str) -> None:
     assert shown.plain.startswith("SVG of linear")  # a notebook keeps the drawing once
 
 
-@pytest.mark.parametrize("options", ["--as text", "--op MatMul", "--all"])
+@pytest.mark.parametrize("options", ["--as text", "--op MatMul", "--all", "--around MatMul_0"])
 def test_a_listing_is_text(run: Run, options: str) -> None:
     shown = run(f"%onnxview model {options}")
     assert "MatMul(X, W) -> Y: float32[batch, 4]" in shown.plain
@@ -166,6 +170,10 @@ def test_a_cell_races_without_a_model(run: Run) -> None:
         ("%onnxview nowhere.onnx", "no such file: 'nowhere.onnx'"),
         ("%onnxview model --as picture", "invalid choice: 'picture'"),
         ("%onnxview 'model", "No closing quotation"),
+        ("%onnxview my model.onnx", "a path with spaces needs quotes"),
+        ("%onnxview models['b']", "models['b']: KeyError: 'b'"),
+        ("%onnxview onnx.load('nowhere.onnx')", "FileNotFoundError"),
+        ("%onnxview plan", "SimpleNamespace"),
         ("%onnxview model --op Conv", "unknown operator 'Conv'; choose from: MatMul"),
         ("%onnxview model --dim batch", "--dim batch: expected NAME=SIZE"),
         ("%onnxview model --dim rows=3", "unknown dimension 'rows'"),
@@ -189,6 +197,13 @@ def test_what_is_wrong_is_one_line_without_a_traceback(run: Run, code: str, word
     assert line.startswith("UsageError: ")
     assert words in line
     assert not shown.errors
+
+
+def test_json_is_a_tree_that_folds(run: Run) -> None:
+    shown = run("%onnxview model --as json")
+    assert "<details" in shown.html
+    assert "<strong>op_type</strong>: &quot;MatMul&quot;" in shown.html
+    assert '"op_type": "MatMul"' in shown.plain
 
 
 def test_names_in_a_drawing_are_only_names(run: Run) -> None:
@@ -219,7 +234,7 @@ class Elements(HTMLParser):
 @pytest.mark.parametrize("name", HOSTILE_NAMES, ids=ascii)
 def test_a_hostile_name_brings_nothing_onto_the_page(name: str, form: Form) -> None:
     page = Elements(ViewResult(named_view(name), form)._repr_html_())
-    assert set(page.tags) <= {"div", "pre", "svg", "title", "rect", "text", "g", "path", "script"}
+    assert set(page.tags) <= {"div", "pre", "svg", "title", "rect", "text", "g", "path", "script", *FOLDING}
     assert page.tags.count("script") == (form == "svg")
     assert not [each for each in page.attributes if each.startswith("on") or each in ("href", "src", "xlink:href")]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import shlex
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +17,7 @@ from IPython.core.error import UsageError
 from onnxperf.errors import OnnxperfError
 from onnxperf.results.bench import BenchResult
 from onnxperf.results.view import ViewResult
+from onnxperf.wording.names import one_line
 from onnxperf.wording.options import as_flags
 
 
@@ -33,10 +35,11 @@ def onnxview(shell: Any, line: str) -> ViewResult:
     with _one_line():
         return view(
             _value(shell, given.model),
-            as_=given.form or ("text" if given.op or given.all else "svg"),
+            as_=given.form or ("text" if given.op or given.all or given.around else "svg"),
             profile=given.profile or given.by != "time",
             by=given.by,
             op=given.op,
+            around=given.around,
             all=given.all,
             dims=_sizes(given.dim),
         )
@@ -69,9 +72,11 @@ class _Options(ArgumentParser):
     """The options of a magic; what is wrong with them is one line, not the end of the notebook."""
 
     def read(self, line: str) -> Namespace:
-        """The options in the line of a magic."""
+        """The options in the line of a magic; what stands before them stays as it is, an expression may have quotes."""
+        start = _FIRST_OPTION.search(line)
+        expression, options = (line[: start.start()], line[start.start() :]) if start else (line, "")
         try:
-            return self.parse_args(shlex.split(line))
+            return self.parse_args([*filter(None, [expression.strip()]), *shlex.split(options)])
         except ValueError as error:
             raise UsageError(f"{self.prog}: {error}") from None
 
@@ -80,17 +85,22 @@ class _Options(ArgumentParser):
         raise UsageError(f"{self.prog}: {message}; {' '.join(self.format_usage().split())}")
 
 
+_IN_PATHS = (ast.Expression, ast.Name, ast.Attribute, ast.BinOp, ast.Div, ast.Sub, ast.Constant, ast.expr_context)
+"""What a path such as models/net-2.onnx consists of, read as Python."""
+_FIRST_OPTION = re.compile(r"(^|\s)--[a-z]")
+
 _VIEW = _Options("%onnxview", add_help=False)
-_VIEW.add_argument("model", help="a variable that holds a model, or the path of one")
+_VIEW.add_argument("model", help="an expression whose value is a model, or the path of one")
 _VIEW.add_argument("--as", dest="form", choices=("svg", "text", "json", "dot", "png", "code"))
 _VIEW.add_argument("--profile", action="store_true", help="colour the nodes by where the time goes")
 _VIEW.add_argument("--by", default="time", choices=("time", "memory"))
 _VIEW.add_argument("--op", help="only nodes of this operator type, in a listing")
+_VIEW.add_argument("--around", help="only this node and its neighbours, in a listing")
 _VIEW.add_argument("--all", action="store_true", help="every node of a long model, in a listing")
 _VIEW.add_argument("--dim", action="append", default=[], help="size of a free dimension: batch=8")
 
 _BENCH = _Options("%%onnxbench", add_help=False)
-_BENCH.add_argument("model", nargs="?", help="a variable that holds a model, or the path of one")
+_BENCH.add_argument("model", nargs="?", help="an expression whose value is a model, or the path of one")
 _BENCH.add_argument("--feeds", help="a variable that holds the model's inputs, arrays by name; else they are random")
 _BENCH.add_argument("--call", help="ways of calling onnxruntime, separated by commas, or all; run unless given")
 _BENCH.add_argument("--runtime", help="what executes the model: ort (unless given), numpy, reference")
@@ -100,9 +110,29 @@ _BENCH.add_argument("--threads", type=int, help="threads of every subject")
 _BENCH.add_argument("--dim", action="append", default=[], help="size of a free dimension: batch=8")
 
 
-def _value(shell: Any, name: str) -> Any:
-    """What a variable holds; a name that is none is a path."""
-    return shell.user_ns.get(name, name)
+def _value(shell: Any, text: str) -> Any:
+    """What an expression of the user's own line is worth; what is none, or has unknown names, is a path."""
+    try:
+        expression = ast.parse(text, mode="eval")
+    except (SyntaxError, ValueError):
+        return _path(text)
+    try:
+        return shell.ev(text)
+    except Exception as error:
+        if all(isinstance(each, _IN_PATHS) for each in ast.walk(expression)):
+            return text
+        raise UsageError(f"{text}: {type(error).__name__}: {one_line(error)}") from None
+
+
+def _path(text: str) -> str:
+    """A path as a shell reads it."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UsageError(f"{text}: {error}") from None
+    if len(words) != 1:
+        raise UsageError(f"{text}: expected an expression or a path; a path with spaces needs quotes")
+    return words[0]
 
 
 def _feeds(shell: Any, name: str | None) -> Mapping[str, Any] | None:

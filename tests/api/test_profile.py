@@ -180,10 +180,23 @@ def test_a_runner_records_until_its_profile_is_asked_for(conv: onnx.ModelProto) 
         runner.run(feeds)
     profile = runner.profile()
     assert profile.record.iterations == 5
-    assert runner.run(feeds)["Y"].shape == (1, 16, 1, 1)
     assert runner.profile() is profile
     with pytest.raises(BadOption, match="no profiler"):
         onnxperf.load(conv, runtime="numpy", profile=True)
+
+
+def test_a_runner_refuses_what_its_profile_would_not_have(conv: onnx.ModelProto) -> None:
+    runner = onnxperf.load(conv, profile=True, threads=1)
+    feeds = {"X": np.zeros((1, 3, 16, 16), np.float32)}
+    with pytest.raises(BadInput, match=r"call `run` of this runner before `profile\(\)`"):
+        runner.profile()
+    bound = runner.bind(feeds)
+    bound()
+    assert runner.profile().record.iterations == 1
+    for call in (bound, runner.bind(feeds), lambda: runner.run(feeds), lambda: runner.run(feeds, intermediate=True)):
+        with pytest.raises(BadInput, match=r"`profile\(\)` ended the recording of this runner"):
+            call()
+    assert runner.profile().record.iterations == 1
 
 
 def test_tables_charts_and_the_trace_are_written_and_can_be_read_back(

@@ -41,7 +41,10 @@ def test_without_py_spy_the_tree_is_there_and_the_share_is_called_a_bound(tmp_pa
     assert "at most" in result.answer
     assert "py-spy is not installed" in record.notes[-1]
     assert "busy" in result.text()
-    assert {"function", "file", "self_ns", "total_ns", "parent"} <= set(result.to_df().columns)
+    assert {"function", "file", "self_ns", "total_ns"} <= set(result.to_df().columns)
+    assert not result.to_df()[["function", "file", "line"]].duplicated().any()
+    siblings = [(frame.function, frame.file, frame.line, frame.parent) for frame in record.frames]
+    assert len(siblings) == len(set(siblings))
     assert sum(frame.self_ns for frame in record.frames) == pytest.approx(record.frames[0].total_ns, rel=1e-6)
     for name in ("s.txt", "s.html", "s.speedscope.json", "s.png", "s.csv"):
         result.save(tmp_path / name)
@@ -67,6 +70,20 @@ def test_a_model_is_watched_with_its_compiled_frames(linear_path: Path, tmp_path
     assert any("py-spy" in step for step in steps)
     result.save(tmp_path / "flame.svg")
     assert b"<svg" in (tmp_path / "flame.svg").read_bytes()
+
+
+@pytest.mark.slow
+def test_onnxruntime_is_one_library_and_its_call_style_is_named(linear_path: Path) -> None:
+    try:
+        result = stack(linear_path, calls=5000, runtime="ort", call="io-binding", native=True, threads=1)
+    except SubjectError as error:
+        pytest.skip(f"py-spy may not look into processes here: {error}")
+    assert result.record.call == "io-binding"
+    assert "linear · ort · io-binding · 5,000 calls" in result.text()
+    functions = [each.function for each in result.record.native]
+    assert functions.count("[onnxruntime: no symbols]") == 1
+    assert not any("0x" in frame for frames, _ in result.samples for frame in frames)
+    assert "pybind11_detail" not in repr(result)
 
 
 @pytest.mark.usefixtures("without_py_spy")

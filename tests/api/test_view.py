@@ -31,7 +31,7 @@ def nasty() -> onnx.ModelProto:
 
 def test_text_is_the_default_and_shows_itself(linear_proto: onnx.ModelProto) -> None:
     result = view(linear_proto)
-    assert "  MatMul(X, W) -> Y: float32[batch, 4]\n" in str(result)
+    assert "  MatMul(X, W) -> Y: float32[batch, 4]  # MatMul_0\n" in str(result)
     assert repr(result) == str(result).rstrip("\n")
 
 

@@ -60,6 +60,30 @@ def model(tmp_path: Path) -> Path:
     return _written(tmp_path / "linear.onnx", parser.parse_model(LINEAR).SerializeToString())
 
 
+def _zip_map() -> onnx.ModelProto:
+    """Scores as a list of dictionaries, as scikit-learn's converters make them."""
+    model = parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]> g (float[batch, 2] X) => (float[1] scores)
+        { scores = ai.onnx.ml.ZipMap <classlabels_int64s = [0, 1]> (X) }"""
+    )
+    element = onnx.helper.make_map_type_proto(onnx.TensorProto.INT64, onnx.helper.make_tensor_type_proto(1, None))
+    model.graph.output[0].type.CopyFrom(onnx.helper.make_sequence_type_proto(element))
+    return model
+
+
+@pytest.mark.parametrize("calls", ["all", "run,ort-values"])
+def test_call_styles_that_cannot_return_the_outputs_are_skipped(
+    calls: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = _written(tmp_path / "zipmap.onnx", _zip_map().SerializeToString())
+    assert run(["bench", str(path), "--call", calls, *TINY, "--no-store", "--json", str(tmp_path / "b.json")]) == 0
+    (case,) = from_json((tmp_path / "b.json").read_bytes(), Bench).cases
+    statuses = {each.name: each.status for each in case.subjects}
+    assert statuses["run"] == "ok"
+    assert {status for name, status in statuses.items() if not name.startswith("run")} == {"skipped"}
+    assert " ".join(capsys.readouterr().out.split()).count("this call style returns only tensors") == 1
+
+
 BAD_INPUT: dict[str, tuple[Callable[[Path], list[str]], str]] = {
     "no model": (lambda _: [], "no model given"),
     "no such file": (lambda d: [str(d / "nowhere.onnx")], "no such file"),

@@ -161,6 +161,26 @@ def test_options_of_models_do_not_go_with_lines(
     assert f"--{option} does nothing with --lines" in capsys.readouterr().err
 
 
-def test_a_function_without_lines_is_refused_with_a_hint(source: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command(["memory", f"{source}:predict"]) == 2
-    assert "add --lines" in capsys.readouterr().err
+def test_a_function_is_measured_without_lines_too(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(["memory", f"{source}:predict", "--repeat", "5", "--json", "m.json"]) == 0
+    (case,) = json.loads(Path("m.json").read_bytes())["cases"]
+    assert (case["model"], [each["status"] for each in case["subjects"]]) == ("predict", ["ok"])
+    assert "predict needs" in case["answer"]
+    assert "predict needs" in repr(load_result("last"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["script.py:missing"], "has no function 'missing'; choose from: fails, predict"),
+        (["nowhere.py:predict"], "no such file: 'nowhere.py'"),
+        (["script.py:predict", "--dim", "n=3"], "--dim n: a function is called without arguments"),
+        (["script.py:predict", "--runtime", "numpy"], "--runtime numpy: a function is called without arguments"),
+    ],
+)
+@pytest.mark.usefixtures("source")
+def test_a_function_that_cannot_be_measured_is_bad_input(
+    arguments: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(["memory", *arguments]) == 2
+    assert reason in capsys.readouterr().err

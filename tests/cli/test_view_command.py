@@ -18,7 +18,7 @@ def test_a_model_is_listed(linear_path: Path, capsys: pytest.CaptureFixture[str]
     assert run(["view", str(linear_path)]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("linear   1 node · 40 parameters, 160 B · 40 MACs with batch=1\n")
-    assert "  MatMul(X, W) -> Y: float32[batch, 4]\n" in printed
+    assert "  MatMul(X, W) -> Y: float32[batch, 4]  # MatMul_0\n" in printed
 
 
 @pytest.mark.parametrize(("form", "start"), [("json", "{"), ("dot", "digraph"), ("code", "def run(")])

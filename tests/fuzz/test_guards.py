@@ -29,10 +29,10 @@ GENERATED = "the numpy runtime's own generated source: no text of a model is in 
 HANDED_OVER = (
     "callables that the user hands over travel to a worker of the same run by cloudpickle, and are never stored"
 )
-CELL = "what the user types into a cell of a notebook"
+CELL = "what the user types into a line or a cell of a notebook"
 ALLOWED: dict[str, tuple[set[str], str]] = {
     "runtimes/numpy/compile.py": ({"compile", "exec"}, GENERATED),
-    "notebook.py": ({"compile"}, CELL),
+    "notebook.py": ({"compile", "ev"}, CELL),
     **dict.fromkeys(
         (
             "api/_shared/subjects.py",
@@ -47,6 +47,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
 }
 PICKLES = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
 BUILT_IN = {"eval", "exec", "compile", "__import__"}
+IPYTHON = {"ev", "ex", "run_cell", "run_line_magic", "run_cell_magic"}
 SHELLS = {"system", "popen", "getoutput", "getstatusoutput", "spawnl", "spawnv", "execv", "execl", "execvp", "execlp"}
 TRUE_IS_UNSAFE = {"shell", "allow_pickle", "unsafe_load"}
 FALSE_IS_UNSAFE = {"weights_only", "safe_mode"}
@@ -61,6 +62,8 @@ def dangers(tree: ast.AST) -> Iterator[str]:
             case ast.ImportFrom(module=str(module)) if module.split(".")[0] in PICKLES:
                 yield module.split(".")[0]
             case ast.Call(func=ast.Name(id=name)) if name in BUILT_IN:
+                yield name
+            case ast.Call(func=ast.Attribute(attr=name)) if name in IPYTHON:
                 yield name
             case ast.Call(func=ast.Attribute(attr=name, value=ast.Name(id=("os" | "subprocess" | "commands")))) if (
                 name in SHELLS
@@ -93,6 +96,7 @@ def test_what_is_named_here_exists(name: str) -> None:
         ("def f():\n    from cloudpickle import loads", {"cloudpickle"}),
         ("x = eval(text)", {"eval"}),
         ("exec(compile(text, '', 'exec'))", {"exec", "compile"}),
+        ("shell.ev(text)", {"ev"}),
         ("re.compile(text)", set()),
         ("model.eval()", set()),
         ("subprocess.run(text, shell=True)", {"shell=True"}),

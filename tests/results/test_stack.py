@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from onnxperf.errors import BadOption
 from onnxperf.measure.worker import python_stack
@@ -36,6 +37,9 @@ def test_every_kind_of_file_is_written(native: StackResult, tmp_path: Path) -> N
     assert json.loads((tmp_path / "s.speedscope.json").read_text())["exporter"] == "onnxperf"
     assert json.loads((tmp_path / "s.json").read_text())["name"] == "sgd"
     assert (tmp_path / "s.svg").read_text().startswith("<svg")
+    assert "sgd, numpy, run, 50 samples" in (tmp_path / "s.svg").read_text()
+    for part in ("call_again", "Time in each function itself", "Busiest functions", native.answer):
+        assert part in (tmp_path / "s.txt").read_text()
 
 
 def test_without_native_frames_speedscope_gets_the_tree_and_there_is_no_flame_graph(session: dict[str, object]) -> None:
@@ -51,8 +55,12 @@ def test_an_unknown_kind_of_file_is_refused(native: StackResult, tmp_path: Path)
         native.save(tmp_path / "s.pdf")
 
 
-def test_a_row_per_frame_and_the_record_comes_back_from_json(native: StackResult) -> None:
-    assert list(native.to_df()["function"]) == ["run", "take"]
+def test_a_row_per_function_and_the_record_comes_back_from_json(native: StackResult) -> None:
+    again = made.stack(frames=(*made.stack().frames, replace(made.stack().frames[1])))
+    assert list(StackResult(again).to_df()["function"]) == ["run", "take"]
+    assert list(StackResult(again).to_df()["places"]) == [1, 2]
+    assert list(StackResult(again).table("frames")["function"]) == ["run", "take", "take"]
+    assert list(native.table("native")["function"]) == ["FLOAT_add"]
     assert msgspec.json.decode(native.to_json(), type=Stack) == native.record
 
 

@@ -142,7 +142,7 @@ def test_strings_go_in_and_come_out(call: str) -> None:
 @pytest.mark.parametrize("call", ["ort-values", *BINDING])
 def test_string_inputs_cannot_be_bound(call: str) -> None:
     session = session_of("same (string[n] X) => (string[n] Y) { Y = Identity(X) }")
-    with pytest.raises(SubjectError, match=rf"input 'X' holds strings, which {call} cannot bind"):
+    with pytest.raises(SubjectError, match="input 'X' holds strings, which this call style cannot bind"):
         session.bind(call, {"X": np.array(["a"], dtype=object)}, {})
 
 
@@ -161,7 +161,7 @@ def test_string_outputs_have_no_buffer(call: str) -> None:
     session = session_of(LABELS, '"" : 17, "ai.onnx.ml" : 3')
     with pytest.raises(SubjectError, match="output 'Y' is not a numeric tensor") as refused:
         session.bind(call, {"X": np.array([0, 1])}, {})
-    assert refused.value.status == "failed"
+    assert refused.value.status == "skipped"
 
 
 @pytest.fixture(scope="module")
@@ -186,9 +186,12 @@ def test_a_sequence_comes_out(zipmap: ort.OrtSession, call: str) -> None:
 
 @pytest.mark.parametrize("call", ["ort-values", *BINDING])
 def test_a_sequence_cannot_be_bound_and_the_reason_names_it(zipmap: ort.OrtSession, call: str) -> None:
-    with pytest.raises(SubjectError, match=rf"output 'scores' is a seq\(map.*, which {call} cannot return") as refused:
+    with pytest.raises(
+        SubjectError, match=r"output 'scores' is a seq\(map.*, and this call style .*tensors"
+    ) as refused:
         zipmap.bind(call, {"X": np.ones((1, 2), np.float32)}, {})
     assert "\n" not in refused.value.reason
+    assert refused.value.status == "skipped"
 
 
 NOT_CONTIGUOUS = {

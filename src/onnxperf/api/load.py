@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, Unpack, overload
+from typing import Any, Literal, Unpack, overload
 
 from msgspec.structs import replace
 
 from onnxperf.api._shared import recordings
 from onnxperf.api._shared.opening import Source, located
 from onnxperf.api._shared.requests import LoadKeywords, parse
-from onnxperf.errors import BadOption
+from onnxperf.errors import BadInput, BadOption
 from onnxperf.model.load import open_model
 from onnxperf.model.opened import Model, OwnFolder
 from onnxperf.records.options import Recording, SessionOptions
 from onnxperf.results.profile import ProfileResult
-from onnxperf.runtimes.base import Runner, RuntimeDescription
+from onnxperf.runtimes.base import Call, Runner, RuntimeDescription
 from onnxperf.runtimes.find import find_runtime
 
 
 class ProfilingRunner(Runner):
-    """A runner whose session records every call until `profile` is called."""
+    """A runner whose session records every call until `profile` is called, and that then refuses more calls."""
 
     def __init__(self, model: Model, runtime: RuntimeDescription, call: str, options: SessionOptions) -> None:
         self._folder = OwnFolder()
@@ -31,12 +32,42 @@ class ProfilingRunner(Runner):
         own = replace(options, options={**self._named.options, **options.options})
         session = runtime.open_session(self._named.path, own, recording)
         self._options = options
+        self._ran = self._ended = False
         self._result: ProfileResult | None = None
         super().__init__(session, model, runtime.name, call)
 
+    def run(self, feeds: Mapping[str, Any], intermediate: bool = False) -> dict[str, Any]:
+        """Predict once, recorded; refused after `profile`."""
+        self._refuse_if_ended()
+        outputs = super().run(feeds, intermediate)
+        self._ran = self._ran or not intermediate
+        return outputs
+
+    def bind(self, feeds: Mapping[str, Any]) -> Call:
+        """The call on these inputs, recorded; refused after `profile`."""
+        call = super().bind(feeds)
+
+        def recorded() -> Sequence[Any]:
+            self._refuse_if_ended()
+            self._ran = True
+            return call()
+
+        return recorded
+
+    def _refuse_if_ended(self) -> None:
+        # onnxruntime cannot begin again: what ran now would be in no profile.
+        if self._ended:
+            raise BadInput(
+                "`profile()` ended the recording of this runner, so that this call would be in no profile; "
+                "load the model again, with `profile` to record it"
+            )
+
     def profile(self) -> ProfileResult:
-        """What was recorded; the first time this ends the recording, and later calls run unrecorded."""
+        """What was recorded; the first time this ends the recording, and the runner refuses calls from then on."""
         if self._result is None:
+            if not self._ran:
+                raise BadInput("nothing was recorded: call `run` of this runner before `profile()`")
+            self._ended = True
             trace = Path(self.session.end_recording())
             recorded = recordings.RecordedModel(self.model, self._named.outlined, self._executed, {})
             self._result = recordings.result_of_recording(recorded, trace)
@@ -60,7 +91,8 @@ def load(
     Everything else in this package opens and runs models in processes with limits; this is the one function that does
     both here, so use it only for models that you trust.
 
-    With `profile`, onnxruntime records every call, and `runner.profile()` shows where the time went.
+    With `profile`, onnxruntime records every call, and `runner.profile()` shows where the time went; it ends the
+    recording, and later calls of this runner are refused.
     """
     options = parse(keywords, LoadKeywords).session
     description = find_runtime(runtime)

@@ -20,12 +20,14 @@ from onnxperf.api._shared.requests import MemoryKeywords, Settings, names_in, pa
 from onnxperf.api._shared.sources import source_callables
 from onnxperf.api._shared.subjects import (
     Entry,
+    FunctionByName,
     Functions,
     Sources,
     check_names,
     chosen_calls,
     function_specs,
     functions_in,
+    is_named,
     model_specs,
     open_entries,
     refuse_options_of_models,
@@ -57,7 +59,8 @@ def memory(
 ) -> MemoryResult:
     """Measure models or callables, each alone in a fresh process; Ctrl-C returns what was measured until then.
 
-    `model` is what `onnxperf.bench` takes, or a function without arguments, or a dict of them by name. The peak of
+    `model` is what `onnxperf.bench` takes, or a function without arguments, its name as FILE.py:function, or a dict of
+    functions by name. The peak of
     loading, of the first call and of steady calls is the kernel's; the curve is sampled every `interval` seconds.
     Growth is judged over `repeat` calls, or two seconds of them. Where `dims` has several values for a dimension,
     there is a case for each, and one more in which one session gets all of them. Where much of what onnxruntime needs
@@ -68,7 +71,7 @@ def memory(
     require(interval > 0 and math.isfinite(interval), "interval", interval, "a finite number of seconds, above 0")
     request = _Request(settings, repeat, interval, skip_arena)
     machine = machines.describe_machine()
-    functions = functions_in(model)
+    functions = functions_in(FunctionByName(model) if is_named(model) else model)
     if functions:
         refuse_options_of_models(keywords)
         plans = [_plan_of_functions(functions, request)]

@@ -18,20 +18,21 @@ from onnxperf.api._shared.opening import Source
 from onnxperf.api._shared.requests import InputKeywords, Settings, parse, require
 from onnxperf.api._shared.subjects import (
     Entry,
+    FunctionByName,
     chosen_calls,
     function_specs,
+    is_named,
     model_specs,
     open_entries,
     refuse_options_of_models,
 )
-from onnxperf.errors import BadInput, SubjectError, WorkerLost
+from onnxperf.errors import BadInput, SubjectError, WorkerLost, required
 from onnxperf.measure import native_stack
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import CallFor, Load, Prepare, SampleStack, TrackAllocations, WarmUp, WorkerSpec
 from onnxperf.measure.process import ProcessWorker, open_worker
 from onnxperf.measure.profiling import Progress
 from onnxperf.measure.worker import allocations as tracking
-from onnxperf.measure.worker.lines import NamedFunction
 from onnxperf.model.inputs import Feeds
 from onnxperf.records.base import Scalar
 from onnxperf.records.options import LONG_TIMEOUT_S
@@ -55,6 +56,8 @@ _TURN_NS = 100_000_000
 """Between two looks at whether py-spy is done."""
 _SEPARATORS = re.compile("([\0\1])")
 """Between the parts of a name in pyinstrument's session."""
+_PYBIND = re.compile(r"\bpybind11_detail_function_record_\w+\.")
+"""The class of every function that a C++ library has given to Python, longer than what it says."""
 
 
 class StackKeywords(InputKeywords, total=False):
@@ -91,7 +94,7 @@ def stack(
     require(0 < interval < math.inf, "interval", interval, "a finite number of seconds above 0")
     require(1 <= rate <= 10_000, "rate", rate, "1 to 10000 samples per second")
     request = _Request(settings, calls, runtime, call, interval, native, rate, allocations)
-    if callable(source) or _is_named(source):
+    if callable(source) or is_named(source):
         asked = {**keywords, "feeds": feeds, "runtime": runtime, "call": call}
         refuse_options_of_models(asked, {"runtime": "numpy", "call": "run"})
         subject = _function(source, request)
@@ -125,6 +128,7 @@ class _Subject(NamedTuple):
 
     name: str
     spec: WorkerSpec
+    call: str | None = None
     notes: tuple[str, ...] = ()
     entry: Entry | None = None
     """The model; its temporary file, if any, is deleted with it."""
@@ -153,7 +157,7 @@ def _watch(worker: ProcessWorker, subject: _Subject, request: _Request, progress
     call_ns = worker.ask(WarmUp(0, WARM_NS)).call_ns
     calls = request.calls or max(1, int(DEFAULT_S * 1e9 / max(call_ns, 1.0)))
     progress(0.1, f"{count(calls, 'call')}, watched by pyinstrument")
-    title = f"{subject.name} · {subject.spec.runtime} · {count(calls, 'call')}"
+    title = " · ".join(filter(None, [subject.name, subject.spec.runtime, subject.call, count(calls, "call")]))
     session = _described(worker.ask(SampleStack(0, calls, request.interval_s)).session, title)
     progress(0.45, "more calls, watched by py-spy")
     watched_s = min(max(calls * call_ns / 1e9, DEFAULT_S), LONGEST_S)
@@ -174,6 +178,7 @@ def _result(subject: _Subject, found: _Observations, request: _Request) -> Stack
         command="onnxperf.stack",
         name=subject.name,
         runtime=subject.spec.runtime,
+        call=subject.call,
         calls=found.calls,
         call_ns=found.call_ns,
         duration_ns=round(found.session["duration"] * 1e9),
@@ -191,13 +196,8 @@ def _result(subject: _Subject, found: _Observations, request: _Request) -> Stack
     return StackResult(record, found.session, found.samples if request.native else (), found.page)
 
 
-def _is_named(source: object) -> bool:
-    """Whether this is a function by name: FILE.py:function."""
-    return isinstance(source, str) and source.rpartition(":")[0].endswith(".py")
-
-
 def _function(source: Any, request: _Request) -> _Subject:
-    function = _ByName(NamedFunction.parse(source)) if isinstance(source, str) else source
+    function = FunctionByName(source) if isinstance(source, str) else source
     name = getattr(function, "__name__", type(function).__name__)
     return _Subject(name, function_specs({name: function}, Feeds({}, {}), request.settings.session)[0])
 
@@ -206,24 +206,8 @@ def _model(source: Source, feeds: Mapping[str, Any] | None, request: _Request) -
     settings = request.settings
     chosen = chosen_calls([request.runtime], [request.call], settings.session)
     entry = open_entries(source, settings.inputs, feeds, settings.limits.timeout)[0]
-    return _Subject(
-        entry.model.label, model_specs([entry], chosen, settings.session)[0], tuple(entry.feeds.notes), entry
-    )
-
-
-class _ByName:
-    """A function of a file, which on its way to the worker becomes the function itself: only there it is loaded."""
-
-    def __init__(self, function: NamedFunction) -> None:
-        self.__name__ = function.name
-        self._function = function
-
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[NamedFunction]]:
-        return NamedFunction.load, (self._function,)
-
-    def __call__(self) -> Any:
-        """Call it here."""
-        return self._function.load()()
+    spec = model_specs([entry], chosen, settings.session)[0]
+    return _Subject(entry.model.label, spec, chosen[request.runtime][0], tuple(entry.feeds.notes), entry)
 
 
 def _described(session: bytes, description: str) -> dict[str, Any]:
@@ -243,7 +227,8 @@ def _tamed(data: Any) -> Any:
 @lru_cache(4096)
 def _shown(text: str) -> str:
     """Text that cannot control a terminal or end a script: pyinstrument's page puts names into one."""
-    parts = (part if _SEPARATORS.fullmatch(part) else visible(part) for part in _SEPARATORS.split(text))
+    short = _PYBIND.sub("pybind11.", text)
+    parts = (part if _SEPARATORS.fullmatch(part) else visible(part) for part in _SEPARATORS.split(short))
     return "".join(parts).replace("</", "< /").replace("<!--", "< !--")
 
 
@@ -259,7 +244,7 @@ def _watched(worker: ProcessWorker, native: bool, watched_s: float, rate: int) -
                 raise
             return [], f"compiled frames were not seen: {error}"
         text = raw.read_text(encoding="utf-8", errors="replace")
-    samples = analysis.inside_calls(analysis.read_collapsed(text))
+    samples = analysis.grouped_by_library(analysis.inside_calls(analysis.read_collapsed(text)))
     return samples, "" if samples else "compiled frames were not seen: py-spy took no sample of the calls"
 
 
@@ -272,8 +257,8 @@ def _tracked(worker: ProcessWorker, calls: int, name: str) -> tuple[Allocations,
 
 
 def tree(data: dict[str, Any]) -> tuple[StackFrame, ...]:
-    """The frames of a session, every one behind its caller."""
-    root = session_of(data).root_frame()
+    """The frames of a session, every one behind its caller, and once however often it is called there."""
+    root = required("pyinstrument.processors", "stack").aggregate_repeated_calls(session_of(data).root_frame(), {})
     waiting: list[tuple[Any, int | None]] = [(root, None)] if root is not None else []
     frames: list[StackFrame] = []
     while waiting:

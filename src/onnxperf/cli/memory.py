@@ -7,7 +7,6 @@ from cyclopts import Group, Parameter
 
 from onnxperf.cli.options import Flags, InputFlags, SessionFlags, SourceFlags, Switch, keywords_of, refuse_others
 from onnxperf.cli.present import KeptOutputFlags, present
-from onnxperf.errors import BadOption
 from onnxperf.records.options import STEP_TIMEOUT_S
 
 _WITH_LINES = frozenset(("lines", "timeout", "memory_limit"))
@@ -36,7 +35,7 @@ class MemoryFlags(Flags):
     skip_arena: Switch = False
     """Do not measure other settings of onnxruntime's arena where much of its need is unexplained."""
     lines: Switch = False
-    """Show the memory of a function line by line: FILE.py:function."""
+    """Call a function (FILE.py:function) once, and show its memory line by line."""
 
 
 def memory(
@@ -59,18 +58,18 @@ def memory(
 
         onnxperf memory model.onnx --input X=float64.npy --cast --plot memory.png
 
+        onnxperf memory train.py:predict
+
         onnxperf memory train.py:predict --lines
 
     Parameters
     ----------
     model
-        An ONNX file, or with --lines a function: FILE.py:function.
+        An ONNX file, or a function that is called without arguments: FILE.py:function.
     """
     if options.lines:
         refuse_others(_WITH_LINES, "`lines`, which calls a function once", options, against, inputs, session)
         return _lines(model, options, output)
-    if model.rpartition(":")[0].endswith(".py"):
-        raise BadOption(f"{model} is a function; add `lines` to see its memory line by line")
     from onnxperf.api.memory import memory as measure
     from onnxperf.results.memory import MemoryResult
 

@@ -28,7 +28,7 @@ class ViewFlags(Flags):
     all: Switch = False
     """Show every node and every initialiser of a long model."""
     around: str | None = None
-    """Only this node (by name, or by a tensor that it makes) and its neighbours."""
+    """Only this node (by its name in the listing, or by a tensor that it makes) and its neighbours."""
     op: str | None = None
     """Only nodes of this operator type, such as Conv."""
     depth: int | None = None

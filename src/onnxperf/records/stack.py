@@ -53,7 +53,7 @@ class NativeFunction(Struct, frozen=True, kw_only=True):
     """A function, compiled or not, as py-spy sees it."""
 
     function: str
-    """Its name; an address where the library has no symbols."""
+    """Its name; `[onnxruntime: no symbols]` for all functions of a library that has none."""
     place: str
     """Its library, or its file."""
     kind: Literal["python", "kernels", "dispatch", "system", "unknown"]
@@ -105,6 +105,8 @@ class Stack(Experiment, frozen=True, kw_only=True):
     """Label of the model, or name of the callable."""
     runtime: str
     """ort, numpy, reference… or callable."""
+    call: str | None = None
+    """Call style of a model; None for a callable."""
     calls: int
     """Calls made while pyinstrument took samples."""
     call_ns: float

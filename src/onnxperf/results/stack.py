@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from onnxperf.analyze.trace.stack import Sample, kind_of
+from onnxperf.analyze.trace.stack import FUNCTION_COLUMNS, Sample, functions, kind_of
 from onnxperf.errors import BadOption
-from onnxperf.records.stack import Stack, StackFrame
+from onnxperf.records.stack import NativeFunction, Stack, StackFrame
+from onnxperf.render.kit.console import page_text
 from onnxperf.render.kit.page import Page
 from onnxperf.render.stack import flame
 from onnxperf.render.stack.chart import stack_plot
 from onnxperf.render.stack.page import stack_page
 from onnxperf.render.stack.tree import session_html, session_of, session_speedscope, tree_part, tree_text
-from onnxperf.results.base import Result, struct_frame
+from onnxperf.results.base import Result, frame_of, struct_frame
 from onnxperf.results.formats import Format
 
 if TYPE_CHECKING:
@@ -27,11 +28,15 @@ FLAME = ".svg"
 class StackResult(Result[Stack]):
     """What `onnxperf.stack` returns; `record` holds the frames and their times, and all else is not kept in a store."""
 
-    tables = {"frames": lambda self: struct_frame(self.record.frames, StackFrame)}
-    """One row per frame of the tree, every frame behind its caller."""
+    tables = {
+        "functions": lambda self: frame_of(functions(self.record.frames), FUNCTION_COLUMNS),
+        "frames": lambda self: struct_frame(self.record.frames, StackFrame),
+        "native": lambda self: struct_frame(self.record.native, NativeFunction),
+    }
+    """A row per function; per frame of the tree, every frame behind its caller; per function that py-spy saw."""
     charts = {"self": stack_plot}
     own_formats = {
-        ".txt": Format("the tree", lambda self, _: f"{self.text()}\n\n{self.answer}\n".encode()),
+        ".txt": Format("the tree, the tables and the answer", lambda self, _: self.printed().encode()),
         ".html": Format(
             "pyinstrument's page, or memray's where allocations were recorded",
             lambda self, _: (self.allocation_page or self.html()).encode(),
@@ -64,6 +69,10 @@ class StackResult(Result[Stack]):
         tree = tree_part(self.session, everything) if self._data is not None else None
         return stack_page(self.record, tree, top)
 
+    def printed(self) -> str:
+        """The whole page as text, for results that still have their tree."""
+        return page_text(stack_page(self.record, tree_part(self.session))) + "\n"
+
     def text(self, everything: bool = False) -> str:
         """The tree as pyinstrument prints it; library frames are folded unless `everything` is wanted."""
         return tree_text(self.session, everything)
@@ -84,4 +93,4 @@ class StackResult(Result[Stack]):
 
     @property
     def _title(self) -> str:
-        return f"{self.record.name}, {self.record.runtime}"
+        return ", ".join(filter(None, [self.record.name, self.record.runtime, self.record.call]))

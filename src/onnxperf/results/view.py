@@ -148,8 +148,12 @@ class ViewResult(Result[GraphView]):
     def _repr_html_(self) -> str:
         if isinstance(self.content, bytes):
             encoded = base64.b64encode(self.content).decode()
-            return _window(f'<img src="data:image/png;base64,{encoded}" alt="graph" style="max-width:none">')
-        return _window(self.content) if self.form == "svg" else f"<pre>{escape(self.content)}</pre>"
+            return _window(f'<img src="data:image/png;base64,{encoded}" alt="graph" style="max-width:100%">')
+        if self.form == "json":
+            from onnxperf.render.graph.json_tree import json_tree
+
+            return _window(json_tree(self.content))
+        return _window(self.content if self.form == "svg" else f"<pre>{escape(self.content)}</pre>")
 
 
 def check_netron_path(path: str | Path) -> None:
@@ -159,5 +163,5 @@ def check_netron_path(path: str | Path) -> None:
 
 
 def _window(picture: str) -> str:
-    """A large picture takes a part of the page; where a notebook runs no scripts, it scrolls in there."""
-    return f'<div style="max-height:{NOTEBOOK_HEIGHT}px;overflow:auto">{picture}</div>'
+    """What is long takes a part of the page, and scrolls in there."""
+    return f'<div style="max-width:100%;max-height:{NOTEBOOK_HEIGHT}px;overflow:auto">{picture}</div>'

@@ -110,6 +110,45 @@ def test_only_what_runs_within_the_calls_counts() -> None:
     assert stack.inside_calls(stack.read_collapsed(text)) == [((LOOP, "f (a.py:2)"), 3)]
 
 
+ORT = "onnxruntime/capi/onnxruntime_pybind11_state.cpython-311-x86_64-linux-gnu.so"
+
+
+def test_frames_without_symbols_are_one_per_library() -> None:
+    samples = [
+        ((LOOP, "run (a.py:2)", f"0x7f01 ({ORT})", f"0x7f02 ({ORT})", "0x7f0a (libc.so.6)"), 2),
+        ((LOOP, "run (a.py:2)", f"0x7f03 ({ORT})", "0x7f0b (libc.so.6)"), 3),
+        ((LOOP, "run (a.py:2)", "run (a.py:2)", f"0x7f04 ({ORT})"), 5),
+    ]
+    grouped = stack.grouped_by_library(samples)
+    assert grouped == [
+        ((LOOP, "run (a.py:2)", f"[onnxruntime: no symbols] ({ORT})", "[libc: no symbols] (libc.so.6)"), 5),
+        ((LOOP, "run (a.py:2)", "run (a.py:2)", f"[onnxruntime: no symbols] ({ORT})"), 5),
+    ]
+    assert stack.native_shares(grouped) == stack.native_shares(samples)
+    busy = [(each.function, each.place, each.self_share) for each in stack.native_functions(grouped)[:2]]
+    assert busy == [("[onnxruntime: no symbols]", ORT, 0.5), ("[libc: no symbols]", "libc.so.6", 0.5)]
+
+
+def test_numpy_without_symbols_is_still_its_call_machinery() -> None:
+    samples = [((LOOP, f"0x7f01 ({UMATH})"), 1)]
+    assert stack.native_shares(stack.grouped_by_library(samples)) == stack.native_shares(samples)
+
+
+def test_a_function_has_one_row_wherever_it_is_called() -> None:
+    frames = [
+        StackFrame(function="main", file="a.py", line=1, self_ns=10, total_ns=100, parent=None),
+        StackFrame(function="f", file="a.py", line=5, self_ns=20, total_ns=60, parent=0),
+        StackFrame(function="f", file="a.py", line=5, self_ns=40, total_ns=40, parent=1),
+        StackFrame(function="g", file="a.py", line=9, self_ns=0, total_ns=30, parent=0),
+        StackFrame(function="f", file="a.py", line=5, self_ns=30, total_ns=30, parent=3),
+    ]
+    assert stack.functions(frames) == [
+        ("f", "a.py", 5, 90, 90, 0.9, 0.9, 3),
+        ("main", "a.py", 1, 10, 100, 0.1, 1.0, 1),
+        ("g", "a.py", 9, 0, 30, 0.0, 0.3, 1),
+    ]
+
+
 def test_a_function_that_calls_itself_is_counted_once_per_sample() -> None:
     functions = stack.native_functions([(("f (a.py:2)", "f (a.py:3)"), 1), (("f (a.py:2)", f"g ({UMATH})"), 3)])
     shares = [(each.function, each.kind, each.self_share, each.total_share) for each in functions]

@@ -157,10 +157,11 @@ def shown(browser: Browser, folder: Path, view: GraphView) -> Browser:
     return browser
 
 
-def wide_view() -> GraphView:
-    """One input on one side of a graph that is far wider than a page."""
-    nodes = [node(i, "Concat", [f"a{i}", "x"] if i == 39 else [f"a{i}"], [f"b{i}"]) for i in range(40)]
-    inputs = [float_value("x"), *(float_value(f"a{i}") for i in range(40))]
+def wide_view(columns: int = 40) -> GraphView:
+    """One input on one side of a graph that is wider than a page."""
+    last = columns - 1
+    nodes = [node(i, "Concat", [f"a{i}", "x"] if i == last else [f"a{i}"], [f"b{i}"]) for i in range(columns)]
+    inputs = [float_value("x"), *(float_value(f"a{i}") for i in range(columns))]
     return GraphView(model="wide", graph=ViewGraph(inputs=tuple(inputs), nodes=tuple(nodes)))
 
 
@@ -183,6 +184,23 @@ class TestInABrowser:
         assert top == 0
         assert page.ask("document.body.clientWidth") / width == pytest.approx(0.7)
         assert 0 <= page.ask("document.querySelector('svg text').getBoundingClientRect().left") < 50
+
+    @pytest.mark.parametrize("scripts", [True, False])
+    def test_a_drawing_somewhat_wider_than_its_cell_fits_in(
+        self, browser: Browser, tmp_path: Path, scripts: bool
+    ) -> None:
+        browser.call("Emulation.setScriptExecutionDisabled", value=not scripts)
+        page = shown(browser, tmp_path, wide_view(12))
+        browser.call("Emulation.setScriptExecutionDisabled", value=False)
+        room = page.ask("document.body.clientWidth")
+        assert room < page.ask("Number(document.querySelector('svg').getAttribute('width'))") < room / 0.55
+        assert page.ask("document.querySelector('div').scrollWidth") <= room
+        assert page.view_box()[0] <= 0
+
+    def test_a_drawing_somewhat_taller_than_its_cell_fits_in(self, browser: Browser, tmp_path: Path) -> None:
+        page = shown(browser, tmp_path, chain_view(*["Conv", "Relu"] * 5))
+        height = page.ask("Number(document.querySelector('svg').getAttribute('height'))")
+        assert NOTEBOOK_HEIGHT / 0.7 < height <= page.view_box()[3]
 
     def test_a_small_drawing_takes_only_the_height_it_needs(self, browser: Browser, tmp_path: Path) -> None:
         page = shown(browser, tmp_path, chain_view("Relu"))

@@ -27,9 +27,9 @@ initialisers
   shape_tensor  int64[2]             16 B  [-1, 1]
 
 nodes
-  MatMul(X, coef) -> multiplied: float32[N, 1]
-    Add(multiplied, intercept) -> resh
-      Reshape(resh, shape_tensor) -> variable: float32[N, 1]
+  MatMul(X, coef) -> multiplied: float32[N, 1]  # mm
+    Add(multiplied, intercept) -> resh  # add
+      Reshape(resh, shape_tensor) -> variable: float32[N, 1]  # rs
 
 outputs
   variable  float32[N, 1]
@@ -56,10 +56,10 @@ def test_shares_stand_before_the_nodes() -> None:
 
 def test_bodies_and_functions_are_nested() -> None:
     text = graph_text(nested_view())
-    assert "  If(cond) -> chosen\n    then_branch() -> then_branch_out\n" in text
-    assert "      Mul(x, then_branch_two) -> then_branch_out\n" in text
+    assert "  If(cond) -> chosen  # If_0\n    then_branch() -> then_branch_out\n" in text
+    assert "      Mul(x, then_branch_two) -> then_branch_out  # Mul_in_then_branch\n" in text
     assert "own::Twice(chosen, -, alpha=3.0) -> y" in text
-    assert "function own::Twice(a, alpha=1.0, beta) -> b\n  Add(a, a) -> b\n" in text
+    assert "function own::Twice(a, alpha=1.0, beta) -> b\n  Add(a, a) -> b  # Add_in_Twice\n" in text
 
 
 def test_depth_zero_leaves_bodies_closed() -> None:
@@ -101,8 +101,40 @@ def test_all_shows_everything() -> None:
 def test_around_a_node_are_its_neighbours_within_two_steps(name: str) -> None:
     lines = graph_text(long_view(), Listing(around=name)).splitlines()
     assert lines[0] == "around n5   5 of 306 nodes"
-    assert [line.strip("> ").split("(")[0] for line in lines[1:]] == ["Add", "Conv", "Relu", "Add", "Conv"]
-    assert lines[3].startswith("> ")
+    assert [line.strip("> ").split("(")[0] for line in lines[2:]] == ["Add", "Conv", "Relu", "Add", "Conv"]
+    assert lines[4].startswith("> ")
+
+
+def test_every_name_in_a_listing_leads_to_its_node() -> None:
+    for view in (linear_view(), nested_view(), long_view()):
+        names = [line.partition("  # ")[2] for line in graph_text(view).splitlines() if "  # " in line]
+        assert len(names) >= 3
+        for name in names:
+            (centre,) = (line for line in graph_text(view, Listing(around=name)).splitlines() if line.startswith("> "))
+            assert centre.endswith(f"  # {name}")
+
+
+def test_shares_around_a_node_stand_apart_from_the_operators() -> None:
+    metrics = replace(linear_metrics(), notes=("a trace of another model",))
+    assert (
+        graph_text(linear_view(), Listing(around="mm", metrics=metrics))
+        == """\
+around mm   3 of 3 nodes
+share of 10 µs
+
+>   90.0 %  MatMul(X, coef) -> multiplied: float32[N, 1]  # mm
+    8.00 %    Add(multiplied, intercept) -> resh  # add
+    2.00 %      Reshape(resh, shape_tensor) -> variable: float32[N, 1]  # rs
+
+note: a trace of another model
+"""
+    )
+
+
+def test_a_line_that_is_too_long_goes_on_behind_its_operator() -> None:
+    listing = graph_listing(linear_view(), Listing(around="mm", metrics=linear_metrics()))
+    assert [listing.text.split("\n")[line].index(name) for line, name in ((3, "MatMul"), (4, "Add"))] == [12, 14]
+    assert listing.hangs[3:5] == [16, 18]
 
 
 def test_around_an_unknown_node_names_similar_ones() -> None:

@@ -108,6 +108,18 @@ def test_verbatim_lines_are_neither_wrapped_nor_lost() -> None:
     assert printed([Verbatim(text)], 40) == "x" * 200 + "\n\n  end\\u2028of line\n"
 
 
+def test_a_line_goes_on_below_its_beginning_on_a_terminal_and_is_whole_in_a_pipe() -> None:
+    page: Page = [Verbatim("  57 %  Conv(x, weight, bias) -> y  # conv_1\nend", "", [10, 4])]
+    broken = "  57 %  Conv(x, weight,\n          bias) -> y\n          # conv_1\nend\n"
+    assert printed(page, 24, colours=True) == broken
+    assert printed(page, 24) == "  57 %  Conv(x, weight, bias) -> y  # conv_1\nend\n"
+
+
+def test_words_that_are_too_long_for_a_terminal_are_cut() -> None:
+    page: Page = [Verbatim("a" * 30, "", [4])]
+    assert printed(page, 20, colours=True) == f"{'a' * 20}\n    {'a' * 10}\n"
+
+
 def test_options_are_spelled_as_the_command_line_does() -> None:
     page: Page = [Line("use `time=45`"), Flow(["set with `dims`"]), Verbatim("(`all` shows them)"), *closing("`calls`")]
     assert printed(page).split("\n")[:3] == ["use --time 45", "set with --dim", "(--all shows them)"]

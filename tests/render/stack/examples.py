@@ -34,6 +34,7 @@ def stack(**fields: Any) -> Stack:
         "machine": examples.machine(),
         "name": "sgd",
         "runtime": "numpy",
+        "call": "run",
         "calls": 1000,
         "call_ns": 8000.0,
         "duration_ns": 9_000_000,

@@ -7,6 +7,7 @@ import json
 from xml.etree import ElementTree
 
 import pytest
+from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.console import Console
 
@@ -27,7 +28,18 @@ def printed(record: Stack, tree: Verbatim | None = None, width: int = 100, top: 
 def test_the_tree_stands_above_functions_memory_and_answer() -> None:
     record = made.stack(allocations=made.ALLOCATIONS, notes=("a note",))
     text = printed(record, tree=Verbatim("0.1 run\n└─ 0.05 \x1b]take"))
-    parts = ["0.1 run", "\\x1b]take", "FLOAT_add", "most memory", "[red]g", "a.py:7", "Most of it", "a note"]
+    parts = [
+        "0.1 run",
+        "\\x1b]take",
+        "6.00 µs",
+        "each library",
+        "FLOAT_add",
+        "most memory",
+        "[red]g",
+        "a.py:7",
+        "Most of it",
+        "a note",
+    ]
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
     assert "memory at its peak 2.00 KiB" in text
@@ -45,9 +57,27 @@ def test_a_terminal_shows_the_colours_of_the_tree_in_the_characters_that_it_has(
 
 def test_a_record_from_a_store_shows_its_functions_in_place_of_the_tree() -> None:
     text = printed(made.stack())
-    assert text.splitlines()[0].startswith("sgd")
+    assert text.splitlines()[0] == "sgd · numpy · run · 1,000 calls"
     assert "6.00 µs" in text
     assert "<built-in>" in text
+
+
+def test_libraries_are_listed_with_python_by_their_share() -> None:
+    record = made.stack(shares=replace(made.SHARES, libraries={"numpy": 0.6, "OpenBLAS": 0.062}))
+    listed = printed(record).partition("Time in each library itself")[2].splitlines()[3:6]
+    assert [line.split() for line in listed] == [
+        ["60.0", "%", "numpy"],
+        ["33.8", "%", "Python"],
+        ["6.20", "%", "OpenBLAS"],
+    ]
+    assert "each library" not in printed(made.stack(native=()))
+
+
+def test_functions_that_only_call_others_are_not_among_the_busiest() -> None:
+    (busy,) = made.stack().native
+    text = printed(made.stack(native=(busy, replace(busy, function="caller", self_share=0.0, total_share=1.0))))
+    assert "FLOAT_add" in text
+    assert "caller" not in text
 
 
 def test_lines_that_take_memory_most_often_have_a_table_where_they_are_others() -> None:

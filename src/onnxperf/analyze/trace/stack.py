@@ -13,15 +13,19 @@ from onnxperf.records.stack import CodeShares, NativeFunction, StackFrame
 
 Sample = tuple[tuple[str, ...], int]
 """Frames from the outermost to the innermost, and how often they were seen."""
+_Key = tuple[str, str, int]
+"""Function, file and line."""
 Kind = Literal["python", "kernels", "dispatch", "unknown"]
 
 LOOP = "call_again"
 """The function that makes the calls; what lies outside of it is not theirs."""
 BUILT_IN = "<built-in>"
+FUNCTION_COLUMNS = ("function", "file", "line", "self_ns", "total_ns", "self_share", "total_share", "places")
+"""What `functions` says about each of them."""
 _FRAME = re.compile(r"(?P<function>.*) \((?P<place>.*)\)", re.DOTALL)
 _PYTHON_PLACE = re.compile(r".*:\d+$", re.DOTALL)
 _NO_PLACE = re.compile(r"\W*$|\[(anon|heap|stack|unknown)\b|//anon")
-_ADDRESS = re.compile(r"0x[0-9a-f]+$")
+_ADDRESS = re.compile(r"0x[0-9a-f]+$|\[.*no symbols\]$")
 _INTERPRETER = re.compile(r"(lib)?python[\d.]*[a-z]*(\.so.*|\.dylib|\.dll|\.exe)?$", re.IGNORECASE)
 _SYSTEM = re.compile(
     r"(libc|libm|libpthread|libdl|librt|libstdc\+\+|libgcc_s|ld-linux[\w-]*|linux-vdso|\[?vdso\]?)(?!\w)"
@@ -62,6 +66,20 @@ def inside_calls(samples: Iterable[Sample]) -> list[Sample]:
     return inside
 
 
+def grouped_by_library(samples: Iterable[Sample]) -> list[Sample]:
+    """The samples with one frame for all that a library without symbols calls within itself: addresses say nothing."""
+    merged: Counter[tuple[str, ...]] = Counter()
+    for stack, count in samples:
+        frames: list[str] = []
+        for frame in stack:
+            function, place = parts(frame)
+            nameless = f"[{_library(place) or '?'}: no symbols] ({place})" if _ADDRESS.match(function) else ""
+            if not nameless or frames[-1:] != [nameless]:
+                frames.append(nameless or frame)
+        merged[tuple(frames)] += count
+    return list(merged.items())
+
+
 def native_shares(samples: Sequence[Sample]) -> CodeShares | None:
     """Shares by the innermost frame; the system's library works for its caller."""
     total = sum(count for _, count in samples)
@@ -93,6 +111,21 @@ def python_shares(frames: Sequence[StackFrame], samples: int) -> CodeShares | No
     compiled = sum(frame.self_ns for frame in frames if frame.file == BUILT_IN) / total
     margin = _margin(compiled, max(samples, 1))
     return CodeShares(python=1 - compiled, compiled=compiled, samples=samples, margin=margin, how="pyinstrument")
+
+
+def functions(frames: Sequence[StackFrame]) -> list[tuple[object, ...]]:
+    """A row per function, wherever in the tree it is: its own time, and that until it returns, counted once."""
+    whole = max(sum(frame.self_ns for frame in frames), 1)
+    keys = [(frame.function, frame.file, frame.line) for frame in frames]
+    own, total, places = Counter[_Key](), Counter[_Key](), Counter(keys)
+    above: list[frozenset[_Key]] = []
+    for frame, key in zip(frames, keys, strict=True):
+        callers = frozenset() if frame.parent is None else above[frame.parent]
+        own[key] += frame.self_ns
+        total[key] += 0 if key in callers else frame.total_ns  # what calls itself is in the time of its caller
+        above.append(callers | {key})
+    order = sorted(own, key=lambda key: (-own[key], -total[key], key))
+    return [(*key, own[key], total[key], own[key] / whole, total[key] / whole, places[key]) for key in order]
 
 
 def native_functions(samples: Sequence[Sample]) -> tuple[NativeFunction, ...]:

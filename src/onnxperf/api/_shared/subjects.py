@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 import cloudpickle
 
@@ -17,6 +17,7 @@ from onnxperf.api._shared.requests import names_in
 from onnxperf.errors import BadOption
 from onnxperf.measure.messages import FunctionSubject, ModelSubject, WorkerSpec
 from onnxperf.measure.packing import PackedTensor, pack_feeds
+from onnxperf.measure.worker.lines import NamedFunction
 from onnxperf.model.files import read_inputs
 from onnxperf.model.inputs import Feeds, make_feeds
 from onnxperf.model.opened import Model
@@ -92,6 +93,26 @@ def _open_models(sources: Sources, timeout_s: float | None) -> list[Model]:
         same = sum(other.label == model.label for other in models)
         models.append(replace(model, label=f"{model.label} #{same + 1}") if same else model)
     return models
+
+
+class FunctionByName:
+    """A function of a file, which on its way to the worker becomes the function itself: only there it is loaded."""
+
+    def __init__(self, text: str) -> None:
+        self._function = NamedFunction.parse(text)
+        self.__name__ = self._function.name
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[NamedFunction]]:
+        return NamedFunction.load, (self._function,)
+
+    def __call__(self) -> Any:
+        """Call it here."""
+        return self._function.load()()
+
+
+def is_named(source: object) -> TypeGuard[str]:
+    """Whether this is a function by name: FILE.py:function."""
+    return isinstance(source, str) and source.rpartition(":")[0].endswith(".py")
 
 
 def functions_in(model: object) -> dict[str, Callable[[], Any]]:

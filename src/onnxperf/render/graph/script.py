@@ -4,15 +4,18 @@ from __future__ import annotations
 
 NOTEBOOK_HEIGHT = 600
 """Height in pixels that a drawing takes at most on a page with other things."""
+SMALLEST_SCALE = 0.55
+"""How small a drawing is shown so that it fits; one that would be smaller is shown in part."""
 
 # Without < and &, so that it is the same text for readers of XML and of HTML. Every drawing on a page takes care of
 # itself, whichever script comes first; no name or id is shared with the page.
 #
-# The first view: everything if that is readable, else the upper end of what the model is fed. The wheel belongs to the
-# page, until a click into the drawing, or while Ctrl or Cmd is held.
+# The first view: everything if that can be read, else the upper end, as wide as the page; only of a drawing that would
+# be too small then, the part where the model is fed. The wheel belongs to the page, until a click into the drawing, or
+# while Ctrl or Cmd is held.
 SCRIPT = f"""
 (function () {{
-  var READABLE = 0.7, TALLEST = {NOTEBOOK_HEIGHT};
+  var READABLE = 0.7, SMALLEST = {SMALLEST_SCALE}, TALLEST = {NOTEBOOK_HEIGHT};
   function start(svg) {{
     svg.setAttribute('data-live', '1');
     var box = svg.viewBox.baseVal, width = box.width, height = box.height, alone = svg === document.documentElement;
@@ -20,6 +23,7 @@ SCRIPT = f"""
     var active = alone, touched = false, held = null;
     svg.style.display = 'block';
     svg.style.width = '100%';
+    svg.style.minWidth = '0';
     svg.style.cursor = 'grab';
     svg.style.outlineOffset = '-2px';
     function show(x, y, w, h) {{ svg.setAttribute('viewBox', [x, y, w, h].join(' ')); }}
@@ -27,7 +31,7 @@ SCRIPT = f"""
       var room = svg.getBoundingClientRect().width, tallest = alone ? window.innerHeight : TALLEST;
       if (!room) return;
       var across = room / width, whole = Math.min(across, tallest / height);
-      var scale = Math.min(1, whole >= READABLE ? whole : Math.max(across, READABLE));
+      var scale = Math.min(1, whole >= SMALLEST ? whole : across >= SMALLEST ? across : READABLE);
       var h = alone ? tallest : Math.ceil(Math.min(height * scale, tallest));
       svg.style.height = alone ? '100vh' : h + 'px';
       var w = room / scale, x = width > w ? Math.min(Math.max(middle - w / 2, 0), width - w) : (width - w) / 2;

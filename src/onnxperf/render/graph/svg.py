@@ -37,7 +37,7 @@ from onnxperf.render.graph.colours import (
     largest_share,
 )
 from onnxperf.render.graph.layout import Run
-from onnxperf.render.graph.script import SCRIPT
+from onnxperf.render.graph.script import SCRIPT, SMALLEST_SCALE
 from onnxperf.render.graph.shared import all_graphs
 from onnxperf.wording.names import name_of, shortened, visible
 from onnxperf.wording.numbers import percent
@@ -96,7 +96,7 @@ def document(
         f'<svg xmlns="http://www.w3.org/2000/svg" data-onnxperf="graph" data-start="{_n(left + start)}" '
         f'viewBox="0 0 {_n(width)} {_n(height)}" width="{_n(width)}" height="{_n(height)}" '
         f'preserveAspectRatio="xMidYMin meet" font-family="{_FONTS}" font-size="{_n(SMALL_SIZE)}" '
-        f'style="background:#ffffff">',
+        f'style="background:#ffffff{_fitting(width) if interactive else ""}">',
         f"<title>{_text(title)}</title>",
         f'<rect x="-100000" y="-100000" width="{_n(width + 2e5)}" height="{_n(height + 2e5)}" fill="#ffffff"/>',
         f'<g data-header="1"><text x="{_n(MARGIN)}" y="{_n(MARGIN + 14)}" font-size="16" font-weight="bold" '
@@ -108,6 +108,11 @@ def document(
     if interactive:
         lines.append(f'<script type="text/javascript">{SCRIPT}</script>')
     return "\n".join([*lines, "</svg>\n"])
+
+
+def _fitting(width: float) -> str:
+    """Without its script, a drawing is as wide as the page around it, down to what can be read."""
+    return f";max-width:100%;min-width:{_n(width * SMALLEST_SCALE)}px;height:auto"
 
 
 def _side_by_side(sheets: Sequence[Canvas]) -> tuple[float, float, list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import takewhile
 
 from onnxperf.errors import BadOption
 from onnxperf.records.view import GraphView, Metrics, ViewFunction, ViewGraph, ViewNode, ViewTensor, ViewValue
@@ -23,6 +24,7 @@ _STEPS = 2
 _DEEPEST_INDENT = 12
 """Graphs that are deeper than this are not indented by depth: their lines would leave the page."""
 _LONGEST_ATTRIBUTE = 48
+_CONTINUED = 4
 _MANY_TENSORS, _FIRST_TENSORS = 30, 12
 _LONGEST_FACT = 100
 _PLAIN, _HEAD, _DIM, _OPERATOR = "", "bold", "dim", "cyan"
@@ -56,8 +58,16 @@ def graph_text(view: GraphView, listing: Listing = WHOLE) -> str:
 
 def graph_listing(view: GraphView, listing: Listing = WHOLE) -> Verbatim:
     """The listing for a page, with colours for a terminal."""
-    coloured = ("".join(_coloured(*part) for part in line) for line in _lines(view, listing))
-    return Verbatim(graph_text(view, listing).rstrip("\n"), "\n".join(coloured))
+    lines = list(_lines(view, listing))
+    coloured = ("".join(_coloured(*part) for part in line) for line in lines)
+    return Verbatim(graph_text(view, listing).rstrip("\n"), "\n".join(coloured), [_hang(line) for line in lines])
+
+
+def _hang(line: Line) -> int:
+    """Where a line goes on that is too long for a terminal: behind the beginning of its operator or name."""
+    before = list(takewhile(lambda part: part[1] != _OPERATOR, line))
+    text = "".join(part for part, _ in before)
+    return _CONTINUED + (len(text) if len(before) < len(line) else len(text) - len(text.lstrip()))
 
 
 def _coloured(text: str, style: str) -> str:
@@ -82,7 +92,10 @@ def _lines(view: GraphView, listing: Listing) -> Iterator[Line]:
     yield from _values("outputs", view.graph.outputs)
     for function in view.functions:
         yield from _function(function, listing)
-    notes = (*view.notes, *(listing.metrics.notes if listing.metrics else ()))
+    yield from _notes((*view.notes, *(listing.metrics.notes if listing.metrics else ())))
+
+
+def _notes(notes: Sequence[str]) -> Iterator[Line]:
     if notes:
         yield ()
     yield from (((f"note: {visible(note)}", _DIM),) for note in notes)
@@ -221,6 +234,7 @@ def _node_line(node: ViewNode, graph: ViewGraph, listing: Listing, indent: int) 
         ("  " * indent, _PLAIN),
         (operator_text(node.domain, node.op_type), _OPERATOR),
         (f"({', '.join([*map(_name, node.inputs), *attributes])}) -> {outputs}", _PLAIN),
+        (f"  # {visible(node.label)}", _DIM),
     )
 
 
@@ -253,11 +267,16 @@ def _neighbourhood(view: GraphView, wanted: str, listing: Listing) -> Iterator[L
         (f"around {visible(centre.label)}", _HEAD),
         (f"   {len(near)} of {count(len(graph.nodes), 'node')}", _PLAIN),
     )
+    if listing.metrics:
+        yield ((visible(listing.metrics.title), _PLAIN),)
+    yield ()
     least = min(node.depth for node in near)
+    start = 1 if listing.metrics else 0
     for node in near:
         mark = "> " if node is centre else "  "
-        line = _node_line(node, graph, listing, min(node.depth - least, _DEEPEST_INDENT))
+        line = _node_line(node, graph, listing, start + min(node.depth - least, _DEEPEST_INDENT))
         yield (mark, _HEAD), *line
+    yield from _notes(listing.metrics.notes if listing.metrics else ())
 
 
 def _find(view: GraphView, wanted: str) -> tuple[ViewGraph, ViewNode]:

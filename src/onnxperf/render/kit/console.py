@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Literal
 
 from rich.box import Box
@@ -96,8 +96,22 @@ def _flowed(parts: Sequence[str], console: Console) -> str:
 
 def _verbatim(part: Verbatim, console: Console, spell: Spell) -> Iterator[Text]:
     coloured = part.ansi if console.is_terminal else ""
-    for line in spell(coloured or part.text).split("\n"):
-        yield Text.from_ansi(encodable(line, console.encoding)) if coloured else Text(visible(line, console.encoding))
+    hangs = part.hangs if console.is_terminal else ()  # what reads a pipe gets whole lines
+    for line, hang in zip_longest(spell(coloured or part.text).split("\n"), hangs):
+        text = Text.from_ansi(encodable(line, console.encoding)) if coloured else Text(visible(line, console.encoding))
+        yield from (text,) if hang is None else _hanging(text, console.width, hang)
+
+
+def _hanging(text: Text, width: int, hang: int) -> Iterator[Text]:
+    """A line broken between its words, its rest under its beginning."""
+    hang = min(hang, width // 2)
+    while len(text) > width:
+        end = text.plain.rfind(" ", hang + 1, width + 1)
+        end = width if end < 0 else len(text.plain[:end].removesuffix("#").rstrip())  # a comment stays behind its sign
+        first, rest = text.divide([end])
+        yield first
+        text = Text(" " * hang) + rest[len(rest) - len(rest.plain.lstrip()) :]
+    yield text
 
 
 # ---------------------------------------------------------------- tables

@@ -36,6 +36,8 @@ class Verbatim(NamedTuple):
     text: str
     ansi: str = ""
     """The same with colours for a terminal, as escapes of ANSI; all names in it must have been made visible."""
+    hangs: Sequence[int] = ()
+    """For each line, the column where its rest continues on a narrower terminal; none: the terminal breaks it."""
 
 
 Part = Heading | Flow | Line | Verbatim | Table

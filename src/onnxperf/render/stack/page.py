@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from onnxperf.records.stack import Stack
+from onnxperf.records.stack import CodeShares, Stack
 from onnxperf.render.kit.page import Heading, Part, Verbatim, closing
 from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.render.stack.allocations import allocation_parts
@@ -12,21 +12,30 @@ from onnxperf.wording.numbers import count, duration, percent
 
 
 def stack_page(record: Stack, tree: Verbatim | None = None, top: int = 15) -> list[Part]:
-    """The tree, the busiest compiled functions, the memory taken, the answer and the notes.
-
-    A record that comes from a store has no tree: then the busiest functions of Python stand in its place.
-    """
-    heading = Heading(record.name, [record.runtime, count(record.calls, "call")])
+    """The tree, which a record from a store lacks; the busiest functions, the memory taken, the answer, the notes."""
+    heading = Heading(record.name, [record.runtime, record.call or "", count(record.calls, "call")])
     return [
-        *([tree] if tree is not None else [heading, frames_table(record, top)]),
-        *([native_table(record, top)] if record.native else []),
+        tree if tree is not None else heading,
+        frames_table(record, top),
+        *(native_tables(record, top) if record.native else []),
         *(allocation_parts(record.allocations, top) if record.allocations is not None else []),
         *closing(record.answer, record.notes),
     ]
 
 
-def native_table(record: Stack, top: int) -> Table:
-    """The busiest functions, compiled ones among them."""
+def native_tables(record: Stack, top: int) -> list[Table]:
+    """The libraries by their share, and the busiest functions, compiled ones among them."""
+    return [*([_libraries(record.shares)] if record.shares is not None else []), _native_functions(record, top)]
+
+
+def _libraries(shares: CodeShares) -> Table:
+    parts = {"Python": shares.python, **shares.libraries, "unknown": shares.unknown}
+    order = sorted((name for name, share in parts.items() if share > 0), key=lambda name: -parts[name])
+    rows = [Row([percent(parts[name]), name]) for name in order]
+    return Table([Column("share"), Column("library", left=True, room=20)], rows, "Time in each library itself")
+
+
+def _native_functions(record: Stack, top: int) -> Table:
     columns = [
         Column("self"),
         Column("total"),
@@ -37,6 +46,7 @@ def native_table(record: Stack, top: int) -> Table:
     rows = [
         Row([percent(each.self_share), percent(each.total_share), each.kind, each.function, each.place])
         for each in record.native[:top]
+        if each.self_share > 0
     ]
     return Table(columns, rows, "Busiest functions, compiled ones too")
 

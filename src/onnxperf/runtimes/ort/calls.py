@@ -85,7 +85,7 @@ def _bind_inplace(session: OrtSession, feeds: Arrays, _casts: Casts) -> Call:
 def _split_run(session: OrtSession, feeds: Arrays, casts: Casts) -> Parts:
     """Through onnxruntime's own values; where these cannot hold the data, all but the cast counts as computing."""
     try:
-        require_tensors(session, feeds, "run")
+        require_tensors(session, feeds)
     except SubjectError:
         return Parts(lambda: _bind_run(session, cast_feeds(feeds, casts), {}), as_it_is)
     return _split_ort_values(session, feeds, casts)
@@ -146,7 +146,7 @@ def _fixed_buffers(
     results = session.ort.run(None, dict(feeds))
     for name, result in zip(session.output_names, results, strict=True):
         if not isinstance(result, np.ndarray) or result.dtype.hasobject:
-            raise SubjectError("failed", f"output {name!r} is not a numeric tensor, so it cannot be bound to a buffer")
+            raise SubjectError("skipped", f"output {name!r} is not a numeric tensor, so it cannot be bound to a buffer")
     buffers = {name: array.copy() if copied else array for name, array in feeds.items()}
     outputs = [result.copy() for result in results]
     binding, device = _ort().SessionIOBinding(session.ort._sess), _cpu()
@@ -278,14 +278,16 @@ _STYLES = (
 CALLS = {style.name: style for style in _STYLES}
 
 
-def require_tensors(session: OrtSession, feeds: Arrays, call: str) -> None:
-    """Refuse what onnxruntime's own values cannot hold."""
+def require_tensors(session: OrtSession, feeds: Arrays) -> None:
+    """Skip what onnxruntime's own values cannot hold, for one reason whatever the call style."""
     for name, array in feeds.items():
         if array.dtype.hasobject or array.dtype.kind in "US":
-            raise SubjectError("failed", f"input {name!r} holds strings, which {call} cannot bind")
+            raise SubjectError("skipped", f"input {name!r} holds strings, which this call style cannot bind")
     for output in session.ort.get_outputs():
         if not output.type.startswith("tensor("):
-            raise SubjectError("failed", f"output {output.name!r} is a {output.type}, which {call} cannot return")
+            raise SubjectError(
+                "skipped", f"output {output.name!r} is a {output.type}, and this call style returns only tensors"
+            )
 
 
 @cache

@@ -172,7 +172,7 @@ class OrtSession(Session):
         """A call style that can take these inputs."""
         style = CALLS[call]
         if style.needs_tensors:
-            require_tensors(self, feeds, call)
+            require_tensors(self, feeds)
         style.check(feeds)
         return style
 
