@@ -14,7 +14,7 @@ export PYTHONDONTWRITEBYTECODE :=
 test coverage quick: export OPENBLAS_NUM_THREADS := 1
 test coverage quick: export OMP_NUM_THREADS := 1
 
-.PHONY: demo test coverage quick mutants fuzz soak lint benchmarks examples clean
+.PHONY: demo test coverage quick mutants fuzz soak lint texts benchmarks examples clean
 
 demo: $(VENV)/demo.ok
 	$(BIN)/onnxperf demo
@@ -52,6 +52,10 @@ lint: $(VENV)/dev.ok
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --num-workers auto
+
+# Every text that a user can see, with file and line; of some files: make texts TEXTS=cli/
+texts:
+	@$(PYTHON) docs/make_texts.py $(TEXTS)
 
 benchmarks: $(VENV)/dev.ok
 	$(BIN)/python -m benchmarks.startup
