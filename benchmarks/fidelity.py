@@ -31,6 +31,7 @@ from scipy.stats import ttest_ind, ttest_rel
 from benchmarks.report import keep, share
 from benchmarks.simulation import simulate
 from onnxperf.api._shared import racing
+from onnxperf.api._shared.setups import Setup
 from onnxperf.api._shared.subjects import model_specs, open_entries
 from onnxperf.measure.messages import FunctionSubject, WorkerSpec
 from onnxperf.measure.process import ProcessWorker
@@ -67,7 +68,7 @@ def ort_crews(model: onnx.ModelProto, names: Sequence[str], dims: dict[str, int]
     """The same model in a process of its own for each name."""
     sources = dict.fromkeys(names, model)
     entries = open_entries(sources, InputOptions(dims=dims), None)
-    specs = model_specs(entries, {"ort": ("run",)}, SessionOptions(threads=threads))
+    specs = model_specs(entries, [Setup("ort", ("run",), SessionOptions(threads=threads))])
     _KEEP.extend(entries)
     return specs
 

@@ -132,7 +132,7 @@ def test_without_onnxruntime_numpy_races_and_it_is_said(fake: FakeMachine, monke
     def missing(*_: Any) -> Any:
         raise MissingExtra("onnxruntime", "cpu")
 
-    monkeypatch.setattr(doctoring, "chosen_calls", missing)
+    monkeypatch.setattr(doctoring, "only_setup", missing)
     result = doctoring.doctor()
     assert result.record.noise_band is not None
     assert {worker.spec.runtime for worker in fake.workers} == {"callable"}

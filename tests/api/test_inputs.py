@@ -13,6 +13,7 @@ import onnx.parser
 import pytest
 
 import onnxperf
+from onnxperf.api._shared.setups import Setup
 from onnxperf.api._shared.subjects import function_specs, model_specs, open_entries
 from onnxperf.measure import memory
 from onnxperf.measure.packing import handles_in
@@ -45,8 +46,8 @@ def models(tmp_path: Path) -> list[Path]:
 def test_models_runtimes_and_functions_with_the_same_inputs_share_one_copy(models: list[Path], given: bool) -> None:
     feeds = {"X": np.ones((LARGE_ROWS, 1000), np.float32)} if given else None
     entries = open_entries(list(models), InputOptions(dims={"N": LARGE_ROWS}), feeds)
-    specs = model_specs(entries, {"ort": ("run",), "numpy": ("run",)}, SessionOptions(threads=1))
-    specs += function_specs({"f": len}, entries[0].feeds, SessionOptions(threads=1), packed=entries[0].packed)
+    specs = model_specs(entries, [Setup(each, ("run",), SessionOptions(threads=1)) for each in ("ort", "numpy")])
+    specs += function_specs({"f": len}, entries[0].feeds, 1, packed=entries[0].packed)
     assert len(specs) == 5
     assert entries[0].feeds.arrays["X"] is entries[1].feeds.arrays["X"]
     assert len(handles_in(spec.feeds for spec in specs)) == 1
@@ -65,7 +66,7 @@ def test_models_runtimes_and_functions_with_the_same_inputs_share_one_copy(model
 def test_models_with_other_inputs_have_copies_of_their_own(models: list[Path], tmp_path: Path, text: str) -> None:
     other = model_file(tmp_path / "other.onnx", text)
     entries = open_entries([models[0], other], InputOptions(dims={"N": LARGE_ROWS}), None)
-    specs = model_specs(entries, {"ort": ("run",)}, SessionOptions(threads=1))
+    specs = model_specs(entries, [Setup("ort", ("run",), SessionOptions(threads=1))])
     assert len(handles_in(spec.feeds for spec in specs)) == 2
 
 

@@ -17,9 +17,10 @@ from onnxperf.analyze.judges.agreement import differences, disagreement, same_ag
 from onnxperf.api._shared.cells import Group, groups
 from onnxperf.api._shared.outputs import drawn_in, outputs_of, steady_outputs, tensors_of
 from onnxperf.api._shared.reading import outline_of
-from onnxperf.api._shared.requests import CheckKeywords, Settings, names_in, parse
+from onnxperf.api._shared.requests import CheckKeywords, Settings, parse
+from onnxperf.api._shared.setups import setups_of
 from onnxperf.api._shared.sources import source_callables
-from onnxperf.api._shared.subjects import Entry, Sources, chosen_calls, function_specs, model_specs, open_entries
+from onnxperf.api._shared.subjects import Entry, Sources, function_specs, model_specs, open_entries
 from onnxperf.api._shared.sweeps import sources_of
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.frameworks.base import FrameworkModel
@@ -29,7 +30,7 @@ from onnxperf.records.graph import GraphNode
 from onnxperf.records.options import LONG_TIMEOUT_S, OptLevel
 from onnxperf.results.check import CheckResult
 
-_TWO = "a check compares two models, two runtimes, or one model in one runtime with `against`"
+_TWO = "a check compares two models, two runtimes, two variants, or one model in one runtime with `against`"
 
 
 def check(
@@ -105,20 +106,19 @@ def _sides(
     group = _group(model, against)
     inputs = settings.inputs
     entries = open_entries(group.models, replace(inputs, ranges={**group.ranges, **inputs.ranges}), feeds)
-    given = 1 + (len(entries) > 1 or bool(group.sources))
-    runtimes = names_in(runtime if runtime is not None else "ort" if given > 1 else "ort,numpy")
-    if (len(entries), len(group.sources), len(runtimes)) not in ((2, 0, 1), (1, 1, 1), (1, 0, 2)):
+    are_two = len(entries) > 1 or bool(group.sources) or len(settings.given) > 1
+    setups = setups_of(runtime if runtime is not None else "ort" if are_two else "ort,numpy", "run", settings)
+    if (len(entries), len(group.sources), len(setups)) not in ((2, 0, 1), (1, 1, 1), (1, 0, 2)):
         raise BadOption(_TWO)
-    calls = chosen_calls(runtimes, ["run"], settings.session)
     if len(entries) > 1:
         entries[1] = _fed_alike(*entries)
-    specs = model_specs(entries, calls, settings.session)
+    specs = model_specs(entries, setups)
     if not group.sources:
         return _Sides(entries, specs)
 
     def made(sources: Mapping[str, Any]) -> tuple[WorkerSpec, bool]:
         name, call = next(iter(source_callables(sources, list(entries[0].feeds.arrays)).items()))
-        spec = function_specs({name: call}, entries[0].feeds, settings.session)[0]
+        spec = function_specs({name: call}, entries[0].feeds, settings.session.threads)[0]
         return spec, isinstance(call, FrameworkModel)
 
     spec, of_framework = made(group.sources)

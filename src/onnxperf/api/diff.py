@@ -19,13 +19,15 @@ from onnxperf.api._shared.opening import Source
 from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options
 from onnxperf.api._shared.recordings import Events, is_events, is_trace
 from onnxperf.api._shared.requests import DiffKeywords, Settings, names_in, parse, require
-from onnxperf.api._shared.subjects import Entry, chosen_calls, open_entries, ort_spec
+from onnxperf.api._shared.setups import only_setup
+from onnxperf.api._shared.subjects import Entry, open_entries, ort_spec
+from onnxperf.api._shared.variants import Variant
 from onnxperf.errors import BadOption
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.profiling import Progress
 from onnxperf.records.base import Machine
-from onnxperf.records.options import LONG_TIMEOUT_S, SessionOptions
+from onnxperf.records.options import LONG_TIMEOUT_S, OptLevel, SessionOptions
 from onnxperf.records.profile import Diff, Profile
 from onnxperf.records.race import Case
 from onnxperf.results.diff import DiffResult
@@ -50,21 +52,22 @@ def diff(
     Where both sides can be run, they are profiled in turn, and an unprofiled race gives the verdict (not with
     `race=False`). `opt_level` is one level for both sides or one for each.
     """
-    settings = parse(keywords, DiffKeywords, LONG_TIMEOUT_S)
+    levels = cast("list[OptLevel]", names_in(opt_level))
+    settings = parse({**keywords, "opt_level": levels}, DiffKeywords, LONG_TIMEOUT_S, ["opt_level"])
     require(repeat is None or repeat >= 1, "repeat", repeat, "at least 1")
-    levels = names_in(opt_level)
+    variants = settings.variants
     if after is None:
-        if len(levels) != 2:
-            raise BadOption("a diff has two sides: give two models or traces, or one model and two `opt_level`")
+        if len(variants) != 2:
+            raise BadOption("a diff has two sides: give two models or traces, or one model and two values of a setting")
         if not _runs(before):
-            raise BadOption("a trace has only the optimisation level it was made with; give two traces")
+            raise BadOption("a trace has only the settings that it was made with; give two traces")
         after = before
-    require(1 <= len(levels) <= 2, "opt_level", ",".join(levels), "one level, or one for each side")
-    sides = [settings.at_level(level) for level in (levels[0], levels[-1])]
+    if len(variants) > 2:
+        raise BadOption("a diff has two sides: give one value of each setting, or two values of one setting")
+    sides = [settings.under(each) for each in (variants[0], variants[-1])]
     request = _Request(settings, feeds, repeat, progress)
     if _runs(before) and _runs(after):
-        sessions = [each.session for each in sides]
-        return _diff_of_models([cast("Source", before), cast("Source", after)], sessions, race, request)
+        return _diff_of_models([cast("Source", before), cast("Source", after)], sides, race, request)
     results = [_profile(side, each, request) for side, each in zip((before, after), sides, strict=True)]
     first, second = _named_apart(results, _folders((before, after)))
     return _result(first, second, None, ("one side is a trace, so there was no race: nothing is claimed",))
@@ -138,13 +141,13 @@ def _named_apart(results: Sequence[ProfileResult], folders: _Pair) -> list[Profi
 
 
 def _diff_of_models(
-    sources: Sequence[Source], sessions: Sequence[SessionOptions], with_race: bool, request: _Request
+    sources: Sequence[Source], sides: Sequence[Settings], with_race: bool, request: _Request
 ) -> DiffResult:
     """Race both sides without the profiler; then let their profiled iterations alternate."""
     machine = machines.describe_machine()
-    chosen_calls(["ort"], ["run"], sessions[0])
+    sessions = [only_setup("ort", "run", each).session for each in sides]
     entries = _entries(sources, request)
-    labels = _labels(entries, sessions, _folders(sources))
+    labels = _labels(entries, [each.given[0] for each in sides], _folders(sources))
     models = [_Model(*parts) for parts in zip(entries, sessions, labels, strict=True)]
     case = _race(models, machine, request) if with_race else None
     stopped = case is not None and case.interrupted
@@ -161,15 +164,21 @@ def _entries(sources: Sequence[Source], request: _Request) -> list[Entry]:
     return open_entries(list(sources), inputs, request.feeds, timeout_s)
 
 
-def _labels(entries: Sequence[Entry], sessions: Sequence[SessionOptions], folders: _Pair) -> list[str]:
-    """What sets the sides apart: the models, their folders, the levels."""
-    same_level = sessions[0].opt_level == sessions[1].opt_level
+def _labels(entries: Sequence[Entry], variants: Sequence[Variant], folders: _Pair) -> list[str]:
+    """What sets the sides apart: the models, their folders, their settings."""
+    settings = [each.name or _settings_text(each) for each in variants]
+    same_settings = settings[0] == settings[1]
     if entries[0] is entries[1]:
-        return [session.opt_level for session in sessions] if not same_level else ["first", "second"]
+        return ["first", "second"] if same_settings else settings
     names = [entry.model.label for entry in entries]
     if folders[0] != folders[1]:
         names = [f"{folder}/{names[0]}" for folder in folders]
-    return names if same_level else [f"{name} · {each.opt_level}" for name, each in zip(names, sessions, strict=True)]
+    return names if same_settings else [f"{name} · {each}" for name, each in zip(names, settings, strict=True)]
+
+
+def _settings_text(variant: Variant) -> str:
+    """The settings that differ; levels, environments and the like speak for themselves."""
+    return ", ".join(text.removeprefix("opt_level=") for _, text in variant.apart)
 
 
 def _race(models: Sequence[_Model], machine: Machine, request: _Request) -> Case:

@@ -13,8 +13,9 @@ from msgspec.structs import replace
 from onnxperf.analyze.answers.doctor import doctor_answer, race_text, why_not_kept
 from onnxperf.analyze.judges.noise import TINY_EFFECT, noise_band
 from onnxperf.api._shared.racing import start_of
-from onnxperf.api._shared.requests import BenchKeywords, parse
-from onnxperf.api._shared.subjects import Entry, chosen_calls, function_specs, model_specs, open_entries
+from onnxperf.api._shared.requests import BenchKeywords, Settings, parse
+from onnxperf.api._shared.setups import only_setup
+from onnxperf.api._shared.subjects import Entry, function_specs, model_specs, open_entries
 from onnxperf.errors import BrokenLibrary, MissingExtra
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.machine import load, noise
@@ -24,7 +25,7 @@ from onnxperf.measure.plan import DEFAULT_TIME_S
 from onnxperf.measure.race import Progress, RaceEnd, Tools, race
 from onnxperf.model.inputs import Feeds
 from onnxperf.records.doctor import MachineReport
-from onnxperf.records.options import InputOptions, RaceOptions, SessionOptions, WorkerLimits
+from onnxperf.records.options import InputOptions, RaceOptions, WorkerLimits
 from onnxperf.results.doctor import DoctorResult
 
 _NAMES = ("A", "A again")
@@ -45,7 +46,7 @@ def doctor(
     machine = machines.describe_machine()
     progress(0.0, "looking at the machine")
     rows = dict(take_inventory(machine))
-    twins = _twins(settings.session)
+    twins = _twins(settings)
     start = load.snapshot()
     end = _race_against_itself(twins.specs, settings.race, progress)
     others_share = load.share_of_others(start, load.snapshot())
@@ -88,18 +89,18 @@ class _Twins(NamedTuple):
         return f"numpy's matmul ({self.missing})" if self.missing else "a small onnxruntime model"
 
 
-def _twins(session: SessionOptions) -> _Twins:
+def _twins(settings: Settings) -> _Twins:
     """A small model, or numpy's product where onnxruntime cannot be had."""
     try:
-        calls = chosen_calls(["ort"], ["run"], session)
+        setup = only_setup("ort", "run", settings)
     except (MissingExtra, BrokenLibrary) as error:
         generator = np.random.default_rng(0)
         shapes = {"X": (_ROWS, _COLUMNS), "W": (_COLUMNS, _COLUMNS)}
         feeds = Feeds({name: generator.random(shape, dtype=np.float32) for name, shape in shapes.items()}, {})
         missing = str(error).partition(";")[0]
-        return _Twins(function_specs(dict.fromkeys(_NAMES, np.matmul), feeds, session), [], missing)
+        return _Twins(function_specs(dict.fromkeys(_NAMES, np.matmul), feeds, settings.session.threads), [], missing)
     entries = open_entries(dict.fromkeys(_NAMES, _small_model()), InputOptions(), None)
-    return _Twins(model_specs(entries, calls, session), entries)
+    return _Twins(model_specs(entries, [setup]), entries)
 
 
 def _small_model() -> onnx.ModelProto:

@@ -16,7 +16,8 @@ from onnxperf.analyze.judges.growth import LEAST_POINTS, judge_growth
 from onnxperf.api._shared.cells import Contest, groups
 from onnxperf.api._shared.memory_breakdown import ArenaAccount, breakdown_of, largest, record_arena
 from onnxperf.api._shared.racing import start_of
-from onnxperf.api._shared.requests import MemoryKeywords, Settings, names_in, parse, require
+from onnxperf.api._shared.requests import MemoryKeywords, Settings, parse, require
+from onnxperf.api._shared.setups import Setup, setups_of
 from onnxperf.api._shared.sources import source_callables
 from onnxperf.api._shared.subjects import (
     Entry,
@@ -24,13 +25,13 @@ from onnxperf.api._shared.subjects import (
     Functions,
     Sources,
     check_names,
-    chosen_calls,
     function_specs,
     functions_in,
     is_named,
     model_specs,
     open_entries,
     refuse_options_of_models,
+    source_specs,
 )
 from onnxperf.errors import BadInput, SubjectError
 from onnxperf.measure.machine import describe as machines
@@ -112,7 +113,7 @@ class _Plan:
 
 
 def _plan_of_functions(functions: Mapping[str, Callable[[], Any]], request: _Request) -> _Plan:
-    specs = partial(function_specs, functions, Feeds({}, {}), request.settings.session, request.settings.source)
+    specs = partial(function_specs, functions, Feeds({}, {}), request.settings.session.threads, request.settings.source)
     notes = ("the data of a callable came with it, before anything was measured",)
     return _Plan(MemoryCase(model=", ".join(functions), notes=(*notes, *_notes(request))), specs)
 
@@ -120,7 +121,7 @@ def _plan_of_functions(functions: Mapping[str, Callable[[], Any]], request: _Req
 def _plans(contest: Contest, request: _Request) -> Iterator[_Plan]:
     """A case for every combination of sizes; where there are several, one more in which a session gets them all."""
     settings = request.settings
-    styles = chosen_calls(names_in(contest.runtime), names_in(contest.call), settings.session)
+    setups = setups_of(contest.runtime, contest.call, settings)
     for group in groups(contest.models, contest.against):
         by_size = [
             open_entries(group.models, settings.sized(dims, group.ranges), contest.feeds, settings.limits.timeout)
@@ -128,12 +129,12 @@ def _plans(contest: Contest, request: _Request) -> Iterator[_Plan]:
         ]
         for entries in zip(*by_size, strict=True):  # one model in all its sizes
             plans = [[each] for each in entries] + ([list(entries)] if len(entries) > 1 else [])
-            yield from (_plan_of_model(some, styles, group.sources, request) for some in plans)
+            yield from (_plan_of_model(some, setups, group.sources, request) for some in plans)
 
 
 def _plan_of_model(
     entries: Sequence[Entry],
-    styles: Mapping[str, tuple[str, ...]],
+    setups: Sequence[Setup],
     sources: Mapping[str, Any],
     request: _Request,
 ) -> _Plan:
@@ -143,8 +144,8 @@ def _plan_of_model(
 
     def specs() -> list[WorkerSpec]:
         together = [
-            *model_specs([entry], styles, request.settings.session),
-            *function_specs(functions, entry.feeds, request.settings.session, request.settings.source, entry.packed),
+            *model_specs([entry], setups),
+            *source_specs(functions, entry, request.settings),
         ]
         more = tuple(each.packed for each in entries[1:])
         check_names(together, None)
@@ -159,14 +160,15 @@ def _plan_of_model(
         notes=(*entry.feeds.notes, *_notes(request)),
     )
     launch = start_of(request.settings.limits)
-    has_arena = any(find_runtime(name).records for name in styles)
-    recorded = partial(record_arena, entries, request.settings.session, launch) if has_arena else None
+    sessions = [setup.session for setup in setups if find_runtime(setup.runtime).records]
+    recorded = partial(record_arena, entries, sessions[0], launch) if sessions else None
     return _Plan(case, specs, largest(entries), recorded)
 
 
 def _notes(request: _Request) -> list[str]:
-    threads = request.settings.session.threads or 1
-    return [f"every subject alone in a fresh process with {count(threads, 'thread')}"]
+    threads = {each.session.threads or 1 for each in request.settings.variants}
+    with_threads = f" with {count(min(threads), 'thread')}" if len(threads) == 1 else ""
+    return [f"every subject alone in a fresh process{with_threads}"]
 
 
 def _report_case(progress: Progress, number: int, plans: Sequence[_Plan], done: float, text: str) -> None:

@@ -16,7 +16,7 @@ from onnxperf.api._shared import recordings
 from onnxperf.api._shared.opening import Source, open_source
 from onnxperf.api._shared.reading import outline_of_file
 from onnxperf.api._shared.requests import LoadKeywords, parse
-from onnxperf.api._shared.subjects import chosen_calls
+from onnxperf.api._shared.setups import only_setup
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import Load, WorkerSpec
@@ -42,7 +42,7 @@ def optimize(
     Weights of a large model go into a file beside it, `.data` appended to its name.
     """
     settings = parse(keywords, LoadKeywords, timeout)
-    chosen_calls(["ort"], ["run"], settings.session)
+    session = only_setup("ort", "run", settings).session
     opened, output = open_source(model, timeout_s=timeout), Path(output)
     if output.absolute() == opened.path:
         raise BadOption("that is the model itself; choose another name", option="output", value=output)
@@ -51,12 +51,12 @@ def optimize(
     external = opened.size_bytes > _INLINE_BYTES
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
         named = recordings.named_model(opened, Path(folder))
-        conditions = _load(_spec(opened, named, settings.session, output, external), settings.limits)
+        conditions = _load(_spec(opened, named, session, output, external), settings.limits)
         executed = _written(output)
         record = Optimization(
             model=opened.label,
             output=str(output),
-            session=settings.session,
+            session=session,
             conditions=conditions,
             before=_counts(named.outlined.operators),
             after=_counts(executed.operators),

@@ -16,10 +16,10 @@ from onnxperf.analyze.answers.stack import stack_answer
 from onnxperf.analyze.trace import stack as analysis
 from onnxperf.api._shared.opening import Source
 from onnxperf.api._shared.requests import InputKeywords, Settings, parse, require
+from onnxperf.api._shared.setups import only_setup
 from onnxperf.api._shared.subjects import (
     Entry,
     FunctionByName,
-    chosen_calls,
     function_specs,
     is_named,
     model_specs,
@@ -199,15 +199,15 @@ def _result(subject: _Subject, found: _Observations, request: _Request) -> Stack
 def _function(source: Any, request: _Request) -> _Subject:
     function = FunctionByName(source) if isinstance(source, str) else source
     name = getattr(function, "__name__", type(function).__name__)
-    return _Subject(name, function_specs({name: function}, Feeds({}, {}), request.settings.session)[0])
+    return _Subject(name, function_specs({name: function}, Feeds({}, {}), request.settings.session.threads)[0])
 
 
 def _model(source: Source, feeds: Mapping[str, Any] | None, request: _Request) -> _Subject:
     settings = request.settings
-    chosen = chosen_calls([request.runtime], [request.call], settings.session)
+    setup = only_setup(request.runtime, request.call, settings)
     entry = open_entries(source, settings.inputs, feeds, settings.limits.timeout)[0]
-    spec = model_specs([entry], chosen, settings.session)[0]
-    return _Subject(entry.model.label, spec, chosen[request.runtime][0], tuple(entry.feeds.notes), entry)
+    spec = model_specs([entry], [setup])[0]
+    return _Subject(entry.model.label, spec, setup.calls[0], tuple(entry.feeds.notes), entry)
 
 
 def _described(session: bytes, description: str) -> dict[str, Any]:

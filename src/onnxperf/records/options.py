@@ -8,6 +8,8 @@ from msgspec import Struct
 
 OptLevel = Literal["disable", "basic", "extended", "layout", "all"]
 ArenaSetting = Literal["default", "off", "same-as-requested", "shrinkage"]
+ExecutionMode = Literal["sequential", "parallel"]
+ExecutionOrder = Literal["default", "priority-based", "memory-efficient"]
 
 STEP_TIMEOUT_S = 120.0
 """For a step of a race: loading a model, a block of calls."""
@@ -28,6 +30,30 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     """Any session config entry of onnxruntime."""
     arena: ArenaSetting = "default"
     """How onnxruntime's arena takes memory: not at all, no more than requested, or given back after each call."""
+    inter_op_threads: int = 1
+    """Threads that run nodes side by side; they have work only with the execution mode `parallel`."""
+    execution_mode: ExecutionMode = "sequential"
+    """Whether nodes may run side by side."""
+    execution_order: ExecutionOrder = "default"
+    """The order in which onnxruntime runs nodes that do not depend on each other."""
+    mem_pattern: bool = True
+    """Plan the memory of a call from the one before with the same shapes."""
+    mem_reuse: bool = True
+    """Give the memory of a tensor that is no longer needed to the next one."""
+    deterministic: bool = False
+    """Use only kernels whose results do not change from call to call."""
+    disabled_optimizers: tuple[str, ...] = ()
+    """Graph optimisers of onnxruntime that are left out, by their names."""
+    fixed_dims: dict[str, int] = {}
+    """Sizes of symbolic dimensions that are fixed when the session is opened, so that more can be optimised."""
+    provider_options: dict[str, str] = {}
+    """Options of the execution provider."""
+    run_options: dict[str, str] = {}
+    """Any run config entry of onnxruntime."""
+    custom_ops: tuple[str, ...] = ()
+    """Libraries of custom operators, which run code of their own: only those named by hand."""
+    env: str = ""
+    """Environment of the worker as it was requested; empty means the interpreter of onnxperf."""
     shared_pool: bool = False
     """All sessions of a process use one thread pool, so that idle ones cannot spin against the one at work."""
 

@@ -142,6 +142,8 @@ class RuntimeDescription:
     """Its sessions can write a trace and the graph that they execute."""
     domains: tuple[str, ...] = ()
     """Operator domains that it executes beyond those of ONNX."""
+    settings: frozenset[str] = frozenset({"threads"})
+    """Fields of SessionOptions that have an effect on its sessions."""
 
     @property
     def call_names(self) -> tuple[str, ...]:

@@ -20,15 +20,17 @@ from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible
 from onnxperf.api._shared.reload import explained
 from onnxperf.api._shared.requests import Against, ContestKeywords, Settings, names_in
 from onnxperf.api._shared.run_recorder import CaseRecorder
+from onnxperf.api._shared.setups import setups_of
 from onnxperf.api._shared.sources import is_plain, load_source, source_callables
 from onnxperf.api._shared.subjects import (
     Entry,
     Sources,
     check_names,
-    chosen_calls,
     function_specs,
     model_specs,
     open_entries,
+    rows_of,
+    source_specs,
 )
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.measure.machine import describe as machines
@@ -227,15 +229,16 @@ def _case(
 ) -> Case:
     """One race."""
     options = visible_options(settings.race, machines.cpu_model())
-    calls = chosen_calls(names_in(contest.runtime), names_in(contest.call), settings.session)
+    setups = setups_of(contest.runtime, contest.call, settings)
     inputs = settings.sized(dims, group.ranges)
     entries = open_entries(group.models, inputs, contest.feeds, settings.limits.timeout)
     sources = _source_specs(entries, settings, group.sources)
-    specs = [*model_specs(entries, calls, settings.session), *sources]
+    specs = [*model_specs(entries, setups), *sources]
     check_names(specs, options.baseline)
     several = sum(len(spec.subjects) for spec in specs) > 1
     end = run_race(specs, options, launch, progress, several and settings.tolerances.check)
-    plain = [name for name, source in group.sources.items() if is_plain(source)]
+    rows = [subject.name for spec in sources for subject in spec.subjects]
+    plain = [row for name, source in group.sources.items() if is_plain(source) for row in rows_of(name, rows)]
     equality = compared(end, specs, entries, settings.tolerances, plain)
     load_again = partial(_source_specs, entries, settings)
     equality.differing = explained(equality.differing, group.sources, load_again, settings.tolerances)
@@ -256,16 +259,15 @@ def _case(
 
 
 def _source_specs(entries: Sequence[Entry], settings: Settings, sources: Mapping[str, Any]) -> list[WorkerSpec]:
-    feeds = entries[0].feeds
-    callables = source_callables(sources, list(feeds.arrays), settings.source.device)
-    return function_specs(callables, feeds, settings.session, settings.source, entries[0].packed)
+    callables = source_callables(sources, list(entries[0].feeds.arrays), settings.source.device)
+    return source_specs(callables, entries[0], settings)
 
 
 def _race_of_functions(
     functions: Mapping[str, Callable[[], Any]], settings: Settings, progress: Progress, launch: Launch
 ) -> Case:
     options = visible_options(settings.race, machines.cpu_model())
-    specs = function_specs(functions, Feeds({}, {}), settings.session, settings.source)
+    specs = function_specs(functions, Feeds({}, {}), settings.session.threads, settings.source)
     check_names(specs, options.baseline)
     end = run_race(specs, options, launch, progress)
     judged = judged_case(end, options)

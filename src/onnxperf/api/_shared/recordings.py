@@ -22,7 +22,8 @@ from onnxperf.analyze.trace.events import lay_out
 from onnxperf.api._shared.racing import start_of
 from onnxperf.api._shared.reading import outline_of, outline_of_file, work_of_nodes
 from onnxperf.api._shared.requests import Settings
-from onnxperf.api._shared.subjects import Entry, chosen_calls, ort_spec
+from onnxperf.api._shared.setups import only_setup
+from onnxperf.api._shared.subjects import Entry, ort_spec
 from onnxperf.errors import BadInput, SubjectError
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import WorkerSpec
@@ -137,11 +138,11 @@ def profile_model(
     keep_trace: str | Path | None = None,
 ) -> ProfileResult:
     """Run a model that records itself in turn with one that does not."""
-    chosen_calls(["ort"], ["run"], settings.session)
+    session = only_setup("ort", "run", settings).session
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
-        plan = plan_recording(entry, settings.session, Path(folder), "model")
+        plan = plan_recording(entry, session, Path(folder), "model")
         most = iterations_that_fit(plan, repeat, settings.limits, progress)
-        plain = ort_spec(entry, settings.session)
+        plain = ort_spec(entry, session)
         end = run_in_turns([plain, plan.spec], repeat, most, settings.limits, progress)
         trace = end.turns[1].trace
         result = result_of_recording(plan.recorded, trace)
@@ -151,7 +152,7 @@ def profile_model(
     result.record = replace(
         result.record,
         machine=machines.describe_machine(),
-        session=settings.session,
+        session=session,
         command="onnxperf.profile",
         interrupted=end.interrupted,
         profiled_ns=statistics.median(profiled.call_ns) if profiled.call_ns else None,

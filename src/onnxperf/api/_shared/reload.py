@@ -9,6 +9,7 @@ from onnxperf.analyze.answers.convert import other_model_text
 from onnxperf.analyze.judges.agreement import same_again
 from onnxperf.api._shared.outputs import outputs_of
 from onnxperf.api._shared.sources import load_source, made_by
+from onnxperf.api._shared.subjects import rows_of
 from onnxperf.errors import OnnxperfError
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.records.options import Tolerances
@@ -23,7 +24,7 @@ def explained(
     """Why subjects differ; for one that a function made, it is called once more, and the two models are compared."""
     reasons = dict(differing)
     for name, source in sources.items():
-        rows = [row for row in differing if row == name or row.startswith(f"{name} ")]
+        rows = rows_of(name, differing)
         function = made_by(source)
         if not rows or function is None:
             continue

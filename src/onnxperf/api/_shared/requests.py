@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any, TypedDict, TypeVar, get_args, get_type_hints
+from typing import Any, TypedDict, TypeVar, get_type_hints
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
+from onnxperf.api._shared.variants import Variant, variants_in
 from onnxperf.errors import BadOption
 from onnxperf.records.options import (
     STEP_TIMEOUT_S,
@@ -34,8 +35,6 @@ T = TypeVar("T", bound=Struct)
 
 _MOST_CASES = 100_000
 """A case takes seconds: these would take two weeks."""
-_MOST_THREADS = 1024
-"""A pool of more would only fill the system's table of processes."""
 _LONGEST_VALUE = 80
 """Characters of a wrong value in an error."""
 
@@ -43,18 +42,33 @@ Against = Mapping[str, Any] | str | Sequence[str] | None
 """Sources of a model by name, or the names of the frameworks that a zoo model comes from."""
 
 
+Setting = str | int | bool
+"""A value of a session setting."""
+Settled = Setting | Sequence[Setting]
+"""One value, or several where variants race each other."""
+
+
 class RuntimeKeywords(TypedDict, total=False):
     """How a runtime is set up; see SessionOptions."""
 
-    threads: int | None
-    provider: str
-    options: Mapping[str, str]
+    threads: int | Sequence[int] | None
+    provider: str | Sequence[str]
+    options: Mapping[str, Settled]
+    options_unchecked: Mapping[str, Settled]
 
 
 class LoadKeywords(RuntimeKeywords, total=False):
     """How a session is set up; see SessionOptions."""
 
-    opt_level: OptLevel
+    opt_level: OptLevel | Sequence[OptLevel]
+
+
+class VariantKeywords(TypedDict, total=False):
+    """Whatever may differ besides: environments, and variants by hand."""
+
+    env: str | Sequence[str]
+    variants: Mapping[str, Mapping[str, Setting]]
+    all_combinations: bool
 
 
 class FeedKeywords(TypedDict, total=False):
@@ -99,7 +113,7 @@ class RaceKeywords(TypedDict, total=False):
     min_effect: float
 
 
-class ContestKeywords(TypedDict, total=False):
+class ContestKeywords(VariantKeywords, total=False):
     """What takes part besides the models: call styles, runtimes and sources, on which inputs."""
 
     call: str | Sequence[str]
@@ -108,7 +122,9 @@ class ContestKeywords(TypedDict, total=False):
     against: Against
 
 
-class CaseKeywords(InputKeywords, RaceKeywords, LimitKeywords, SourceKeywords, ToleranceKeywords, total=False):
+class CaseKeywords(
+    InputKeywords, VariantKeywords, RaceKeywords, LimitKeywords, SourceKeywords, ToleranceKeywords, total=False
+):
     """How the subjects of a case are raced and compared; see RaceOptions and Tolerances."""
 
     baseline: str | None
@@ -128,7 +144,7 @@ class MemoryKeywords(ContestKeywords, InputKeywords, LimitKeywords, SourceKeywor
     """Whose memory is measured, and within which limits."""
 
 
-class CheckKeywords(InputKeywords, ToleranceKeywords, LimitKeywords, total=False):
+class CheckKeywords(InputKeywords, VariantKeywords, ToleranceKeywords, LimitKeywords, total=False):
     """How two runtimes are set up, within which limits, and what counts as equal."""
 
 
@@ -138,7 +154,7 @@ class ConvertKeywords(FeedKeywords, ToleranceKeywords, total=False):
     timeout: float
 
 
-class DiffKeywords(RuntimeKeywords, FeedKeywords, RaceKeywords, total=False):
+class DiffKeywords(RuntimeKeywords, FeedKeywords, VariantKeywords, RaceKeywords, total=False):
     """How the two sides are set up and raced."""
 
     warmup: float
@@ -164,7 +180,7 @@ class EinsumKeywords(TypedDict, total=False):
 class Settings:
     """The keywords of a public function, parsed once: every option has one place."""
 
-    given: SessionOptions
+    given: tuple[Variant, ...]
     """How runtimes are set up, as far as it was given."""
     sizes: tuple[dict[str, int], ...]
     """Every combination of the sizes of dimensions; a single empty one where none was given."""
@@ -174,15 +190,34 @@ class Settings:
     limits: WorkerLimits
     source: SourceOptions
     tolerances: Tolerances
+    all_combinations: bool = False
+    """Race every combination of settings, however many there are."""
 
     @cached_property
-    def session(self) -> SessionOptions:
+    def variants(self) -> tuple[Variant, ...]:
         """How runtimes are set up; the number of threads is always set."""
-        if self.given.threads:
+        if all(each.session.threads for each in self.given):
             return self.given
         from onnxperf.measure.machine.cores import usable_cores  # cores are counted only where something runs
 
-        return replace(self.given, threads=usable_cores())
+        threads = usable_cores()
+        return tuple(
+            dataclasses.replace(each, session=replace(each.session, threads=each.session.threads or threads))
+            for each in self.given
+        )
+
+    @property
+    def session(self) -> SessionOptions:
+        """How runtimes are set up, where no setting has several values."""
+        if len(self.given) > 1:
+            first = self.given[0]
+            several = first.apart[0][1].partition("=")[0] if first.apart else "variants"
+            raise BadOption(f"{several} has several values here", expected="one value")
+        return self.variants[0].session
+
+    def under(self, variant: Variant) -> Settings:
+        """The same with one of the variants only."""
+        return dataclasses.replace(self, given=(variant,))
 
     @property
     def inputs(self) -> InputOptions:
@@ -196,14 +231,15 @@ class Settings:
         """How inputs of these sizes are made; ranges that the user gave come before those of a model."""
         return replace(self.unsized, dims=dict(dims), ranges={**(ranges or {}), **self.unsized.ranges})
 
-    def at_level(self, level: str) -> Settings:
-        """The same at another optimisation level."""
-        return dataclasses.replace(self, given=_session({**asdict(self.given), "opt_level": level}))
 
+def parse(
+    keywords: Mapping[str, Any], known: type, timeout: float = STEP_TIMEOUT_S, more: Sequence[str] = ()
+) -> Settings:
+    """The settings that keywords stand for; unknown keywords and values that make no sense are refused.
 
-def parse(keywords: Mapping[str, Any], known: type, timeout: float = STEP_TIMEOUT_S) -> Settings:
-    """The settings that keywords stand for; unknown keywords and values that make no sense are refused."""
-    valid = get_type_hints(known)
+    `more` are keywords besides those that are `known`.
+    """
+    valid = {*get_type_hints(known), *more}
     for name in keywords:
         if name not in valid:
             raise BadOption.unknown("option", name, sorted(valid), option=name)
@@ -211,7 +247,8 @@ def parse(keywords: Mapping[str, Any], known: type, timeout: float = STEP_TIMEOU
         name: size if isinstance(size, list | tuple) else [size] for name, size in (keywords.get("dims") or {}).items()
     }
     return Settings(
-        given=_session(keywords),
+        given=variants_in(keywords),
+        all_combinations=bool(keywords.get("all_combinations")),
         sizes=tuple(_combinations(dims)),
         unsized=_pick({**keywords, "dims": {}}, InputOptions),
         race=_race(keywords),
@@ -249,17 +286,6 @@ def _combinations(dims: Mapping[str, Sequence[int]]) -> Iterator[dict[str, int]]
     check_number(math.prod(map(len, dims.values())))
     for sizes in product(*dims.values()):
         yield _pick({"dims": dict(zip(dims, sizes, strict=True))}, InputOptions).dims
-
-
-def _session(keywords: Mapping[str, Any]) -> SessionOptions:
-    level, levels = keywords.get("opt_level", "all"), get_args(OptLevel)
-    if level not in levels:
-        raise BadOption.unknown("optimisation level", level, levels, option="opt_level")
-    options = _pick(keywords, SessionOptions)
-    threads = options.threads
-    require(threads is None or threads >= 1, "threads", threads, "at least 1")
-    require(threads is None or threads <= _MOST_THREADS, "threads", threads, f"at most {_MOST_THREADS}")
-    return options
 
 
 def _race(keywords: Mapping[str, Any]) -> RaceOptions:

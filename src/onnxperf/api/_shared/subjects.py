@@ -13,7 +13,8 @@ import cloudpickle
 
 from onnxperf.analyze.judges.agreement import unlike_values
 from onnxperf.api._shared.opening import Source, open_source
-from onnxperf.api._shared.requests import names_in
+from onnxperf.api._shared.requests import Settings, names_in
+from onnxperf.api._shared.setups import Setup, subject_names
 from onnxperf.errors import BadOption
 from onnxperf.measure.messages import FunctionSubject, ModelSubject, WorkerSpec
 from onnxperf.measure.packing import PackedTensor, pack_feeds
@@ -139,72 +140,45 @@ def refuse_options_of_models(given: Mapping[str, Any], usual: Mapping[str, str] 
         raise BadOption("a function is called without arguments; leave it out", option=name, value=word)
 
 
-def chosen_calls(runtimes: Sequence[str], calls: Sequence[str], session: SessionOptions) -> dict[str, tuple[str, ...]]:
-    """The call styles of each runtime; `all` means all that it has, and a runtime with one style always uses that."""
-    found = {runtime: find_runtime(runtime) for runtime in runtimes or [""]}
-    known = list(dict.fromkeys(call for each in found.values() for call in each.call_names))
-    for call in calls or [""]:
-        if call not in (*known, "all"):
-            raise BadOption.unknown("call style", call, [*known, "all"], option="call")
-    for each in found.values():
-        each.check_options(session)
-    every = "all" in calls
-    return {
-        runtime: each.call_names if every or len(each.calls) == 1 else tuple(calls) for runtime, each in found.items()
-    }
-
-
-def model_specs(
-    entries: Sequence[Entry], calls: Mapping[str, tuple[str, ...]], session: SessionOptions
-) -> list[WorkerSpec]:
-    """One spec per model and runtime; its call styles share a session."""
-    several = len(entries) > 1
+def model_specs(entries: Sequence[Entry], setups: Sequence[Setup]) -> list[WorkerSpec]:
+    """One spec per model and set-up; its call styles share a session."""
     specs = []
+    names_of_setups = subject_names(setups)
+    only_models = len(entries) > 1 and sum(map(len, names_of_setups)) == 1
     for entry in entries:
-        for runtime, styles in calls.items():
-            names = [_own_name(runtime, style, calls) for style in styles]
-            if several and len(calls) == len(styles) == 1:
-                names = [entry.model.label]
-            elif several:
-                names = [f"{entry.model.label} · {name}" for name in names]
-            specs.append(_model_spec(entry, runtime, dict(zip(names, styles, strict=True)), session))
+        label = entry.model.label
+        for setup, own in zip(setups, names_of_setups, strict=True):
+            names = [label] if only_models else [f"{label} · {name}" for name in own] if len(entries) > 1 else own
+            specs.append(_model_spec(entry, setup, names))
     return specs
 
 
 def ort_spec(entry: Entry, session: SessionOptions) -> WorkerSpec:
     """A model in onnxruntime, called as most programs call it."""
-    return model_specs([entry], {"ort": ("run",)}, session)[0]
+    return model_specs([entry], [Setup("ort", ("run",), session)])[0]
 
 
-def _model_spec(entry: Entry, runtime: str, styles: Mapping[str, str], session: SessionOptions) -> WorkerSpec:
-    description = find_runtime(runtime)
-    for style in styles.values():
+def _model_spec(entry: Entry, setup: Setup, names: Sequence[str]) -> WorkerSpec:
+    description = find_runtime(setup.runtime)
+    for style in setup.calls:
         description.call(style).check(entry.feeds.arrays)
     return WorkerSpec(
-        subjects=tuple(ModelSubject(name=name, call=style) for name, style in styles.items()),
-        threads=session.threads or 1,
+        subjects=tuple(ModelSubject(name=name, call=style) for name, style in zip(names, setup.calls, strict=True)),
+        threads=setup.session.threads or 1,
         feeds=entry.packed,
-        runtime=runtime,
+        runtime=setup.runtime,
         model_label=entry.model.label,
         model_path=str(entry.model.path),
-        session=session,
+        session=setup.session,
         casts=entry.casts,
         memory_bytes=_INTERPRETER_BYTES + _MODEL_COPIES * entry.model.size_bytes + 2 * entry.feeds.nbytes,
     )
 
 
-def _own_name(runtime: str, style: str, calls: Mapping[str, tuple[str, ...]]) -> str:
-    """What sets a subject apart: its call style where its runtime has several of them here, else its runtime."""
-    if len(calls[runtime]) == 1:
-        return runtime
-    elsewhere = (each for name, each in calls.items() if name != runtime and len(each) > 1)
-    return f"{runtime} {style}" if any(style in each for each in elsewhere) else style
-
-
 def function_specs(
     functions: Mapping[str, Callable[..., Any]],
     feeds: Feeds,
-    session: SessionOptions,
+    threads: int | None,
     source: SourceOptions = _DEFAULT_SOURCE,
     packed: dict[str, PackedTensor] | None = None,
 ) -> list[WorkerSpec]:
@@ -214,12 +188,28 @@ def function_specs(
     return [
         WorkerSpec(
             subjects=(FunctionSubject(name=name, function=pickled(name, each), check_finite=check_finite),),
-            threads=session.threads or 1,
+            threads=threads or 1,
             feeds=packed,
             memory_bytes=2 * _INTERPRETER_BYTES + 2 * feeds.nbytes,
         )
         for name, each in functions.items()
     ]
+
+
+def source_specs(callables: Mapping[str, Callable[..., Any]], entry: Entry, settings: Settings) -> list[WorkerSpec]:
+    """What a model came from, on its inputs; of all settings, only the number of threads has an effect."""
+    numbers = list(dict.fromkeys(variant.session.threads for variant in settings.variants))
+    specs = []
+    for threads in numbers:
+        names = [name if len(numbers) == 1 else f"{name}, threads={threads}" for name in callables]
+        named = dict(zip(names, callables.values(), strict=True))
+        specs += function_specs(named, entry.feeds, threads, settings.source, entry.packed)
+    return specs
+
+
+def rows_of(source: str, names: Iterable[str]) -> list[str]:
+    """The subjects that a source became: by its call styles, and by numbers of threads."""
+    return [name for name in names if name == source or name.startswith((f"{source} ", f"{source},"))]
 
 
 def _as_set_here() -> bool | None:

@@ -19,6 +19,8 @@ def _load() -> OpenSession:
 
 
 def _check_options(options: SessionOptions) -> None:
+    if options.env:
+        return  # another onnxruntime, which its worker asks
     RUNTIME.ready()
     from onnxperf.runtimes.ort.session import provider_name
 
@@ -33,5 +35,6 @@ RUNTIME = RuntimeDescription(
     distributions=("onnxruntime", "onnxruntime-gpu"),
     extra="cpu",
     records=True,
+    settings=frozenset(SessionOptions.__struct_fields__),
     domains=("com.microsoft", "com.microsoft.nchwc"),
 )

@@ -25,13 +25,13 @@ def _bind_run(session: OrtSession, feeds: Arrays, _casts: Casts) -> Call:
 
 
 def _bind_run_c(session: OrtSession, feeds: Arrays, _casts: Casts) -> Call:
-    return partial(session.ort._sess.run, list(session.output_names), dict(feeds), None)
+    return partial(session.ort._sess.run, list(session.output_names), dict(feeds), session.run_options)
 
 
 def _bind_ort_values(session: OrtSession, feeds: Arrays, _casts: Casts) -> Call:
     device = _cpu()
     values = {name: _ort().OrtValue.ortvalue_from_numpy(array, device) for name, array in feeds.items()}
-    call = partial(session.ort._sess.run_with_ort_values, values, list(session.output_names), None)
+    call = partial(session.ort._sess.run_with_ort_values, values, list(session.output_names), session.run_options)
     vars(call)["arrays"] = feeds  # the values only point into them, and after a cast nothing else holds them
     return call
 
@@ -39,14 +39,14 @@ def _bind_ort_values(session: OrtSession, feeds: Arrays, _casts: Casts) -> Call:
 def _bind_io_binding(session: OrtSession, feeds: Arrays, _casts: Casts) -> Call:
     """Bind pointers anew in every call, as a server does whose inputs arrive in new arrays."""
     binding, device, run = _ort().SessionIOBinding(session.ort._sess), _cpu(), session.ort._sess.run_with_iobinding
-    inputs, outputs = list(feeds.items()), session.output_names
+    inputs, outputs, options = list(feeds.items()), session.output_names, session.run_options
 
     def call() -> list[Array]:
         for name, array in inputs:
             binding.bind_input(name, device, array.dtype.type, array.shape, array.__array_interface__["data"][0])
         for name in outputs:
             binding.bind_output(name, device)
-        run(binding, None)
+        run(binding, options)
         values = binding.get_outputs()
         # By index: the end of an iteration over this C++ vector is an exception that costs 30 us.
         return [values[i].numpy() for i in range(len(outputs))]
@@ -58,12 +58,12 @@ def _bind_fixed(session: OrtSession, feeds: Arrays, casts: Casts) -> Call:
     """Copy the inputs into buffers that stay bound; the outputs are overwritten by the next call."""
     binding, buffers, outputs = _fixed_buffers(session, cast_feeds(feeds, casts))
     copies = [(buffers[name], array) for name, array in feeds.items()]
-    run = session.ort._sess.run_with_iobinding
+    run, options = session.ort._sess.run_with_iobinding, session.run_options
 
     def call() -> list[Array]:
         for buffer, array in copies:
             np.copyto(buffer, array, casting="unsafe")
-        run(binding, None)
+        run(binding, options)
         return outputs
 
     return call
@@ -72,11 +72,11 @@ def _bind_fixed(session: OrtSession, feeds: Arrays, casts: Casts) -> Call:
 def _bind_inplace(session: OrtSession, feeds: Arrays, _casts: Casts) -> Call:
     """Call on the given arrays, which stay bound: inputs are written into them by what makes them, without a copy."""
     binding, buffers, outputs = _fixed_buffers(session, feeds, copied=False)
-    run = session.ort._sess.run_with_iobinding
+    run, options = session.ort._sess.run_with_iobinding, session.run_options
 
     # The buffers are defaults of the call to keep them alive as long as the addresses that are bound to them.
     def call(_keep: dict[str, Array] = buffers) -> list[Array]:
-        run(binding, None)
+        run(binding, options)
         return outputs
 
     return call
@@ -100,7 +100,7 @@ def _split_ort_values(session: OrtSession, feeds: Arrays, casts: Casts) -> Parts
 
 def _split_io_binding(session: OrtSession, feeds: Arrays, casts: Casts) -> Parts:
     binding, device, run = _ort().SessionIOBinding(session.ort._sess), _cpu(), session.ort._sess.run_with_iobinding
-    outputs = session.output_names
+    outputs, options = session.output_names, session.run_options
 
     def prepare() -> Callable[[], object]:
         arrays = cast_feeds(feeds, casts)
@@ -110,7 +110,7 @@ def _split_io_binding(session: OrtSession, feeds: Arrays, casts: Casts) -> Parts
             binding.bind_output(name, device)
 
         def compute(_keep: dict[str, Array] = arrays) -> None:
-            run(binding, None)
+            run(binding, options)
 
         return compute
 
@@ -124,7 +124,7 @@ def _split_io_binding(session: OrtSession, feeds: Arrays, casts: Casts) -> Parts
 def _split_fixed(session: OrtSession, feeds: Arrays, casts: Casts) -> Parts:
     binding, buffers, outputs = _fixed_buffers(session, cast_feeds(feeds, casts))
     copies = [(buffers[name], array) for name, array in feeds.items()]
-    run = partial(session.ort._sess.run_with_iobinding, binding, None)
+    run = partial(session.ort._sess.run_with_iobinding, binding, session.run_options)
 
     def prepare() -> Callable[[], object]:
         for buffer, array in copies:
@@ -166,17 +166,12 @@ def _call_run(session: OrtSession, _feeds: Arrays) -> Caller:
     return lambda feeds: run(names, feeds, options)
 
 
-def _call_run_c(session: OrtSession, _feeds: Arrays) -> Caller:
-    run, names = session.ort._sess.run, list(session.output_names)
-    return lambda feeds: run(names, feeds, None)
-
-
 def _call_ort_values(session: OrtSession, _feeds: Arrays) -> Caller:
     run, make, device = session.ort._sess.run_with_ort_values, _ort().OrtValue.ortvalue_from_numpy, _cpu()
-    names, fetch = list(session.output_names), _fetch(session)
+    names, fetch, options = list(session.output_names), _fetch(session), session.run_options
 
     def call(feeds: Arrays) -> list[Array]:
-        return fetch(run({name: make(array, device) for name, array in feeds.items()}, names, None))
+        return fetch(run({name: make(array, device) for name, array in feeds.items()}, names, options))
 
     return call
 
@@ -184,6 +179,7 @@ def _call_ort_values(session: OrtSession, _feeds: Arrays) -> Caller:
 def _call_io_binding(session: OrtSession, feeds: Arrays) -> Caller:
     """Keep the binding; pointers are bound anew, and outputs, or they would be written into those of the last call."""
     run, device, fetch = session.ort._sess.run_with_iobinding, _cpu(), _fetch(session)
+    options = session.run_options
     inputs = [(name, array.dtype.type, array.shape) for name, array in feeds.items()]
     spare: list[SessionIOBinding] = []  # a thread takes one for itself, or makes one; none waits
 
@@ -196,7 +192,7 @@ def _call_io_binding(session: OrtSession, feeds: Arrays) -> Caller:
             binding.bind_input(name, device, kind, shape, feeds[name].__array_interface__["data"][0])
         for name in session.output_names:
             binding.bind_output(name, device)
-        run(binding, None)
+        run(binding, options)
         outputs = fetch(binding.get_outputs())
         binding.clear_binding_outputs()  # they belong to the caller, and so does their end
         spare.append(binding)
@@ -207,7 +203,7 @@ def _call_io_binding(session: OrtSession, feeds: Arrays) -> Caller:
 
 def _call_fixed(session: OrtSession, feeds: Arrays) -> Caller:
     """Keep the buffers; what is computed in them is copied, and where it no longer fits, they are made anew."""
-    run, quietly = session.ort._sess.run_with_iobinding, _ort().RunOptions()
+    run, quietly = session.ort._sess.run_with_iobinding, session.new_run_options()
     quietly.log_severity_level = 4
     spare = [_fixed_buffers(session, feeds)]
 
@@ -261,7 +257,7 @@ _fixed = OrtCall(
 )
 _STYLES = (
     _run,
-    replace(_run, name="run-c", bind=_bind_run_c, caller=_call_run_c),
+    replace(_run, name="run-c", bind=_bind_run_c),
     OrtCall(name="ort-values", bind=_bind_ort_values, caller=_call_ort_values, split=_split_ort_values, made_once=True),
     OrtCall(
         name="io-binding",

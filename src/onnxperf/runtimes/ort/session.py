@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import onnxruntime
 
 from onnxperf.errors import BadModel, BadOption, SubjectError
-from onnxperf.records.options import OptLevel, Recording, SessionOptions
+from onnxperf.records.base import Scalar
+from onnxperf.records.options import ExecutionOrder, OptLevel, Recording, SessionOptions
 from onnxperf.runtimes.base import Arrays, Call, Caller, Casts, Parts, Session, cast_feeds, read_proto
 from onnxperf.runtimes.ort.calls import CALLS, OrtCall, require_tensors
 from onnxperf.wording.names import one_line
@@ -28,39 +29,67 @@ _LEVELS: dict[OptLevel, str] = {
     "layout": "ORT_ENABLE_LAYOUT",
     "all": "ORT_ENABLE_ALL",
 }
+_ORDERS: dict[ExecutionOrder, str] = {
+    "default": "DEFAULT",
+    "priority-based": "PRIORITY_BASED",
+    "memory-efficient": "MEMORY_EFFICIENT",
+}
 _SPINNING = "session.intra_op.allow_spinning"
 _EXTERNAL = "session.optimized_model_external_initializers"
 
 
 def open_session(model: Path | bytes, options: SessionOptions, recording: Recording | None = None) -> OrtSession:
     """Create a session with exactly the options asked for, which may record what it does."""
-    settings = onnxruntime.SessionOptions()
-    settings.log_severity_level = 3  # errors reach us as exceptions; warnings would only clutter the terminal
-    settings.intra_op_num_threads = options.threads or 1
-    settings.inter_op_num_threads = 1
-    settings.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, _LEVELS[options.opt_level])
-    settings.enable_cpu_mem_arena = options.arena != "off"
-    if options.arena == "same-as-requested":
-        _share_exact_arena()
-        settings.add_session_config_entry("session.use_env_allocators", "1")
-    for key, value in options.options.items():
-        settings.add_session_config_entry(key, value)
-    if options.shared_pool:
-        _share_pool(options.threads or 1)
-        settings.use_per_session_threads = False
+    settings = _settings(options)
     if recording is not None:
         _record(settings, recording)
     provider = provider_name(options.provider)
     providers = list(dict.fromkeys([provider, "CPUExecutionProvider"]))
+    of_providers = [options.provider_options, *({} for _ in providers[1:])]
     source = model if isinstance(model, bytes) else str(model)
     try:
-        session = onnxruntime.InferenceSession(source, settings, providers=providers)
+        session = onnxruntime.InferenceSession(
+            source,
+            settings,
+            providers=providers,
+            provider_options=of_providers,
+            disabled_optimizers=list(options.disabled_optimizers),
+        )
     except Exception as error:
         raise BadModel(f"onnxruntime {onnxruntime.__version__} cannot load the model: {explain(error)}") from error
     if session.get_providers()[0] != provider:
         raise BadOption(f"provider {options.provider!r} did not start; onnxruntime fell back to the CPU")
     session.disable_fallback()
     return OrtSession(session, model, options)
+
+
+def _settings(options: SessionOptions) -> onnxruntime.SessionOptions:
+    """Onnxruntime's own record of the options; what is new in a release is set only where it was asked for."""
+    settings = onnxruntime.SessionOptions()
+    settings.log_severity_level = 3  # errors reach us as exceptions; warnings would only clutter the terminal
+    settings.intra_op_num_threads = options.threads or 1
+    settings.inter_op_num_threads = options.inter_op_threads
+    settings.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, _LEVELS[options.opt_level])
+    settings.execution_mode = getattr(onnxruntime.ExecutionMode, f"ORT_{options.execution_mode.upper()}")
+    settings.execution_order = getattr(onnxruntime.ExecutionOrder, _ORDERS[options.execution_order])
+    settings.enable_mem_pattern = options.mem_pattern
+    settings.enable_mem_reuse = options.mem_reuse
+    settings.enable_cpu_mem_arena = options.arena != "off"
+    if options.deterministic:
+        settings.use_deterministic_compute = True
+    if options.arena == "same-as-requested":
+        _share_exact_arena()
+        settings.add_session_config_entry("session.use_env_allocators", "1")
+    for key, value in options.options.items():
+        settings.add_session_config_entry(key, value)
+    for name, size in options.fixed_dims.items():
+        settings.add_free_dimension_override_by_name(name, size)
+    for library in options.custom_ops:
+        settings.register_custom_ops_library(library)
+    if options.shared_pool:
+        _share_pool(options.threads or 1)
+        settings.use_per_session_threads = False
+    return settings
 
 
 @cache
@@ -75,14 +104,6 @@ def _share_exact_arena() -> None:
     kind = onnxruntime.OrtAllocatorType.ORT_ARENA_ALLOCATOR
     place = onnxruntime.OrtMemoryInfo("Cpu", kind, 0, onnxruntime.OrtMemType.DEFAULT)
     onnxruntime.create_and_register_allocator(place, onnxruntime.OrtArenaCfg({"arena_extend_strategy": 1}))
-
-
-def _run_options(options: SessionOptions) -> onnxruntime.RunOptions | None:
-    if options.arena != "shrinkage":
-        return None
-    run_options = onnxruntime.RunOptions()
-    run_options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
-    return run_options
 
 
 def _record(settings: onnxruntime.SessionOptions, recording: Recording) -> None:
@@ -119,8 +140,11 @@ class OrtSession(Session):
         self.ort = session
         self._model = model
         self._options = options
-        self.run_options = _run_options(options)
-        """For the call style `run`."""
+        self._run_entries = dict(options.run_options)
+        if options.arena == "shrinkage":
+            self._run_entries["memory.enable_memory_arena_shrinkage"] = "cpu:0"
+        self.run_options = self.new_run_options() if self._run_entries else None
+        """For every call; None where nothing was asked for."""
         self.input_names = tuple(i.name for i in session.get_inputs())
         self.output_names = tuple(o.name for o in session.get_outputs())
         used = session.get_session_options()
@@ -132,9 +156,16 @@ class OrtSession(Session):
             "opt_level": options.opt_level,
             "spinning": options.options.get(_SPINNING, "1") == "1",
             **({"thread_pool": "shared"} if options.shared_pool else {}),
-            **({"arena": options.arena} if options.arena != "default" else {}),
+            **_unusual(options),
             **{f"option {key}": value for key, value in options.options.items()},
         }
+
+    def new_run_options(self) -> onnxruntime.RunOptions:
+        """The run options, for a call that sets more of them."""
+        run_options = onnxruntime.RunOptions()
+        for key, value in self._run_entries.items():
+            run_options.add_run_config_entry(key, value)
+        return run_options
 
     def end_recording(self) -> str:
         """Write the trace; returns its file."""
@@ -179,6 +210,23 @@ class OrtSession(Session):
     def parts(self, call: str, feeds: Arrays, casts: Casts) -> Parts:
         """Divide a call in the style that `bind` accepted for these inputs."""
         return CALLS[call].split(self, feeds, casts)
+
+
+_SHOWN = ("arena", "execution_mode", "execution_order", "mem_pattern", "mem_reuse", "deterministic")
+_SHOWN_LISTS = ("disabled_optimizers", "custom_ops")
+_SHOWN_TABLES = {"fixed_dims": "fixed", "provider_options": "provider option", "run_options": "run option"}
+
+
+def _unusual(options: SessionOptions) -> dict[str, Scalar]:
+    """Settings that are not onnxruntime's defaults."""
+    usual = SessionOptions()
+    found: dict[str, Scalar] = {
+        name: getattr(options, name) for name in _SHOWN if getattr(options, name) != getattr(usual, name)
+    }
+    found |= {name: ", ".join(getattr(options, name)) for name in _SHOWN_LISTS if getattr(options, name)}
+    for field, words in _SHOWN_TABLES.items():
+        found |= {f"{words} {name}": value for name, value in getattr(options, field).items()}
+    return found
 
 
 def reveal_all(model: Path | bytes) -> tuple[Path, tempfile.TemporaryDirectory[str]]:

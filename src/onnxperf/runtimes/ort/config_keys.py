@@ -1,0 +1,3 @@
+"""Config entries that onnxruntime knows."""
+
+RUN_KEYS = frozenset({"memory.enable_memory_arena_shrinkage"})
