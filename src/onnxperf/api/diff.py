@@ -178,7 +178,7 @@ def _labels(entries: Sequence[Entry], variants: Sequence[Variant], folders: _Pai
 
 def _settings_text(variant: Variant) -> str:
     """The settings that differ; levels, environments and the like speak for themselves."""
-    return ", ".join(text.removeprefix("opt_level=") for _, text in variant.apart)
+    return " ".join(text.removeprefix("opt_level=") for _, text in variant.apart)
 
 
 def _race(models: Sequence[_Model], machine: Machine, request: _Request) -> Case:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from onnxperf.cli.options import AgainstFlags, InputFlags, RaceFlags, SessionFlags, keywords_of
+from onnxperf.cli.options import AgainstFlags, InputFlags, RaceFlags, VariantFlags, keywords_of
 from onnxperf.cli.present import KeptOutputFlags, command_line, present
 from onnxperf.cli.sweep import ResumeFlags, shown_in
 
@@ -14,7 +14,7 @@ def bench(
     call: str = "run",
     runtime: str = "ort",
     inputs: InputFlags = InputFlags(),
-    session: SessionFlags = SessionFlags(),
+    session: VariantFlags = VariantFlags(),
     race: RaceFlags = RaceFlags(),
     against: AgainstFlags = AgainstFlags(),
     again: ResumeFlags = ResumeFlags(),
@@ -35,6 +35,12 @@ def bench(
         onnxperf bench model.onnx quantised.onnx --no-check
 
         onnxperf bench model.onnx --runtime ort,reference --json result.json
+
+        onnxperf bench model.onnx --threads 1,2 --option session.intra_op.allow_spinning=0,1
+
+        onnxperf bench model.onnx --env onnxruntime==1.20.1,onnxruntime==1.31.1
+
+        onnxperf bench model.onnx --variant 'usual: call=run' --variant 'lean: threads=1, arena=off, call=io-binding'
 
         onnxperf bench model.onnx --against train.py:make_model --dim batch=1,2,4,8
 

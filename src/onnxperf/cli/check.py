@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from cyclopts import Group, Parameter
 
-from onnxperf.cli.options import InputFlags, SessionFlags, Switch, ToleranceFlags, keywords_of
+from onnxperf.cli.options import InputFlags, Switch, ToleranceFlags, VariantFlags, keywords_of
 from onnxperf.cli.present import KeptOutputFlags, present
 from onnxperf.records.options import LONG_TIMEOUT_S
 
@@ -31,7 +31,7 @@ def check(
     against: str | None = None,
     comparison: ComparisonFlags = ComparisonFlags(),
     inputs: InputFlags = InputFlags(),
-    session: SessionFlags = SessionFlags(),
+    session: VariantFlags = VariantFlags(),
     output: KeptOutputFlags = KeptOutputFlags(),
 ) -> int:
     """Compare the results of two models, of two runtimes, or of a model and its source.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from cyclopts import Group, Parameter
 
-from onnxperf.cli.options import Flags, InputFlags, SessionFlags, SourceFlags, Switch, keywords_of, refuse_others
+from onnxperf.cli.options import Flags, InputFlags, SourceFlags, Switch, VariantFlags, keywords_of, refuse_others
 from onnxperf.cli.present import KeptOutputFlags, present
 from onnxperf.records.options import STEP_TIMEOUT_S
 
@@ -45,7 +45,7 @@ def memory(
     options: MemoryFlags = MemoryFlags(),
     against: SourceFlags = SourceFlags(),
     inputs: InputFlags = InputFlags(),
-    session: SessionFlags = SessionFlags(),
+    session: VariantFlags = VariantFlags(),
     output: KeptOutputFlags = KeptOutputFlags(),
 ) -> int:
     """Show what a prediction needs in memory, what stays, whether it grows, and where the bytes are.

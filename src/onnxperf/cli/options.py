@@ -1,10 +1,11 @@
 """Options that several commands share, and how their texts become values."""
 
 # No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 from cyclopts import Group, Parameter
 
@@ -21,6 +22,9 @@ AGAINST = Group("Against", sort_key=4)
 OUTPUT = Group("Output", sort_key=5)
 
 T = TypeVar("T")
+_PLAIN = re.compile(r"[\w.+=-]+")
+_WITH_COMMAS = ("session.intra_op_thread_affinities",)
+"""Settings whose values have commas of their own."""
 Several = Annotated[list[str], Parameter(negative=(), show_default=False)]
 Switch = Annotated[bool, Parameter(negative=(), show_default=False)]
 
@@ -82,18 +86,31 @@ class InputFlags(Flags):
 class RuntimeFlags(Flags):
     """How runtimes are set up."""
 
-    only_here = ("option",)
+    only_here: ClassVar[tuple[str, ...]] = ("option", "option_unchecked")
 
-    threads: int | None = None
+    threads: str | None = None
     """Threads of every subject; all usable cores unless given."""
     provider: str = "cpu"
     """Execution provider of onnxruntime."""
     option: Several = field(default_factory=list)
-    """Any session config entry of onnxruntime: session.intra_op.allow_spinning=0. May be repeated."""
+    """Any setting of onnxruntime: session.intra_op.allow_spinning=0, arena=off, mem_pattern=off, inter_op_threads=2,
+    execution_mode=parallel, disabled_optimizers=GeluFusion+LayerNormFusion, provider.KEY=VALUE. May be repeated."""
+    option_unchecked: Several = field(default_factory=list)
+    """A config entry that is newer than this version of onnxperf: KEY=VALUE. May be repeated."""
+    env: Several = field(default_factory=list)
+    """Environment of the workers, built once and kept: onnxruntime==1.20.1, or the path of a Python interpreter;
+    packages are joined with +."""
 
     def keywords(self) -> dict[str, Any]:
         """The keywords of the Python functions."""
-        return {**super().keywords(), "options": pairs("option", self.option, str)}
+        return {
+            **super().keywords(),
+            "threads": None if self.threads is None else _one_or_several(self.threads),
+            "provider": _one_or_several(self.provider),
+            "env": [each for text in self.env for each in text.split(",") if each] or "",
+            "options": settings("option", self.option),
+            "options_unchecked": settings("option-unchecked", self.option_unchecked),
+        }
 
 
 @Parameter(name="*", group=SESSION)
@@ -101,8 +118,29 @@ class RuntimeFlags(Flags):
 class SessionFlags(RuntimeFlags):
     """How runtimes are set up, and how far onnxruntime optimises."""
 
-    opt_level: Literal["disable", "basic", "extended", "layout", "all"] = "all"
-    """Graph optimisation level of onnxruntime."""
+    opt_level: str = "all"
+    """Graph optimisation level of onnxruntime: disable, basic, extended, layout or all."""
+
+    def keywords(self) -> dict[str, Any]:
+        """The keywords of the Python functions."""
+        return {**super().keywords(), "opt_level": _one_or_several(self.opt_level)}
+
+
+@Parameter(name="*", group=SESSION)
+@dataclass(frozen=True)
+class VariantFlags(SessionFlags):
+    """Settings that may have several values, which race each other: --threads 1,2 --env A,B --option NAME=0,1."""
+
+    only_here: ClassVar[tuple[str, ...]] = (*RuntimeFlags.only_here, "variant")
+
+    variant: Several = field(default_factory=list)
+    """Settings under a name: 'lean: threads=1, arena=off, call=io-binding'. May be repeated."""
+    all_combinations: Switch = False
+    """Race more than 32 combinations of settings."""
+
+    def keywords(self) -> dict[str, Any]:
+        """The keywords of the Python functions."""
+        return {**super().keywords(), "variants": dict(_variant(text) for text in self.variant)}
 
 
 @Parameter(name="*", group=RACE)
@@ -208,6 +246,37 @@ def pairs(option: str, texts: Sequence[str], convert: Callable[[str], T]) -> dic
         except ValueError as error:
             raise BadOption(f"--{option} {text}: {error}") from error
     return found
+
+
+def settings(option: str, texts: Sequence[str]) -> dict[str, Any]:
+    """Turn NAME=VALUE[,VALUE] texts into values by name; a name that is repeated has several values."""
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name or not value:
+            raise BadOption(f"--{option} {text}: expected NAME=VALUE")
+        found.setdefault(name, []).extend([value] if name in _WITH_COMMAS else _plain_values(value))
+    return {name: values if len(values) > 1 else values[0] for name, values in found.items()}
+
+
+def _variant(text: str) -> tuple[str, dict[str, str]]:
+    """A name and its settings, as 'lean: threads=1, arena=off'."""
+    name, colon, rest = text.partition(":")
+    assignments = [each.strip().partition("=") for each in rest.split(",") if each.strip()]
+    if not colon or not name.strip() or not all(key and equals and value for key, equals, value in assignments):
+        raise BadOption(f"--variant {text}: expected NAME: SETTING=VALUE, SETTING=VALUE")
+    return name.strip(), {key.strip(): value.strip() for key, _, value in assignments}
+
+
+def _plain_values(text: str) -> list[str]:
+    """Commas stand between numbers and words; any other text with commas is one value."""
+    parts = text.split(",")
+    return parts if all(_PLAIN.fullmatch(part) for part in parts) else [text]
+
+
+def _one_or_several(text: str) -> Any:
+    values = [each for each in text.split(",") if each]
+    return values if len(values) != 1 else values[0]
 
 
 def shape_in(text: str) -> tuple[int, ...]:

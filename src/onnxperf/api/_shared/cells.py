@@ -32,6 +32,7 @@ from onnxperf.api._shared.subjects import (
     rows_of,
     source_specs,
 )
+from onnxperf.api._shared.variants import named_settings
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import WorkerSpec
@@ -298,17 +299,29 @@ def _notes_on_entries(entries: Sequence[Entry]) -> list[str]:
     return [f"{e.model.label}: {note}" if several else note for e in entries for note in e.feeds.notes]
 
 
+def _notes_on_settings(specs: Sequence[WorkerSpec]) -> list[str]:
+    """What all sessions have in common and onnxruntime would not do by itself; what differs is in their names."""
+    sessions = [named_settings(spec.session) for spec in specs if spec.runtime == "ort"]
+    if not sessions:
+        threads = {spec.threads for spec in specs}
+        return (
+            [f"every subject may use {count(min(threads), 'thread')} (`threads` changes it)"]
+            if len(threads) == 1
+            else []
+        )
+    shared = {name: text for name, text in sessions[0].items() if all(each.get(name) == text for each in sessions)}
+    threads_text = shared.pop("threads", None)
+    changed = [] if threads_text is None else [count(int(threads_text), "intra-op thread")]
+    if not any("inter_op_threads" in each for each in sessions):
+        changed.append("1 inter-op thread")
+    shared.pop("env", None)
+    changed += [f"{name}={text}" for name, text in shared.items()]
+    return [f"non-default onnxruntime settings: {', '.join(changed)}"] if changed else []
+
+
 def _notes_on_race(specs: Sequence[WorkerSpec], end: RaceEnd, asked: RaceOptions, used: RaceOptions) -> list[str]:
     """Everything that a reader would not expect."""
-    threads = specs[0].threads
-    notes = [f"every subject may use {count(threads, 'thread')} (`threads` changes it)"]
-    if any(spec.runtime == "ort" for spec in specs):
-        session = next(spec.session for spec in specs if spec.runtime == "ort")
-        changed = [count(threads, "intra-op thread"), "1 inter-op thread"]
-        changed += [f"optimisation level {session.opt_level}"] if session.opt_level != "all" else []
-        changed += [f"provider {session.provider}"] if session.provider != "cpu" else []
-        changed += [f"{key}={value}" for key, value in session.options.items()]
-        notes = [f"non-default onnxruntime settings: {', '.join(changed)}"]
+    notes = _notes_on_settings(specs)
     if used.min_effect > asked.min_effect:
         raised = f"{significant(100 * asked.min_effect)} % to {significant(100 * used.min_effect)} %"
         notes.append(f"minimum effect raised from {raised}, the noise that onnxperf doctor found on this machine")

@@ -55,6 +55,7 @@ class RuntimeKeywords(TypedDict, total=False):
     provider: str | Sequence[str]
     options: Mapping[str, Settled]
     options_unchecked: Mapping[str, Settled]
+    env: str | Sequence[str]
 
 
 class LoadKeywords(RuntimeKeywords, total=False):
@@ -64,9 +65,8 @@ class LoadKeywords(RuntimeKeywords, total=False):
 
 
 class VariantKeywords(TypedDict, total=False):
-    """Whatever may differ besides: environments, and variants by hand."""
+    """Variants by hand, and how many may race."""
 
-    env: str | Sequence[str]
     variants: Mapping[str, Mapping[str, Setting]]
     all_combinations: bool
 

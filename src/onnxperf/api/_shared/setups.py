@@ -57,7 +57,7 @@ def _setup(description: RuntimeDescription, styles: tuple[str, ...], variant: Va
     effective = {name: value for name, value in asdict(variant.session).items() if name in description.settings}
     session = SessionOptions(**effective)
     description.check_options(session)
-    apart = ", ".join(text for field, text in variant.apart if field in description.settings)
+    apart = " ".join(text for field, text in variant.apart if field in description.settings)
     return Setup(description.name, styles, session, variant.name or apart, by_hand=bool(variant.name))
 
 
@@ -91,7 +91,7 @@ def _subject_name(setup: Setup, style: str, setups: Sequence[Setup]) -> str:
     same = [each for each in setups if each.name == setup.name] if setup.by_hand else setups
     several = len({(each.runtime, call) for each in same for call in each.calls}) > 1
     own = _own_name(setup.runtime, style, setups) if several or not setup.name else ""
-    return ", ".join(filter(None, [own, setup.name]))
+    return " ".join(filter(None, [own, setup.name]))
 
 
 def _own_name(runtime: str, style: str, setups: Sequence[Setup]) -> str:

@@ -201,7 +201,7 @@ def source_specs(callables: Mapping[str, Callable[..., Any]], entry: Entry, sett
     numbers = list(dict.fromkeys(variant.session.threads for variant in settings.variants))
     specs = []
     for threads in numbers:
-        names = [name if len(numbers) == 1 else f"{name}, threads={threads}" for name in callables]
+        names = [name if len(numbers) == 1 else f"{name} threads={threads}" for name in callables]
         named = dict(zip(names, callables.values(), strict=True))
         specs += function_specs(named, entry.feeds, threads, settings.source, entry.packed)
     return specs
@@ -209,7 +209,7 @@ def source_specs(callables: Mapping[str, Callable[..., Any]], entry: Entry, sett
 
 def rows_of(source: str, names: Iterable[str]) -> list[str]:
     """The subjects that a source became: by its call styles, and by numbers of threads."""
-    return [name for name in names if name == source or name.startswith((f"{source} ", f"{source},"))]
+    return [name for name in names if name == source or name.startswith(f"{source} ")]
 
 
 def _as_set_here() -> bool | None:
