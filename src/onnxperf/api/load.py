@@ -95,6 +95,8 @@ def load(
     recording, and later calls of this runner are refused.
     """
     options = parse(keywords, LoadKeywords).session
+    if options.env:
+        raise BadOption("a model is loaded in this process; `onnxperf.bench` takes environments", option="env")
     description = find_runtime(runtime)
     description.call(call)
     if profile and not description.records:

@@ -212,7 +212,7 @@ class Settings:
         if len(self.given) > 1:
             first = self.given[0]
             several = first.apart[0][1].partition("=")[0] if first.apart else "variants"
-            raise BadOption(f"{several} has several values here", expected="one value")
+            raise BadOption(f"{several} has several values; `onnxperf bench` races them, `onnxperf diff` compares two")
         return self.variants[0].session
 
     def under(self, variant: Variant) -> Settings:

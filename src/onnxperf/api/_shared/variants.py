@@ -12,11 +12,14 @@ from msgspec.structs import asdict
 
 from onnxperf.errors import BadOption
 from onnxperf.records.options import ArenaSetting, ExecutionMode, ExecutionOrder, OptLevel, SessionOptions
+from onnxperf.wording.names import shortened
 
 _MOST_THREADS = 1024
 """A pool of more would only fill the system's table of processes."""
 JOINED = "+"
 """Between the names of a list, which is one value: commas stand between several values."""
+_LONGEST_VALUE = 80
+"""Characters of a wrong value in an error."""
 _SWITCHES = {"on": True, "off": False, "1": True, "0": False, "true": True, "false": False}
 
 
@@ -111,7 +114,7 @@ class _Place(NamedTuple):
         try:
             return convert(value)
         except ValueError as error:
-            raise BadOption(option=name, value=_text(value), expected=str(error)) from error
+            raise BadOption(option=name, value=_shown(value), expected=str(error)) from error
 
 
 def _place(name: str) -> _Place:
@@ -145,14 +148,14 @@ def _several(name: str, value: Any) -> list[Any]:
     texts = [_text(each) for each in values]
     twice = next((text for text in texts if texts.count(text) > 1), None)
     if twice is not None:
-        raise BadOption("a value is given twice", option=name, value=twice)
+        raise BadOption("a value is given twice", option=name, value=_shown(twice))
     return values
 
 
 def _mapping(name: str, keywords: Mapping[str, Any]) -> dict[str, Any]:
     value = keywords.get(name) or {}
     if not isinstance(value, Mapping):
-        raise BadOption(option=name, value=_text(value), expected="values by name")
+        raise BadOption(option=name, value=_shown(value), expected="values by name")
     return {str(key): each for key, each in value.items()}
 
 
@@ -162,12 +165,16 @@ def _text(value: Any) -> str:
     return JOINED.join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
+def _shown(value: Any) -> str:
+    return shortened(_text(value), _LONGEST_VALUE)
+
+
 def _threads(value: Any) -> int | None:
     if value is None:
         return None
     text = str(value)
     if isinstance(value, bool) or not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= _MOST_THREADS:
-        raise ValueError(f"a whole number from 1 to {_MOST_THREADS:,}")
+        raise ValueError(f"a whole number from 1 to {_MOST_THREADS}")
     return int(text)
 
 
