@@ -38,7 +38,7 @@ def open_session(model: Path | bytes, options: SessionOptions, recording: Record
     settings.log_severity_level = 3  # errors reach us as exceptions; warnings would only clutter the terminal
     settings.intra_op_num_threads = options.threads or 1
     settings.inter_op_num_threads = 1
-    settings.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, _LEVELS[options.opt_level])
+    settings.graph_optimization_level = _level(options.opt_level)
     settings.enable_cpu_mem_arena = options.arena != "off"
     if options.arena == "same-as-requested":
         _share_exact_arena()
@@ -63,9 +63,19 @@ def open_session(model: Path | bytes, options: SessionOptions, recording: Record
     return OrtSession(session, model, options)
 
 
+def _level(name: OptLevel) -> Any:
+    """Onnxruntime's constant for a level of optimisation; not every version has all of them."""
+    level = getattr(onnxruntime.GraphOptimizationLevel, _LEVELS[name], None)
+    if level is None:
+        raise SubjectError("failed", f"onnxruntime {onnxruntime.__version__} has no optimisation level {name!r}")
+    return level
+
+
 @cache
 def _share_pool(threads: int) -> None:
     """One thread pool for all sessions of this process that ask for it; onnxruntime takes its size only once."""
+    if not hasattr(onnxruntime, "set_global_thread_pool_sizes"):
+        raise SubjectError("failed", f"sessions of onnxruntime {onnxruntime.__version__} cannot share a thread pool")
     onnxruntime.set_global_thread_pool_sizes(threads, 1)
 
 
