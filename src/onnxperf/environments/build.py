@@ -59,7 +59,7 @@ def _made(folder: Path, tell: Tell) -> Callable[[Sequence[str]], object]:
         tell("making an environment with uv")
         _run([*uv, "venv", "--quiet", "--python", sys.executable, str(folder)])
         return lambda wanted: _run([*uv, "pip", "install", "--quiet", "--python", python, *_WHEELS, *wanted])
-    quiet = ("--quiet", "--no-input", "--disable-pip-version-check", "--retries", "2")
+    quiet = ("--quiet", "--no-input", "--disable-pip-version-check", "--retries", "2", "--no-compile")
     tell("making an environment with venv")
     if importlib.util.find_spec("pip"):
         _run([*ours, "venv", "--without-pip", str(folder)])
@@ -102,21 +102,21 @@ def _release(version: str) -> tuple[int, ...]:
 
 
 def _check_imports(folder: Path, found: Inventory) -> None:
-    """What a worker will import can be imported."""
-    modules = [*probe.NEEDED, *({"onnxruntime"} if any(each.startswith("onnxruntime") for each in found.packages) else ())]
+    """What a worker will import can be imported; that compiles it, and nothing else of the packages."""
+    has_onnxruntime = any(each.startswith("onnxruntime") for each in found.packages)
+    modules = [*probe.NEEDED, *(["onnxruntime"] if has_onnxruntime else [])]
     _run([str(python_in(folder)), "-P", "-c", f"import {', '.join(modules)}"])
 
 
 def _run(command: Sequence[str]) -> None:
     """Run a program to its end; whatever ends us ends it with its children."""
-    group = {} if sys.platform == "win32" else {"process_group": 0}
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env=neutral_variables(),
-        **group,
+        process_group=None if sys.platform == "win32" else 0,
     )
     with process:
         try:

@@ -76,7 +76,7 @@ def remove(names: Iterable[str] | None) -> list[Environment]:
         known = list(kept.all_kept())
         wanted = None if names is None else {_known_name(name, [each.name for _, each in known]) for name in names}
         chosen = [(folder, each) for folder, each in known if wanted is None or each.name in wanted]
-        for folder, _ in chosen:
+        for folder in kept.folders() if wanted is None else [folder for folder, _ in chosen]:
             kept.discard(folder)
         kept.discard_drafts()
         return [each for _, each in chosen]

@@ -64,13 +64,17 @@ def note_use(folder: Path) -> None:
 
 def all_kept() -> Iterator[tuple[Path, Environment]]:
     """Every environment with its folder, sorted by name."""
-    try:
-        folders = [each for each in folder_of_all().iterdir() if not each.name.startswith(".")]
-    except OSError:
-        return
-    found = ((folder, recall(folder)) for folder in folders)
+    found = ((folder, recall(folder)) for folder in folders())
     known = [(folder, each) for folder, each in found if each is not None]
     yield from sorted(known, key=lambda each: (each[1].name, each[1].python_version, each[0]))
+
+
+def folders() -> list[Path]:
+    """Folders of environments, also of those that can no longer be used."""
+    try:
+        return [each for each in folder_of_all().iterdir() if not each.name.startswith(".")]
+    except OSError:
+        return []
 
 
 def keep(draft: Path, folder: Path, environment: Environment) -> None:

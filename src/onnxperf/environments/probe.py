@@ -20,6 +20,7 @@ NEEDED = ("numpy", "msgspec")
 _RUNTIMES = ("onnxruntime", "openvino")
 """How the names of packages begin whose versions matter whoever asked for them."""
 _TIMEOUT_S = 60.0
+_OURS = frozenset({"PYTHONPATH", "PYTHONHOME", "PYTHONPLATLIBDIR", "PYTHONDONTWRITEBYTECODE", "__PYVENV_LAUNCHER__"})
 _QUESTION = """
 import json, sys
 found = {}
@@ -66,7 +67,9 @@ def given_environment(text: str) -> Environment:
         raise BadOption("this program is not a Python interpreter", option="env", value=text)
     if found.version < OLDEST:
         least = ".".join(map(str, OLDEST))
-        raise BadOption(f"this is Python {found.python_version}", option="env", value=text, expected=f"{least} or newer")
+        raise BadOption(
+            f"this is Python {found.python_version}", option="env", value=text, expected=f"{least} or newer"
+        )
     packages = found.relevant()
     missing = [name for name in NEEDED if name not in packages]
     if missing:
@@ -93,6 +96,5 @@ def ask(python: Path) -> Inventory | None:
 
 
 def neutral_variables() -> dict[str, str]:
-    """Our variables, without those that lead another interpreter to our modules."""
-    ours = {"PYTHONPATH", "PYTHONHOME", "PYTHONPLATLIBDIR", "PYTHONSTARTUP", "__PYVENV_LAUNCHER__"}
-    return {name: value for name, value in os.environ.items() if name not in ours} | {"PYTHONSAFEPATH": "1"}
+    """Our variables, without those that lead another interpreter to our modules or forbid it to compile its own."""
+    return {name: value for name, value in os.environ.items() if name not in _OURS} | {"PYTHONSAFEPATH": "1"}

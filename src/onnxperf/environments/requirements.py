@@ -26,7 +26,7 @@ def is_path(text: str) -> bool:
 
 def requirements_of(text: str) -> tuple[str, ...]:
     """The packages that a text asks for, each spelled in one way; refuses everything else."""
-    plain = re.sub(r"[ \t]+", "", text).lower()
+    plain = re.sub(r" *([=<>!~,+]+) *", r"\1", text.strip(" ")).lower()
     parts = plain.split("+")
     if len(plain) > _LONGEST or not plain:
         raise _refusal(text)
