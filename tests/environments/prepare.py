@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
-KEPT = Path(sys.prefix) / "test-environments"
-"""A user's cache that stays as long as the virtual environment of the tests."""
+KEPT = Path(__file__).parents[2] / ".venv" / "test-environments"
+"""A user's cache that stays as long as the virtual environment of this checkout."""
 NEEDED = ("onnxruntime==1.20.1",)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import shutil
 import tempfile
 from functools import cache
@@ -12,17 +13,16 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 def folder_of_package() -> Path:
     """A folder in which only `onnxperf` can be imported; it goes with this process."""
-    folder = _made()
-    if not Path(folder.name).is_dir():  # a command's temporary files are removed at its end
+    if not _made().is_dir():  # a command's temporary files are removed at its end
         _made.cache_clear()
-        folder = _made()
-    return Path(folder.name)
+    return _made()
 
 
 @cache
-def _made() -> tempfile.TemporaryDirectory[str]:
-    folder = tempfile.TemporaryDirectory(prefix="onnxperf-package-", ignore_cleanup_errors=True)
-    here = Path(folder.name, _PACKAGE.name)
+def _made() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="onnxperf-package-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    here = folder / _PACKAGE.name
     try:
         here.symlink_to(_PACKAGE, target_is_directory=True)
     except (OSError, NotImplementedError):  # Windows reserves links for administrators
