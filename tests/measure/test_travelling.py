@@ -7,16 +7,18 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import pytest
 
-from onnxperf.errors import BadInput
+from onnxperf.errors import BadInput, required
 from onnxperf.measure import travelling
-from onnxperf.measure.messages import Compute, Load, ModelSubject, Prepare, WorkerSpec, outputs_in
+from onnxperf.measure.messages import Compute, Failed, Load, ModelSubject, Prepare, WorkerSpec, outputs_in
 from onnxperf.measure.packing import pack_feeds
 from onnxperf.measure.process import ProcessWorker, open_worker
 from onnxperf.measure.travelling import folder_of_package
+from onnxperf.measure.worker.host import Host
 
 
 @pytest.fixture(autouse=True)
@@ -92,3 +94,17 @@ def test_an_interpreter_without_our_packages_still_finds_the_package(tmp_path: P
 def test_an_interpreter_that_is_gone_is_one_line_with_its_path(linear_path: Path) -> None:
     with pytest.raises(BadInput, match=r"no process can be started: No such file.*; Python is at '/nowhere/python'"):
         ProcessWorker(spec_under("/nowhere/python", linear_path), 60.0)
+
+
+def test_a_package_that_the_environment_lacks_is_named_with_its_interpreter() -> None:
+    host = Host(spec=WorkerSpec(subjects=(), threads=1, feeds={}, python="/other/python"))
+
+    def lacking(_host: Host, _request: object) -> NoReturn:
+        required("no_such_library", "stack")
+        raise AssertionError
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("onnxperf.measure.worker.host.handler_of", lambda _kind: lacking)
+        assert host.answer(Prepare(0)) == Failed(
+            "failed", "no_such_library is not installed at /other/python; add it to this environment"
+        )
