@@ -14,14 +14,18 @@ export PYTHONDONTWRITEBYTECODE :=
 test coverage quick: export OPENBLAS_NUM_THREADS := 1
 test coverage quick: export OMP_NUM_THREADS := 1
 
-.PHONY: demo test coverage quick mutants fuzz soak lint texts benchmarks examples clean
+.PHONY: demo test environments coverage quick mutants fuzz soak lint texts benchmarks examples clean
 
 demo: $(VENV)/demo.ok
 	$(BIN)/onnxperf demo
 
-test: lint
+test: lint environments
 	$(BIN)/python -m pytest $(PARALLEL) $(TRACED:%=tests/%) $(TRACED:%=--cov=onnxperf.%)
 	$(BIN)/python -m pytest $(PARALLEL) $(TRACED:%=--ignore=tests/%)
+
+# What tests need of other versions of onnxruntime, kept in $(VENV); without a registry, those tests are skipped.
+environments: $(VENV)/dev.ok
+	@$(BIN)/python -m tests.environments.prepare
 
 coverage: $(VENV)/dev.ok
 	$(BIN)/python -m pytest $(PARALLEL) --cov=onnxperf

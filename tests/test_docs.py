@@ -13,7 +13,7 @@ from onnxperf.cli.main import app, run
 
 ROOT = Path(__file__).parents[1]
 COMMANDS = (
-    *("bench", "check", "convert", "demo", "diff", "doctor", "einsum", "memory", "optimize", "profile", "runs"),
+    *("bench", "check", "convert", "demo", "diff", "doctor", "einsum", "envs", "memory", "optimize", "profile", "runs"),
     *("stack", "sweep", "view"),
 )
 

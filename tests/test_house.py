@@ -25,6 +25,7 @@ ROOMS: dict[str, set[str]] = {
     "runtimes": {"model", "records", "wording", "errors"},
     "frameworks": {"runtimes", "model", "records", "wording", "errors"},
     "measure": {"frameworks", "runtimes", "model", "records", "wording", "limits", "errors"},
+    "environments": {"records", "wording", "errors"},
     "zoo": {"frameworks", "model", "records", "wording", "errors"},
     "contraction": {"model", "records", "wording", "errors"},
     "store": {"records", "errors"},
@@ -32,6 +33,7 @@ ROOMS: dict[str, set[str]] = {
     "render": {"records", "wording", "errors"},
     "results": {"render", "analyze", "records", "wording", "errors"},
     "api": {
+        "environments",
         "contraction",
         "store",
         "results",
@@ -56,6 +58,7 @@ OTHER_PROGRAMS = {
     "measure/native_stack.py": "py-spy",
     "measure/machine/inventory.py": "nvidia-smi",
     "frameworks/saved_model.py": "tf2onnx",
+    "environments/build.py": "uv and pip",
 }
 """Files that call another program, with its options."""
 PYTHON_ONLY = {"optimize", "subject", "value"}

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from onnxperf.api.diff_view import diff_view
     from onnxperf.api.doctor import doctor
     from onnxperf.api.einsum import einsum
+    from onnxperf.api.envs import envs
     from onnxperf.api.load import load
     from onnxperf.api.load_run import load_run
     from onnxperf.api.memory import memory
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from onnxperf.results.diff import DiffResult
     from onnxperf.results.doctor import DoctorResult
     from onnxperf.results.einsum import EinsumResult
+    from onnxperf.results.envs import EnvsResult
     from onnxperf.results.lines import LinesResult
     from onnxperf.results.memory import MemoryResult
     from onnxperf.results.optimize import OptimizeResult
@@ -57,6 +59,7 @@ __all__ = [
     "DiffResult",
     "DoctorResult",
     "EinsumResult",
+    "EnvsResult",
     "LinesResult",
     "MemoryResult",
     "MissingExtra",
@@ -77,6 +80,7 @@ __all__ = [
     "diff_view",
     "doctor",
     "einsum",
+    "envs",
     "load",
     "load_run",
     "memory",

@@ -56,6 +56,18 @@ def test_a_few_processes_take_turns_and_all_end_with_the_pool(spec: WorkerSpec) 
     assert not any(psutil.pid_exists(pid) for pid in pids)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="interpreters lie elsewhere")
+def test_an_idle_process_is_used_again_under_its_own_interpreter_only(
+    spec: WorkerSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("onnxperf.measure.pool.PROCESSES", 1)
+    other = f"{Path(sys.executable).parent}/../bin/python"  # ours by another name
+    with Pool(START) as pool:
+        first, *pids = [use(pool, each) for each in (spec, replace(spec, python=other)) for _ in range(2)]
+        assert pids == [first, pids[1], pids[1]]
+        assert pids[1] != first
+
+
 @pytest.mark.skipif(not CAN_FREEZE or sys.platform != "linux", reason="reads the state in /proc")
 def test_an_idle_process_is_frozen_and_its_next_worker_thaws_it(spec: WorkerSpec) -> None:
     with Pool(START) as pool:

@@ -40,10 +40,11 @@ _FUNCTIONS = [
     "sweep",
     "view",
 ]
-_COMMANDS = {*_FUNCTIONS, "runs"}
+_COMMANDS = {*_FUNCTIONS, "envs", "runs"}
 """Each is in a module of its name, which is imported when the command is used."""
 for _command in _FUNCTIONS:
     app.command(f"onnxperf.cli.{_command}:{_command}", help_format="markdown")
+app.command("onnxperf.cli.envs:envs")
 app.command("onnxperf.cli.runs:runs")
 
 

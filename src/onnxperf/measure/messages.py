@@ -52,6 +52,8 @@ class WorkerSpec(Struct, frozen=True, kw_only=True):
     subjects: tuple[ModelSubject | FunctionSubject, ...]
     threads: int
     feeds: dict[str, PackedTensor]
+    python: str | None = None
+    """Interpreter of the worker, with packages of its own; ours unless given."""
     runtime: str = "callable"
     model_label: str | None = None
     model_path: str | None = None

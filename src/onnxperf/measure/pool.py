@@ -13,8 +13,8 @@ from onnxperf.measure.process import ProcessWorker
 PROCESSES = 3
 """Of each kind: where its memory lies makes a process faster or slower, so no single one may decide all cases."""
 
-_Kind = tuple[str, int]
-"""Runtime and threads: both are settled when a process starts."""
+_Kind = tuple[str, int, str | None]
+"""Runtime, threads and interpreter: all are settled when a process starts."""
 
 
 class Pool:
@@ -57,14 +57,15 @@ class Pool:
 
 
 def _kind(spec: WorkerSpec) -> _Kind:
-    return spec.runtime, spec.threads
+    return spec.runtime, spec.threads, spec.python
 
 
 def _unloaded(process: ProcessWorker) -> bool:
     """Whether a process could drop what it has loaded, and is frozen now."""
     if not process.idle:
         return False
-    nothing = WorkerSpec(subjects=(), threads=process.spec.threads, feeds={}, runtime=process.spec.runtime)
+    runtime, threads, python = _kind(process.spec)
+    nothing = WorkerSpec(subjects=(), threads=threads, feeds={}, runtime=runtime, python=python)
     try:
         process.thaw()
         process.ask(Load(nothing))

@@ -21,6 +21,7 @@ from onnxperf.errors import BadInput, BadModel, SubjectError, WorkerLost
 from onnxperf.measure import memory
 from onnxperf.measure.messages import Failed, MoveTo, R, Reply, Request, WorkerSpec, decode_reply, encode, handles_of
 from onnxperf.measure.shared import send_file
+from onnxperf.measure.travelling import folder_of_package
 from onnxperf.wording.numbers import plain, size
 
 CAN_FREEZE = hasattr(signal, "SIGSTOP") and hasattr(os, "waitid")
@@ -35,6 +36,8 @@ _THREAD_VARIABLES = (
     "NUMBA_NUM_THREADS",
     "TF_NUM_INTRAOP_THREADS",
 )
+_OF_OUR_PYTHON = frozenset({"PYTHONHOME", "PYTHONPLATLIBDIR", "__PYVENV_LAUNCHER__"})
+"""Variables that would lead another interpreter to our libraries."""
 
 _TAIL_BYTES = 4096
 _TAIL_LINES = 20
@@ -110,21 +113,22 @@ class ProcessWorker:
         handle = theirs.fileno()
         if sys.platform == "win32":
             os.set_handle_inheritable(handle, True)
-        command = [sys.executable, "-P", "-m", "onnxperf.measure.worker", str(handle), str(os.getpid()), spec.runtime]
+        python = spec.python or sys.executable
+        command = [python, "-P", "-m", "onnxperf.measure.worker", str(handle), str(os.getpid()), spec.runtime]
         try:
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=self._output,
                 stderr=self._output,
-                env=_environment(spec.threads),
+                env=_environment(spec),
                 **_popen_options(handle),
             )
         except OSError as error:
             self._pipe.close()
             self._output.close()
             is_limit = error.errno in (errno.EAGAIN, errno.ENOMEM)
-            advice = "end other processes, or raise their limit" if is_limit else f"Python is at {sys.executable!r}"
+            advice = "end other processes, or raise their limit" if is_limit else f"Python is at {python!r}"
             raise BadInput(f"no process can be started: {error.strerror or error}; {advice}") from error
         finally:
             theirs.close()
@@ -282,12 +286,17 @@ def _popen_options(handle: int) -> dict[str, Any]:
     return {"pass_fds": (handle,), "process_group": 0}
 
 
-def _environment(threads: int) -> dict[str, str]:
-    """Thread counts are set before any library is imported; modules are found where the parent finds them."""
-    paths = [path or str(Path.cwd()) for path in sys.path]
+def _environment(spec: WorkerSpec) -> dict[str, str]:
+    """Thread counts are set before any library is imported; modules are found where the parent finds them.
+
+    Another interpreter has modules of its own, and finds only this package here: never our onnxruntime.
+    """
+    ours = spec.python is None
+    paths = [path or str(Path.cwd()) for path in sys.path] if ours else [str(folder_of_package())]
+    variables = {name: value for name, value in os.environ.items() if ours or name not in _OF_OUR_PYTHON}
     return {
-        **os.environ,
-        **dict.fromkeys(_THREAD_VARIABLES, str(threads)),
+        **variables,
+        **dict.fromkeys(_THREAD_VARIABLES, str(spec.threads)),
         "TF_NUM_INTEROP_THREADS": "1",
         "TF_CPP_MIN_LOG_LEVEL": "2",
         "PYTHONPATH": os.pathsep.join(paths),

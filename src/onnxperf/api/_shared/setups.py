@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 from msgspec.structs import asdict
@@ -11,7 +12,9 @@ from msgspec.structs import asdict
 from onnxperf.api._shared.requests import Settings, names_in
 from onnxperf.api._shared.variants import Variant
 from onnxperf.errors import BadOption
+from onnxperf.records.envs import Environment
 from onnxperf.records.options import SessionOptions
+from onnxperf.render.kit.complaints import complain
 from onnxperf.runtimes.base import RuntimeDescription
 from onnxperf.runtimes.find import find_runtime
 from onnxperf.wording.numbers import count, time_text
@@ -59,6 +62,21 @@ def _setup(description: RuntimeDescription, styles: tuple[str, ...], variant: Va
     description.check_options(session)
     apart = " ".join(text for field, text in variant.apart if field in description.settings)
     return Setup(description.name, styles, session, variant.name or apart, by_hand=bool(variant.name))
+
+
+def interpreter_of(session: SessionOptions) -> str | None:
+    """The Python of a session's environment, which is built first where it is not there; None means our own."""
+    return environment_of(session.env).python if session.env else None
+
+
+@cache
+def environment_of(text: str) -> Environment:
+    """An environment; that it is being built is said once."""
+    from onnxperf.environments.find import environment, planned
+
+    if planned(text) is None:
+        complain(f"building the environment {text}, which is kept (`onnxperf envs` lists them)")
+    return environment(text)
 
 
 def _chosen_calls(runtimes: Sequence[str], calls: Sequence[str]) -> list[tuple[RuntimeDescription, tuple[str, ...]]]:

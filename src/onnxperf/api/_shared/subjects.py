@@ -14,7 +14,7 @@ import cloudpickle
 from onnxperf.analyze.judges.agreement import unlike_values
 from onnxperf.api._shared.opening import Source, open_source
 from onnxperf.api._shared.requests import Settings, names_in
-from onnxperf.api._shared.setups import Setup, subject_names
+from onnxperf.api._shared.setups import Setup, interpreter_of, subject_names
 from onnxperf.errors import BadOption
 from onnxperf.measure.messages import FunctionSubject, ModelSubject, WorkerSpec
 from onnxperf.measure.packing import PackedTensor, pack_feeds
@@ -170,6 +170,7 @@ def _model_spec(entry: Entry, setup: Setup, names: Sequence[str]) -> WorkerSpec:
         model_label=entry.model.label,
         model_path=str(entry.model.path),
         session=setup.session,
+        python=interpreter_of(setup.session),
         casts=entry.casts,
         memory_bytes=_INTERPRETER_BYTES + _MODEL_COPIES * entry.model.size_bytes + 2 * entry.feeds.nbytes,
     )

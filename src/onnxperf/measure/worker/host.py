@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from msgspec.structs import replace
 
-from onnxperf.errors import BadInput, SubjectError
+from onnxperf.errors import BadInput, MissingExtra, SubjectError
 from onnxperf.measure import messages, packing
 from onnxperf.measure.layout import Block, take_blocks
 from onnxperf.measure.memory import reset_peak
@@ -69,7 +69,7 @@ class Host:
         try:
             return handler_of(type(request))(self, request)
         except Exception as error:
-            return _describe(error)
+            return _describe(error, self.spec.python)
 
     def take(self, spec: WorkerSpec, block_sizes: tuple[int, ...] = ()) -> None:
         """Take over a spec in place of the one before."""
@@ -227,8 +227,11 @@ def _in_turn(calls: list[Callable[[], object]]) -> Callable[[], object]:
     return call
 
 
-def _describe(error: Exception) -> Failed:
-    """An error as one line."""
+def _describe(error: Exception, python: str | None = None) -> Failed:
+    """An error as one line; other interpreters may lack what ours always has."""
+    cause = error.__cause__ if isinstance(error, MissingExtra) else error
+    if python is not None and isinstance(cause, ModuleNotFoundError):
+        return Failed("failed", f"{cause.name} is not installed at {python}; add it to this environment")
     if isinstance(error, SubjectError):
         return Failed(error.status, error.reason)
     if isinstance(error, BadInput):

@@ -69,7 +69,7 @@ def _settings(options: SessionOptions) -> onnxruntime.SessionOptions:
     settings.log_severity_level = 3  # errors reach us as exceptions; warnings would only clutter the terminal
     settings.intra_op_num_threads = options.threads or 1
     settings.inter_op_num_threads = options.inter_op_threads
-    settings.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, _LEVELS[options.opt_level])
+    settings.graph_optimization_level = _level(options.opt_level)
     settings.execution_mode = getattr(onnxruntime.ExecutionMode, f"ORT_{options.execution_mode.upper()}")
     settings.execution_order = getattr(onnxruntime.ExecutionOrder, _ORDERS[options.execution_order])
     settings.enable_mem_pattern = options.mem_pattern
@@ -92,9 +92,19 @@ def _settings(options: SessionOptions) -> onnxruntime.SessionOptions:
     return settings
 
 
+def _level(name: OptLevel) -> Any:
+    """Onnxruntime's constant for a level of optimisation; not every version has all of them."""
+    level = getattr(onnxruntime.GraphOptimizationLevel, _LEVELS[name], None)
+    if level is None:
+        raise SubjectError("failed", f"onnxruntime {onnxruntime.__version__} has no optimisation level {name!r}")
+    return level
+
+
 @cache
 def _share_pool(threads: int) -> None:
     """One thread pool for all sessions of this process that ask for it; onnxruntime takes its size only once."""
+    if not hasattr(onnxruntime, "set_global_thread_pool_sizes"):
+        raise SubjectError("failed", f"sessions of onnxruntime {onnxruntime.__version__} cannot share a thread pool")
     onnxruntime.set_global_thread_pool_sizes(threads, 1)
 
 
