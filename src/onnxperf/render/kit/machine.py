@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from onnxperf.records.base import Machine
 from onnxperf.records.memory import MemorySubject
 from onnxperf.records.race import Subject
+from onnxperf.wording.names import listed
 from onnxperf.wording.numbers import count, hundredths, percent, sampled_percent, size
 
 _DECORATION = re.compile(r"\((R|TM)\)| CPU(?= @|$)| @ .*$", re.IGNORECASE)
@@ -26,6 +27,12 @@ def cpu_text(machine: Machine) -> str:
 def runtime_texts(versions: dict[str, str]) -> list[str]:
     """The version of onnxruntime, where known."""
     return [f"{name} {version}" for name, version in versions.items() if name.startswith("onnxruntime")]
+
+
+def used_versions(subjects: Iterable[Subject | MemorySubject], machine: Machine) -> list[str]:
+    """The versions of onnxruntime that subjects used, which may come from several environments."""
+    used = dict.fromkeys(str(each.conditions["onnxruntime"]) for each in subjects if "onnxruntime" in each.conditions)
+    return [f"onnxruntime {listed(used)}"] if used else runtime_texts(machine.versions)
 
 
 def machine_facts(machine: Machine) -> list[tuple[str, str]]:

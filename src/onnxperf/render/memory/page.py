@@ -15,7 +15,7 @@ from onnxperf.records.memory import (
     MemorySubject,
     Resident,
 )
-from onnxperf.render.kit.machine import machine_texts, thread_texts
+from onnxperf.render.kit.machine import cpu_text, thread_texts, used_versions
 from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.wording.labels import ARENA_SETTINGS
@@ -43,7 +43,9 @@ def memory_page(record: Memory) -> list[Part]:
 
 
 def _facts(case: MemoryCase, record: Memory) -> list[str]:
-    return [sizes_text(case.dims), *thread_texts(case.subjects), *machine_texts(record.machine)]
+    machine = record.machine
+    versions = used_versions(case.subjects, machine)
+    return [sizes_text(case.dims), *thread_texts(case.subjects), cpu_text(machine), *versions]
 
 
 def _tables(case: MemoryCase, record: Memory) -> Iterator[Part]:

@@ -31,9 +31,16 @@ def profile_facts(profile: Profile) -> list[str]:
     return [
         *([] if machine is None else [cpu_text(machine)]),
         *session_facts(profile.session),
-        *([] if machine is None else runtime_texts(machine.versions)),
+        *_version(profile),
         count(profile.iterations, "iteration"),
     ]
+
+
+def _version(profile: Profile) -> list[str]:
+    """The environment, or the version of onnxruntime here."""
+    if profile.session is not None and profile.session.env:
+        return [profile.session.env]
+    return [] if profile.machine is None else runtime_texts(profile.machine.versions)
 
 
 def session_facts(session: SessionOptions | None) -> list[str]:

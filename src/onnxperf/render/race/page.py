@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from onnxperf.records.base import Machine
 from onnxperf.records.race import P90_CALLS, P99_CALLS, Bench, Case, Subject
-from onnxperf.render.kit.machine import cpu_text, thread_texts
+from onnxperf.render.kit.machine import cpu_text, thread_texts, used_versions
 from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
 from onnxperf.render.kit.table import Column, Row, Stacking, Table
 from onnxperf.render.race.split import split_table
@@ -43,8 +43,8 @@ def race_facts(subjects: Sequence[Subject], machine: Machine) -> list[str]:
     """The processor, the number of threads where it is the same for all, and versions of what was raced."""
     raced = {subject.runtime for subject in subjects}
     versions = machine.versions.items()
-    used = [f"{name} {text}" for name, text in versions if name.startswith("onnxruntime") or name in raced]
-    return [cpu_text(machine), *thread_texts(subjects), *used]
+    others = [f"{name} {text}" for name, text in versions if name in raced]
+    return [cpu_text(machine), *thread_texts(subjects), *used_versions(subjects, machine), *others]
 
 
 def speedup_text(subject: Subject) -> str:
