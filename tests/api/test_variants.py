@@ -143,6 +143,8 @@ def test_more_than_32_combinations_race_where_all_are_requested() -> None:
             {"options": {"session.intra_op_thread_affinities": "1,2"}},
         ),
         ({"env": ["onnxruntime==1.20.1,onnxruntime==1.31.1"]}, {"env": ["onnxruntime==1.20.1", "onnxruntime==1.31.1"]}),
+        ({"env": ["onnxruntime>=1.20,<1.22"]}, {"env": ["onnxruntime>=1.20,<1.22"]}),
+        ({"env": ["/usr/bin/python3,onnxruntime==1.31.1"]}, {"env": ["/usr/bin/python3", "onnxruntime==1.31.1"]}),
         (
             {"variant": ["lean: threads=1, arena=off", "usual:"]},
             {"variants": {"lean": {"threads": "1", "arena": "off"}, "usual": {}}},

@@ -22,7 +22,7 @@ AGAINST = Group("Against", sort_key=4)
 OUTPUT = Group("Output", sort_key=5)
 
 T = TypeVar("T")
-_PLAIN = re.compile(r"[\w.+=-]+")
+_PLAIN = re.compile(r"[\w.+=/-]+")
 _WITH_COMMAS = ("session.intra_op_thread_affinities",)
 """Settings whose values have commas of their own."""
 Several = Annotated[list[str], Parameter(negative=(), show_default=False)]
@@ -107,7 +107,7 @@ class RuntimeFlags(Flags):
             **super().keywords(),
             "threads": None if self.threads is None else _one_or_several(self.threads),
             "provider": _one_or_several(self.provider),
-            "env": [each for text in self.env for each in text.split(",") if each] or "",
+            "env": [each for text in self.env for each in _plain_values(text)] or "",
             "options": settings("option", self.option),
             "options_unchecked": settings("option-unchecked", self.option_unchecked),
         }
