@@ -32,7 +32,7 @@ class FakePrograms:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *versions: dict[str, str], modules: Sequence[str] = ()) -> None:
         self.commands: list[list[str]] = []
         reports = iter(versions)
-        monkeypatch.setattr(building, "_run", self.commands.append)
+        monkeypatch.setattr(building, "_run", lambda command, folder: self.commands.append(command))
         monkeypatch.setattr(probe, "ask", lambda _python: Inventory((3, 11, 7), next(reports)))
         monkeypatch.setattr(importlib.util, "find_spec", lambda name: name if name in modules else None)
 
@@ -95,7 +95,7 @@ def test_an_onnxruntime_before_numpy_2_gets_a_numpy_1_unless_one_is_requested(
 
 
 def test_what_a_program_printed_explains_its_failure(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_command: Sequence[str]) -> None:
+    def fail(_command: Sequence[str], folder: Path) -> None:
         raise BuildFailed("ImportError: libcudart.so.12: cannot open shared object file")
 
     monkeypatch.setattr(building, "_run", fail)
@@ -109,13 +109,15 @@ def test_a_program_that_cannot_start_is_one_line(folder: Path, monkeypatch: pyte
         build([NAME], folder, lambda _text: None)
 
 
-def test_a_program_gets_our_variables_without_our_path_and_its_output_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_gets_our_variables_without_our_path_and_its_output_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PYTHONPATH", "/ours")
     monkeypatch.setenv("PIP_INDEX_URL", "https://example.org")
-    script = 'import os, sys; sys.exit(f\'{os.environ.get("PYTHONPATH")} {os.environ["PIP_INDEX_URL"]}\')'
+    script = 'import os, sys; e = os.environ; sys.exit(f\'{e.get("PYTHONPATH")} {e["PIP_INDEX_URL"]} {os.getcwd()}\')'
     with pytest.raises(BuildFailed) as failure:
-        building._run([sys.executable, "-c", script])
-    assert failure.value.output.strip() == "None https://example.org"
+        building._run([sys.executable, "-c", script], tmp_path)
+    assert failure.value.output.strip() == f"None https://example.org {tmp_path}"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="process groups are POSIX's")
@@ -130,7 +132,7 @@ def test_an_interrupted_program_ends_with_its_children(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(subprocess.Popen, "communicate", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        building._run(["/bin/sh", "-c", f"sleep 1000 & echo $$ $! > {pipe}; wait"])
+        building._run(["/bin/sh", "-c", f"sleep 1000 & echo $$ $! > {pipe}; wait"], tmp_path)
     assert len(found) == 2
     _, alive = psutil.wait_procs([psutil.Process(pid) for pid in found if psutil.pid_exists(pid)], timeout=60)
     assert [each for each in alive if each.status() != psutil.STATUS_ZOMBIE] == []

@@ -37,10 +37,19 @@ def test_our_own_interpreter_reports_what_it_has() -> None:
 def test_a_given_interpreter_is_an_environment_with_the_packages_that_matter(tmp_path: Path) -> None:
     python = interpreter(tmp_path, (3, 12, 1), {"OnnxRuntime_GPU": "1.20.1", "sympy": "1.13", **FULL})
     found = environment(str(python))
-    assert found == planned(str(python))
     assert (found.name, found.python, found.python_version) == (str(python), str(python), "3.12.1")
     assert found.packages == {"onnxruntime-gpu": "1.20.1", **FULL}
     assert found.created is None
+
+
+def test_a_plan_runs_no_interpreter(tmp_path: Path) -> None:
+    python = program(tmp_path, f"touch {tmp_path / 'was-run'}")
+    found = planned(str(python))
+    assert found is not None
+    assert (found.python, found.python_version, found.packages) == (str(python), "", {})
+    assert not (tmp_path / "was-run").exists()
+    with pytest.raises(BadOption, match="there is no such program"):
+        planned(str(tmp_path / "other"))
 
 
 def test_a_link_is_not_followed_because_a_virtual_environment_is_one(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from onnxperf.environments import probe
@@ -55,19 +56,20 @@ def _made(folder: Path, tell: Tell) -> Callable[[Sequence[str]], object]:
     """Make an environment without packages; returns what installs some."""
     python = str(python_in(folder))
     ours = [sys.executable, "-P", "-m"]
+    run = partial(_run, folder=folder.parent)
     for uv in _uv():
         tell("making an environment with uv")
-        _run([*uv, "venv", "--quiet", "--python", sys.executable, str(folder)])
-        return lambda wanted: _run([*uv, "pip", "install", "--quiet", "--python", python, *_WHEELS, *wanted])
+        run([*uv, "venv", "--quiet", "--python", sys.executable, str(folder)])
+        return lambda wanted: run([*uv, "pip", "install", "--quiet", "--python", python, *_WHEELS, *wanted])
     quiet = ("--quiet", "--no-input", "--disable-pip-version-check", "--retries", "2", "--no-compile")
     tell("making an environment with venv")
     if importlib.util.find_spec("pip"):
-        _run([*ours, "venv", "--without-pip", str(folder)])
+        run([*ours, "venv", "--without-pip", str(folder)])
         pip = [*ours, "pip", "--python", python]
     else:
-        _run([*ours, "venv", str(folder)])
+        run([*ours, "venv", str(folder)])
         pip = [python, "-P", "-m", "pip"]
-    return lambda wanted: _run([*pip, "install", *quiet, *_WHEELS, *wanted])
+    return lambda wanted: run([*pip, "install", *quiet, *_WHEELS, *wanted])
 
 
 def _uv() -> Iterator[list[str]]:
@@ -105,16 +107,20 @@ def _check_imports(folder: Path, found: Inventory) -> None:
     """What a worker will import can be imported; that compiles it, and nothing else of the packages."""
     has_onnxruntime = any(each.startswith("onnxruntime") for each in found.packages)
     modules = [*probe.NEEDED, *(["onnxruntime"] if has_onnxruntime else [])]
-    _run([str(python_in(folder)), "-P", "-c", f"import {', '.join(modules)}"])
+    _run([str(python_in(folder)), "-P", "-c", f"import {', '.join(modules)}"], folder.parent)
 
 
-def _run(command: Sequence[str]) -> None:
-    """Run a program to its end; whatever ends us ends it with its children."""
+def _run(command: Sequence[str], folder: Path) -> None:
+    """Run a program to its end; whatever ends us ends it with its children.
+
+    It runs in a folder of ours: uv takes settings, such as its index, from files of the project that it is started in.
+    """
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
+        cwd=folder,
         env=neutral_variables(),
         process_group=None if sys.platform == "win32" else 0,
     )

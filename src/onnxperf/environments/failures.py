@@ -55,7 +55,7 @@ def _problems(text: str) -> Iterator[str]:
     if missing:
         yield f"the registry has no wheel of {_requirement(missing[1])} for {here}; check its name"
     if reason:
-        yield f"no wheels satisfy this for {here}: {_line(re.sub(r'[│╰─▶]', ' ', reason[1]))}"
+        yield f"no wheels satisfy this for {here}: {_line(re.sub(r'[│╰─▶]', ' ', reason[1]))}; change the versions"
     if "ResolutionImpossible" in text:
         yield f"these packages contradict each other or what a worker needs: {_detail(text)}"
     yield f"it could not be built: {_detail(text)}"

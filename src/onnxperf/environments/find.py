@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from onnxperf.environments import kept
 from onnxperf.environments.build import Tell, build, python_in
-from onnxperf.environments.probe import Inventory, given_environment
+from onnxperf.environments.probe import Inventory, given_environment, program_at
 from onnxperf.environments.requirements import is_path, package_of, requirements_of
 from onnxperf.errors import BadOption
 from onnxperf.records.envs import Environment
@@ -20,17 +20,23 @@ Build = Callable[[Sequence[str], Path, Tell], Inventory]
 
 def environment(text: str, progress: Tell = lambda _text: None, build: Build = build) -> Environment:
     """The environment that `text` names, built first where it is not there; `progress` receives what is being done."""
-    found = planned(text)
-    if found is None:
-        found = _built(requirements_of(text), progress, build)
-    if found.created:
-        kept.note_use(kept.folder_of(requirements_of(text)))
+    if is_path(text):
+        return given_environment(text)
+    requirements = requirements_of(text)
+    folder = kept.folder_of(requirements)
+    found = kept.recall(folder) or _built(requirements, progress, build)
+    kept.note_use(folder)
     return found
 
 
 def planned(text: str) -> Environment | None:
-    """The environment that `text` names, or None where it would have to be built; a wrong text is an error."""
-    return given_environment(text) if is_path(text) else kept.recall(kept.folder_of(requirements_of(text)))
+    """The environment that `text` names, or None where it would have to be built; a wrong text is an error.
+
+    Nothing is run: what an interpreter has that is given by its path stays unknown.
+    """
+    if is_path(text):
+        return Environment(name=text, python=str(program_at(text)), python_version="", packages={})
+    return kept.recall(kept.folder_of(requirements_of(text)))
 
 
 def _built(requirements: Sequence[str], progress: Tell, build: Build) -> Environment:

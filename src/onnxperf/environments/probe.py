@@ -53,8 +53,8 @@ class Inventory(Struct, frozen=True):
         return {name: found[name] for name in names if name in found}
 
 
-def given_environment(text: str) -> Environment:
-    """The environment of an interpreter that was given by its path."""
+def program_at(text: str) -> Path:
+    """The program at a path, which is not run."""
     # Not resolved: in a virtual environment, the interpreter is a link that leads out of it.
     path = Path(os.path.abspath(Path(text).expanduser()))  # noqa: PTH100
     if path.is_dir():
@@ -62,6 +62,12 @@ def given_environment(text: str) -> Environment:
         raise BadOption(f"this is a folder; {advice}", option="env", value=text)
     if not os.access(path, os.X_OK):
         raise BadOption("there is no such program", option="env", value=text, expected="the path of a Python")
+    return path
+
+
+def given_environment(text: str) -> Environment:
+    """The environment of an interpreter that was given by its path, as it reports itself."""
+    path = program_at(text)
     found = ask(path)
     if found is None:
         raise BadOption("this program is not a Python interpreter", option="env", value=text)
