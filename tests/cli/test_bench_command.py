@@ -240,6 +240,13 @@ def test_what_a_call_is_made_of_is_shown_where_asked(model: Path, capsys: pytest
     assert re.search(r"^run +\S+ \S+ +\d+ % +\S+ \S+ +\d+ % +\S+ \S+ +\d+ %", shown, re.MULTILINE)
 
 
+def test_calls_with_pauses_show_their_cpu_time_and_say_so(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["bench", str(model), *TINY, "--every", "1ms"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "CPU time per call, pauses included: " in shown
+    assert "calls start every 1 ms, after idling; CPU includes the pauses" in shown
+
+
 def test_ctrl_c_prints_what_was_measured_and_exits_with_130(model: Path) -> None:
     terminal, theirs = pty.openpty()
     command = [sys.executable, "-m", "onnxperf", "bench", str(model), "--call", "run,run-c", "--time", "60"]

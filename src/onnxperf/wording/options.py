@@ -6,9 +6,9 @@ import re
 
 _REGULAR = """
 against allocations all around atol baseline black_op blocks by call calls case cast check depth device dtype dynamic
-every force input_names interval keep_trace kind limit lines match memory_limit min_effect min_share native netron no_store
-nodes op opset opt_level output output_names plot portable profile provider rate repeat resume retry rewrite rtol
-runtime save search seed split store table threads time timeout top trace_out values warmup
+every force input_names interval keep_trace kind limit lines match memory_limit min_effect min_share native netron
+no_store nodes op opset opt_level output output_names plot portable profile provider rate repeat resume retry rewrite
+rtol runtime save search seed split store table threads time timeout top trace_out values warmup
 """
 """Keywords of the public functions that messages mention and that the command line spells in the same way."""
 _SPELLED = {
