@@ -1,4 +1,4 @@
-"""CPU time per call: that of a bench against getrusage of a process that only makes these calls, and what spinning costs.
+"""CPU time per call: by a bench and by getrusage of a process that makes only these calls; and what spinning costs.
 
 usage: python -m benchmarks.cpu_time
 """
@@ -19,7 +19,7 @@ import onnxperf
 from benchmarks.report import keep
 from onnxperf.measure.machine.cores import usable_cores
 from onnxperf.records.race import Subject
-from onnxperf.wording.numbers import time_text
+from onnxperf.wording.numbers import count, time_text
 
 SIZE = 256
 PAIRS = 5
@@ -63,9 +63,9 @@ def agreement(path: Path, threads: int) -> str:
     )
     off = statistics.median((subject.cpu_ns or 0.0) / bare - 1 for subject, bare in pairs)
     return (
-        f"- MatMul {SIZE}x{SIZE}, {threads} thread(s), CPU per call: {time_text(ours)} by bench, {time_text(theirs)} by "
-        f"getrusage of a process that makes only these calls; ratio {1 + off:.3f} (median of {PAIRS} pairs; "
-        f"goal within {AGREES:.0%}: {'yes' if abs(off) <= AGREES else 'NO'})"
+        f"- MatMul {SIZE}x{SIZE}, {count(threads, 'thread')}, CPU per call: {time_text(ours)} by bench, "
+        f"{time_text(theirs)} by getrusage of a process that makes only these calls; "
+        f"ratio {1 + off:.3f} (median of {PAIRS} pairs; goal within {AGREES:.0%}: {'yes' if abs(off) <= AGREES else 'NO'})"
     )
 
 

@@ -33,7 +33,7 @@ def test_a_pace_is_seconds_or_a_text_with_a_unit(given: object, seconds: float |
     ("keywords", "said"),
     [
         ({"every": "5x"}, r"^`every=5x`: expected a time such as 50ms or 0\.05s$"),
-        ({"every": "٥ms"}, "expected a time such as 50ms"),
+        ({"every": "\u0665ms"}, "expected a time such as 50ms"),
         ({"every": "-1ms"}, "expected a time such as 50ms"),
         ({"every": -1.0}, "expected a time such as 50ms"),
         ({"every": "0s"}, "expected a time such as 50ms"),
