@@ -62,10 +62,11 @@ def agreement(path: Path, threads: int) -> str:
         statistics.median(each) for each in zip(*((s.cpu_ns or 0.0, bare) for s, bare in pairs), strict=True)
     )
     off = statistics.median((subject.cpu_ns or 0.0) / bare - 1 for subject, bare in pairs)
+    held = "yes" if abs(off) <= AGREES else "NO"
     return (
         f"- MatMul {SIZE}x{SIZE}, {count(threads, 'thread')}, CPU per call: {time_text(ours)} by bench, "
         f"{time_text(theirs)} by getrusage of a process that makes only these calls; "
-        f"ratio {1 + off:.3f} (median of {PAIRS} pairs; goal within {AGREES:.0%}: {'yes' if abs(off) <= AGREES else 'NO'})"
+        f"ratio {1 + off:.3f} (median of {PAIRS} pairs; goal within {AGREES:.0%}: {held})"
     )
 
 

@@ -192,6 +192,7 @@ def test_json_on_stdout_is_all_there_is_on_stdout(model: Path, capsys: pytest.Ca
     subjects = document["cases"][0]["subjects"]
     assert [subject["name"] for subject in subjects] == ["ort", "reference"]
     fields = ["round", "position", "launch", "set_up", "calls", "start_ns", "duration_ns", "quickest_ns"]
+    fields += ["cpu_ns", "span_ns"]
     assert list(subjects[0]["blocks"][0]) == fields
     assert "reference" in printed.err
     assert from_json(printed.out.encode(), Bench).cases[0].dims == {"batch": 1}
