@@ -22,7 +22,7 @@ from onnxperf.records.race import Subject
 from onnxperf.wording.numbers import count, time_text
 
 SIZE = 256
-PAIRS = 5
+PAIRS = 9
 """Benches and bare processes in turn: the machine changes its speed in the meantime."""
 AGREES = 0.03
 SPINNING = "session.intra_op.allow_spinning"
@@ -49,7 +49,7 @@ print((end.ru_utime + end.ru_stime - begin.ru_utime - begin.ru_stime) / calls * 
 """
 
 
-def bare_ns(path: Path, threads: int, calls: int = 2000) -> float:
+def bare_ns(path: Path, threads: int, calls: int = 1000) -> float:
     """CPU time of a call by getrusage, in a process that makes only these calls."""
     command = [sys.executable, "-c", BARE, *map(str, (path, threads, SIZE, calls))]
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
@@ -57,7 +57,7 @@ def bare_ns(path: Path, threads: int, calls: int = 2000) -> float:
 
 def agreement(path: Path, threads: int) -> str:
     """How far the CPU time of a bench is from that of a bare process: the median over pairs."""
-    pairs = [(_only(onnxperf.bench(path, threads=threads, time=2.0)), bare_ns(path, threads)) for _ in range(PAIRS)]
+    pairs = [(_only(onnxperf.bench(path, threads=threads, time=1.0)), bare_ns(path, threads)) for _ in range(PAIRS)]
     ours, theirs = (
         statistics.median(each) for each in zip(*((s.cpu_ns or 0.0, bare) for s, bare in pairs), strict=True)
     )
