@@ -80,7 +80,8 @@ def agreement(path: Path, threads: int) -> str:
     return (
         f"- MatMul {SIZE}x{SIZE}, {count(threads, 'thread')}, CPU per call: {time_text(ours)} by bench, "
         f"{time_text(theirs)} by getrusage of a process that makes only these calls; "
-        f"ratio {middle:.3f} (median of {PAIRS} pairs, quartiles {low:.3f} and {high:.3f}; goal within {AGREES:.0%}: {held})"
+        f"ratio {middle:.3f} (median of {PAIRS} pairs, quartiles {low:.3f} and {high:.3f}; "
+        f"goal within {AGREES:.0%}: {held})"
     )
 
 
@@ -105,7 +106,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "matmul.onnx"
         onnx.save(onnx.parser.parse_model(MATMUL), path)
-        lines = [agreement(path, threads) for threads in sorted({1, cores})]
+        lines = [f"- load average at the start: {os.getloadavg()[0]:.1f} on {count(cores, 'processor')}"]
+        lines += [agreement(path, threads) for threads in sorted({1, cores})]
         lines += price_of_spinning(path, cores) if cores > 1 else ["- one processor: no thread that could spin"]
     keep("cpu time", lines)
 
