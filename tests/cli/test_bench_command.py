@@ -192,6 +192,7 @@ def test_json_on_stdout_is_all_there_is_on_stdout(model: Path, capsys: pytest.Ca
     subjects = document["cases"][0]["subjects"]
     assert [subject["name"] for subject in subjects] == ["ort", "reference"]
     fields = ["round", "position", "launch", "set_up", "calls", "start_ns", "duration_ns", "quickest_ns"]
+    fields += ["cpu_ns", "span_ns"]
     assert list(subjects[0]["blocks"][0]) == fields
     assert "reference" in printed.err
     assert from_json(printed.out.encode(), Bench).cases[0].dims == {"batch": 1}
@@ -238,6 +239,13 @@ def test_what_a_call_is_made_of_is_shown_where_asked(model: Path, capsys: pytest
     shown = capsys.readouterr().out
     assert "What a call is made of" in shown
     assert re.search(r"^run +\S+ \S+ +\d+ % +\S+ \S+ +\d+ % +\S+ \S+ +\d+ %", shown, re.MULTILINE)
+
+
+def test_calls_with_pauses_show_their_cpu_time_and_say_so(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["bench", str(model), *TINY, "--every", "1ms"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "CPU time per call, pauses included: " in shown
+    assert "calls start every 1 ms, after idling; CPU includes the pauses" in shown
 
 
 def test_ctrl_c_prints_what_was_measured_and_exits_with_130(model: Path) -> None:

@@ -16,6 +16,8 @@ from onnxperf.measure.packing import pack_value
 
 Trouble = Callable[[], None]
 """What happens instead of an answer; usually it raises."""
+CPU_FACTOR = 2
+"""CPU time of a call, compared with its time."""
 Answers = dict[type[Request[Any]], Callable[["FakeWorker", Any], Reply]]
 
 
@@ -181,9 +183,13 @@ class FakeWorker:
     def time_block(self, request: ms.TimeBlock) -> ms.TimedBlock:
         name = self._begin(request.subject, request.warm_ns)
         factor = self.machine.slowdown(name, self.machine.steps["time_block", name] - 1)
+        self.machine.clock.spend(request.every_ns)
         start, call_ns = self.machine.clock(), self._call_ns(request.subject) * factor
         singles = [int(call_ns)] * request.calls if request.each else []
-        return ms.TimedBlock(start, self.machine.clock.spend(request.calls * call_ns), singles)
+        span_ns = self.machine.clock.spend(request.calls * max(call_ns, request.every_ns))
+        duration_ns = int(request.calls * call_ns)
+        span = span_ns if request.every_ns else None
+        return ms.TimedBlock(start, duration_ns, singles, cpu_ns=CPU_FACTOR * duration_ns, span_ns=span)
 
     def time_each(self, request: ms.TimeEach) -> ms.TimedEach:
         name = self._begin(request.subject, request.warm_ns or 0)

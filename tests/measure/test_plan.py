@@ -57,6 +57,20 @@ def test_calls_per_block_by_hand(call_ns: float, calls: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("call_ns", "every_ns", "calls"), [(1e3, 50e6, 3), (1e9, 50e6, 3), (1e3, 1e6, 11), (2e6, 1e6, 6), (0, 1e5, 110)]
+)
+def test_calls_per_block_with_pauses_by_hand(call_ns: float, every_ns: float, calls: int) -> None:
+    assert planning.calls_per_block(call_ns, int(every_ns)) == calls
+
+
+@pytest.mark.parametrize(("every", "calls", "seconds"), [(0.05, None, 0.2033), (0.05, 9, 0.5033), (2.0, None, 8.0033)])
+def test_a_block_with_pauses_takes_its_calls_and_one_pause_more(
+    every: float, calls: int | None, seconds: float
+) -> None:
+    assert planning.block_seconds(RaceOptions(every=every, calls=calls)) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
     ("units", "looks"),
     [(1, (1,)), (5, (5,)), (6, (6,)), (7, (6, 7)), (16, (6, 16)), (18, (6, 18)), (19, (7, 19)), (300, (100, 300))],
 )

@@ -18,7 +18,7 @@ from onnxperf.measure.race import RaceEnd, Tools, into_batches, race
 from onnxperf.measure.worker_group import SubjectRun
 from onnxperf.records.options import RaceOptions
 from onnxperf.records.race import Block, Measurement, Split
-from tests.measure.fakes import FakeMachine, FakeWorker, lost, raising, solo, spec_of
+from tests.measure.fakes import CPU_FACTOR, FakeMachine, FakeWorker, lost, raising, solo, spec_of
 
 MILLISECOND = 1_000_000
 SHORT = 50_000
@@ -259,20 +259,36 @@ def with_threads(spec: WorkerSpec, threads: int) -> WorkerSpec:
         ((7,), (1, 1), [()] * 4),
         ((3, 5), (1, 1), [(3,), (5,), (3,), (5,)]),
         ((3, 5), (2, 2), [()] * 4),  # they use all of them anyway
-        ((3, 5), (1, 2), [()] * 4),
-        ((0, 1, 2, 3), (1, 2), [(0, 1), (2, 3), (0, 1), (2, 3)]),  # the one with most threads decides
         ((0, 1, 2), (2, 2), [(0, 1), (0, 2), (1, 2), (0, 1)]),
     ],
 )
 def test_all_subjects_of_a_round_run_on_the_same_processors_and_rounds_take_turns(
     cpus: tuple[int, ...], threads: tuple[int, int], rounds: list[tuple[int, ...]]
 ) -> None:
+    assert places_of(cpus, threads) == {"a": rounds, "b": rounds}
+
+
+@pytest.mark.parametrize(
+    ("cpus", "threads", "of_a", "of_b"),
+    [
+        ((3, 5), (1, 2), [(3,), (5,), (3,), (5,)], [()] * 4),  # the second uses all of them
+        ((0, 1, 2, 3), (1, 2), [(0,), (1,), (2,), (3,)], [(0, 1), (2, 3), (0, 1), (2, 3)]),
+    ],
+)
+def test_a_subject_with_fewer_threads_than_another_has_fewer_processors(
+    cpus: tuple[int, ...], threads: tuple[int, int], of_a: list[tuple[int, ...]], of_b: list[tuple[int, ...]]
+) -> None:
+    assert places_of(cpus, threads) == {"a": of_a, "b": of_b}
+
+
+def places_of(cpus: tuple[int, ...], threads: tuple[int, int]) -> dict[str, list[tuple[int, ...]]]:
+    """The processors on which two subjects of so many threads were timed, round by round."""
     machine = FakeMachine()
     specs = [with_threads(solo(name), each) for name, each in zip("ab", threads, strict=True)]
     run(machine, specs, cpus=cpus, blocks=4, calls=2)
-    for name in "ab":
-        assert [place for subject, place in machine.places if subject == name] == rounds
-    assert bool(machine.steps.get(("move_to", "a"))) == any(rounds)
+    places = {name: [place for subject, place in machine.places if subject == name] for name in "ab"}
+    assert [bool(machine.steps.get(("move_to", name))) for name in "ab"] == [any(places[name]) for name in "ab"]
+    return places
 
 
 def test_single_calls_are_timed_on_the_processors_of_their_round() -> None:
@@ -331,6 +347,36 @@ def test_every_longer_call_in_a_block_is_timed(call_ns: int) -> None:
     assert len(subject.call_ns) == sum(block.calls for block in subject.blocks) > 20
     assert sum(subject.call_ns) == sum(block.duration_ns for block in subject.blocks)
     assert ("time_each", "a") not in machine.steps
+
+
+# ---------------------------------------------------------------- CPU time and pauses
+
+
+def test_blocks_have_the_cpu_time_that_their_worker_used() -> None:
+    subject = run(FakeMachine(), [solo("a")], blocks=3, calls=2).subjects[0]
+    assert [(block.cpu_ns, block.span_ns) for block in subject.blocks] == [(CPU_FACTOR * 2 * MILLISECOND, None)] * 3
+    assert "every_s" not in subject.conditions
+
+
+@pytest.mark.parametrize("call_ns", [SHORT, MILLISECOND])
+def test_with_pauses_every_call_is_timed_and_a_block_has_at_least_three(call_ns: int) -> None:
+    machine = FakeMachine(call_ns={"a": call_ns})
+    subject = run(machine, [solo("a")], every=0.05, blocks=4).subjects[0]
+    assert subject.call_ns == (call_ns,) * 12
+    assert ("time_each", "a") not in machine.steps
+    assert {(block.calls, block.duration_ns, block.span_ns) for block in subject.blocks} == {
+        (3, 3 * call_ns, 150 * MILLISECOND)
+    }
+    assert subject.conditions["every_s"] == 0.05
+
+
+def test_a_race_with_pauses_keeps_to_its_time() -> None:
+    machine = FakeMachine(start_ns=50 * MILLISECOND)
+    begin = machine.clock()
+    end = run(machine, [solo("a"), solo("b")], every=0.05, time=20.0, warmup=0.0)
+    spent_s = (machine.clock() - begin) / 1e9 - end.start_s
+    assert 15.0 < spent_s <= 20.0
+    assert all(len(subject.blocks) >= 20 for subject in end.subjects)
 
 
 # ---------------------------------------------------------------- the time of a race

@@ -89,6 +89,7 @@ def subject(
         "max_ns": mean_ns * 1.21,
         "p90_ns": mean_ns * 1.05,
         "p99_ns": None,
+        "cpu_ns": mean_ns * 1.9,
         "speedup": speedup,
         "speedup_low": speedup * 0.99 if compared else None,
         "speedup_high": speedup * 1.012 if compared else None,

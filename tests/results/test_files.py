@@ -45,6 +45,7 @@ def test_json_has_the_documented_shape() -> None:
     subject = document["cases"][0]["subjects"][1]
     assert {"name", "status", "mean_ns", "speedup_low", "verdict", "blocks", "call_ns"} <= set(subject)
     fields = ["round", "position", "launch", "set_up", "calls", "start_ns", "duration_ns", "quickest_ns"]
+    fields += ["cpu_ns", "span_ns"]
     assert list(subject["blocks"][0]) == fields
 
 

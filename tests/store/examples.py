@@ -20,6 +20,8 @@ BLOCKS = st.lists(
         calls=INT64,
         start_ns=INT64,
         duration_ns=INT64,
+        cpu_ns=st.none() | st.integers(0, 2**63 - 1),
+        span_ns=st.none() | st.integers(0, 2**63 - 1),
     ),
     max_size=5,
 ).map(tuple)

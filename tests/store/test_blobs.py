@@ -61,7 +61,6 @@ def header(version: int = 1, columns: int = 1, rows: int = 1) -> bytes:
         (header(columns=7), "contradicts"),
         (header(rows=2**32 - 1) + zlib.compress(bytes(1000)), "contradicts"),
         (header(rows=1) + zlib.compress(bytes(10**6)), "too many"),
-        (PACKED + b"x", "contradicts"),
         (header(rows=1) + zlib.compress(bytes(8)), "the checksum is wrong"),
         (header(rows=2) + zlib.compress(bytes(8)), "the checksum is wrong"),
     ],
@@ -69,6 +68,11 @@ def header(version: int = 1, columns: int = 1, rows: int = 1) -> bytes:
 def test_a_header_that_promises_what_it_cannot_hold_is_refused(data: bytes, said: str) -> None:
     with pytest.raises(StoreError, match=said):
         unpack_times(data)
+
+
+def test_times_are_not_taken_for_blocks() -> None:
+    with pytest.raises(StoreError, match="contradicts"):
+        unpack_blocks(pack_times([1]))
 
 
 def test_bytes_after_the_end_are_noticed() -> None:
@@ -87,6 +91,13 @@ def test_the_bytes_of_version_1_stay_as_they_are() -> None:
     head = struct.pack("<4sBBxxII", b"OXPB", 1, 1, 2, zlib.crc32(columns))
     assert unpack_times(head + zlib.compress(columns)) == (1, -2)
     assert pack_times([1, -2]) == head + zlib.compress(columns)
+
+
+def test_blocks_of_version_1_have_no_cpu_time() -> None:
+    columns = struct.pack("<7q", *range(7))
+    head = struct.pack("<4sBBxxII", b"OXPB", 1, 7, 1, zlib.crc32(columns))
+    block = Block(round=0, position=1, launch=2, set_up=3, calls=4, start_ns=5, duration_ns=6)
+    assert unpack_blocks(head + zlib.compress(columns)) == (block,)
 
 
 def test_blocks_of_a_long_race_take_few_bytes() -> None:

@@ -13,6 +13,7 @@ from onnxperf.wording.options import as_flags
         ("use `time=45` here", "use --time 45 here"),
         ("`retry` goes with `resume`", "--retry goes with --resume"),
         ("`opt_level=all`", "--opt-level all"),
+        ("`every=0.05`", "--every 0.05"),
         ("set them with `dims`", "set them with --dim"),
         ("`as_=svg` needs `plan`", "--as svg needs PLAN"),
         ("`batch=1` and `Conv` stay", "`batch=1` and `Conv` stay"),

@@ -42,6 +42,8 @@ def bench(
 
         onnxperf bench model.onnx --variant 'usual: call=run' --variant 'lean: threads=1, arena=off, call=io-binding'
 
+        onnxperf bench model.onnx --every 50ms --threads 2
+
         onnxperf bench model.onnx --against train.py:make_model --dim batch=1,2,4,8
 
         onnxperf bench zoo:tiny-bert --against torch --dim batch=1,4 --dim seq=10,50

@@ -166,6 +166,9 @@ class RaceFlags(Flags):
     """Fix the number of calls per block by hand."""
     split: Switch = False
     """Divide calls into preparing inputs (cast, copy, bind), computing, and fetching outputs."""
+    every: str | None = None
+    """Start a call every 50ms (or 0.05s), and sleep in between: the time of calls after idling, and the CPU time that
+    spinning threads use in the pauses."""
 
     def keywords(self) -> dict[str, Any]:
         """The keywords of the Python functions."""

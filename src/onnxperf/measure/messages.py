@@ -208,6 +208,10 @@ class TimedBlock(Reply, frozen=True):
     """Times of its calls, where each was timed."""
     quickest_ns: float | None = None
     """Time of a call in the quickest of its pieces."""
+    cpu_ns: int | None = None
+    """CPU time of all threads meanwhile, pauses included."""
+    span_ns: int | None = None
+    """Time with all pauses, where there were some."""
 
 
 class TimeBlock(Request[TimedBlock], frozen=True):
@@ -221,6 +225,8 @@ class TimeBlock(Request[TimedBlock], frozen=True):
     """Also each call by itself, where reading the clock costs nothing beside it."""
     pieces: int = 1
     """Parts of the block, as equal as can be, of which the quickest is reported."""
+    every_ns: int = 0
+    """From the start of a call to that of the next, with a pause in between; 0 means without pauses."""
 
 
 class TimedEach(Reply, frozen=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator, Sequence
+from itertools import repeat
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -32,6 +33,8 @@ _PIECES = 20
 """Of half a millisecond: between what another guest of the host disturbs, some are left alone."""
 _EACH_NS = 100_000
 """Calls from this length on are timed one by one inside blocks: reading the clock is less than a thousandth of them."""
+FEWEST_PACED_CALLS = 3
+"""In a block with pauses, however long these are."""
 _FEWEST_SPLIT_CALLS = 3
 """However slow they are: their parts have a median then."""
 
@@ -103,11 +106,12 @@ class Plan(Struct, frozen=True, kw_only=True):
 def make_plan(costs: Costs, options: RaceOptions) -> Plan:
     """Plan a race from its costs; its time is for all that comes after the first start."""
     call_ns, budget_ns = costs.call_ns, (options.time or DEFAULT_TIME_S) * 1e9
-    calls = tuple(options.calls or calls_per_block(each) for each in call_ns)
-    single_calls = tuple(0 if each >= _EACH_NS else _SINGLE_CALLS for each in call_ns)
+    every_ns = pace_ns(options)
+    calls = tuple(options.calls or calls_per_block(each, every_ns) for each in call_ns)
+    single_calls = tuple(0 if every_ns or each >= _EACH_NS else _SINGLE_CALLS for each in call_ns)
     split_calls = tuple(_split_calls(each) if options.split else 0 for each in call_ns)
     now_and_then_ns = sum(map(_turn_ns, call_ns, single_calls)) + sum(map(_turn_ns, call_ns, split_calls))
-    round_ns = sum(map(_turn_ns, call_ns, calls)) + now_and_then_ns / SINGLES_EVERY
+    round_ns = sum(map(_turn_ns, call_ns, calls, repeat(every_ns))) + now_and_then_ns / SINGLES_EVERY
     needed = _rounds_needed(len(call_ns) - 1)
     units = _launches(costs, round_ns, budget_ns, options) or _set_ups(costs, round_ns, budget_ns, needed, options)
     return Plan(
@@ -211,9 +215,15 @@ def _affordable_rounds(round_ns: float, budget_ns: float, needed: int, options: 
     return max(rounds, 1)
 
 
-def calls_per_block(call_ns: float) -> int:
-    """As many calls as make a block of at least BLOCK_NS."""
-    return max(1, math.ceil(BLOCK_NS * _BLOCK_MARGIN / max(call_ns, 1.0)))
+def calls_per_block(call_ns: float, every_ns: int = 0) -> int:
+    """As many calls as make a block of at least BLOCK_NS; with pauses, at least a few."""
+    fewest = FEWEST_PACED_CALLS if every_ns else 1
+    return max(fewest, math.ceil(BLOCK_NS * _BLOCK_MARGIN / max(call_ns, every_ns, 1.0)))
+
+
+def pace_ns(options: RaceOptions) -> int:
+    """From the start of a call to that of the next; 0 means without pauses."""
+    return round(options.every * 1e9) if options.every else 0
 
 
 def looks_at(units: int, is_fixed: bool = False) -> tuple[int, ...]:
@@ -222,8 +232,15 @@ def looks_at(units: int, is_fixed: bool = False) -> tuple[int, ...]:
     return (units,) if is_fixed or early >= units else (early, units)
 
 
-def _turn_ns(call_ns: float, calls: int) -> float:
-    return calls * call_ns + max(WARM_NS, call_ns) + _OVERHEAD_NS if calls else 0.0
+def block_seconds(options: RaceOptions) -> float:
+    """How long a block with pauses takes at least."""
+    every_ns = pace_ns(options)
+    return _turn_ns(0.0, options.calls or calls_per_block(0.0, every_ns), every_ns) / 1e9
+
+
+def _turn_ns(call_ns: float, calls: int, every_ns: int = 0) -> float:
+    """A pause comes before the first call as well."""
+    return calls * max(call_ns, every_ns) + every_ns + max(WARM_NS, call_ns) + _OVERHEAD_NS if calls else 0.0
 
 
 def processors_of(number: int, cpus: Sequence[int], threads: int) -> tuple[int, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -27,6 +27,8 @@ Noise = Callable[[Sequence[Measurement]], float | None]
 """How much do rounds of one launch differ, compared with launches?"""
 Progress = Callable[[float, str], None]
 """Receives the part done (0 to 1) and the current step; called only between blocks."""
+_Processors = Mapping[SubjectRun, tuple[int, ...]]
+"""Those of a round, for each run as many as it has threads."""
 
 
 class Tools(Struct, frozen=True, kw_only=True):
@@ -119,7 +121,6 @@ class _Course:
         self._planned = 0
         self._shown = 0.0
         self._warning = ""
-        self._threads = max(run.spec.threads for run in runs)
         self._orders = planning.balanced_orders(len(runs), seed=options.seed)
 
     def report(self, text: str) -> None:
@@ -157,11 +158,11 @@ class _Course:
 
     def _run_round(self, group: WorkerGroup) -> None:
         self.report("; ".join(filter(None, [f"round {self.done + 1} of at most {self._planned}", self._warning])))
-        cpus = planning.processors_of(self.done, self._tools.cpus, self._threads)
+        cpus = {run: planning.processors_of(self.done, self._tools.cpus, run.spec.threads) for run in self._runs}
         for position, index in enumerate(next(self._orders)):
             run = self._runs[index]
             if run.alive:
-                group.turn(run, partial(_time_block, run, self._first_round + self.done, position), cpus)
+                group.turn(run, partial(_time_block, run, self._first_round + self.done, position), cpus[run])
         self.done += 1
         if self.done % planning.SINGLES_EVERY == 1:  # so that the shortest race has them too
             _time_single_calls(group, cpus)
@@ -193,11 +194,15 @@ def _plan(group: WorkerGroup, start_ns: int, options: RaceOptions) -> planning.P
     counts = zip(plan.calls, plan.single_calls, plan.split_calls, strict=True)
     for run, (calls, single_calls, split_calls) in zip(runs, counts, strict=True):
         run.calls, run.single_calls, run.split_calls, run.pieces = calls, single_calls, split_calls, plan.pieces
+        if options.every is not None:
+            run.every_ns = planning.pace_ns(options)
+            run.conditions["every_s"] = options.every
     return plan
 
 
 def _time_block(run: SubjectRun, number: int, position: int, worker: Worker) -> None:
-    timed = worker.ask(TimeBlock(run.slot, run.calls, planning.WARM_NS, run.single_calls == 0, run.pieces))
+    is_each = run.single_calls == 0
+    timed = worker.ask(TimeBlock(run.slot, run.calls, planning.WARM_NS, is_each, run.pieces, run.every_ns))
     block = Block(
         round=number,
         position=position,
@@ -207,27 +212,29 @@ def _time_block(run: SubjectRun, number: int, position: int, worker: Worker) -> 
         start_ns=timed.start_ns,
         duration_ns=timed.duration_ns,
         quickest_ns=timed.quickest_ns,
+        cpu_ns=timed.cpu_ns,
+        span_ns=timed.span_ns,
     )
     run.blocks.append(block)
     run.each_ns += timed.call_ns
 
 
-def _time_single_calls(group: WorkerGroup, cpus: tuple[int, ...]) -> None:
+def _time_single_calls(group: WorkerGroup, cpus: _Processors) -> None:
     """Time calls one by one where that would be felt inside blocks."""
     for run in group.alive():
         if run.single_calls:
-            group.turn(run, partial(_time_each, run), cpus)
+            group.turn(run, partial(_time_each, run), cpus[run])
 
 
 def _time_each(run: SubjectRun, worker: Worker) -> None:
     run.each_ns += worker.ask(TimeEach(run.slot, run.single_calls, planning.WARM_NS)).call_ns
 
 
-def _time_parts(group: WorkerGroup, cpus: tuple[int, ...]) -> None:
+def _time_parts(group: WorkerGroup, cpus: _Processors) -> None:
     """Time the parts of calls, where that was requested."""
     for run in group.alive():
         if run.split_calls:
-            group.turn(run, partial(_split_each, run), cpus)
+            group.turn(run, partial(_split_each, run), cpus[run])
 
 
 def _split_each(run: SubjectRun, worker: Worker) -> None:

@@ -42,6 +42,8 @@ class SubjectRun:
     split_calls: int = 0
     pieces: int = 1
     """Of each block."""
+    every_ns: int = 0
+    """From the start of a call to that of the next; 0 means without pauses."""
     call_ns: float = 0.0
     loads: Counter[object] = field(default_factory=Counter)
     """How often each of its processes has loaded it."""

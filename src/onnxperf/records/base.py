@@ -115,4 +115,4 @@ class AnySubject(Struct, frozen=True, kw_only=True):
     stderr: str = ""
     """The last lines that a lost process wrote."""
     conditions: dict[str, Scalar] = {}
-    """What was really used: providers, threads, spinning, versions…"""
+    """What was really used: providers, threads, spinning, versions, seconds between starts of calls (`every_s`)…"""

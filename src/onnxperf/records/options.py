@@ -103,6 +103,8 @@ class RaceOptions(Struct, frozen=True, kw_only=True):
     """Seed of the order of the subjects."""
     split: bool = False
     """Also time what calls are made of: preparing inputs, computing, fetching outputs."""
+    every: float | None = None
+    """Seconds from the start of a call to that of the next, with a pause in between; None means without pauses."""
 
 
 class WorkerLimits(Struct, frozen=True, kw_only=True):

@@ -43,6 +43,7 @@ SUBJECT_COLUMNS = (
     "max_ns",
     "p90_ns",
     "p99_ns",
+    "cpu_ns",
     "load_ns",
     "first_call_ns",
     "input_bytes",
@@ -76,9 +77,14 @@ class Block(Struct, frozen=True, kw_only=True):
     start_ns: int
     """Start on the monotonic clock that all processes of a machine share."""
     duration_ns: int
-    """Time of all calls together."""
+    """Time of all calls together, without pauses between them."""
     quickest_ns: float | None = None
     """Time of a call in the quickest of the block's pieces, of which all blocks of a race have the same number."""
+    cpu_ns: int | None = None
+    """CPU time (user and system) of all threads of the process from the first call to the end of the last pause; that
+    of its children is not counted. None in records of before it was measured."""
+    span_ns: int | None = None
+    """Time from the start of the first call to the end of the last pause; None where calls had no pauses."""
 
     @property
     def per_call_ns(self) -> float:
@@ -146,6 +152,9 @@ class Subject(Measurement, frozen=True, kw_only=True):
     """99th percentile of single calls; None until there are 662."""
     max_ns: float | None = None
     """Slowest single call."""
+    cpu_ns: float | None = None
+    """CPU time (user and system) of a call over all blocks: of all threads of the process, not of its children. Pauses
+    between calls count, as threads may spin in them; None in records of before it was measured."""
     speedup: float | None = None
     """Baseline time / own time, above 1 is faster: by quickest pieces of blocks, the trimmed mean over all units."""
     speedup_low: float | None = None

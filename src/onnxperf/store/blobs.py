@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from onnxperf.errors import StoreError
 from onnxperf.records.race import Block
 
-BLOCK_COLUMNS = ("round", "position", "launch", "set_up", "calls", "start_ns", "duration_ns")
-"""The order of the columns in version 1; new ones come with a new version."""
+_ALWAYS_KNOWN = ("round", "position", "launch", "set_up", "calls", "start_ns", "duration_ns")
+_SINCE_2 = ("cpu_ns", "span_ns")
+BLOCK_COLUMNS = {1: _ALWAYS_KNOWN, 2: (*_ALWAYS_KNOWN, *_SINCE_2)}
+"""The columns of blocks in each version, in their order."""
 
 _MAGIC = b"OXPB"
-_VERSION = 1
+_TIMES_VERSION = 1
+_NEWEST = max(BLOCK_COLUMNS)
+_UNKNOWN = -1
+"""In place of a time that was not measured."""
 _HEADER = struct.Struct("<4sBBxxII")
 """Magic, version, columns, rows, CRC-32 of the columns before compression."""
 _WIDTH = 8
@@ -23,52 +29,55 @@ _LARGEST_RATIO = 1100
 
 def pack_blocks(blocks: Sequence[Block]) -> bytes:
     """Blocks with their pairing."""
-    return _pack([[getattr(block, column) for block in blocks] for column in BLOCK_COLUMNS])
+    columns = [[getattr(block, column) for block in blocks] for column in BLOCK_COLUMNS[_NEWEST]]
+    return _pack([[_UNKNOWN if value is None else value for value in column] for column in columns], _NEWEST)
 
 
 def unpack_blocks(data: bytes) -> tuple[Block, ...]:
     """The blocks that `pack_blocks` was given."""
-    columns = _unpack(data, len(BLOCK_COLUMNS))
-    return tuple(
-        Block(round=a, position=b, launch=c, set_up=d, calls=e, start_ns=f, duration_ns=g)
-        for a, b, c, d, e, f, g in zip(*columns, strict=True)
-    )
+    version, found = _unpack(data, {version: len(names) for version, names in BLOCK_COLUMNS.items()})
+    columns: dict[str, Sequence[Any]] = dict(zip(BLOCK_COLUMNS[version], found, strict=True))
+    for name in columns.keys() & _SINCE_2:
+        columns[name] = [None if value == _UNKNOWN else value for value in columns[name]]
+    return tuple(Block(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True))
 
 
 def pack_times(times_ns: Sequence[int]) -> bytes:
     """Times of single calls."""
-    return _pack([times_ns])
+    return _pack([times_ns], _TIMES_VERSION)
 
 
 def unpack_times(data: bytes) -> tuple[int, ...]:
     """The times that `pack_times` was given."""
-    return _unpack(data, 1)[0]
+    return _unpack(data, {_TIMES_VERSION: 1})[1][0]
 
 
-def _pack(columns: Sequence[Sequence[int]]) -> bytes:
+def _pack(columns: Sequence[Sequence[int]], version: int) -> bytes:
     rows = len(columns[0])
     try:
         raw = b"".join(struct.pack(f"<{rows}q", *column) for column in columns)
     except struct.error as error:
         raise StoreError("a time or a count does not fit into 64 bits, and cannot be kept") from error
-    header = _HEADER.pack(_MAGIC, _VERSION, len(columns), rows, zlib.crc32(raw))
+    header = _HEADER.pack(_MAGIC, version, len(columns), rows, zlib.crc32(raw))
     return header + zlib.compress(raw)
 
 
-def _unpack(data: bytes, columns: int) -> list[tuple[int, ...]]:
+def _unpack(data: bytes, known: Mapping[int, int]) -> tuple[int, list[tuple[int, ...]]]:
+    """Version and columns, of which each version that is known has a number."""
     if len(data) < _HEADER.size or not data.startswith(_MAGIC):
         raise StoreError("no timings: the header is missing")
     _, version, found, rows, checksum = _HEADER.unpack_from(data)
-    if version > _VERSION:
-        raise StoreError(f"timings of version {version}, and this onnxperf reads up to {_VERSION}; use a newer one")
+    if version > max(known):
+        raise StoreError(f"timings of version {version}, and this onnxperf reads up to {max(known)}; use a newer one")
+    columns = known.get(version, 0)
     size = rows * columns * _WIDTH
     payload = data[_HEADER.size :]
-    if found != columns or version < 1 or size > _LARGEST_RATIO * len(payload):
+    if found != columns or not columns or size > _LARGEST_RATIO * len(payload):
         raise StoreError("no timings: the header contradicts itself")
     raw = _decompressed(payload, size)
     if len(raw) != size or zlib.crc32(raw) != checksum:
         raise StoreError("damaged timings: the checksum is wrong")
-    return [struct.unpack_from(f"<{rows}q", raw, column * rows * _WIDTH) for column in range(columns)]
+    return version, [struct.unpack_from(f"<{rows}q", raw, column * rows * _WIDTH) for column in range(columns)]
 
 
 def _decompressed(payload: bytes, size: int) -> bytes:

@@ -11,16 +11,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onnxperf.measure import messages as ms
 from onnxperf.measure.worker import timing
 from tests.measure.fakes import FakeClock
 
 Timer = Callable[[timing.Work, FakeClock], object]
 
 TIMERS: dict[str, Timer] = {
-    "time_block": lambda work, clock: timing.time_block(work, 3, 0, clock),
+    "time_block": lambda work, clock: timing.time_block(work, 3, 0, clock=clock),
+    "time_each_in_block": lambda work, clock: timing.time_each_in_block(work, 3, 0, clock=clock),
+    "time_paced": lambda work, clock: timing.time_paced(work, 3, 0, 50, clock=clock, sleep=asleep(clock)),
     "time_each": lambda work, clock: timing.time_each(work, 3, 0, clock),
     "time_split": lambda work, clock: timing.time_split(lambda: work, lambda _: None, 3, 0, clock),
 }
+
+
+def asleep(clock: FakeClock) -> Callable[[float], object]:
+    """Sleeping takes time and does nothing."""
+    return lambda seconds: clock.spend(round(seconds * 1e9))
 
 
 class Work:
@@ -88,10 +96,10 @@ def test_warm_up_of_work_that_no_clock_can_see_takes_no_time(clock: FakeClock) -
 @pytest.mark.parametrize("calls", [1, 2, 17])
 def test_a_block_times_exactly_its_calls(clock: FakeClock, calls: int) -> None:
     work = Work(clock, 10)
-    start_ns, duration_ns, *_ = timing.time_block(work, calls, 35, clock)
+    timed = timing.time_block(work, calls, 35, clock=clock)
     assert work.calls == 4 + calls
-    assert start_ns == 1_000 + 4 * 10
-    assert duration_ns == 10 * calls
+    assert timed.start_ns == 1_000 + 4 * 10
+    assert timed.duration_ns == 10 * calls
 
 
 @pytest.mark.parametrize(
@@ -101,9 +109,77 @@ def test_a_block_times_exactly_its_calls(clock: FakeClock, calls: int) -> None:
 @pytest.mark.parametrize("time", [timing.time_block, timing.time_each_in_block])
 def test_a_block_has_a_quickest_piece(clock: FakeClock, time: Any, pieces: int, quickest: float) -> None:
     work = Work(clock, 99, 10, 20, 30, 40, 60, 20)
-    _, duration_ns, call_ns, found = time(work, 6, 0, clock, pieces)
-    assert (duration_ns, found) == (180, quickest)
-    assert call_ns == ([10, 20, 30, 40, 60, 20] if time is timing.time_each_in_block else [])
+    timed = time(work, 6, 0, pieces, clock)
+    assert (timed.duration_ns, timed.quickest_ns) == (180, quickest)
+    assert timed.call_ns == ([10, 20, 30, 40, 60, 20] if time is timing.time_each_in_block else [])
+
+
+@pytest.mark.parametrize("time", [timing.time_block, timing.time_each_in_block])
+def test_the_cpu_time_of_a_block_is_that_of_its_timed_calls(clock: FakeClock, time: Any) -> None:
+    spent = FakeClock(77)
+
+    def work() -> None:
+        clock.spend(10)
+        spent.spend(25)
+
+    assert time(work, 4, 35, 1, clock, spent).cpu_ns == 4 * 25
+
+
+def paced(
+    clock: FakeClock, work: timing.Work, every_ns: int, pieces: int = 1, cpu_clock: timing.Clock | None = None
+) -> ms.TimedBlock:
+    """Three calls with pauses, after one that is not timed."""
+    return timing.time_paced(work, 3, 0, every_ns, pieces, clock, cpu_clock or clock, asleep(clock))
+
+
+@pytest.mark.parametrize(
+    ("durations_ns", "starts", "span_ns"),
+    [
+        ((99, 10, 20, 30), [0, 50, 100], 150),
+        ((99, 50, 50, 50), [0, 50, 100], 150),
+        ((99, 70, 20, 30), [0, 70, 120], 170),  # too long: the next one starts at once, and the pace goes on from there
+        ((99, 10, 70, 30), [0, 50, 120], 170),
+        ((99, 60, 60, 60), [0, 60, 120], 180),
+    ],
+)
+def test_calls_start_at_their_pace_or_where_one_is_too_long_at_its_end(
+    clock: FakeClock, durations_ns: tuple[int, ...], starts: list[int], span_ns: int
+) -> None:
+    work, begun = Work(clock, *durations_ns), []
+
+    def noted() -> None:
+        begun.append(clock())
+        work()
+
+    timed = paced(clock, noted, 50)
+    assert [start - timed.start_ns for start in begun[1:]] == starts
+    assert timed.start_ns == begun[0] + 99 + 50  # the first call comes after a pause, too
+    assert (timed.call_ns, timed.duration_ns) == (list(durations_ns[1:]), sum(durations_ns[1:]))
+    assert timed.span_ns == span_ns
+
+
+def test_sleeping_too_long_does_not_move_the_calls_after_the_next(clock: FakeClock) -> None:
+    begun: list[int] = []
+
+    def work() -> None:
+        begun.append(clock.now_ns)
+        clock.spend(10)
+
+    timed = timing.time_paced(work, 4, 0, 50, clock=clock, sleep=lambda s: clock.spend(round(s * 1e9) + 7))
+    assert [start - timed.start_ns for start in begun[1:]] == [0, 57, 107, 157]
+    assert timed.span_ns == 4 * 50 + 7
+
+
+def test_cpu_time_includes_the_pauses_between_calls_and_after_the_last(clock: FakeClock) -> None:
+    def three_spinning_threads() -> int:
+        return 3 * clock.now_ns
+
+    timed = paced(clock, Work(clock, 99, 10), 50, cpu_clock=three_spinning_threads)
+    assert (timed.cpu_ns, timed.span_ns, timed.duration_ns) == (450, 150, 30)
+
+
+def test_a_block_with_pauses_has_a_quickest_piece(clock: FakeClock) -> None:
+    assert paced(clock, Work(clock, 99, 10, 20, 60), 50, pieces=3).quickest_ns == 10
 
 
 @given(st.integers(1, 100_000), st.integers(1, 20))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from rich.cells import cell_len
 
 from onnxperf.records.race import Bench, Case
@@ -29,6 +30,8 @@ def test_every_number_is_whole_at_every_width(width: int) -> None:
     text = table_text(examples.case(), width)
     for value in ["8.43 µs", "±118 ns", "8.35 µs", "8.18 µs", "10.2 µs", "8.85 µs", "3.21 ms", "214 µs"]:
         assert value in text
+    for value in ["16.0 µs", "15.0 µs", "2.29 ms"]:  # CPU
+        assert value in text
     for value in ["1.203×", "1.191…1.217", "faster", "slower", "equivalent", "baseline", "ok"]:  # noqa: RUF001
         assert value in text
 
@@ -48,6 +51,19 @@ def test_a_narrow_table_stacks_what_a_wide_one_sets_side_by_side(width: int, lin
     body = table_text(examples.case(examples.subject("io-binding-inplace")), width).splitlines()
     rule = next(i for i, line in enumerate(body) if line.startswith("─"))
     assert len(body) - rule - 1 == lines
+
+
+WITHOUT_PAUSES = "CPU: processor time per call, all threads; CPU / mean: processors in use"
+WITH_PAUSES = "CPU: processor time per call, all threads, pauses included"
+
+
+@pytest.mark.parametrize(
+    ("span_ns", "cpu_ns", "lines"), [(None, 5.0, [WITHOUT_PAUSES]), (100, 5.0, [WITH_PAUSES]), (None, None, [])]
+)
+def test_cpu_time_is_explained_where_it_is_known(span_ns: int | None, cpu_ns: float | None, lines: list[str]) -> None:
+    blocks = tuple(replace(block, span_ns=span_ns) for block in examples.blocks(8430.0))
+    text = printed(examples.bench(examples.case(examples.subject(blocks=blocks, cpu_ns=cpu_ns))), 80)
+    assert [line for line in text.splitlines() if line.startswith("CPU: ")] == lines
 
 
 @pytest.mark.parametrize(

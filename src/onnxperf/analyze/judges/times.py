@@ -33,6 +33,7 @@ def timed(subject: Subject) -> Subject:
         p90_ns=st.percentile(subject.call_ns, 0.90),
         p99_ns=st.percentile(subject.call_ns, 0.99),
         max_ns=float(singles.max()),
+        cpu_ns=_cpu_time(subject.blocks),
     )
 
 
@@ -44,6 +45,18 @@ def numbered(keys: Sequence[Hashable]) -> st.Ints:
 
 def _mean(blocks: Sequence[Block]) -> float:
     return sum(max(block.duration_ns, 1) for block in blocks) / sum(block.calls for block in blocks)
+
+
+def _cpu_time(blocks: Sequence[Block]) -> float | None:
+    """CPU time of a call: each other thread may move that of a block by a tick of the kernel, but not that of all."""
+    known = [block.cpu_ns for block in blocks if block.cpu_ns is not None]
+    return sum(known) / sum(block.calls for block in blocks) if len(known) == len(blocks) else None
+
+
+def period_of(blocks: Sequence[Block]) -> float | None:
+    """From the start of a call to that of the next; None where calls had no pauses."""
+    spans = [block.span_ns for block in blocks if block.span_ns is not None]
+    return sum(spans) / sum(block.calls for block in blocks) if spans and len(spans) == len(blocks) else None
 
 
 def _interval_of_mean(blocks: Sequence[Block]) -> tuple[float, float] | None:

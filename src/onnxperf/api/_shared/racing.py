@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
+from onnxperf.analyze.answers.pace import about_cpu, notes_on_pace
 from onnxperf.analyze.answers.race import answer, before_the_race, note_on_others
 from onnxperf.analyze.judges.comparison import baseline_of, compare, rounds_to_units, settled
 from onnxperf.measure.machine import describe as machines
@@ -74,8 +75,8 @@ def judged_case(end: RaceEnd, options: RaceOptions, differing: Mapping[str, str]
         baseline=baseline,
         min_effect=options.min_effect,
         interrupted=end.interrupted,
-        answer=answer(subjects, baseline, options.min_effect),
-        notes=note_on_others(end.others),
+        answer=" ".join(filter(None, [answer(subjects, baseline, options.min_effect), about_cpu(subjects)])),
+        notes=(*notes_on_pace(subjects), *note_on_others(end.others)),
         subjects=subjects,
     )
 

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from onnxperf.api._shared.pace import check_pace, seconds_in
 from onnxperf.api._shared.variants import Variant, variants_in
 from onnxperf.errors import BadOption
 from onnxperf.records.options import (
@@ -132,6 +133,7 @@ class CaseKeywords(
     blocks: int | None
     calls: int | None
     split: bool
+    every: float | str | None
     match: Mapping[str, str | int]
     check: bool
 
@@ -246,13 +248,15 @@ def parse(
     dims = {
         name: size if isinstance(size, list | tuple) else [size] for name, size in (keywords.get("dims") or {}).items()
     }
+    race, limits = _race(keywords), _limits({"timeout": timeout, **keywords})
+    check_pace(race, limits)
     return Settings(
         given=variants_in(keywords),
         all_combinations=bool(keywords.get("all_combinations")),
         sizes=tuple(_combinations(dims)),
         unsized=_pick({**keywords, "dims": {}}, InputOptions),
-        race=_race(keywords),
-        limits=_limits({"timeout": timeout, **keywords}),
+        race=race,
+        limits=limits,
         source=_pick(keywords, SourceOptions),
         tolerances=_tolerances(keywords),
     )
@@ -289,7 +293,7 @@ def _combinations(dims: Mapping[str, Sequence[int]]) -> Iterator[dict[str, int]]
 
 
 def _race(keywords: Mapping[str, Any]) -> RaceOptions:
-    options = _pick(keywords, RaceOptions)
+    options = _pick({**keywords, "every": seconds_in(keywords.get("every"))}, RaceOptions)
     require(options.time is None or 0 < options.time < math.inf, "time", options.time, "more than 0 seconds")
     require(0 < options.min_effect < 1, "min_effect", options.min_effect, "between 0 and 1 (0.01 is 1 %)")
     require(0 <= options.warmup < math.inf, "warmup", options.warmup, "0 seconds or more")

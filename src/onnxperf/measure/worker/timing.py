@@ -23,6 +23,8 @@ Work = Callable[[], object]
 
 monotonic_ns: Clock = time.perf_counter_ns
 """The clock of all measurements; on Linux it is the same for every process of the machine."""
+cpu_time_ns: Clock = time.process_time_ns
+"""CPU time, user and system, of all threads of this process; that of its children is not in it."""
 
 
 def warm_up(work: Work, duration_ns: int, clock: Clock = monotonic_ns) -> float:
@@ -42,23 +44,22 @@ def warm_up(work: Work, duration_ns: int, clock: Clock = monotonic_ns) -> float:
 
 
 def time_block(
-    work: Work, calls: int, warm_ns: int, clock: Clock = monotonic_ns, pieces: int = 1
-) -> tuple[int, int, list[int], float]:
-    """Time `calls` calls together, after untimed ones that refill caches.
-
-    Returns start and duration, no times of single calls, and the time of a call in the quickest of so many pieces.
-    """
+    work: Work, calls: int, warm_ns: int, pieces: int = 1, clock: Clock = monotonic_ns, cpu_clock: Clock = cpu_time_ns
+) -> TimedBlock:
+    """Time `calls` calls together, in so many pieces, after untimed ones that refill caches."""
     warm_up(work, warm_ns, clock)
     sizes = sizes_of(calls, pieces)
     ends = [0] * len(sizes)
     with _no_garbage_collection():
+        cpu_ns = cpu_clock()  # outside of the time: reading it takes microseconds
         start = clock()
         for piece, size in enumerate(sizes):
             for _ in repeat(None, size):
                 work()
             ends[piece] = clock()
+        cpu_ns = cpu_clock() - cpu_ns
     times = (end - begin for begin, end in pairwise((start, *ends)))
-    return start, ends[-1] - start, [], min(map(truediv, times, sizes))
+    return TimedBlock(start, ends[-1] - start, quickest_ns=min(map(truediv, times, sizes)), cpu_ns=cpu_ns)
 
 
 def sizes_of(calls: int, pieces: int) -> list[int]:
@@ -75,17 +76,56 @@ def time_each(work: Work, calls: int, warm_ns: int | None, clock: Clock = monoto
 
 
 def time_each_in_block(
-    work: Work, calls: int, warm_ns: int, clock: Clock = monotonic_ns, pieces: int = 1
-) -> tuple[int, int, list[int], float]:
+    work: Work, calls: int, warm_ns: int, pieces: int = 1, clock: Clock = monotonic_ns, cpu_clock: Clock = cpu_time_ns
+) -> TimedBlock:
     """Time `calls` calls together as `time_block` does, and every one of them by itself as well."""
     warm_up(work, warm_ns, clock)
     with _no_garbage_collection():
+        cpu_ns = cpu_clock()
         start = clock()
         durations = _each(work, calls, clock)
         total = clock() - start
+        cpu_ns = cpu_clock() - cpu_ns
+    return TimedBlock(start, total, durations, _quickest(durations, pieces), cpu_ns)
+
+
+def time_paced(
+    work: Work,
+    calls: int,
+    warm_ns: int,
+    every_ns: int,
+    pieces: int = 1,
+    clock: Clock = monotonic_ns,
+    cpu_clock: Clock = cpu_time_ns,
+    sleep: Callable[[float], object] = time.sleep,
+) -> TimedBlock:
+    """Time `calls` calls one by one, each `every_ns` after the one before; the block's time is that of its calls.
+
+    The process sleeps in between, and before the first, so that each comes after idling; only threads that spin use the
+    processor then. The next call starts at once where one takes longer, and the pace goes on from there.
+    """
+    warm_up(work, warm_ns, clock)
+    sleep(every_ns / 1e9)
+    durations = [0] * calls
+    with _no_garbage_collection():
+        cpu_ns = cpu_clock()
+        begin = due = clock()
+        for turn in range(calls):
+            start = clock()
+            work()
+            end = clock()
+            durations[turn] = end - start
+            due = max(due + every_ns, end)
+            if (pause_ns := due - clock()) > 0:
+                sleep(pause_ns / 1e9)
+        span_ns = clock() - begin
+        cpu_ns = cpu_clock() - cpu_ns
+    return TimedBlock(begin, sum(durations), durations, _quickest(durations, pieces), cpu_ns, span_ns)
+
+
+def _quickest(durations: list[int], pieces: int) -> float:
     left = iter(durations)
-    quickest = min(sum(islice(left, size)) / size for size in sizes_of(calls, pieces))
-    return start, total, durations, quickest
+    return min(sum(islice(left, size)) / size for size in sizes_of(len(durations), pieces))
 
 
 def _each(work: Work, calls: int, clock: Clock) -> list[int]:
@@ -144,8 +184,10 @@ def answer_warm_up(host: Host, request: messages.WarmUp) -> WarmedUp:
 
 def answer_time_block(host: Host, request: messages.TimeBlock) -> TimedBlock:
     """Time a block of a subject."""
-    time = time_each_in_block if request.each else time_block
-    return TimedBlock(*time(host.calls[request.subject], request.calls, request.warm_ns, pieces=request.pieces))
+    work, calls, warm_ns, pieces = host.calls[request.subject], request.calls, request.warm_ns, request.pieces
+    if request.every_ns:
+        return time_paced(work, calls, warm_ns, request.every_ns, pieces)
+    return (time_each_in_block if request.each else time_block)(work, calls, warm_ns, pieces)
 
 
 def answer_time_each(host: Host, request: messages.TimeEach) -> TimedEach:

@@ -21,6 +21,8 @@ VERDICT_STYLES = {
     "equivalent": "dim",
     "undecided": "yellow",
 }
+_CPU = "CPU: processor time per call, all threads; CPU / mean: processors in use"
+_CPU_WITH_PAUSES = "CPU: processor time per call, all threads, pauses included"
 _PERCENTILES = {"p90": P90_CALLS, "p99": P99_CALLS}
 
 
@@ -66,7 +68,7 @@ def _tables(case: Case, row_notes: Sequence[str]) -> list[Part]:
     split = split_table(case)
     return [
         race_table(case),
-        *([Line(_legend(case.subjects), "dim")] if any(subject.blocks for subject in case.subjects) else []),
+        *(Line(text, "dim") for text in _legends(case.subjects)),
         *([Line(missing, "dim")] if missing else []),
         *([split] if split.rows else []),
         *(Line(note, "dim") for note in row_notes),
@@ -88,6 +90,7 @@ _TEXTS: dict[str, tuple[Column, Callable[[Subject], str]]] = {
         Column("deviation", short="dev"),
         lambda s: f"±{duration(s.deviation_ns)}" if s.deviation_ns is not None else NOTHING,
     ),
+    "cpu": (Column("CPU"), lambda s: duration(s.cpu_ns)),
     "load": (Column("load"), lambda s: duration(s.load_ns)),
     "first": (Column("first call", short="first"), lambda s: duration(s.first_call_ns)),
     "speedup": (Column("speedup"), lambda s: ratio(s.speedup)),
@@ -109,11 +112,13 @@ _STACKINGS = (
     _stacking(28, *(key for key in _TEXTS if key != "standing")),
     _stacking(
         28,
-        *("name", "status", "min max", "median", "p90 p99", "mean deviation", "load first", "speedup interval"),
+        *("name", "status", "min max", "median cpu", "p90 p99", "mean deviation", "load first", "speedup interval"),
         "verdict",
     ),
-    _stacking(16, "name standing", "min max", "median", "p90 p99", "mean deviation", "load first", "speedup interval"),
-    _stacking(0, "name standing", "min median max", "p90 p99", "mean deviation", "load first speedup interval"),
+    _stacking(
+        16, "name standing", "min max", "median cpu", "p90 p99", "mean deviation", "load first", "speedup interval"
+    ),
+    _stacking(0, "name standing", "min median max", "p90 p99", "mean deviation cpu", "load first speedup interval"),
 )
 """From one line per subject to four."""
 
@@ -134,8 +139,15 @@ def _styles(subject: Subject) -> dict[int, str]:
     return {_PLACES[key]: style for key, style in styles.items() if style}
 
 
+def _legends(subjects: Sequence[Subject]) -> list[str]:
+    """Which figures come from which calls, and how CPU time is read."""
+    measured = [subject for subject in subjects if subject.blocks]
+    with_pauses = any(subject.blocks[0].span_ns is not None for subject in measured)
+    cpu = _CPU_WITH_PAUSES if with_pauses else _CPU
+    return [*([_legend(measured)] if measured else []), *([cpu] if any(s.cpu_ns for s in measured) else [])]
+
+
 def _legend(subjects: Sequence[Subject]) -> str:
-    """Which figures come from which calls."""
     calls = sorted({block.calls for subject in subjects for block in subject.blocks})
     sizes = count(calls[-1], "call") if len(calls) == 1 else f"{grouped(calls[0])} to {count(calls[-1], 'call')}"
     paired = ["speedup: paired by launch"] if any(s.speedup_low is not None for s in subjects) else []

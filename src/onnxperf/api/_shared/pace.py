@@ -1,0 +1,40 @@
+"""The pace of calls with pauses: read, and refused where no race could hold it."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+from onnxperf.errors import BadOption
+from onnxperf.measure.plan import block_seconds
+from onnxperf.records.options import RaceOptions, WorkerLimits
+from onnxperf.wording.numbers import significant
+
+_EXPECTED = "a time such as 50ms or 0.05s"
+_SECONDS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "": 1.0}
+
+
+def seconds_in(every: Any) -> Any:
+    """Seconds of a text such as 50ms, 0.05s or 0.05; anything else as it is."""
+    if not isinstance(every, str):
+        return every
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(us|µs|ms|s|)", every.strip(), re.ASCII)
+    if found is None:
+        raise BadOption(option="every", value=every, expected=_EXPECTED)
+    return float(found[1]) * _SECONDS[found[2]]
+
+
+def check_pace(race: RaceOptions, limits: WorkerLimits) -> None:
+    """Refuse a pace at which calls cannot be timed, before every subject ends in a timeout."""
+    every = race.every
+    if every is None:
+        return
+    if not 0 < every < math.inf:
+        raise BadOption(option="every", value=every, expected=_EXPECTED)
+    if race.split:
+        raise BadOption("the parts of calls are timed without pauses; leave out `split`", option="every", value=every)
+    block_s = block_seconds(race)
+    if block_s >= limits.timeout:
+        takes = f"a block of calls takes {significant(block_s)} s, and `timeout={significant(limits.timeout)}` ends it"
+        raise BadOption(takes, option="every", value=every, expected="a shorter time, or a longer timeout")
