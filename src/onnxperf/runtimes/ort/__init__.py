@@ -34,4 +34,5 @@ RUNTIME = RuntimeDescription(
     extra="cpu",
     records=True,
     domains=("com.microsoft", "com.microsoft.nchwc"),
+    settings=frozenset(SessionOptions.__struct_fields__),
 )
