@@ -110,7 +110,9 @@ def _refuse_types(model: Any) -> None:
         for port in ports:
             type_name = port.element_type.get_type_name()
             if type_name not in _NUMPY_TYPES:
-                raise BadModel(f"{kind} {_name(port)!r} has the type {type_name}, which OpenVINO cannot take from numpy")
+                raise BadModel(
+                    f"{kind} {_name(port)!r} has the type {type_name}, which OpenVINO cannot take from numpy"
+                )
 
 
 def _name(port: Any) -> str:
@@ -248,7 +250,14 @@ def _compute(request: Any, _keep: Arrays) -> Any:
     return request.infer(None, True, True)
 
 
-_NOISE = ("Exception from ", "Check '", "FrontEnd API failed", "Model wasn't fully converted", "Summary:", "To facilitate")
+_NOISE = (
+    "Exception from ",
+    "Check '",
+    "FrontEnd API failed",
+    "Model wasn't fully converted",
+    "Summary:",
+    "To facilitate",
+)
 _UNSUPPORTED = "-- No conversion rule found for operations: "
 
 
