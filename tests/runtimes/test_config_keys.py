@@ -111,7 +111,7 @@ def test_keys_of_arm_are_accepted_there(monkeypatch: pytest.MonkeyPatch, machine
 
 def test_run_entries_have_a_table_of_their_own() -> None:
     check_key("memory.enable_memory_arena_shrinkage", "1.16.0", run=True)
-    with pytest.raises(BadOption, match="unknown run config entry 'session.disable_prepacking'"):
+    with pytest.raises(BadOption, match=r"unknown run config entry 'session\.disable_prepacking'"):
         check_key("session.disable_prepacking", "1.31.1", run=True)
 
 

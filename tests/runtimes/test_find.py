@@ -92,7 +92,8 @@ def test_versions_to_report_come_from_the_descriptions() -> None:
 def test_descriptions_are_read_without_their_libraries() -> None:
     script = (
         "import sys; from onnxperf.runtimes.find import find_runtime, runtimes;"
-        "print([find_runtime(name).name for name in runtimes()], {'onnx', 'onnxruntime', 'openvino'} & set(sys.modules))"
+        "names = [find_runtime(name).name for name in runtimes()];"
+        "print(names, {'onnx', 'onnxruntime', 'openvino'} & set(sys.modules))"
     )
     out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "['ort', 'numpy', 'reference', 'openvino'] set()"

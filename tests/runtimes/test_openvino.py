@@ -22,6 +22,7 @@ pytest.importorskip("openvino", reason="openvino is not installed: pip install '
 RUNTIME = find_runtime("openvino")
 STYLES = RUNTIME.call_names
 LIGHT = sorted((Path(onnx.__file__).parent / "backend/test/data/light").glob("light_*.onnx"))
+LARGE = ("light_bvlc_alexnet", "light_densenet121", "light_resnet50", "light_vgg19", "light_zfnet512")
 VALUES = np.array([-1.5, 2.25], np.float32)
 
 
@@ -63,7 +64,10 @@ def test_every_style_and_its_parts_compute_what_onnxruntime_computes(graph: str,
             np.testing.assert_allclose(ours, theirs, rtol=1e-5)
 
 
-@pytest.mark.parametrize("path", LIGHT, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem in LARGE else []) for path in LIGHT],
+)
 def test_the_light_models_of_onnx_give_equal_outputs(path: Path) -> None:
     session, other = session_of(path), session_of(path, "ort")
     assert session.input_names == other.input_names

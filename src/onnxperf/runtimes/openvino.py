@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -23,7 +24,6 @@ from onnxperf.runtimes.base import (
     Parts,
     RuntimeDescription,
     Session,
-    as_it_is,
     cast_feeds,
     reveal_all,
 )
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 _CONVERTER = "openvino.tools.ovc"
-_NUMPY_TYPES = frozenset("f16 f32 f64 i8 i16 i32 i64 u8 u16 u32 u64 boolean".split())
+_NUMPY_TYPES = frozenset(["f16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "boolean"])
 """OpenVINO's names of the types that numpy can hold; its tensors of strings have ended whole processes."""
 
 
@@ -44,25 +44,19 @@ def _load() -> OpenSession:
 
 def _library() -> ModuleType:
     """Import OpenVINO without its converter, which reports every import over the network and takes half the time."""
-    if "openvino" in sys.modules or _CONVERTER in sys.modules:
-        import openvino
-
-        return openvino
-    sys.modules[_CONVERTER] = None  # type: ignore[assignment]  # how Python spells "cannot be imported"
-    try:
-        import openvino
-    finally:
-        del sys.modules[_CONVERTER]
-    vars(openvino)["__getattr__"] = _converter_on_demand
-    return openvino
+    if "openvino" not in sys.modules and _CONVERTER not in sys.modules:
+        sys.modules[_CONVERTER] = None  # type: ignore[assignment]  # how Python spells "cannot be imported"
+        try:
+            vars(importlib.import_module("openvino"))["__getattr__"] = _converter_on_demand
+        finally:
+            del sys.modules[_CONVERTER]
+    return importlib.import_module("openvino")
 
 
 def _converter_on_demand(name: str) -> object:
     """What the import left out, for a program that uses OpenVINO besides."""
     if name != "convert_model":
         raise AttributeError(f"module 'openvino' has no attribute {name!r}")
-    import importlib
-
     return importlib.import_module(_CONVERTER).convert_model
 
 
