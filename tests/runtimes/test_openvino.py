@@ -13,7 +13,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import onnxperf
-from onnxperf.errors import BadFeed, BadModel, SubjectError
+from onnxperf.errors import BadFeed, BadModel, MissingExtra, SubjectError
 from onnxperf.records.options import SessionOptions
 from onnxperf.runtimes.base import Array, Session
 from onnxperf.runtimes.find import find_runtime
@@ -175,6 +175,14 @@ def test_a_model_that_it_cannot_run_is_one_line(model: bytes, message: str) -> N
     with pytest.raises(BadModel, match=message) as refused:
         session_of(model)
     assert "\n" not in str(refused.value)
+
+
+def test_where_it_is_missing_the_extra_is_named_before_anything_starts(
+    linear_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match=r"openvino is not installed; .*onnxperf\[openvino\]"):
+        onnxperf.bench(linear_path, runtime="ort,openvino", threads=1)
 
 
 def test_weights_in_a_file_beside_the_model_are_found(tmp_path: Path) -> None:

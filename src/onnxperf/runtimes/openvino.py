@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onnxperf.errors import BadModel, SubjectError
+from onnxperf.errors import BadModel, MissingExtra, SubjectError
 from onnxperf.records.options import Recording, SessionOptions
 from onnxperf.runtimes.base import (
     Array,
@@ -42,6 +42,11 @@ def _load() -> OpenSession:
     return open_session
 
 
+def _check_options(_options: SessionOptions) -> None:
+    if importlib.util.find_spec("openvino") is None:
+        raise MissingExtra("openvino", "openvino")
+
+
 def _library() -> ModuleType:
     """Import OpenVINO without its converter, which reports every import over the network and takes half the time."""
     if "openvino" not in sys.modules and _CONVERTER not in sys.modules:
@@ -68,9 +73,9 @@ RUNTIME = RuntimeDescription(
         CallStyle(name="io-binding-inplace", needs_contiguous=True),
     ),
     load=_load,
+    check_options=_check_options,
     distributions=("openvino",),
     extra="openvino",
-    domains=("com.microsoft", "org.openvinotoolkit"),
 )
 
 
