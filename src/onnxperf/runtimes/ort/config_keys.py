@@ -182,6 +182,7 @@ OPTIMIZERS = (
     Entry("RocmBlasAltImpl", until="1.23", needs="ROCM"),
     Entry("MatMul_BatchNormalization_Fusion", since="1.17"),
     Entry("Pad_Fusion", since="1.17"),
+    Entry("TransposeOptimizer_CPUExecutionProvider", since="1.17"),
     Entry("GatherSliceToSplitFusion", since="1.18"),
     Entry("LabelEncoderFusion", since="1.18"),
     Entry("ShapeInputMerge", since="1.18", until="1.18"),
@@ -201,7 +202,6 @@ OPTIMIZERS = (
     Entry("MatMulNBitsMlpFusion", since="1.27", needs="WebGPU"),
     Entry("MatMulNBitsQkvFusion", since="1.27", needs="WebGPU"),
     Entry("GroupQueryAttentionPreNormFusion", since="1.28", needs="provider"),
-    Entry("GqaValueLayoutTransformer", since="1.30"),
 )
 """Names as `disabled_optimizers` and `optimization.disable_specified_optimizers` take them."""
 
