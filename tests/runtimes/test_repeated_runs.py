@@ -182,7 +182,7 @@ def test_one_change_is_noticed_by_every_call_style(style: tuple[Runner, Session,
         assert_same(outcome(partial(runner.run, feeds)), expected)
 
 
-@pytest.mark.parametrize("runtime", runtimes())
+@pytest.mark.parametrize("runtime", [name for name in runtimes() if name != "openvino"])  # it refuses texts
 def test_texts_are_checked_in_every_call(runtime: str) -> None:
     text = '<ir_version: 8, opset_import: ["" : 17]> g (string[n] X) => (string[n] Y) { Y = Identity(X) }'
     data = bytes(onnx.parser.parse_model(text).SerializeToString())
