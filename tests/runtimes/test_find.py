@@ -32,7 +32,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_without_plug_ins_there_are_those_of_onnxperf() -> None:
-    assert runtimes() == ("ort", "numpy", "reference")
+    assert runtimes() == ("ort", "numpy", "reference", "openvino")
 
 
 @pytest.mark.usefixtures("installed")
@@ -56,7 +56,7 @@ def test_a_name_that_is_taken_stays_with_onnxperf(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.syspath_prepend(tmp_path)  # a path that was not searched before
-    assert runtimes() == ("ort", "numpy", "reference", "broken", "empty", "toy")
+    assert runtimes() == ("ort", "numpy", "reference", "openvino", "broken", "empty", "toy")
     assert find_runtime("ort").records
     assert caplog.messages == ["the runtime ort of package bad-runtimes is not used: onnxperf has one of that name"]
 
@@ -67,7 +67,7 @@ def test_a_name_that_is_taken_stays_with_onnxperf(
     [
         ("broken", r"the runtime 'broken' of package bad-runtimes cannot be loaded: ModuleNotFoundError: No module"),
         ("empty", r"the runtime 'empty' of package bad-runtimes .*: bad_runtimes:NOTHING is not the description"),
-        ("tvm", r"unknown runtime 'tvm'; choose from: ort, numpy, reference, broken, empty, toy"),
+        ("tvm", r"unknown runtime 'tvm'; choose from: ort, numpy, reference, openvino, broken, empty, toy"),
     ],
 )
 def test_a_runtime_that_cannot_be_used_is_one_line(name: str, message: str) -> None:
@@ -78,16 +78,25 @@ def test_a_runtime_that_cannot_be_used_is_one_line(name: str, message: str) -> N
 
 @pytest.mark.usefixtures("installed")
 def test_versions_to_report_come_from_the_descriptions() -> None:
-    assert distributions() == ("onnxruntime", "onnxruntime-gpu", "numpy", "onnx", "bad-runtimes", "toy-runtime")
+    assert distributions() == (
+        "onnxruntime",
+        "onnxruntime-gpu",
+        "numpy",
+        "onnx",
+        "openvino",
+        "bad-runtimes",
+        "toy-runtime",
+    )
 
 
 def test_descriptions_are_read_without_their_libraries() -> None:
     script = (
         "import sys; from onnxperf.runtimes.find import find_runtime, runtimes;"
-        "print([find_runtime(name).name for name in runtimes()], {'onnx', 'onnxruntime'} & set(sys.modules))"
+        "names = [find_runtime(name).name for name in runtimes()];"
+        "print(names, {'onnx', 'onnxruntime', 'openvino'} & set(sys.modules))"
     )
     out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
-    assert out.strip() == "['ort', 'numpy', 'reference'] set()"
+    assert out.strip() == "['ort', 'numpy', 'reference', 'openvino'] set()"
 
 
 def test_a_library_that_is_missing_is_named_with_its_extra() -> None:

@@ -56,7 +56,7 @@ def bench(
         Ways of calling onnxruntime, separated by commas, or all: run, run-c, ort-values, io-binding,
         io-binding-fixed, io-binding-inplace.
     runtime
-        What executes the models, separated by commas: ort, numpy, reference.
+        What executes the models, separated by commas: ort, numpy, reference, openvino.
     """
     from onnxperf.api._shared.cells import Contest, cells_of
     from onnxperf.api._shared.requests import CaseKeywords, parse

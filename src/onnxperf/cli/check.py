@@ -55,7 +55,8 @@ def check(
     models
         An ONNX file or zoo:NAME, or two of them.
     runtime
-        Two runtimes (ort,numpy unless given); one for two models or with --against (ort): ort, numpy, reference.
+        Two runtimes (ort,numpy unless given); one for two models or with --against (ort): ort, numpy, reference,
+        openvino.
     against
         The source of the model, as bench takes it: a function that returns it, FILE.py:function; for a zoo model,
         or one that convert wrote here, torch, tensorflow or sklearn.

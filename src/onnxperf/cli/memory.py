@@ -23,7 +23,7 @@ class MemoryFlags(Flags):
     call: str = "run"
     """Ways of calling onnxruntime, separated by commas."""
     runtime: str = "ort"
-    """What executes the model, separated by commas: ort, numpy, reference."""
+    """What executes the model, separated by commas: ort, numpy, reference, openvino."""
     repeat: int | None = None
     """Calls over which growth is judged, at least 5."""
     interval: float = 0.001

@@ -17,6 +17,8 @@ from onnxperf.records.base import Scalar
 from onnxperf.records.options import Recording, SessionOptions
 
 if TYPE_CHECKING:  # a worker has no use for onnx, which takes longer to import than a session to open
+    import tempfile
+
     from onnx import ModelProto
     from pandas import DataFrame
 
@@ -143,7 +145,7 @@ class RuntimeDescription:
     domains: tuple[str, ...] = ()
     """Operator domains that it executes beyond those of ONNX."""
     settings: frozenset[str] = frozenset({"threads"})
-    """Fields of SessionOptions that have an effect on its sessions."""
+    """Fields of SessionOptions that have an effect on it."""
 
     @property
     def call_names(self) -> tuple[str, ...]:
@@ -271,6 +273,25 @@ def read_proto(model: Path | bytes) -> ModelProto:
     proto = onnx.load(model, load_external_data=False)
     load_external_data(proto, model)
     return proto
+
+
+def reveal_all(model: Path | bytes) -> tuple[Path, tempfile.TemporaryDirectory[str]]:
+    """A copy of a model, beside which its external data are found, that returns every tensor."""
+    import tempfile  # takes longer to import than a small session to open
+
+    import onnx
+
+    proto = read_proto(model)
+    known = {output.name for output in proto.graph.output}
+    inner = [name for node in proto.graph.node for name in node.output if name and name not in known]
+    outputs = [*(onnx.ValueInfoProto(name=name) for name in inner), *proto.graph.output]
+    del proto.graph.output[:]
+    proto.graph.output.extend(outputs)
+    folder = tempfile.TemporaryDirectory(prefix="onnxperf-")
+    path = Path(folder.name) / "revealed.onnx"
+    large = proto.ByteSize() > 2**30
+    onnx.save_model(proto, path, save_as_external_data=large)
+    return path, folder
 
 
 def cast_feeds(feeds: Arrays, casts: Casts) -> dict[str, Array]:

@@ -20,6 +20,7 @@ _BUILT_IN = {
     "ort": "onnxperf.runtimes.ort",
     "numpy": "onnxperf.runtimes.numpy",
     "reference": "onnxperf.runtimes.reference",
+    "openvino": "onnxperf.runtimes.openvino",
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from onnxperf.records.options import SessionOptions
 from onnxperf.render.kit.complaints import complain
 from onnxperf.runtimes.base import RuntimeDescription
 from onnxperf.runtimes.find import find_runtime
+from onnxperf.runtimes.ort import config_keys
 from onnxperf.wording.numbers import count, time_text
 
 _MOST_SUBJECTS = 32
@@ -60,8 +61,36 @@ def _setup(description: RuntimeDescription, styles: tuple[str, ...], variant: Va
     effective = {name: value for name, value in asdict(variant.session).items() if name in description.settings}
     session = SessionOptions(**effective)
     description.check_options(session)
+    if description.name == "ort":
+        _check_names(session, variant.unchecked)
     apart = " ".join(text for field, text in variant.apart if field in description.settings)
     return Setup(description.name, styles, session, variant.name or apart, by_hand=bool(variant.name))
+
+
+def _check_names(session: SessionOptions, unchecked: Collection[str]) -> None:
+    """Refuse config entries and optimisers that the onnxruntime of a session would ignore."""
+    if not (session.options or session.run_options or session.disabled_optimizers):
+        return
+    version = _version_for(session)
+    for key, value in session.options.items():
+        if key not in unchecked:
+            config_keys.check_key(key, version, [session.provider])
+            config_keys.check_value(key, value)
+    for key, value in session.run_options.items():
+        config_keys.check_key(key, version, [session.provider], run=True)
+        config_keys.check_value(key, value)
+    for name in session.disabled_optimizers:
+        config_keys.check_optimizer(name, version, [session.provider])
+
+
+def _version_for(session: SessionOptions) -> str:
+    """The version of onnxruntime that a session will use."""
+    if not session.env:
+        import onnxruntime
+
+        return str(onnxruntime.__version__)
+    packages = environment_of(session.env).packages
+    return next((text for name, text in packages.items() if name.startswith("onnxruntime")), config_keys.NEWEST)
 
 
 def interpreter_of(session: SessionOptions) -> str | None:
@@ -86,8 +115,16 @@ def _chosen_calls(runtimes: Sequence[str], calls: Sequence[str]) -> list[tuple[R
     for call in calls or [""]:
         if call not in (*known, "all"):
             raise BadOption.unknown("call style", call, [*known, "all"], option="call")
-    every = "all" in calls
-    return [(each, each.call_names if every or len(each.calls) == 1 else tuple(calls)) for each in found]
+    return [(each, _calls_of(each, calls)) for each in found]
+
+
+def _calls_of(runtime: RuntimeDescription, calls: Sequence[str]) -> tuple[str, ...]:
+    if "all" in calls or len(runtime.calls) == 1:
+        return runtime.call_names
+    styles = tuple(call for call in calls if call in runtime.call_names)
+    if not styles:
+        raise BadOption.unknown(f"call style of {runtime.name}", ",".join(calls), runtime.call_names, option="call")
+    return styles
 
 
 def _refuse_too_many(setups: Sequence[Setup], settings: Settings) -> None:

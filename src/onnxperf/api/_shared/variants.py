@@ -127,7 +127,7 @@ def _place(name: str) -> _Place:
         raise BadOption.unknown("setting", name, sorted({*_CONVERTED} - {*_PREFIXES.values()}), option="options")
     from onnxperf.runtimes.ort.config_keys import RUN_KEYS
 
-    return _Place("run_options" if name in RUN_KEYS else "options", name)
+    return _Place("run_options" if name in {entry.name for entry in RUN_KEYS} else "options", name)
 
 
 def _named(name: str, value: Any) -> str:

@@ -1,3 +1,288 @@
-"""Config entries that onnxruntime knows."""
+"""Every session and run config entry and every graph optimiser of onnxruntime 1.16 to 1.31: it ignores unknown ones.
 
-RUN_KEYS = frozenset({"memory.enable_memory_arena_shrinkage"})
+From onnxruntime's own headers at each release, compared with the texts inside its wheels.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from onnxperf.errors import BadOption
+
+OLDEST, NEWEST = "1.16", "1.31"
+"""Releases that the tables cover; entries of the oldest may be older."""
+
+
+class Entry(NamedTuple):
+    """A name that onnxruntime knows."""
+
+    name: str
+    values: tuple[str, ...] = ()
+    """All that it may be, where the header says so."""
+    since: str = OLDEST
+    until: str = ""
+    """The last release that has it; empty: the newest has it."""
+    needs: str = ""
+    """A row of `_NEEDS` or a provider, without which it has no effect."""
+
+
+_FLAG = ("0", "1")
+_NEEDS = {
+    "arm64": "an ARM processor",
+    "provider": "a provider besides the CPU's",
+    "training": "a training build of onnxruntime",
+    "internal": "onnxruntime's own compiler, which sets it",
+}
+_FORMATS = ("ORT", "ONNX")
+
+SESSION_KEYS = (
+    Entry("session.disable_prepacking", _FLAG),
+    Entry("session.use_env_allocators", _FLAG),
+    Entry("session.load_model_format", _FORMATS),
+    Entry("session.save_model_format", _FORMATS),
+    Entry("session.set_denormal_as_zero", _FLAG),
+    Entry("session.disable_quant_qdq", _FLAG),
+    Entry("session.disable_double_qdq_remover", _FLAG),
+    Entry("session.enable_quant_qdq_cleanup", _FLAG),
+    Entry("session.use_device_allocator_for_initializers", _FLAG),
+    Entry("session.inter_op.allow_spinning", _FLAG),
+    Entry("session.intra_op.allow_spinning", _FLAG),
+    Entry("session.use_ort_model_bytes_directly", _FLAG),
+    Entry("session.use_ort_model_bytes_for_initializers", _FLAG),
+    Entry("session.qdqisint8allowed", _FLAG),
+    Entry("session.x64quantprecision", _FLAG),
+    Entry("session.dynamic_block_base"),
+    Entry("session.force_spinning_stop", _FLAG),
+    Entry("session.strict_shape_type_inference", _FLAG),
+    Entry("session.allow_released_opsets_only", _FLAG),
+    Entry("session.node_partition_config_file"),
+    Entry("session.intra_op_thread_affinities"),
+    Entry("session.debug_layout_transformation", _FLAG, needs="provider"),
+    Entry("session.disable_cpu_ep_fallback", _FLAG),
+    Entry("session.optimized_model_external_initializers_file_name"),
+    Entry("session.optimized_model_external_initializers_min_size_in_bytes"),
+    Entry("optimization.enable_gelu_approximation", _FLAG),
+    Entry("optimization.minimal_build_optimizations", ("", "save", "apply")),
+    Entry("optimization.enable_memory_optimizer", until="1.16", needs="training"),
+    Entry("optimization.enable_memory_probe_recompute_level", until="1.16", needs="training"),
+    Entry("ep.nnapi.partitioning_stop_ops", needs="NNAPI"),
+    Entry("ep.dml.disable_graph_fusion", _FLAG, needs="DML"),
+    Entry("session.disable_aot_function_inlining", _FLAG, "1.17"),
+    Entry("optimization.memory_optimizer_config", since="1.17", needs="training"),
+    Entry("optimization.enable_memory_probe_recompute_config", since="1.17", needs="training"),
+    Entry("mlas.enable_gemm_fastmath_arm64_bfloat16", _FLAG, "1.17", needs="arm64"),
+    Entry("ep.context_enable", _FLAG, "1.17", needs="provider"),
+    Entry("ep.context_file_path", since="1.17", needs="provider"),
+    Entry("ep.context_embed_mode", _FLAG, "1.17", needs="provider"),
+    Entry("optimization.disable_specified_optimizers", since="1.18"),
+    Entry("ep.dml.enable_cpu_sync_spinning", _FLAG, "1.18", needs="DML"),
+    Entry("ep.dml.enable_graph_capture", _FLAG, "1.18", needs="DML"),
+    Entry("ep.dml.enable_graph_serialization", _FLAG, "1.18", needs="DML"),
+    Entry("session.qdq_matmulnbits_accuracy_level", since="1.19"),
+    Entry("ep.dml.disable_memory_arena", _FLAG, "1.19", needs="DML"),
+    Entry("ep.context_node_name_prefix", since="1.19", needs="provider"),
+    Entry("ep.share_ep_contexts", _FLAG, "1.20", needs="provider"),
+    Entry("session.model_external_initializers_file_folder_path", since="1.21"),
+    Entry("session.save_external_prepacked_constant_initializers", _FLAG, "1.21"),
+    Entry("session.collect_node_memory_stats_to_file", since="1.21"),
+    Entry("session.resource_cuda_partitioning_settings", since="1.21", needs="CUDA"),
+    Entry("ep.context_model_external_initializers_file_name", since="1.21", needs="provider"),
+    Entry("session.disable_model_compile", _FLAG, "1.22"),
+    Entry("ep.stop_share_ep_contexts", _FLAG, "1.22", needs="provider"),
+    Entry("session.graph_optimizations_loop_level", ("0", "1", "2"), "1.23"),
+    Entry("session.fail_on_suboptimal_compiled_model", _FLAG, "1.23"),
+    Entry("optimization.enable_cast_chain_elimination", _FLAG, "1.23"),
+    Entry("session.record_ep_graph_assignment_info", _FLAG, "1.24"),
+    Entry("mlas.use_lut_gemm", _FLAG, "1.24"),
+    Entry("session.enable_dq_matmulnbits_fusion", _FLAG, "1.24.3"),
+    Entry("session.qdq_matmulnbits_block_size", since="1.25"),
+    Entry("session.layer_assignment_settings", since="1.25"),
+    Entry("mlas.disable_kleidiai", _FLAG, "1.25", needs="arm64"),
+    Entry("ep.enable_weightless_ep_context_nodes", _FLAG, "1.25", needs="provider"),
+    Entry("session.disable_qdq_constant_folding", _FLAG, "1.26"),
+    Entry("session.inter_op.spin_duration_us", since="1.26"),
+    Entry("session.intra_op.spin_duration_us", since="1.26"),
+    Entry("session.inter_op.spin_backoff_max", since="1.26"),
+    Entry("session.intra_op.spin_backoff_max", since="1.26"),
+    Entry("session.use_memory_mapped_ort_model", _FLAG, "1.26"),
+    Entry("session.compile_only", _FLAG, "1.27", needs="internal"),
+    Entry("optimization.constant_folding_max_output_size_in_bytes", since="1.27"),
+    Entry("session.name_based_layer_assignment", since="1.28"),
+    Entry("session.intra_op_num_threads", since="1.28"),
+    Entry("session.inter_op_num_threads", since="1.28"),
+    Entry("session.enable_cpu_mem_arena", _FLAG, "1.28"),
+    Entry("session.enable_mem_pattern", _FLAG, "1.28"),
+    Entry("session.log_id", since="1.28"),
+    Entry("session.log_severity_level", since="1.28"),
+    Entry("session.log_verbosity_level", since="1.28"),
+    Entry("session.enable_profiling", since="1.28"),
+    Entry(
+        "session.graph_optimization_level",
+        ("disable_all", "enable_basic", "enable_extended", "enable_layout", "enable_all"),
+        "1.28",
+    ),
+    Entry("session.optimized_model_filepath", since="1.28"),
+    Entry("session.execution_mode", ("sequential", "parallel", "ort_sequential", "ort_parallel"), "1.28"),
+    Entry("session.use_per_session_threads", _FLAG, "1.28"),
+    Entry("session.use_deterministic_compute", _FLAG, "1.28"),
+    Entry("mlas.kleidiai.conv_igemm_max_work", since="1.28", needs="arm64"),
+    Entry("ep.cuda.fpa_intb_gemm", since="1.28", needs="CUDA"),
+    Entry("ep.cuda.fpa_intb_profile_m", since="1.28", needs="CUDA"),
+    Entry("session.max_shape_override", since="1.29"),
+    Entry("ep.enable_weightless", _FLAG, "1.29", needs="provider"),
+    Entry("ep.context_source_model_path", since="1.29", needs="provider"),
+    Entry("session.enable_saved_runtime_optimizations", _FLAG, "1.30"),
+    Entry("session.gqa_value_layout", since="1.30"),
+    Entry("mlas.nchwc_pointwise_conv_max_input_channel_batch", since="1.30"),
+    Entry("ep.cuda.qmoe_row_tile_size", since="1.30", needs="CUDA"),
+    Entry("session.enable_moe_expert_counting", since="1.31"),
+    Entry("session.enable_moe_expert_statistics", since="1.31"),
+    Entry("session.function_expansion_byte_limit", since="1.31"),
+    Entry("session.function_expansion_node_limit", since="1.31"),
+    Entry("session.moe_expert_counter_alpha", since="1.31"),
+    Entry("session.moe_expert_counter_beta", since="1.31"),
+    Entry("session.moe_expert_counter_state_file", since="1.31"),
+    Entry("session.prepack.enable_parallel", since="1.31"),
+    Entry("session.strict_workspace_verification", since="1.31"),
+    Entry("session.use_external_initializer_file_buffers_directly", since="1.31"),
+    Entry("mlas.nchwc_depthwise_sliding", since="1.31"),
+    Entry("mlas.qnbit.force_fp32", since="1.31"),
+    Entry("ep.cuda.gqa_workspace_max_total_sequence_length", since="1.31", needs="CUDA"),
+)
+RUN_KEYS = (
+    Entry("memory.enable_memory_arena_shrinkage"),
+    Entry("disable_synchronize_execution_providers", _FLAG),
+    Entry("gpu_graph_id", since="1.18", needs="provider"),
+    Entry("qnn.htp_perf_mode", since="1.18", needs="QNN"),
+    Entry("qnn.htp_perf_mode_post_run", since="1.18", needs="QNN"),
+    Entry("qnn.rpc_control_latency", since="1.18", needs="QNN"),
+    Entry("qnn.lora_config", since="1.22", needs="QNN"),
+)
+
+_OPTIMIZERS_OF_ALL = """
+AttentionFusion Avx2WeightS8ToU8Transformer BiasDropoutFusion BiasGeluFusion BiasSoftmaxFusion CastElimination
+ClipQuantRewrite CommonSubexpressionElimination ConstantFolding ConstantSharing ConvActivationFusion
+ConvAddActivationFusion ConvAddFusion ConvBNFusion ConvMulFusion DivMulFusion DoubleQDQPairsRemover
+DynamicQuantizeMatMulFusion EliminateDropout EliminateIdentity EliminateSlice EmbedLayerNormFusion
+EnsureUniqueDQForNodeUnit ExpandElimination FastGeluFusion FreeDimensionOverrideTransformer FuseReluClip
+GatherToSliceFusion GeluApproximation GemmActivationFusion GemmSumFusion GemmTransposeFusion
+Level1_RuleBasedTransformer Level2_RuleBasedTransformer MatMulActivationFusion MatMulAddFusion
+MatMulIntegerToFloatFusion MatMulScaleFusion MatmulTransposeFusion NchwcTransformer NhwcTransformer NoopElimination
+NotWhereFusion PreShapeNodeElimination QDQFinalCleanupTransformer QDQPropagationTransformer QDQS8ToU8Transformer
+QDQSelectorActionTransformer QuickGeluFusion ReluQuantRewrite ReshapeFusion SimplifiedLayerNormFusion
+SkipLayerNormFusion TransposeOptimizer UnsqueezeElimination
+"""
+OPTIMIZERS = (
+    *map(Entry, _OPTIMIZERS_OF_ALL.split()),
+    Entry("GatherToSplitFusion", until="1.17"),
+    Entry("GeluFusion", until="1.19"),
+    Entry("LayerNormFusion", until="1.19"),
+    Entry("RocmBlasAltImpl", until="1.23", needs="ROCM"),
+    Entry("MatMul_BatchNormalization_Fusion", since="1.17"),
+    Entry("Pad_Fusion", since="1.17"),
+    Entry("TransposeOptimizer_CPUExecutionProvider", since="1.17"),
+    Entry("GatherSliceToSplitFusion", since="1.18"),
+    Entry("LabelEncoderFusion", since="1.18"),
+    Entry("ShapeInputMerge", since="1.18", until="1.18"),
+    Entry("MatMulNBitsFusion", since="1.19"),
+    Entry("GeluFusionL1", since="1.20"),
+    Entry("GeluFusionL2", since="1.20"),
+    Entry("LayerNormFusionL1", since="1.20"),
+    Entry("LayerNormFusionL2", since="1.20"),
+    Entry("WeightBiasQuantization", since="1.21"),
+    Entry("GroupQueryAttentionFusion", since="1.22"),
+    Entry("CastChainElimination", since="1.23"),
+    Entry("FuseFp16InitializerToFp32NodeTransformer", since="1.23"),
+    Entry("WhereDummyDq", since="1.24"),
+    Entry("DQMatMulNBitsFusion", since="1.24.3"),
+    Entry("BiasSkipLayerNormFusion", since="1.25"),
+    Entry("SliceConcatToSpaceToDepthFusion", since="1.25"),
+    Entry("MatMulNBitsMlpFusion", since="1.27", needs="WebGPU"),
+    Entry("MatMulNBitsQkvFusion", since="1.27", needs="WebGPU"),
+    Entry("GroupQueryAttentionPreNormFusion", since="1.28", needs="provider"),
+)
+"""Names as `disabled_optimizers` and `optimization.disable_specified_optimizers` take them."""
+
+
+def check_key(key: str, version: str, providers: Collection[str] = (), *, run: bool = False) -> None:
+    """Refuse a session config entry, or one of a run, that this onnxruntime with these providers would ignore."""
+    _check(
+        "run config entry" if run else "session config entry",
+        key,
+        RUN_KEYS if run else SESSION_KEYS,
+        version,
+        providers,
+    )
+
+
+def check_value(key: str, value: str) -> None:
+    """Refuse a value that is not one of those that the entry can have; a key that is not in the tables may have any."""
+    values = next((entry.values for entry in (*SESSION_KEYS, *RUN_KEYS) if entry.name == key), ())
+    if values and value not in values:
+        raise BadOption(
+            f"{key!r} cannot be {value!r}; choose from: {', '.join(each or 'an empty text' for each in values)}",
+        )
+
+
+def check_optimizer(name: str, version: str, providers: Collection[str] = ()) -> None:
+    """Refuse the name of a graph optimiser that this onnxruntime does not have."""
+    _check("graph optimiser", name, OPTIMIZERS, version, providers)
+
+
+def known(entries: Iterable[Entry], version: str) -> list[str]:
+    """Names that a release has."""
+    return [entry.name for entry in entries if _place(entry, version) == 0]
+
+
+def _check(what: str, name: str, entries: tuple[Entry, ...], version: str, providers: Collection[str]) -> None:
+    entry = next((each for each in entries if each.name == name), None)
+    if entry is None:
+        raise _unknown(what, name, known(entries, version), version)
+    place = _place(entry, version)
+    if place > 0:
+        raise BadOption(f"{what} {name!r} is new in onnxruntime {entry.since}; {version} would ignore it")
+    if place < 0:
+        raise BadOption(f"{what} {name!r} was removed after onnxruntime {entry.until}; {version} would ignore it")
+    if entry.needs and not _has(entry.needs, providers):
+        raise BadOption(
+            f"{what} {name!r} has no effect without {_NEEDS.get(entry.needs, f'the {entry.needs} provider')}"
+        )
+
+
+def _unknown(what: str, name: str, valid: list[str], version: str) -> BadOption:
+    """Lists the nearest names, or all where none is near; a newer onnxruntime may know more than the table."""
+    from difflib import get_close_matches  # only an error needs it
+
+    error = BadOption.unknown(what, name, get_close_matches(name, valid, n=3, cutoff=0.7) or valid)
+    if _numbers(version)[:2] <= _numbers(NEWEST):
+        return error
+    return BadOption(f"{error} (known up to onnxruntime {NEWEST}; this is {version})")
+
+
+def _place(entry: Entry, version: str) -> int:
+    """0 where a release has the entry, 1 where the entry is newer, -1 where it is gone."""
+    release = _numbers(version)
+    if release < _numbers(entry.since) and entry.since != OLDEST:
+        return 1
+    last = _numbers(entry.until)
+    return -1 if last and release[: len(last)] > last else 0
+
+
+def _has(need: str, providers: Collection[str]) -> bool:
+    names = {each.removesuffix("ExecutionProvider").lower() for each in providers}
+    if need == "arm64":
+        return platform.machine().lower() in ("arm64", "aarch64")
+    return bool(names - {"cpu"}) if need == "provider" else need.lower() in names
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """1.24.3 as numbers; what follows them, such as +cpu or rc1, does not count."""
+    numbers = []
+    for part in version.split("."):
+        digits = part[: len(part) - len(part.lstrip("0123456789"))]
+        if not digits:
+            break
+        numbers.append(int(digits))
+    return tuple(numbers)

@@ -6,19 +6,16 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import onnxruntime
 
 from onnxperf.errors import BadModel, BadOption, SubjectError
 from onnxperf.records.base import Scalar
 from onnxperf.records.options import ExecutionOrder, OptLevel, Recording, SessionOptions
-from onnxperf.runtimes.base import Arrays, Call, Caller, Casts, Parts, Session, cast_feeds, read_proto
+from onnxperf.runtimes.base import Arrays, Call, Caller, Casts, Parts, Session, cast_feeds, reveal_all
 from onnxperf.runtimes.ort.calls import CALLS, OrtCall, require_tensors
 from onnxperf.wording.names import one_line
-
-if TYPE_CHECKING:
-    import tempfile
 
 onnxruntime.disable_telemetry_events()  # versions that do not know the variable set beside this file
 
@@ -237,25 +234,6 @@ def _unusual(options: SessionOptions) -> dict[str, Scalar]:
     for field, words in _SHOWN_TABLES.items():
         found |= {f"{words} {name}": value for name, value in getattr(options, field).items()}
     return found
-
-
-def reveal_all(model: Path | bytes) -> tuple[Path, tempfile.TemporaryDirectory[str]]:
-    """A copy of a model, beside which its external data are found, that returns every tensor."""
-    import tempfile  # takes longer to import than a small session to open
-
-    import onnx
-
-    proto = read_proto(model)
-    known = {output.name for output in proto.graph.output}
-    inner = [name for node in proto.graph.node for name in node.output if name and name not in known]
-    outputs = [*(onnx.ValueInfoProto(name=name) for name in inner), *proto.graph.output]
-    del proto.graph.output[:]
-    proto.graph.output.extend(outputs)
-    folder = tempfile.TemporaryDirectory(prefix="onnxperf-")
-    path = Path(folder.name) / "revealed.onnx"
-    large = proto.ByteSize() > 2**30
-    onnx.save_model(proto, path, save_as_external_data=large)
-    return path, folder
 
 
 _EXPLANATIONS = (
