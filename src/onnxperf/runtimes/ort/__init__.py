@@ -37,5 +37,4 @@ RUNTIME = RuntimeDescription(
     records=True,
     settings=frozenset(SessionOptions.__struct_fields__),
     domains=("com.microsoft", "com.microsoft.nchwc"),
-    settings=frozenset(SessionOptions.__struct_fields__),
 )
