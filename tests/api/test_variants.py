@@ -21,6 +21,7 @@ from onnxperf.records.options import SessionOptions
 from tests.api.test_bench import TINY, names
 
 SPINNING = "session.intra_op.allow_spinning"
+INTER_SPINNING = "session.inter_op.allow_spinning"
 SHRINKAGE = "memory.enable_memory_arena_shrinkage"
 AFFINITIES = "session.intra_op_thread_affinities"
 
@@ -41,7 +42,10 @@ def subjects(runtime: str = "ort", call: str = "run", **keywords: Any) -> list[s
         ({"options": {SPINNING: [0, 1]}}, ["allow_spinning=0", "allow_spinning=1"]),
         ({"options": {SPINNING: 0}}, ["ort"]),
         ({"options": {"mem_pattern": [True, False]}}, ["mem_pattern=on", "mem_pattern=off"]),
-        ({"options": {"a.x": [0, 1], "b.x": [0, 1]}}, [f"a.x={a} b.x={b}" for a, b in product("01", "01")]),
+        (
+            {"options": {SPINNING: [0, 1], INTER_SPINNING: [0, 1]}},
+            [f"{SPINNING}={a} {INTER_SPINNING}={b}" for a, b in product("01", "01")],
+        ),
         (
             {"threads": [1, 2], "call": "run,run-c"},
             ["run threads=1", "run-c threads=1", "run threads=2", "run-c threads=2"],

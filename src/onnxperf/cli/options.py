@@ -94,7 +94,7 @@ class RuntimeFlags(Flags):
     """Execution provider of onnxruntime."""
     option: Several = field(default_factory=list)
     """Any setting of onnxruntime: session.intra_op.allow_spinning=0, arena=off, mem_pattern=off, inter_op_threads=2,
-    execution_mode=parallel, disabled_optimizers=GeluFusion+LayerNormFusion, provider.KEY=VALUE. May be repeated."""
+    execution_mode=parallel, disabled_optimizers=GeluFusionL2+ReshapeFusion, provider.KEY=VALUE. May be repeated."""
     option_unchecked: Several = field(default_factory=list)
     """A config entry that is newer than this version of onnxperf: KEY=VALUE. May be repeated."""
     env: Several = field(default_factory=list)
