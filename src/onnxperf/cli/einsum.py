@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cyclopts import Group, Parameter
 
 from onnxperf.cli import exit_codes
-from onnxperf.cli.options import INPUTS, Flags, InputFlags, Several, Switch, refuse_others, shape_in
+from onnxperf.cli.options import INPUTS, Flags, InputFlags, OptionalFile, Several, Switch, refuse_others, shape_in
 from onnxperf.cli.present import KeptOutputFlags, present
 from onnxperf.errors import BadOption
 
@@ -61,7 +61,7 @@ def einsum(
     equation: str | None = None,
     /,
     *,
-    rewrite: str | None = None,
+    rewrite: OptionalFile = None,
     search: SearchFlags = SearchFlags(),
     inputs: OperandFlags = OperandFlags(),
     output: KeptOutputFlags = KeptOutputFlags(),

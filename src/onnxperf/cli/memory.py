@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from cyclopts import Group, Parameter
 
-from onnxperf.cli.options import Flags, InputFlags, SessionFlags, SourceFlags, Switch, keywords_of, refuse_others
+from onnxperf.cli.options import File, Flags, InputFlags, SessionFlags, SourceFlags, Switch, keywords_of, refuse_others
 from onnxperf.cli.present import KeptOutputFlags, present
 from onnxperf.records.options import STEP_TIMEOUT_S
 
@@ -39,7 +39,7 @@ class MemoryFlags(Flags):
 
 
 def memory(
-    model: str,
+    model: File,
     /,
     *,
     options: MemoryFlags = MemoryFlags(),

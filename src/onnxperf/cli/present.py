@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from msgspec.structs import replace
 
 from onnxperf.cli import exit_codes
-from onnxperf.cli.options import OUTPUT, Switch
+from onnxperf.cli.options import OUTPUT, File, OptionalFile, Switch
 from onnxperf.errors import BadOption, FileNotWritten, OnnxperfError, masked
 from onnxperf.render.kit import complaints
 from onnxperf.wording.names import visible
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound="Result[Any]")
 
-FilePath = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
+FilePath = Annotated[OptionalFile, Parameter(allow_leading_hyphen=True)]
 _ALIASES = {"json": ".json", "csv": ".csv", "markdown": ".md", "xlsx": ".xlsx", "parquet": ".parquet"}
 
 
@@ -38,12 +38,13 @@ class OutputFlags:
     """Files to write, and how much is printed."""
 
     output: Annotated[
-        list[str],
+        list[File],
         Parameter(
             name=["--output", "-o"],
             negative=(),
             show_default=False,
             consume_multiple=False,
+            metavar="FILE",
             allow_leading_hyphen=True,
         ),
     ] = field(default_factory=list)
@@ -57,11 +58,11 @@ class OutputFlags:
     """Write a table as CSV; - is standard output."""
     markdown: FilePath = None
     """Write the page as Markdown; - is standard output."""
-    xlsx: str | None = None
+    xlsx: OptionalFile = None
     """Write all tables into an Excel workbook."""
-    parquet: str | None = None
+    parquet: OptionalFile = None
     """Write a table as Parquet."""
-    plot: str | None = None
+    plot: OptionalFile = None
     """Write the chart: out.png or out.svg."""
     quiet: Switch = False
     """Print only the answer."""
@@ -138,7 +139,7 @@ class OutputFlags:
 class StoreOutputFlags(OutputFlags):
     """Files to write, how much is printed, and which store."""
 
-    store: str | None = None
+    store: OptionalFile = None
     """File or URL of the store of runs; ONNXPERF_STORE, or a file in the user's data directory, unless given."""
 
 

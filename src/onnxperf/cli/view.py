@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
-from onnxperf.cli.options import OUTPUT, Flags, InputFlags, SessionFlags, Switch, keywords_of
+from onnxperf.cli.options import OUTPUT, File, Flags, InputFlags, OptionalFile, SessionFlags, Switch, keywords_of
 from onnxperf.cli.present import OutputFlags, complain, present
 from onnxperf.errors import BadOption
 from onnxperf.wording.numbers import count
@@ -49,7 +49,7 @@ class ViewOutput(OutputFlags):
     as_: Annotated[Literal["text", "json", "dot", "svg", "png", "code"] | None, Parameter(name="--as")] = None
     """A listing, the documented JSON, Graphviz' dot, a drawing, or the Python code that the numpy runtime runs; also
     for files, whatever their names end with."""
-    netron: str | None = None
+    netron: OptionalFile = None
     """Write the profile as a metrics file (.json) to drop onto the model in Netron."""
 
     @property
@@ -85,8 +85,8 @@ class ViewOutput(OutputFlags):
 
 
 def view(
-    model: str,
-    trace: str | None = None,
+    model: File,
+    trace: OptionalFile = None,
     /,
     *,
     options: ViewFlags = ViewFlags(),
