@@ -46,6 +46,8 @@ def install_completion(*, shell: Shell | None = None, output: str | None = None)
     print(f"completion for {chosen}: {path}" + (f", loaded by {changed}" if changed else ""))
     if output is None:
         print(f"to use it: exec {chosen}")
+        if changed and chosen == "zsh" and "compinit" not in changed.read_text(encoding="utf-8", errors="replace"):
+            print(f"{changed} does not load completions yet; add at its end: autoload -Uz compinit && compinit")
     return exit_codes.DONE
 
 
@@ -60,13 +62,13 @@ def completion_script(shell: Shell) -> str:
 def _running() -> Shell:
     from cyclopts.completion import ShellDetectionError, detect_shell
 
-    expected = "bash, zsh or fish, such as --shell bash"
+    advice = "name bash, zsh or fish, such as --shell bash"
     try:
         found = detect_shell()
     except ShellDetectionError:
-        raise BadOption("the shell is not known", option="--shell", expected=expected) from None
+        raise BadOption(f"the shell is not known; {advice}") from None
     if found == "powershell":
-        raise BadOption(f"there is no completion for {found}", option="--shell", expected=expected)
+        raise BadOption(f"there is no completion for {found}; {advice}")
     return found
 
 
