@@ -17,7 +17,8 @@ from onnxperf.wording.options import FLAGS
 HOUSE = Path(onnxperf.__file__).parent
 ROOT = Path(__file__).parents[1]
 ROOMS: dict[str, set[str]] = {
-    "errors": set(),
+    "installation": set(),
+    "errors": {"installation"},
     "limits": set(),
     "records": set(),
     "wording": set(),

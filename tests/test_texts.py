@@ -20,7 +20,7 @@ KNOWN = {
     "the help of an option": ("cli/options.py", "Seed of everything random."),
     "a message of the command line": ("cli/main.py", "--debug shows where; please report it"),
     "a refused equation": ("contraction/", "its element type is unknown"),
-    "a missing library": ("errors.py", "is not installed; install it with: pip install 'onnxperf[{extra}]'"),
+    "a missing library": ("errors.py", "is not installed; install it with: {install_command(extra)}"),
     "an error of a framework": ("frameworks/export.py", "there is nothing to convert"),
     "a limit of this process": ("limits.py", "address space"),
     "a step of a race": ("measure/worker_group.py", "starting workers"),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from onnxperf.cli import exit_codes
+from onnxperf.cli.present import FilePath
 from onnxperf.errors import BadOption, FileNotWritten
 
 Shell = Literal["bash", "zsh", "fish"]
@@ -15,7 +16,7 @@ _BETTER_FILES = "local IFS=$'\\n'; compopt -o filenames 2>/dev/null; " + _FILES
 """Names with spaces stay whole, and folders end with a slash."""
 
 
-def install_completion(*, shell: Shell | None = None, output: str | None = None) -> int:
+def install_completion(*, shell: Shell | None = None, output: FilePath = None) -> int:
     """Let the Tab key complete commands, options and files in bash, zsh or fish.
 
     For example:
