@@ -7,7 +7,7 @@ from cyclopts import Group, Parameter
 
 from onnxperf.cli.options import File, InputFlags, OptionalFile, SessionFlags, Switch, ToleranceFlags, keywords_of
 from onnxperf.cli.present import KeptOutputFlags, present
-from onnxperf.records.options import LONG_TIMEOUT_S
+from onnxperf.records.timeouts import LONG_TIMEOUT_S
 
 
 @Parameter(name="*", group=Group("Comparison", sort_key=0))

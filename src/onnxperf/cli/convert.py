@@ -9,7 +9,7 @@ from cyclopts import Group, Parameter
 from onnxperf.cli.options import File, Flags, InputFlags, Several, Switch, ToleranceFlags, keywords_of, pairs
 from onnxperf.cli.present import OutputFlags, present
 from onnxperf.errors import BadOption
-from onnxperf.records.options import LONG_TIMEOUT_S
+from onnxperf.records.timeouts import LONG_TIMEOUT_S
 
 if TYPE_CHECKING:
     from onnxperf.results.convert import ConvertResult

@@ -20,7 +20,7 @@ from onnxperf.cli.options import (
 from onnxperf.cli.present import KeptOutputFlags, present
 from onnxperf.cli.view import ViewOutput
 from onnxperf.errors import BadOption
-from onnxperf.records.options import LONG_TIMEOUT_S
+from onnxperf.records.timeouts import LONG_TIMEOUT_S
 
 _WITH_DRAWINGS = frozenset({"opt_level", "output", "quiet", "debug", "store", "no_store"})
 """Options that mean something for a drawing, which runs nothing, or do no harm."""

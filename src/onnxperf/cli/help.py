@@ -40,7 +40,8 @@ def help_(*commands: str) -> int:
     """
     from onnxperf.cli.main import app, import_commands
 
-    import_commands()
+    if not commands:
+        import_commands()
     chain, apps, unused = app.parse_commands(commands)
     if unused:
         raise UnknownCommandError(unused_tokens=unused, command_chain=chain, app=apps[-1])

@@ -73,6 +73,9 @@ def run(arguments: Sequence[str]) -> int:
     try:
         if not {*_FUNCTIONS, "runs", "help", "-V", "--version"}.intersection(arguments):
             import_commands()
+        *words, last = arguments or [""]
+        if last in app.help_flags and not app.parse_commands(words)[2]:
+            arguments = ["help", *words]  # for --help cyclopts would first look at every option that there is
         code = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
         return code if isinstance(code, int) else exit_codes.DONE

@@ -7,7 +7,7 @@ from cyclopts import Group, Parameter
 
 from onnxperf.cli.options import File, Flags, InputFlags, SessionFlags, SourceFlags, Switch, keywords_of, refuse_others
 from onnxperf.cli.present import KeptOutputFlags, present
-from onnxperf.records.options import STEP_TIMEOUT_S
+from onnxperf.records.timeouts import STEP_TIMEOUT_S
 
 _WITH_LINES = frozenset(("lines", "timeout", "memory_limit"))
 """Options that mean something for a function that is called once, as it is."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 from cyclopts import Group, Parameter
 
 from onnxperf.errors import BadOption
-from onnxperf.records.options import STEP_TIMEOUT_S
+from onnxperf.records.timeouts import STEP_TIMEOUT_S
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

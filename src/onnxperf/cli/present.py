@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
 
 from cyclopts import Parameter
-from msgspec.structs import replace
 
 from onnxperf.cli import exit_codes
 from onnxperf.cli.options import OUTPUT, File, OptionalFile, Switch
@@ -164,6 +163,8 @@ def present(
     page: "Callable[[R], Page] | None" = None,
 ) -> int:
     """Measure, keep the run, show the page or only the answer, write the files; returns the exit code."""
+    from msgspec.structs import replace  # help texts do without it
+
     output.check(kind)
     with make_progress(output.quiet) as progress:
         result = measure(progress)

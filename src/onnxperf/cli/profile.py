@@ -9,7 +9,7 @@ from cyclopts import Group, Parameter
 
 from onnxperf.cli.options import OUTPUT, File, Flags, InputFlags, OptionalFile, SessionFlags, keywords_of
 from onnxperf.cli.present import KeptOutputFlags, present
-from onnxperf.records.options import LONG_TIMEOUT_S
+from onnxperf.records.timeouts import LONG_TIMEOUT_S
 
 if TYPE_CHECKING:
     from onnxperf.results.base import Result

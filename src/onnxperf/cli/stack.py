@@ -8,7 +8,7 @@ from cyclopts import Group, Parameter
 from onnxperf.cli.options import File, Flags, InputFlags, SessionFlags, Switch, keywords_of
 from onnxperf.cli.present import KeptOutputFlags, present
 from onnxperf.errors import BadOption
-from onnxperf.records.options import LONG_TIMEOUT_S
+from onnxperf.records.timeouts import LONG_TIMEOUT_S
 
 
 @Parameter(name="*", group=Group("Stack", sort_key=0))
