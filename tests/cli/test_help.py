@@ -61,8 +61,8 @@ def test_descriptions_fill_the_width_and_examples_stay_whole(capsys: Printed, mo
     assert max(len(line) for line in lines if "onnxperf bench" not in line and "docs" not in line) <= 60
 
 
-def test_a_command_without_a_page_of_its_own_names_the_folder() -> None:
-    assert docs_page(["nothing"]) == str(Path(docs_page(["bench"])).parent)
+def test_a_command_without_a_page_of_its_own_names_the_overview() -> None:
+    assert docs_page(["help"]) == docs_page([]) == str(Path(docs_page(["bench"])).with_name("command-line.md"))
 
 
 @pytest.mark.parametrize("flag", ["-V", "--version"])

@@ -19,8 +19,12 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-_DOCS = (_PACKAGE / "docs", _PACKAGE.parents[1] / "docs")
-"""Where the documentation is: within the package, where a wheel has it, or in the checkout."""
+_DOCS = (
+    _PACKAGE.parents[1] / "docs",
+    *(folder / "share" / "doc" / "onnxperf" for folder in _PACKAGE.parents[1:4]),
+)
+"""Where the documentation may be: in the checkout, or in the environment that a wheel was installed into."""
+_OVERVIEW = "command-line.md"
 _EXAMPLE = re.compile(r" {4,}\S")
 
 
@@ -94,11 +98,11 @@ def label(name: str) -> str:
 
 def docs_page(chain: Sequence[str] = ()) -> str:
     """The file that documents a command; empty where the documentation is not installed."""
-    folder = next((each for each in _DOCS if each.is_dir()), None)
+    folder = next((each for each in _DOCS if (each / _OVERVIEW).is_file()), None)
     if folder is None:
         return ""
-    page = folder / f"{chain[0]}.md" if chain else folder / "command-line.md"
-    return str(page) if page.is_file() else str(folder)
+    page = folder / f"{chain[0]}.md" if chain else folder / _OVERVIEW
+    return str(page if page.is_file() else folder / _OVERVIEW)
 
 
 class PlainHelp:
