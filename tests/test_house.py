@@ -57,6 +57,7 @@ OTHER_PROGRAMS = {
     "measure/native_stack.py": "py-spy",
     "measure/machine/inventory.py": "nvidia-smi",
     "frameworks/saved_model.py": "tf2onnx",
+    "installation.py": "uv",
 }
 """Files that call another program, with its options."""
 PYTHON_ONLY = {"optimize", "subject", "value"}

@@ -35,7 +35,8 @@ def install_command(extra: str, found: Installation | None = None) -> str:
     if (found.prefix / "pipx_metadata.json").is_file():
         return f"pipx runpip {found.prefix.name} install {wanted}"
     if found.installer == "uv":
-        return f"uv pip install {'' if found.active else f'--python {shlex.quote(str(found.prefix))} '}{wanted}"
+        environment = [] if found.active else ["--python", shlex.quote(str(found.prefix))]
+        return " ".join(["uv pip install", *environment, wanted])
     return f"{'pip' if found.active else f'{shlex.quote(sys.executable)} -m pip'} install {wanted}"
 
 
