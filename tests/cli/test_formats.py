@@ -37,7 +37,7 @@ def test_every_command_with_a_result_takes_files() -> None:
 
 
 @pytest.mark.parametrize("kind", RESULTS, ids=lambda kind: kind.__name__)
-@pytest.mark.parametrize("flags", sorted(set(FLAGS.values()), key=lambda each: each.__name__))
+@pytest.mark.parametrize("flags", sorted(set(FLAGS.values()), key=str))
 def test_the_longest_known_ending_is_the_format(flags: type[OutputFlags], kind: type[Result[Any]]) -> None:
     for suffix in kind.formats():
         for name in (f"c{suffix}", f"C{suffix.upper()}", f"a.json{suffix}"):
