@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 from cyclopts import Group, Parameter
 
 from onnxperf.errors import BadOption
-from onnxperf.records.options import STEP_TIMEOUT_S
+from onnxperf.records.timeouts import STEP_TIMEOUT_S
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -22,6 +22,12 @@ OUTPUT = Group("Output", sort_key=5)
 
 T = TypeVar("T")
 Several = Annotated[list[str], Parameter(negative=(), show_default=False)]
+if TYPE_CHECKING:
+    File = str
+    OptionalFile = str | None
+else:  # values stay texts, for str comes first; Path lets shells complete the names of files
+    File = Annotated[str | Path, Parameter(metavar="FILE")]
+    OptionalFile = Annotated[str | Path | None, Parameter(metavar="FILE")]
 Switch = Annotated[bool, Parameter(negative=(), show_default=False)]
 
 
@@ -49,17 +55,16 @@ class InputFlags(Flags):
 
     only_here = ("dim", "shape", "input", "range")
 
-    dim: Several = field(default_factory=list)
-    """Size of a free dimension: batch=8 by its name, X.0=8 by input and axis. May be repeated; bench takes several
-    values, batch=1,2,4, and runs every combination."""
-    shape: Several = field(default_factory=list)
+    dim: Annotated[Several, Parameter(metavar="NAME=SIZE")] = field(default_factory=list)
+    """Size of a free dimension: batch=8 by its name, X.0=8 by input and axis. May be repeated."""
+    shape: Annotated[Several, Parameter(metavar="NAME=SHAPE")] = field(default_factory=list)
     """Shape of an input: X=1000x10. May be repeated."""
-    input: Several = field(default_factory=list)
+    input: Annotated[Several, Parameter(metavar="NAME=FILE")] = field(default_factory=list)
     """Real data for an input: X=file.npy (.npy, .npz or .pb). May be repeated."""
-    range: Several = field(default_factory=list)
+    range: Annotated[Several, Parameter(metavar="NAME=LOW:HIGH")] = field(default_factory=list)
     """Smallest and largest random value of an input: ids=1:8000. May be repeated."""
     seed: int = 0
-    """Seed of the random inputs and of the race."""
+    """Seed of everything random."""
     cast: Switch = False
     """Cast inputs of another type inside the timed call, instead of refusing them."""
 
@@ -88,7 +93,7 @@ class RuntimeFlags(Flags):
     """Threads of every subject; all usable cores unless given."""
     provider: str = "cpu"
     """Execution provider of onnxruntime."""
-    option: Several = field(default_factory=list)
+    option: Annotated[Several, Parameter(metavar="NAME=VALUE")] = field(default_factory=list)
     """Any session config entry of onnxruntime: session.intra_op.allow_spinning=0. May be repeated."""
 
     def keywords(self) -> dict[str, Any]:
@@ -151,8 +156,8 @@ class SourceFlags(Flags):
 
     only_here: ClassVar[tuple[str, ...]] = ("against",)
 
-    against: Several = field(default_factory=list)
-    """What the model was converted from, as `convert` takes it: [NAME=]FILE.py:function or module:function, which
+    against: Annotated[Several, Parameter(metavar="SOURCE")] = field(default_factory=list)
+    """What the model was converted from: [NAME=]FILE.py:function or module:function, which
     return a model (torch, Keras, estimator, callable) or a model and a sample; the name of a model there; a .pt2 or
     .keras file; a saved_model folder; for a zoo model torch, tensorflow or sklearn. May be repeated."""
     device: str = "cpu"
@@ -174,7 +179,7 @@ class AgainstFlags(ToleranceFlags, SourceFlags):
 
     only_here = ("against", "no_check")
 
-    match: Several = field(default_factory=list)
+    match: Annotated[Several, Parameter(metavar="NAME=OUTPUT")] = field(default_factory=list)
     """Which output of the source belongs to one of the model: pooled_output=0. May be repeated."""
     no_check: Switch = False
     """Compare no outputs: what races is meant to compute different things."""
