@@ -1,4 +1,4 @@
-"""How long a user waits: for the help text, for the view of a small model, and for a default bench with two subjects.
+"""How long a user waits: for help texts, the view of a small model, the list of runs, and a default bench.
 
 usage: python -m benchmarks.startup
 """
@@ -17,6 +17,7 @@ import onnx
 import onnx.parser
 
 from benchmarks.report import keep
+from onnxperf.cli.main import app
 from onnxperf.zoo.demo import demo_model
 
 HEAVY = ("onnx", "onnxruntime", "pandas", "matplotlib", "numpy", "sqlalchemy")
@@ -53,11 +54,24 @@ def figures(folder: Path) -> Iterator[str]:
         f"- `onnxperf --help`: {shown:.2f} s, {shown / bare:.1f} times a bare interpreter; goal at most 0.3 s; "
         f"heavy libraries imported: {', '.join(heavy_imports('--help')) or 'none'}"
     )
+    helps = {name: seconds([*command, name, "--help"], SHORT) for name in app if not name.startswith("-")}
+    slowest = max(helps, key=lambda name: helps[name])
+    yield (
+        f"- `onnxperf CMD --help`: at most {helps[slowest]:.2f} s ({slowest}); goal at most 0.35 s; "
+        + ", ".join(f"{name} {taken:.2f}" for name, taken in helps.items())
+    )
     small = str(folder / "small.onnx")
     onnx.save(onnx.parser.parse_model(ONE_NODE), small)
     yield (
         f"- `onnxperf view` of a model with one node: {seconds([*command, 'view', small], SHORT):.2f} s; "
         f"goal at most 0.6 s; heavy libraries imported: {', '.join(heavy_imports('view', small))}"
+    )
+    store = ["--store", str(folder / "runs.db")]
+    optimised = ["-o", str(folder / "optimised.onnx")]
+    subprocess.run([*command, "optimize", small, *optimised, *store], check=True, stdout=subprocess.DEVNULL)
+    yield (
+        f"- `onnxperf runs` of a store with one run: {seconds([*command, 'runs', *store], SHORT):.2f} s; "
+        f"goal at most 0.5 s; heavy libraries imported: {', '.join(heavy_imports('runs', *store))}"
     )
     model, twin = str(folder / "model.onnx"), str(folder / "twin.onnx")
     for path in (model, twin):

@@ -17,7 +17,8 @@ from onnxperf.wording.options import FLAGS
 HOUSE = Path(onnxperf.__file__).parent
 ROOT = Path(__file__).parents[1]
 ROOMS: dict[str, set[str]] = {
-    "errors": set(),
+    "installation": set(),
+    "errors": {"installation"},
     "limits": set(),
     "records": set(),
     "wording": set(),
@@ -59,6 +60,7 @@ OTHER_PROGRAMS = {
     "measure/machine/inventory.py": "nvidia-smi",
     "frameworks/saved_model.py": "tf2onnx",
     "environments/build.py": "uv and pip",
+    "installation.py": "uv",
 }
 """Files that call another program, with its options."""
 PYTHON_ONLY = {"optimize", "subject", "value"}

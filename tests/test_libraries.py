@@ -10,6 +10,7 @@ import pytest
 
 from onnxperf.errors import BadInput, BrokenLibrary, MissingExtra, required
 from onnxperf.frameworks.base import find_framework
+from onnxperf.installation import install_command
 from onnxperf.measure.worker import allocations, python_stack
 from onnxperf.render.graph.png import require_resvg
 from onnxperf.render.kit.frames import require_pyarrow, require_xlsxwriter
@@ -91,7 +92,7 @@ def test_a_library_that_is_not_there_is_named_with_its_extra(module: str, librar
     with pytest.raises(MissingExtra) as refused:
         required(module, "some", library)
     name = library or "no_such_library"
-    assert str(refused.value) == f"{name} is not installed; install it with: pip install 'onnxperf[some]'"
+    assert str(refused.value) == f"{name} is not installed; install it with: {install_command('some')}"
 
 
 def test_a_broken_library_ends_a_conversion_with_its_cause(shadowed: Callable[[str, str], None]) -> None:

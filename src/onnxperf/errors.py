@@ -108,7 +108,9 @@ class MissingExtra(BadInput):
     """An optional library is needed and not installed."""
 
     def __init__(self, library: str, extra: str) -> None:
-        super().__init__(f"{library} is not installed; install it with: pip install 'onnxperf[{extra}]'")
+        from onnxperf.installation import install_command  # every worker imports this module, few miss anything
+
+        super().__init__(f"{library} is not installed; install it with: {install_command(extra)}")
 
 
 class BrokenLibrary(BadInput):

@@ -37,9 +37,14 @@ def imported(*arguments: str) -> set[str]:
     return set(done.stderr.split())
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["bench", "--help"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["bench", "--help"], ["runs", "--help"]])
 def test_help_imports_no_heavy_library(arguments: list[str]) -> None:
-    assert LIBRARIES & imported(*arguments) == set()
+    assert (LIBRARIES | {"msgspec", "markdown_it", "docutils"}) & imported(*arguments) == set()
+
+
+def test_the_list_of_runs_imports_nothing_that_computes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONNXPERF_STORE", str(tmp_path / "runs.db"))
+    assert imported("runs") & LIBRARIES <= {"sqlalchemy"}
 
 
 @pytest.fixture
@@ -60,7 +65,7 @@ def test_a_listing_imports_nothing_that_runs_or_draws_a_model(one_node: str) -> 
     assert LIBRARIES & found == set()
     assert found & (SMALL_ONES | ROOMS | DRAWINGS) == set()
     assert {name for name in found if name.startswith("onnxperf.cli.")} == {
-        f"onnxperf.cli.{name}" for name in ("exit_codes", "main", "options", "present", "view")
+        f"onnxperf.cli.{name}" for name in ("exit_codes", "help", "main", "options", "present", "view")
     }
 
 

@@ -56,9 +56,12 @@ def test_the_name_of_a_file_says_what_it_holds_and_nothing_is_printed(
         assert (tmp_path / f"m{suffix}").read_bytes().startswith(start), suffix
 
 
-def test_a_form_that_is_named_overrides_the_name_of_the_file(linear_path: Path, tmp_path: Path) -> None:
-    assert run(["view", str(linear_path), "--as", "dot", "-o", str(tmp_path / "m.txt")]) == 0
-    assert (tmp_path / "m.txt").read_text(encoding="utf-8").startswith("digraph")
+def test_a_form_that_contradicts_the_name_of_the_file_is_refused(
+    linear_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["view", str(linear_path), "--as", "text", "-o", str(tmp_path / "c.svg")]) == 2
+    assert "--as text contradicts the ending of" in capsys.readouterr().err
+    assert not (tmp_path / "c.svg").exists()
 
 
 def test_options_of_a_form_go_with_a_file_of_that_form(linear_path: Path, tmp_path: Path) -> None:

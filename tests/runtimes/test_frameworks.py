@@ -185,7 +185,7 @@ def test_threads_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, text
 
 
 def test_a_library_that_is_missing_is_named_with_its_extra() -> None:
-    with pytest.raises(MissingExtra, match=r"no_such_library is not installed; .*onnxperf\[torch\]"):
+    with pytest.raises(MissingExtra, match=r"no_such_library is not installed; .*\[torch\]"):
         required("no_such_library.torch", "torch")
 
 

@@ -90,7 +90,7 @@ def test_a_password_that_an_older_version_kept_is_not_shown() -> None:
 
 def test_a_missing_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(MissingExtra, match=r"onnxperf\[postgres\]"):
+    with pytest.raises(MissingExtra, match=r"\[postgres\]"):
         open_store("postgres://localhost/db")
 
 

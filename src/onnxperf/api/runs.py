@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from onnxperf.api._shared.kept_runs import Where
+from pathlib import Path
+
 from onnxperf.records.runs import KeptRuns
 from onnxperf.results.runs import RunsResult
 from onnxperf.store import is_missing, open_store
 
 
-def runs(limit: int | None = None, *, kind: str | None = None, store: Where = None) -> RunsResult:
+def runs(limit: int | None = None, *, kind: str | None = None, store: str | Path | None = None) -> RunsResult:
     """The runs in the store, the newest first; `kind` chooses bench, sweep, profile, check…"""
     if is_missing(store):
         return RunsResult(KeptRuns())  # looking makes no file

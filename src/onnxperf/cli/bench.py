@@ -1,19 +1,31 @@
 """`onnxperf bench`."""
 
-from __future__ import annotations
+# No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
+from dataclasses import dataclass, field, replace
+from typing import Annotated
 
-from dataclasses import replace
+from cyclopts import Parameter
 
-from onnxperf.cli.options import AgainstFlags, InputFlags, RaceFlags, VariantFlags, keywords_of
+from onnxperf.cli.options import INPUTS, AgainstFlags, File, InputFlags, RaceFlags, Several, VariantFlags, keywords_of
 from onnxperf.cli.present import KeptOutputFlags, command_line, present
 from onnxperf.cli.sweep import ResumeFlags, shown_in
 
 
+@Parameter(name="*", group=INPUTS)
+@dataclass(frozen=True)
+class CaseFlags(InputFlags):
+    """Where the inputs come from, and how large they are in each case."""
+
+    dim: Annotated[Several, Parameter(metavar="NAME=SIZE")] = field(default_factory=list)
+    """Size of a free dimension: batch=8 by its name, X.0=8 by input and axis; of several sizes, batch=1,2,4, every
+    combination is run. May be repeated."""
+
+
 def bench(
-    *models: str,
+    *models: File,
     call: str = "run",
     runtime: str = "ort",
-    inputs: InputFlags = InputFlags(),
+    inputs: CaseFlags = CaseFlags(),
     session: VariantFlags = VariantFlags(),
     race: RaceFlags = RaceFlags(),
     against: AgainstFlags = AgainstFlags(),

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from cyclopts import Group, Parameter
 
-from onnxperf.cli.options import InputFlags, Switch, ToleranceFlags, VariantFlags, keywords_of
+from onnxperf.cli.options import File, InputFlags, OptionalFile, Switch, ToleranceFlags, VariantFlags, keywords_of
 from onnxperf.cli.present import KeptOutputFlags, present
-from onnxperf.records.options import LONG_TIMEOUT_S
+from onnxperf.records.timeouts import LONG_TIMEOUT_S
 
 
 @Parameter(name="*", group=Group("Comparison", sort_key=0))
@@ -17,7 +17,7 @@ class ComparisonFlags(ToleranceFlags):
 
     nodes: Switch = False
     """Walk the graph, and name the first node whose output differs; of two models that differ it is always named."""
-    save: str | None = None
+    save: OptionalFile = None
     """Folder for the inputs and outputs of that node (.npz); implies --nodes."""
     timeout: float = LONG_TIMEOUT_S
     """Seconds that one step (loading, a call) may take."""
@@ -26,7 +26,7 @@ class ComparisonFlags(ToleranceFlags):
 
 
 def check(
-    *models: str,
+    *models: File,
     runtime: str | None = None,
     against: str | None = None,
     comparison: ComparisonFlags = ComparisonFlags(),
@@ -58,8 +58,8 @@ def check(
         Two runtimes (ort,numpy unless given); one for two models or with --against (ort): ort, numpy, reference,
         openvino.
     against
-        The source of the model, as bench takes it: a function that returns it, FILE.py:function; for a zoo model,
-        or one that convert wrote here, torch, tensorflow or sklearn.
+        The source of the model: a function that returns it, FILE.py:function; for a zoo model, or one that was
+        converted here, torch, tensorflow or sklearn.
     """
     from onnxperf.api.check import check as compare
     from onnxperf.results.check import CheckResult

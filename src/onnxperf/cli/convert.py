@@ -2,14 +2,14 @@
 
 # No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
-from onnxperf.cli.options import Flags, InputFlags, Several, Switch, ToleranceFlags, keywords_of, pairs
+from onnxperf.cli.options import File, Flags, InputFlags, Several, Switch, ToleranceFlags, keywords_of, pairs
 from onnxperf.cli.present import OutputFlags, present
 from onnxperf.errors import BadOption
-from onnxperf.records.options import LONG_TIMEOUT_S
+from onnxperf.records.timeouts import LONG_TIMEOUT_S
 
 if TYPE_CHECKING:
     from onnxperf.results.convert import ConvertResult
@@ -30,7 +30,7 @@ class ConvertFlags(Flags):
     """Names for the outputs, in their order."""
     dynamic: str | None = None
     """Names of free dimensions: ids.0=batch,ids.1=seq; none fixes all sizes. The first axis is batch unless given."""
-    option: Several = field(default_factory=list)
+    option: Annotated[Several, Parameter(metavar="NAME=VALUE")] = field(default_factory=list)
     """Option of the converter, of skl2onnx for an estimator: zipmap=false. May be repeated."""
     black_op: str | None = None
     """Operators that skl2onnx must not use: Op1,Op2."""
@@ -75,7 +75,7 @@ class AgreementFlags(ToleranceFlags):
 
 
 def convert(
-    source: str,
+    source: File,
     /,
     *,
     conversion: ConvertFlags = ConvertFlags(),

@@ -6,11 +6,21 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
-from onnxperf.cli.options import Flags, InputFlags, RuntimeFlags, Switch, keywords_of, part, refuse_others
+from onnxperf.cli.options import (
+    File,
+    Flags,
+    InputFlags,
+    OptionalFile,
+    RuntimeFlags,
+    Switch,
+    keywords_of,
+    part,
+    refuse_others,
+)
 from onnxperf.cli.present import KeptOutputFlags, present
 from onnxperf.cli.view import ViewOutput
 from onnxperf.errors import BadOption
-from onnxperf.records.options import LONG_TIMEOUT_S
+from onnxperf.records.timeouts import LONG_TIMEOUT_S
 
 _WITH_DRAWINGS = frozenset({"opt_level", "output", "quiet", "debug", "store", "no_store"})
 """Options that mean something for a drawing, which runs nothing, or do no harm."""
@@ -54,8 +64,8 @@ class DrawingFlags:
 
 
 def diff(
-    before: str,
-    after: str | None = None,
+    before: File,
+    after: OptionalFile = None,
     /,
     *,
     options: DiffFlags = DiffFlags(),
@@ -100,8 +110,8 @@ def diff(
 
 
 def _draw(
-    before: str,
-    after: str | None,
+    before: File,
+    after: OptionalFile,
     opt_level: str,
     form: Literal["svg", "png"],
     files: list[str],

@@ -1,15 +1,17 @@
 """`onnxperf einsum`."""
 
 # No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cyclopts import Group, Parameter
 
 from onnxperf.cli import exit_codes
-from onnxperf.cli.options import INPUTS, Flags, InputFlags, Several, Switch, refuse_others, shape_in
+from onnxperf.cli.options import INPUTS, Flags, InputFlags, OptionalFile, Several, Switch, refuse_others, shape_in
 from onnxperf.cli.present import KeptOutputFlags, present
 from onnxperf.errors import BadOption
+from onnxperf.wording.numbers import count
 
 if TYPE_CHECKING:
     from onnxperf.render.kit.progress import Progress
@@ -61,7 +63,7 @@ def einsum(
     equation: str | None = None,
     /,
     *,
-    rewrite: str | None = None,
+    rewrite: OptionalFile = None,
     search: SearchFlags = SearchFlags(),
     inputs: OperandFlags = OperandFlags(),
     output: KeptOutputFlags = KeptOutputFlags(),
@@ -97,6 +99,7 @@ def _plan(equation: str, search: SearchFlags, inputs: OperandFlags, output: Kept
     from onnxperf.results.einsum import EinsumResult
 
     shapes = inputs.operand_shapes()
+    _check_count(equation, inputs.shape)
     return present(
         EinsumResult,
         output,
@@ -108,6 +111,23 @@ def _plan(equation: str, search: SearchFlags, inputs: OperandFlags, output: Kept
             progress=progress,
             **search.keywords(),
         ),
+    )
+
+
+def _check_count(equation: str, shapes: Sequence[str]) -> None:
+    """Refuse an equation with fewer shapes than operands, with the options that would do."""
+    terms = [term.replace("...", "").strip() for term in equation.partition("->")[0].split(",")]
+    if len(shapes) >= len(terms) or not all(term.isalpha() for term in terms):
+        return
+    letters = dict.fromkeys("".join(terms))
+    sizes = {letter: str(2 ** (3 + place % 5)) for place, letter in enumerate(letters)}
+    for term, shape in zip(terms, shapes, strict=False):
+        sizes |= dict(zip(term, shape.split("x"), strict=False))
+    examples = [*shapes, *("x".join(sizes[letter] for letter in term) for term in terms[len(shapes) :])]
+    options = " ".join(f"--shape {each}" for each in examples)
+    raise BadOption(
+        f'einsum "{equation}": {count(len(terms), "operand")} and {count(len(shapes), "shape")}; '
+        f'add a shape for each, such as: onnxperf einsum "{equation}" {options}'
     )
 
 

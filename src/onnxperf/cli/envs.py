@@ -11,7 +11,10 @@ from onnxperf.cli.options import Switch
 from onnxperf.cli.present import OutputFlags, present
 from onnxperf.errors import BadOption
 
-envs = App(name="envs", version_flags=(), help_format="markdown")
+envs = App(
+    name="envs",
+    version_flags=(),
+)
 
 
 @envs.default

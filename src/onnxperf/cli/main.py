@@ -5,25 +5,29 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from cyclopts import App, CycloptsError
+from cyclopts import CycloptsError, Group
 
 from onnxperf.cli import exit_codes
+from onnxperf.cli.help import CommandLine, PlainHelp
 from onnxperf.cli.present import abandon_stdout, complain
 from onnxperf.errors import FileNotWritten, OnnxperfError
 
 
-def _version() -> str:
-    from importlib.metadata import version
+def _versions() -> str:
+    from onnxperf.cli.versions import versions
 
-    return version("onnxperf")
+    return versions()
 
 
-app = App(
+_OPTIONS = Group("Options")
+app = CommandLine(
     name="onnxperf",
     help="How fast an ONNX model runs, where its time and memory go, and what would make it faster.",
-    version=_version,
+    version=_versions,
+    version_flags=["--version", "-V"],
     suppress_keyboard_interrupt=False,  # or SIGTERM and SIGHUP would exit as SIGINT does
-    help_format="plaintext",  # importing a parser of Markdown would cost --help about 50 ms
+    help_format="plaintext",
+    help_formatter=PlainHelp(),
 )
 _FUNCTIONS = [
     "bench",
@@ -40,12 +44,15 @@ _FUNCTIONS = [
     "sweep",
     "view",
 ]
-_COMMANDS = {*_FUNCTIONS, "envs", "runs"}
-"""Each is in a module of its name, which is imported when the command is used."""
+"""Commands that are functions, each in a module of its name, which is imported when the command is used."""
 for _command in _FUNCTIONS:
-    app.command(f"onnxperf.cli.{_command}:{_command}", help_format="markdown")
+    app.command(f"onnxperf.cli.{_command}:{_command}")
 app.command("onnxperf.cli.envs:envs")
 app.command("onnxperf.cli.runs:runs")
+app.command("onnxperf.cli.help:help_", name="help")
+app.command("onnxperf.cli.completion:install_completion", name="--install-completion", group=_OPTIONS)
+for _flag in ("--help", "--version"):
+    app[_flag].group = (_OPTIONS,)
 
 
 def main() -> None:
@@ -55,13 +62,21 @@ def main() -> None:
     start()
 
 
+def import_commands() -> None:
+    """Import every command: the overview and the completion show all of them."""
+    for name in app:
+        _ = app[name]
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run a command; returns its exit code (`exit_codes`)."""
     debug = "--debug" in arguments
-    if not _COMMANDS.intersection(arguments):
-        for name in _COMMANDS:
-            _ = app[name]  # imported, because --help shows the first sentence of each
     try:
+        if not {*_FUNCTIONS, "runs", "help", "-V", "--version"}.intersection(arguments):
+            import_commands()
+        *words, last = arguments or [""]
+        if last in app.help_flags and not app.parse_commands(words)[2]:
+            arguments = ["help", *words]  # for --help cyclopts would first look at every option that there is
         code = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
         return code if isinstance(code, int) else exit_codes.DONE
@@ -75,10 +90,19 @@ def run(arguments: Sequence[str]) -> int:
             return exit_codes.end_interrupted()
         if debug:
             raise
-        expected = isinstance(error, OnnxperfError | CycloptsError)
-        bug = f"unexpected {type(error).__name__}: {error} (--debug shows where; please report it)"
-        complain(error if expected else bug)
+        complain(_line(error, arguments))
         return code_of(error)
+
+
+def _line(error: Exception, arguments: Sequence[str]) -> object:
+    """What the user reads of an error."""
+    if isinstance(error, CycloptsError):
+        from onnxperf.cli.suggestions import explained
+
+        return explained(app, error, arguments)
+    if isinstance(error, OnnxperfError):
+        return error
+    return f"unexpected {type(error).__name__}: {error} (--debug shows where; please report it)"
 
 
 def code_of(error: Exception) -> int:

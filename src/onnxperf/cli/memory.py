@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from cyclopts import Group, Parameter
 
-from onnxperf.cli.options import Flags, InputFlags, SourceFlags, Switch, VariantFlags, keywords_of, refuse_others
+from onnxperf.cli.options import File, Flags, InputFlags, SourceFlags, Switch, VariantFlags, keywords_of, refuse_others
 from onnxperf.cli.present import KeptOutputFlags, present
-from onnxperf.records.options import STEP_TIMEOUT_S
+from onnxperf.records.timeouts import STEP_TIMEOUT_S
 
 _WITH_LINES = frozenset(("lines", "timeout", "memory_limit"))
 """Options that mean something for a function that is called once, as it is."""
@@ -39,7 +39,7 @@ class MemoryFlags(Flags):
 
 
 def memory(
-    model: str,
+    model: File,
     /,
     *,
     options: MemoryFlags = MemoryFlags(),

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from cyclopts import Group, Parameter
 
-from onnxperf.cli.options import Flags, SessionFlags, Switch, keywords_of
+from onnxperf.cli.options import File, Flags, SessionFlags, Switch, keywords_of
 from onnxperf.cli.present import KeptOutputFlags, present
-from onnxperf.records.options import LONG_TIMEOUT_S
+from onnxperf.records.timeouts import LONG_TIMEOUT_S
 
 
 @Parameter(name="*", group=Group("Optimisation", sort_key=0))
@@ -25,7 +25,7 @@ class OptimizeFlags(Flags):
 
 
 def optimize(
-    model: str,
+    model: File,
     /,
     *,
     options: OptimizeFlags = OptimizeFlags(),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 from cyclopts import Group, Parameter
 
 from onnxperf.errors import BadOption
-from onnxperf.records.options import STEP_TIMEOUT_S
+from onnxperf.records.timeouts import STEP_TIMEOUT_S
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -26,6 +26,12 @@ _PLAIN = re.compile(r"[\w.+=/-]+")
 _WITH_COMMAS = ("session.intra_op_thread_affinities",)
 """Settings whose values have commas of their own."""
 Several = Annotated[list[str], Parameter(negative=(), show_default=False)]
+if TYPE_CHECKING:
+    File = str
+    OptionalFile = str | None
+else:  # values stay texts, for str comes first; Path lets shells complete the names of files
+    File = Annotated[str | Path, Parameter(metavar="FILE")]
+    OptionalFile = Annotated[str | Path | None, Parameter(metavar="FILE")]
 Switch = Annotated[bool, Parameter(negative=(), show_default=False)]
 
 
@@ -53,17 +59,16 @@ class InputFlags(Flags):
 
     only_here = ("dim", "shape", "input", "range")
 
-    dim: Several = field(default_factory=list)
-    """Size of a free dimension: batch=8 by its name, X.0=8 by input and axis. May be repeated; bench takes several
-    values, batch=1,2,4, and runs every combination."""
-    shape: Several = field(default_factory=list)
+    dim: Annotated[Several, Parameter(metavar="NAME=SIZE")] = field(default_factory=list)
+    """Size of a free dimension: batch=8 by its name, X.0=8 by input and axis. May be repeated."""
+    shape: Annotated[Several, Parameter(metavar="NAME=SHAPE")] = field(default_factory=list)
     """Shape of an input: X=1000x10. May be repeated."""
-    input: Several = field(default_factory=list)
+    input: Annotated[Several, Parameter(metavar="NAME=FILE")] = field(default_factory=list)
     """Real data for an input: X=file.npy (.npy, .npz or .pb). May be repeated."""
-    range: Several = field(default_factory=list)
+    range: Annotated[Several, Parameter(metavar="NAME=LOW:HIGH")] = field(default_factory=list)
     """Smallest and largest random value of an input: ids=1:8000. May be repeated."""
     seed: int = 0
-    """Seed of the random inputs and of the race."""
+    """Seed of everything random."""
     cast: Switch = False
     """Cast inputs of another type inside the timed call, instead of refusing them."""
 
@@ -92,12 +97,12 @@ class RuntimeFlags(Flags):
     """Threads of every subject; all usable cores unless given."""
     provider: str = "cpu"
     """Execution provider of onnxruntime."""
-    option: Several = field(default_factory=list)
+    option: Annotated[Several, Parameter(metavar="NAME=VALUE")] = field(default_factory=list)
     """Any setting of onnxruntime: session.intra_op.allow_spinning=0, arena=off, mem_pattern=off, inter_op_threads=2,
     execution_mode=parallel, disabled_optimizers=GeluFusionL2+ReshapeFusion, provider.KEY=VALUE. May be repeated."""
-    option_unchecked: Several = field(default_factory=list)
+    option_unchecked: Annotated[Several, Parameter(metavar="NAME=VALUE")] = field(default_factory=list)
     """A config entry that is newer than this version of onnxperf: KEY=VALUE. May be repeated."""
-    env: Several = field(default_factory=list)
+    env: Annotated[Several, Parameter(metavar="ENVIRONMENT")] = field(default_factory=list)
     """Environment of the workers, built once and kept: onnxruntime==1.20.1, or the path of a Python interpreter;
     packages are joined with +."""
 
@@ -133,7 +138,7 @@ class VariantFlags(SessionFlags):
 
     only_here: ClassVar[tuple[str, ...]] = (*RuntimeFlags.only_here, "variant")
 
-    variant: Several = field(default_factory=list)
+    variant: Annotated[Several, Parameter(metavar="'NAME: SETTING=VALUE'")] = field(default_factory=list)
     """Settings under a name: 'lean: threads=1, arena=off, call=io-binding'. May be repeated."""
     all_combinations: Switch = False
     """Race more than 32 combinations of settings."""
@@ -192,8 +197,8 @@ class SourceFlags(Flags):
 
     only_here: ClassVar[tuple[str, ...]] = ("against",)
 
-    against: Several = field(default_factory=list)
-    """What the model was converted from, as `convert` takes it: [NAME=]FILE.py:function or module:function, which
+    against: Annotated[Several, Parameter(metavar="SOURCE")] = field(default_factory=list)
+    """What the model was converted from: [NAME=]FILE.py:function or module:function, which
     return a model (torch, Keras, estimator, callable) or a model and a sample; the name of a model there; a .pt2 or
     .keras file; a saved_model folder; for a zoo model torch, tensorflow or sklearn. May be repeated."""
     device: str = "cpu"
@@ -215,7 +220,7 @@ class AgainstFlags(ToleranceFlags, SourceFlags):
 
     only_here = ("against", "no_check")
 
-    match: Several = field(default_factory=list)
+    match: Annotated[Several, Parameter(metavar="NAME=OUTPUT")] = field(default_factory=list)
     """Which output of the source belongs to one of the model: pooled_output=0. May be repeated."""
     no_check: Switch = False
     """Compare no outputs: what races is meant to compute different things."""

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
 
 from cyclopts import Parameter
-from msgspec.structs import replace
 
 from onnxperf.cli import exit_codes
-from onnxperf.cli.options import OUTPUT, Switch
+from onnxperf.cli.options import OUTPUT, File, OptionalFile, Switch
 from onnxperf.errors import BadOption, FileNotWritten, OnnxperfError, masked
 from onnxperf.render.kit import complaints
 from onnxperf.wording.names import visible
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound="Result[Any]")
 
-FilePath = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
+FilePath = Annotated[OptionalFile, Parameter(allow_leading_hyphen=True)]
 _ALIASES = {"json": ".json", "csv": ".csv", "markdown": ".md", "xlsx": ".xlsx", "parquet": ".parquet"}
 
 
@@ -38,12 +37,13 @@ class OutputFlags:
     """Files to write, and how much is printed."""
 
     output: Annotated[
-        list[str],
+        list[File],
         Parameter(
             name=["--output", "-o"],
             negative=(),
             show_default=False,
             consume_multiple=False,
+            metavar="FILE",
             allow_leading_hyphen=True,
         ),
     ] = field(default_factory=list)
@@ -57,11 +57,11 @@ class OutputFlags:
     """Write a table as CSV; - is standard output."""
     markdown: FilePath = None
     """Write the page as Markdown; - is standard output."""
-    xlsx: str | None = None
+    xlsx: OptionalFile = None
     """Write all tables into an Excel workbook."""
-    parquet: str | None = None
+    parquet: OptionalFile = None
     """Write a table as Parquet."""
-    plot: str | None = None
+    plot: OptionalFile = None
     """Write the chart: out.png or out.svg."""
     quiet: Switch = False
     """Print only the answer."""
@@ -138,7 +138,7 @@ class OutputFlags:
 class StoreOutputFlags(OutputFlags):
     """Files to write, how much is printed, and which store."""
 
-    store: str | None = None
+    store: OptionalFile = None
     """File or URL of the store of runs; ONNXPERF_STORE, or a file in the user's data directory, unless given."""
 
 
@@ -163,6 +163,8 @@ def present(
     page: "Callable[[R], Page] | None" = None,
 ) -> int:
     """Measure, keep the run, show the page or only the answer, write the files; returns the exit code."""
+    from msgspec.structs import replace  # help texts do without it
+
     output.check(kind)
     with make_progress(output.quiet) as progress:
         result = measure(progress)

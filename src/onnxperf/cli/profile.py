@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from cyclopts import Group, Parameter
 
-from onnxperf.cli.options import OUTPUT, Flags, InputFlags, SessionFlags, keywords_of
+from onnxperf.cli.options import OUTPUT, File, Flags, InputFlags, OptionalFile, SessionFlags, keywords_of
 from onnxperf.cli.present import KeptOutputFlags, present
-from onnxperf.records.options import LONG_TIMEOUT_S
+from onnxperf.records.timeouts import LONG_TIMEOUT_S
 
 if TYPE_CHECKING:
     from onnxperf.results.base import Result
@@ -28,7 +28,7 @@ class ProfileFlags(Flags):
     """Nodes, modules and groups to show."""
     timeout: float = LONG_TIMEOUT_S
     """Seconds that one step (loading, a round of inferences) may take."""
-    keep_trace: str | None = None
+    keep_trace: OptionalFile = None
     """Keep onnxruntime's own trace in this file."""
 
 
@@ -37,7 +37,7 @@ class ProfileFlags(Flags):
 class ProfileOutputFlags(KeptOutputFlags):
     """Files to write, a trace for Perfetto among them."""
 
-    trace_out: str | None = None
+    trace_out: OptionalFile = None
     """Write the trace for Perfetto (ui.perfetto.dev) or chrome://tracing, one track per thread; so does
     --output FILE.perfetto.json."""
 
@@ -49,7 +49,7 @@ class ProfileOutputFlags(KeptOutputFlags):
 
 
 def profile(
-    source: str,
+    source: File,
     /,
     *,
     options: ProfileFlags = ProfileFlags(),

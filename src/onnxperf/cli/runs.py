@@ -10,7 +10,7 @@ from onnxperf.cli.present import StoreOutputFlags, deliver, make_console, presen
 from onnxperf.cli.present import show as show_result
 from onnxperf.errors import BadOption
 
-runs = App(name="runs", version_flags=(), help_format="markdown")
+runs = App(name="runs", version_flags=())
 
 
 @runs.default

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from cyclopts import Group, Parameter
 
-from onnxperf.cli.options import Flags, InputFlags, SessionFlags, Switch, keywords_of
+from onnxperf.cli.options import File, Flags, InputFlags, SessionFlags, Switch, keywords_of
 from onnxperf.cli.present import KeptOutputFlags, present
 from onnxperf.errors import BadOption
-from onnxperf.records.options import LONG_TIMEOUT_S
+from onnxperf.records.timeouts import LONG_TIMEOUT_S
 
 
 @Parameter(name="*", group=Group("Stack", sort_key=0))
@@ -41,7 +41,7 @@ class StackFlags(Flags):
 
 
 def stack(
-    source: str,
+    source: File,
     /,
     *,
     options: StackFlags = StackFlags(),

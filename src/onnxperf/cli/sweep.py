@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from cyclopts import Group, Parameter
 
 from onnxperf.cli import exit_codes
-from onnxperf.cli.options import Switch
+from onnxperf.cli.options import File, Switch
 from onnxperf.cli.present import KeptOutputFlags, command_line, make_console, present
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def shown_in(progress: Progress) -> Callable[[Sequence[Case]], None]:
 
 
 def sweep(
-    plan: str,
+    plan: File,
     /,
     *,
     dry_run: Switch = False,

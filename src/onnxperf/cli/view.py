@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
-from onnxperf.cli.options import OUTPUT, Flags, InputFlags, SessionFlags, Switch, keywords_of
+from onnxperf.cli.options import OUTPUT, File, Flags, InputFlags, OptionalFile, SessionFlags, Switch, keywords_of
 from onnxperf.cli.present import OutputFlags, complain, present
 from onnxperf.errors import BadOption
 from onnxperf.wording.numbers import count
@@ -47,9 +47,9 @@ class ViewOutput(OutputFlags):
     """Where it goes: files of several kinds, or one form on standard output."""
 
     as_: Annotated[Literal["text", "json", "dot", "svg", "png", "code"] | None, Parameter(name="--as")] = None
-    """A listing, the documented JSON, Graphviz' dot, a drawing, or the Python code that the numpy runtime runs; also
-    for files, whatever their names end with."""
-    netron: str | None = None
+    """A listing, the documented JSON, Graphviz' dot, a drawing, or the Python code that the numpy runtime runs; the
+    names of files say the same with their endings."""
+    netron: OptionalFile = None
     """Write the profile as a metrics file (.json) to drop onto the model in Netron."""
 
     @property
@@ -74,19 +74,28 @@ class ViewOutput(OutputFlags):
 
     def files(self, kind: "type[Result[Any]]") -> Iterator[tuple[str, str]]:
         """Paths, and the suffixes that say what each file holds."""
-        from onnxperf.results.view import NETRON, SUFFIXES
+        from onnxperf.results.view import NETRON
 
         if self.as_ is None:
             yield from super().files(kind)
         elif not self.prints:
-            yield from ((path, SUFFIXES[self.as_]) for path in self.output or ["-"])
+            yield from ((path, self._suffix(path, kind)) for path in self.output or ["-"])
         if self.netron is not None:
             yield self.netron, NETRON
 
+    def _suffix(self, path: str, kind: "type[Result[Any]]") -> str:
+        """The suffix of the form that was requested; a name may not say otherwise."""
+        from onnxperf.results.view import SUFFIXES
+
+        suffix = SUFFIXES[self.as_ or "text"]
+        if not path.lower().endswith(suffix) and path.lower().endswith(tuple(kind.formats())):
+            raise BadOption(f"--as {self.as_} contradicts the ending of {path}; leave out one of them")
+        return suffix
+
 
 def view(
-    model: str,
-    trace: str | None = None,
+    model: File,
+    trace: OptionalFile = None,
     /,
     *,
     options: ViewFlags = ViewFlags(),

@@ -6,15 +6,14 @@ from typing import Literal
 
 from msgspec import Struct
 
+from onnxperf.records import timeouts
+
 OptLevel = Literal["disable", "basic", "extended", "layout", "all"]
 ArenaSetting = Literal["default", "off", "same-as-requested", "shrinkage"]
 ExecutionMode = Literal["sequential", "parallel"]
 ExecutionOrder = Literal["default", "priority-based", "memory-efficient"]
 
-STEP_TIMEOUT_S = 120.0
-"""For a step of a race: loading a model, a block of calls."""
-LONG_TIMEOUT_S = 600.0
-"""For a step of everything else: a conversion, a profile, all calls of a stack."""
+STEP_TIMEOUT_S, LONG_TIMEOUT_S = timeouts.STEP_TIMEOUT_S, timeouts.LONG_TIMEOUT_S
 
 
 class SessionOptions(Struct, frozen=True, kw_only=True):

@@ -62,5 +62,5 @@ def test_something_else_than_a_drawing_is_refused() -> None:
 
 def test_a_missing_library_says_which_extra_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "resvg_py", None)
-    with pytest.raises(MissingExtra, match=r"resvg-py .*onnxperf\[view\]"):
+    with pytest.raises(MissingExtra, match=r"resvg-py .*\[view\]"):
         graph_png(graph_svg(chain_view("Conv")))

@@ -125,7 +125,7 @@ def drawn(table: Table, width: int, encoding: str = "utf-8") -> RenderableType:
         return Group(first, *(each for other in others for each in (Text(), other))) if others else first
     for stacking in table.stackings:
         room = width - _width_beside_first(shown, stacking)
-        longest = max((text_width(row.cells[0]) for row in shown.rows), default=0)
+        longest = max(map(text_width, [_first_heading(shown, stacking), *(row.cells[0] for row in shown.rows)]))
         if room >= min(longest, stacking.room):
             break
     return _stacked(shown, stacking, max(room, _SMALLEST_NAME), encoding)
@@ -253,6 +253,10 @@ def _headings(table: Table, places: Sequence[int], lines: int) -> list[str]:
         return [table.columns[places[0]].heading]
     names = [table.columns[place].short or table.columns[place].heading for place in places]
     return names + [""] * (lines - len(names))
+
+
+def _first_heading(table: Table, stacking: Stacking) -> str:
+    return _headings(table, stacking.columns[0], max(map(len, stacking.columns)))[0]
 
 
 def _cell(row: Row, places: Sequence[int], name_width: int) -> Text:

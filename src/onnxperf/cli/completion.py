@@ -1,0 +1,90 @@
+"""`onnxperf --install-completion`: the Tab key completes commands, options, their values and files."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Literal
+
+from onnxperf.cli import exit_codes
+from onnxperf.cli.present import FilePath
+from onnxperf.errors import BadOption, FileNotWritten
+
+Shell = Literal["bash", "zsh", "fish"]
+_FILES = 'COMPREPLY=( $(compgen -f -- "${cur}") )'
+_BETTER_FILES = "local IFS=$'\\n'; compopt -o filenames 2>/dev/null; " + _FILES
+"""Names with spaces stay whole, and folders end with a slash."""
+
+
+def install_completion(*, shell: Shell | None = None, output: FilePath = None) -> int:
+    """Let the Tab key complete commands, options and files in bash, zsh or fish.
+
+    For example:
+
+        onnxperf --install-completion
+
+        onnxperf --install-completion --shell zsh
+
+        onnxperf --install-completion --shell bash --output - > completion.sh
+
+    Parameters
+    ----------
+    shell
+        For which shell; the one that this command runs in unless given.
+    output
+        Write the script to this file only, - is standard output; unless given, it is written where the shell looks
+        for it, and ~/.bashrc or ~/.zshrc gets the line that loads it.
+    """
+    chosen = shell or _running()
+    script = completion_script(chosen)
+    if output == "-":
+        sys.stdout.write(script)
+        return exit_codes.DONE
+    try:
+        path, changed = _install(script, chosen) if output is None else (_written(script, Path(output)), None)
+    except OSError as error:
+        raise FileNotWritten(f"cannot write {error.filename or output}: {error.strerror}") from error
+    print(f"completion for {chosen}: {path}" + (f", loaded by {changed}" if changed else ""))
+    if output is None:
+        print(f"to use it: exec {chosen}")
+        if changed and chosen == "zsh" and "compinit" not in changed.read_text(encoding="utf-8", errors="replace"):
+            print(f"{changed} does not load completions yet; add at its end: autoload -Uz compinit && compinit")
+    return exit_codes.DONE
+
+
+def completion_script(shell: Shell) -> str:
+    """What the shell loads; all commands are imported for it."""
+    from onnxperf.cli.main import app, import_commands
+
+    import_commands()
+    return app.generate_completion(prog_name="onnxperf", shell=shell).replace(_FILES, _BETTER_FILES)
+
+
+def _running() -> Shell:
+    from cyclopts.completion import ShellDetectionError, detect_shell
+
+    advice = "name bash, zsh or fish, such as --shell bash"
+    try:
+        found = detect_shell()
+    except ShellDetectionError:
+        raise BadOption(f"the shell is not known; {advice}") from None
+    if found == "powershell":
+        raise BadOption(f"there is no completion for {found}; {advice}")
+    return found
+
+
+def _install(script: str, shell: Shell) -> tuple[Path, Path | None]:
+    """Where the script is now, and the start-up file that loads it."""
+    from cyclopts.completion import add_to_rc_file, get_default_completion_path
+
+    path = _written(script, get_default_completion_path(shell, "onnxperf"))
+    if shell == "fish":  # which looks there by itself
+        return path, None
+    add_to_rc_file(path, "onnxperf", shell)
+    return path, Path.home() / f".{shell}rc"
+
+
+def _written(script: str, path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(script, encoding="utf-8")
+    return path

@@ -1,0 +1,155 @@
+"""What was probably meant by a command or an option that does not exist."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+from cyclopts import (
+    App,
+    CycloptsError,
+    MissingArgumentError,
+    UnknownCommandError,
+    UnknownOptionError,
+    UnusedCliTokensError,
+)
+
+from onnxperf.cli.help import label, usage
+
+_COMMANDS = {
+    "bench": "benchmark time run race perf perf_test speed measure hyperfine timeit",
+    "check": "validate verify test equal accuracy",
+    "convert": "export-onnx to-onnx tf2onnx skl2onnx",
+    "diff": "compare-models differences",
+    "doctor": "machine system env info-system noise",
+    "memory": "mem ram memray leak",
+    "optimize": "optimise simplify fuse onnxsim",
+    "profile": "trace profiler hotspots",
+    "runs": "list ls history log results",
+    "stack": "flamegraph flame py-spy pyinstrument callstack",
+    "sweep": "grid plan matrix",
+    "view": "info inspect print summary netron graph draw cat",
+    "--version": "version",
+    "--install-completion": "completion completions install-completion",
+}
+"""Commands, and what others call them."""
+
+_OPTIONS = {
+    "--dim batch={}": "--batch --batch-size --batch_size --batchsize --bs -b",
+    "--dim seq={}": "--seq --seq-len --seq-length --sequence-length --seqlen",
+    "--shape {}": "--input-shape --input-shapes --shapes --inputs-shape",
+    "--input {}": "--inputs --load-inputs --loadInputs --feed --data",
+    "--range {}": "--val-range --value-range",
+    "--threads {}": "--num-threads --num_threads --intra-op-num-threads --intra-op-threads --intra-op --nthreads -j -x",
+    "--provider {}": "--providers --ep --execution-provider --backend -e",
+    "--provider cuda": "--gpu --cuda --use-cuda --use_gpu",
+    "--opt-level {}": "--optimization-level --optimisation-level --optimize --graph-optimization-level --opt -O",
+    "--time {}": "--duration --seconds --max-time --duration-seconds -t",
+    "--warmup {}": "--warm-up --warmUp --warmup-time -w",
+    "--calls {}": "--iterations --iters --number --loops --num-runs --avgRuns --runs -n -r",
+    "--repeat {}": "--repeats --repetitions --iterations --iters --num-runs --runs -n -r",
+    "--against {}": "--vs --versus --reference --compare --compare-to --source",
+    "--runtime {}": "--engine --framework --runtimes",
+    "--call {}": "--calls --call-style --mode",
+    "--rtol {}": "--tolerance --tol --rel-tol --rel",
+    "--atol {}": "--abs-tol --abs",
+    "--min-effect {}": "--threshold --effect",
+    "--json {}": "--export-json --exportTimes --to-json",
+    "--csv {}": "--export-csv --to-csv",
+    "--markdown {}": "--export-markdown --md --to-markdown",
+    "--plot {}": "--chart --figure --image",
+    "--output {}": "--out --outfile --output-file --save-as --export --file",
+    "--output FILE.html": "--html",
+    "--output FILE.xlsx": "--xlsx --excel --xls",
+    "--output FILE.parquet": "--parquet",
+    "--output FILE.svg": "--svg",
+    "--output FILE.png": "--png",
+    "--output FILE.txt": "--txt --text",
+    "--quiet": "--silent -q -s",
+    "--debug": "--verbose --traceback -v -vv",
+    "the model without an option": "--model --onnx --saveEngine --load -m",
+    "onnxperf profile MODEL": "--profile --dumpProfile --profiling -p",
+    "NO_COLOR=1 before the command": "--no-color --no-colour --color --colour --style",
+}
+"""Options with {} for their value, and what other tools call them (onnxruntime_perf_test, hyperfine, trtexec…)."""
+
+
+def explained(app: App, error: CycloptsError, arguments: Sequence[str]) -> str:
+    """One line: what is not valid, and what was probably meant."""
+    chain = list(error.command_chain or ())
+    if isinstance(error, UnknownOptionError):
+        known = [name for each in error.argument_collection for name in each.names]
+        option = str(error.token.keyword or error.token.value).partition("=")[0]
+        return _of_option(option, known, chain, arguments)
+    if isinstance(error, UnknownCommandError | UnusedCliTokensError) and error.unused_tokens:
+        word = error.unused_tokens[0]
+        return _of_option(word, app, chain, arguments) if word.startswith("-") else _of_word(app, word, chain)
+    if isinstance(error, MissingArgumentError) and error.argument is not None and error.argument.index is not None:
+        name = label(error.argument.name.lstrip("-")).removesuffix("...")
+        return f"{' '.join(chain)}: {name} is missing; usage: {usage(chain, _command(app, chain))}"
+    return str(error)
+
+
+def _of_word(app: App, word: str, chain: Sequence[str]) -> str:
+    """A word where a command, or nothing more, was expected."""
+    command = _command(app, chain)
+    own = [name for name in command if not name.startswith("-")]
+    if chain and not own:
+        return f"{' '.join(chain)}: unexpected argument {word!r}; usage: {usage(chain, command)}"
+    typed = [*chain, word]
+    meant = _meant(word, own) or [each for each in _others(app) if each.endswith(f" {word}")]
+    if chain and word in _COMMANDS["runs"].split():
+        meant = [""]
+    if not chain and not meant:
+        near = difflib.get_close_matches(word, [each.split()[-1] for each in _others(app)], n=1)
+        meant = [each for each in _others(app) if near and each.endswith(f" {near[0]}")]
+    what = f"unknown command {' '.join(typed)!r}"
+    if meant:
+        return (
+            f"{what}; did you mean {' or '.join(' '.join(filter(None, ['onnxperf', *chain, each])) for each in meant)}?"
+        )
+    return f"{what}; {' '.join(['onnxperf help', *chain])} lists the commands"
+
+
+def _meant(word: str, own: Sequence[str]) -> list[str]:
+    """Commands that others call so, or whose names are similar."""
+    synonyms = [name for name, others in _COMMANDS.items() if word.lower() in others.split()]
+    return [name for name in synonyms if name in own or name.startswith("-")] or difflib.get_close_matches(
+        word, own, n=1
+    )
+
+
+def _others(app: App) -> list[str]:
+    """Commands of commands, as they are typed."""
+    return [f"runs {name}" for name in app["runs"] if not name.startswith("-")]
+
+
+def _of_option(option: str, known: Iterable[str], chain: Sequence[str], arguments: Sequence[str]) -> str:
+    names = {name for name in known if name.startswith("-")}
+    what = f"{' '.join(chain)}: unknown option {option}".removeprefix(": ")
+    value = _value(option, arguments)
+    for template, others in _OPTIONS.items():
+        target = template.split()[0]
+        if option in others.split() and (target in names or not target.startswith("-")):
+            return f"{what}; use {template.format(value).strip()}"
+    bare = {name.lstrip("-"): name for name in sorted(names)}
+    near = difflib.get_close_matches(option.lstrip("-"), bare, n=1)  # dashes would make all of them similar
+    if near:
+        return f"{what}; did you mean {bare[near[0]]}?"
+    return f"{what}; {' '.join(['onnxperf help', *chain])} lists the options"
+
+
+def _value(option: str, arguments: Sequence[str]) -> str:
+    """What was given with an option: after it, or after its equals sign."""
+    for place, argument in enumerate(arguments):
+        if argument.startswith(f"{option}="):
+            return argument.partition("=")[2]
+        if argument == option and place + 1 < len(arguments) and not arguments[place + 1].startswith("-"):
+            return arguments[place + 1]
+    return "…"
+
+
+def _command(app: App, chain: Sequence[str]) -> App:
+    for name in chain:
+        app = app[name]
+    return app
