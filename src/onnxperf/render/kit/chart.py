@@ -48,6 +48,10 @@ CHARACTER = 0.6 * FONT / 72
 GRID = "#DDDDDD"
 _LINE = 0.16
 """Height of a further line of a name in inches."""
+_PANEL_TITLE = 60
+"""Characters of a title above one axes."""
+_GIANT = 4
+"""Times as long as all other bars from which on a sum would dwarf them."""
 _LEGEND_NAME, _LEGEND_LINE = 28, 80
 """Characters of a name in a legend, and of a line of it."""
 
@@ -85,6 +89,18 @@ def entitle(figure: Figure, title: str, subtitle: str) -> None:
     room = int((figure.get_size_inches()[0] - 0.3) * 72 / (0.6 * size))
     lines = f"{title}\n{shortened(visible(subtitle), room)}" if subtitle else title
     as_written(figure.suptitle(lines, x=0.01, ha="left", fontsize=size, color=INK))
+
+
+def name_panel(ax: Axes, words: str, lines: int = 0, loc: Literal["left", "center"] = "left") -> None:
+    """Write above one axes which model it shows; so many lines of a legend stand between both."""
+    pad = 8 + 1.6 * FONT * lines
+    title = ax.set_title(shortened(visible(words), _PANEL_TITLE), loc=loc, fontsize=FONT + 1, pad=pad, color=INK)
+    as_written(title)
+
+
+def name_given(ax: Axes, words: str, lines: int = 0) -> None:
+    """The same for an axes of the user's: where `set_title` of the user replaces it."""
+    name_panel(ax, words, lines, "center")
 
 
 def as_array(panels: Any) -> AxesArray:
@@ -142,14 +158,23 @@ def legend(ax: Axes, handles: Sequence[Patch | Line2D], beside: bool = False) ->
     """What the signs mean, where no bar can be: above the axes or beside them; returns how many lines that takes."""
     if not handles:
         return 0
-    widths = [text_width(str(handle.get_label())) + 6 for handle in handles]
-    columns = len(handles) if sum(widths) <= _LEGEND_LINE else max(_LEGEND_LINE // max(widths), 1)
+    columns = _legend_columns([str(handle.get_label()) for handle in handles])
     how: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": columns}
     if beside:
         how = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)}
     drawn = ax.legend(handles=list(handles), fontsize=FONT, frameon=False, borderaxespad=0.2, **how)
     as_written(*drawn.get_texts())
     return -(-len(handles) // columns)
+
+
+def legend_lines(labels: Sequence[str]) -> int:
+    """How many lines such labels take above an axes."""
+    return -(-len(labels) // _legend_columns(labels)) if labels else 0
+
+
+def _legend_columns(labels: Sequence[str]) -> int:
+    widths = [text_width(label) + 6 for label in labels]
+    return len(labels) if sum(widths) <= _LEGEND_LINE else max(_LEGEND_LINE // max(widths), 1)
 
 
 def cost(us: float, total: float) -> str:
@@ -190,7 +215,7 @@ def draw_bars(
 ) -> None:
     """Horizontal bars, the first row on top, several series side by side within a row.
 
-    With `summed`, the last row stands for many: it is only written where its bar would dwarf all others. From a ratio
+    With `summed`, the last row stands for many: it is only written where a bar of it would dwarf all others. From a ratio
     of `log_span` between the largest and the smallest on, the axis is logarithmic.
     """
     from matplotlib.colors import to_rgba
@@ -240,13 +265,18 @@ def _draw_whiskers(ax: Axes, bars: Bars, places: Sequence[float]) -> None:
 
 
 def _without_giants(series: Sequence[Bars]) -> list[Bars]:
-    longest = 2 * max((value for bars in series for value in bars.values[:-1]), default=math.inf)
+    """Without the last row's bars where one of them is a giant: half a row would be compared with nothing."""
+    longest = max((value for bars in series for value in bars.values[:-1]), default=math.inf)
+    if max((bars.values[-1] for bars in series), default=0.0) <= _GIANT * longest:
+        return list(series)
     return [
-        bars
-        if bars.values[-1] <= longest
-        else bars._replace(values=[*bars.values[:-1], 0.0], words=[*bars.words[:-1], f"{bars.words[-1]}, bar left out"])
+        bars._replace(values=[*bars.values[:-1], 0.0], words=[*bars.words[:-1], _unscaled(bars.words[-1])])
         for bars in series
     ]
+
+
+def _unscaled(words: str) -> str:
+    return f"{words}, too long to draw" if words else words
 
 
 def _write_beside(ax: Axes, words: str, end: float, place: float, size: float) -> None:
@@ -263,7 +293,7 @@ def _write_beside(ax: Axes, words: str, end: float, place: float, size: float) -
         parse_math=False,
         zorder=4,
         # Lines of the grid would go through the words.
-        bbox={"boxstyle": "square,pad=0.05", "facecolor": ax.get_facecolor(), "edgecolor": "none"},
+        bbox={"boxstyle": "square,pad=0.15", "facecolor": ax.get_facecolor(), "edgecolor": "none"},
     )
 
 
@@ -276,6 +306,42 @@ def name_rows(ax: Axes, labels: Sequence[str]) -> None:
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="x", color=GRID, linewidth=0.8, zorder=0)
     ax.set_axisbelow(True)
+
+
+def mark_peak(ax: Axes, place: tuple[float, float], exact: bool = True) -> None:
+    """A red triangle whose tip touches the curve at its highest."""
+    ax.plot([place[0]], [place[1]], **peak_sign(exact))
+
+
+def peak_sign(exact: bool = True) -> dict[str, Any]:
+    """How a peak is marked, in a chart and in its legend: empty where it is only the highest sample."""
+    # Matplotlib's seventh marker points down, and its tip is its place.
+    face = RED if exact else "none"
+    return {"marker": 7, "markersize": 7, "color": RED, "markerfacecolor": face, "linestyle": "", "zorder": 5}
+
+
+def write_above(ax: Axes, words: str, place: tuple[float, float], left: float) -> None:
+    """Words about a place, in the free room at the top of an axes, with a line that leads down to it."""
+    line = {"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 7, "relpos": (0.5, 0)}
+    how: dict[str, Any] = {"textcoords": "axes fraction", "va": "top", "fontsize": FONT, "color": INK}
+    ax.annotate(words, place, xytext=(left, 0.98), arrowprops=line, parse_math=False, **how)
+
+
+def side_by_side(centres: Sequence[float], widths: Sequence[float], gap: float = 0.015) -> list[float]:
+    """Where texts of these widths begin, in parts of an axes: near their centres, in order, none upon another."""
+    lefts: list[float] = []
+    for centre, width in zip(centres, widths, strict=True):
+        lefts.append(max(centre - width / 2, lefts[-1] + widths[len(lefts) - 1] + gap if lefts else gap))
+    end = 1.0
+    for place in reversed(range(len(lefts))):
+        lefts[place] = min(lefts[place], end - widths[place])
+        end = lefts[place] - gap
+    return lefts
+
+
+def text_part(words: str, inches: float) -> float:
+    """The part that a text takes of so many inches."""
+    return text_width(words) * CHARACTER / inches
 
 
 def _inches(ax: Axes) -> float:

@@ -25,9 +25,10 @@ def diff_plot(diff: Diff, sums: Sequence[DiffSum], ax: Sequence[Axes] | None = N
     labels = shortened_apart([each.name for each in sums], LABEL_LENGTH)
     before, after = _names(diff)
     summed = any(each.others for each in sums)
+    is_given = ax is not None
     panels: Any = ax
     if panels is None:
-        figure = fg.bar_figure(labels, 2, "Time and number of nodes", " → ".join(_names(diff)), row=0.34)
+        figure = fg.bar_figure(labels, 2, "Time and number per kind of node", " → ".join(_names(diff)), row=0.34)
         panels = figure.subplots(1, 2, sharey=True)
     pale = [each.noise for each in sums]
     times = [
@@ -44,7 +45,9 @@ def diff_plot(diff: Diff, sums: Sequence[DiffSum], ax: Sequence[Axes] | None = N
     fg.count_axis(panels[1], "nodes")
     panels[1].tick_params(labelleft=False)
     noise = {"pale: noise": fg.GRID} if any(pale) else {}
-    fg.legend(panels[0], fg.patches({before: _BEFORE, after: _AFTER} | noise))
+    lines = fg.legend(panels[0], fg.patches({before: _BEFORE, after: _AFTER} | noise))
+    if is_given:
+        fg.name_given(panels[0], " → ".join(_names(diff)), lines)
     return fg.as_array(panels)
 
 
@@ -62,7 +65,7 @@ def operators_plot(diff: Diff, ax: fg.AxesArray | None = None) -> fg.AxesArray:
     limits = []
     for row, bars, title in zip(panels, sides, _names(diff), strict=True):
         draw_operators(row, bars)
-        fg.as_written(row[0].set_title(title, loc="left", fontsize=fg.FONT + 1))
+        fg.name_panel(row[0], title)
         limits.append([each.get_xlim()[1] for each in row])
     for column, ends in enumerate(zip(*limits, strict=True)):
         for row in panels:  # axes of others need not share theirs
