@@ -15,6 +15,7 @@ from onnxperf.analyze.judges.arena import settings_to_try, trial_of, unexplained
 from onnxperf.analyze.judges.growth import LEAST_POINTS, judge_growth
 from onnxperf.api._shared.cells import Contest, groups
 from onnxperf.api._shared.memory_breakdown import ArenaAccount, breakdown_of, largest, record_arena
+from onnxperf.api._shared.progress import automatic, shows_progress
 from onnxperf.api._shared.racing import start_of
 from onnxperf.api._shared.requests import MemoryKeywords, Settings, names_in, parse, require
 from onnxperf.api._shared.sources import source_callables
@@ -48,13 +49,14 @@ from onnxperf.wording.numbers import count
 DEFAULT_INTERVAL_S = 0.001
 
 
+@shows_progress
 def memory(
     model: Sources | Functions,
     *,
     repeat: int | None = None,
     interval: float = DEFAULT_INTERVAL_S,
     skip_arena: bool = False,
-    progress: Progress = lambda _done, _text: None,
+    progress: Progress = automatic,
     **keywords: Unpack[MemoryKeywords],
 ) -> MemoryResult:
     """Measure models or callables, each alone in a fresh process; Ctrl-C returns what was measured until then.

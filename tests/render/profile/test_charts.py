@@ -191,7 +191,7 @@ def test_what_a_picture_cannot_hold_is_one_row_that_says_so() -> None:
     assert len(names(ax)) == fg.MAX_BARS
     assert names(ax)[-1] == "141 others"
     assert bars(ax)[-1] == 0  # it would dwarf all others
-    assert words(ax)[-1].endswith("bar left out")
+    assert words(ax)[-1].endswith("too long to draw")
     short = fg.Bars([4.0, 3.0, 6.0], [fg.BLUE] * 3, ["a", "b", "c"])
     fg.draw_bars(given := Figure().add_subplot(), ["x", "y", "9 others"], [short], summed=True)
     assert bars(given) == [4, 3, 6]

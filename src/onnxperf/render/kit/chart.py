@@ -215,8 +215,8 @@ def draw_bars(
 ) -> None:
     """Horizontal bars, the first row on top, several series side by side within a row.
 
-    With `summed`, the last row stands for many: it is only written where a bar of it would dwarf all others. From a ratio
-    of `log_span` between the largest and the smallest on, the axis is logarithmic.
+    With `summed`, the last row stands for many: it is only written where a bar of it would dwarf all others. From a
+    ratio of `log_span` between the largest and the smallest on, the axis is logarithmic.
     """
     from matplotlib.colors import to_rgba
 

@@ -79,9 +79,7 @@ class _Curve(NamedTuple):
         """The peak of a step, at its highest sample: no clock knows when the kernel saw it."""
         end_ms = begin_ms + step.duration_ns / 1e6
         inside = [
-            (height, -at)
-            for at, height in zip(self.times_ms, self.heights_mb, strict=True)
-            if begin_ms <= at <= end_ms
+            (height, -at) for at, height in zip(self.times_ms, self.heights_mb, strict=True) if begin_ms <= at <= end_ms
         ]
         at = -max(inside)[1] if inside else (begin_ms + end_ms) / 2
         return at, step.peak_bytes / 1e6

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from onnxperf.errors import BadOption
 from onnxperf.records.sweep import Duel, SweepPanel, values_of
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Colour = tuple[float, float, float, float]
 
 MAX_PANELS = 12
+_SMALL = fg.FONT - 1.5
 MAX_WRITTEN = 400
 """Cells of a map that have their speedup written in."""
 _UNDECIDED, _EQUAL = "#D0D0D0", "#BFE3D6"
@@ -180,16 +181,17 @@ def _cell_room(columns: int, rows: int) -> tuple[float, int]:
     return (width - _BESIDE_MAP) / columns, int(72 * (height - _ABOVE_MAP) / rows / (1.25 * fg.FONT))
 
 
-def _words(duel: Duel, room: tuple[float, int]) -> str:
-    """The speedup, its interval and what else is to say, as far as the cell has room for it."""
-    if duel.speedup is None:
-        lines = [duel.word]
-    else:
-        ends = interval(duel.low, duel.high) if duel.low is not None and duel.high is not None else ""
-        lines = [ratio(duel.speedup), _UNJUDGED_WORDS.get(duel.verdict or "", ""), ends]
+def _words(duel: Duel, room: tuple[float, int]) -> tuple[str, str]:
+    """The speedup, and in small what else is to say and its interval, as far as the cell has room for them."""
     width, most = room
-    fitting = [line for line in lines if line and fg.text_part(f"{line} ", width or math.inf) <= 1]
-    return "\n".join(fitting[:most]) if lines[0] in fitting[:1] else ""
+    speedup = duel.word if duel.speedup is None else ratio(duel.speedup)
+    ends = interval(duel.low, duel.high) if duel.low is not None and duel.high is not None else ""
+    small = ["", ""] if duel.speedup is None else [_UNJUDGED_WORDS.get(duel.verdict or "", ""), ends]
+    fits = [bool(line) and width > 0 and fg.text_part(f"{line} ", width) <= 1 for line in (speedup, *small)]
+    if not fits[0]:
+        return "", ""
+    below = [line for line, fitting in zip(small, fits[1:], strict=True) if fitting]
+    return speedup, "\n".join(below[: most - 1])
 
 
 def _fill_cell(ax: Axes, place: tuple[int, int], duel: Duel, colour: Colour, room: tuple[float, int]) -> None:
@@ -201,24 +203,18 @@ def _fill_cell(ax: Axes, place: tuple[int, int], duel: Duel, colour: Colour, roo
         ax.add_patch(
             Rectangle(corner, 1, 1, facecolor="white", edgecolor="#BBBBBB", hatch="///", linewidth=0, zorder=2)
         )
-    words = _words(duel, room)
-    if not words:
-        return
+    speedup, small = _words(duel, room)
     light = 0.3 * colour[0] + 0.59 * colour[1] + 0.11 * colour[2] > 0.55
     box = {"boxstyle": "square,pad=0.15", "facecolor": "white", "edgecolor": "none"} if duel.speedup is None else None
-    ax.text(
-        column,
-        row,
-        words,
-        ha="center",
-        va="center",
-        fontsize=fg.FONT,
-        color=fg.INK if light else "white",
-        fontweight="bold" if duel.decided else "normal",
-        bbox=box,
-        parse_math=False,
-        zorder=4,
-    )
+    how: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "color": fg.INK if light else "white"}
+    how |= {"parse_math": False, "zorder": 4}
+    weight = "bold" if duel.decided else "normal"
+    if speedup:
+        # With small words below it, the speedup moves up so that both are in the middle.
+        up = (1 + small.count("\n")) * _SMALL * 0.6 if small else 0
+        ax.annotate(speedup, (column, row), (0, up), va="center", fontsize=fg.FONT, fontweight=weight, bbox=box, **how)
+        if small:
+            ax.annotate(small, (column, row), (0, up - fg.FONT / 2 - 1), va="top", fontsize=_SMALL, **how)
 
 
 def _draw_changes(ax: Axes, duels: dict[tuple[int, int], Duel]) -> bool:
@@ -275,6 +271,8 @@ def _explain_map(ax: Axes, duels: Sequence[Duel], pair: tuple[str, str], changes
         handles.append(Patch(facecolor="white", edgecolor="#BBBBBB", hatch="////", label=" not compared"))
     if changes:
         handles.append(Line2D([], [], color="black", linewidth=2.6, label=" the winner changes"))
+    if any(duel.low is not None for duel in duels):
+        handles.append(Line2D([], [], linestyle="", label=" in small: 95 % interval of the speedup"))
     return fg.legend(ax, handles)
 
 
