@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -129,6 +129,20 @@ def timeline(names: str = "{}") -> Any:
     return timeline_plot(spans, "cnn.onnx, iteration 3 of 6")
 
 
+def failed_sweep(sizes: Sequence[int], words: Sequence[str] = ("oom", "timeout", "not run")) -> Bench:
+    """Sizes at which one subject has a time and the others have these words in place of theirs."""
+    return examples.bench(
+        *(
+            sweeps.case(
+                measured("ort", 1e6 * size, "baseline"),
+                *(examples.failed(f"variant {n}", word) for n, word in enumerate(words)),
+                dims={"batch": size},
+            )
+            for size in sizes
+        )
+    )
+
+
 def draw(bench: Bench) -> Any:
     return BenchResult(bench).plot()
 
@@ -152,17 +166,16 @@ CHARTS: dict[str, Callable[[], Any]] = {
     "sweep of one subject": lambda: draw(lines(1)),
     "sweep of two models": lambda: draw(examples.bench(*lines(2).cases, *lines(3, model=f"{LONG}.onnx").cases)),
     "sweep of a map": lambda: draw(with_intervals(sweeps.square())),
+    "sweep of failures only": lambda: draw(failed_sweep(sweeps.BATCHES)),
     "sweep of maps and lines": lambda: draw(examples.bench(*sweeps.square().cases, *lines(2, model="cnn").cases)),
-    "einsum orders": lambda: orders_plot(einsum_examples.plan()),
+    "einsum orders": lambda: orders_plot(einsum_examples.plan(orders=einsum_examples.orders(letters="abc"))),
     "einsum race": lambda: race_plot(einsum_examples.plan()),
     "profile": lambda: profile_plot(profiles.before()),
-    "profile of many operators": lambda: profile_plot(profiles.many(200)),
-    "profile with long names": lambda: profile_plot(profiles.many(30, LONG)),
+    "profile with long names": lambda: profile_plot(profiles.many(14, LONG)),
     "nodes": lambda: nodes_plot(profiles.before()),
     "sources": lambda: sources_plot(profiles.after()),
     "timeline": timeline,
     "diff": lambda: DiffResult(profiles.diff()).plot(),
-    "diff of many": lambda: DiffResult(profiles.diff(profiles.many(80), profiles.many(90))).plot(min_share=0),
     "operators of a diff": lambda: operators_plot(profiles.diff()),
     "node memory": lambda: node_memory_plot(node_memory(12, 3)),
     "node memory, peak at the start": lambda: node_memory_plot(node_memory(12, 0, LONG)),
@@ -173,8 +186,8 @@ CHARTS: dict[str, Callable[[], Any]] = {
     "memory of a leak": lambda: memory_plot(
         memories.memory(memories.case(memories.subject(growth=memories.growth("leak", 1.5))))
     ),
-    "memory of many": lambda: memory_plot(
-        memories.memory(memories.case(*(memories.subject(f"{LONG}_{n}") for n in range(14))))
+    "memory with long names": lambda: memory_plot(
+        memories.memory(memories.case(*(memories.subject(f"{LONG}_{n}") for n in range(2)), model=f"{LONG}.onnx"))
     ),
     "memory line by line": lambda: lines_plot(code_lines()),
     "stack": lambda: stack_plot(stacks.stack()),

@@ -56,9 +56,9 @@ class NotebookProgress:
 
     def _new(self, bundle: dict[str, str]) -> Any:
         if self._display is None:
-            from IPython.display import display
+            from IPython import display
 
-            self._display = display
+            self._display = display.display
         return self._display(bundle, raw=True, display_id=True)
 
 

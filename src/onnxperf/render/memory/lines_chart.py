@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxperf.records.lines import LineMemory, MemoryLines
@@ -21,7 +22,7 @@ def lines_plot(record: MemoryLines, ax: Sequence[Axes] | None = None) -> fg.Axes
     lines = [line for line in record.lines if line.occurrences]
     labels = [_label(line) for line in lines]
     panels = ax
-    what = f"{record.file}:{record.function}"
+    what = f"{Path(record.file).name}:{record.function}"
     if panels is None:
         figure = fg.bar_figure(labels, 2, "Memory per line", what, 0.42)
         panels = figure.subplots(1, 2, sharey=True)

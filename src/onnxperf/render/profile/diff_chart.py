@@ -28,7 +28,7 @@ def diff_plot(diff: Diff, sums: Sequence[DiffSum], ax: Sequence[Axes] | None = N
     is_given = ax is not None
     panels: Any = ax
     if panels is None:
-        figure = fg.bar_figure(labels, 2, "Time and number per kind of node", " → ".join(_names(diff)), row=0.34)
+        figure = fg.bar_figure(labels, 2, "Time and number per kind of node", _both(diff), row=0.34)
         panels = figure.subplots(1, 2, sharey=True)
     pale = [each.noise for each in sums]
     times = [
@@ -47,7 +47,7 @@ def diff_plot(diff: Diff, sums: Sequence[DiffSum], ax: Sequence[Axes] | None = N
     noise = {"pale: noise": fg.GRID} if any(pale) else {}
     lines = fg.legend(panels[0], fg.patches({before: _BEFORE, after: _AFTER} | noise))
     if is_given:
-        fg.name_given(panels[0], " → ".join(_names(diff)), lines)
+        fg.name_given(panels[0], _both(diff), lines)
     return fg.as_array(panels)
 
 
@@ -57,9 +57,7 @@ def operators_plot(diff: Diff, ax: fg.AxesArray | None = None) -> fg.AxesArray:
     panels: Any = ax
     if panels is None:
         labels = [name for side in sides for name in side.labels]
-        figure = fg.bar_figure(
-            [*labels, "", "", "", ""], 2, "Time and executions per operator", " → ".join(_names(diff))
-        )
+        figure = fg.bar_figure([*labels, "", "", "", ""], 2, "Time and executions per operator", _both(diff))
         heights = [max(2, len(side.labels)) for side in sides]
         panels = figure.subplots(2, 2, sharex="col", gridspec_kw={"height_ratios": heights})
     limits = []
@@ -83,6 +81,13 @@ def operators_plot(diff: Diff, ax: fg.AxesArray | None = None) -> fg.AxesArray:
 
 def _names(diff: Diff) -> list[str]:
     return shortened_apart([name_of(name) for name in side_names(diff)], _SIDE_LENGTH)
+
+
+def _both(diff: Diff) -> str:
+    """The sides, after the model where they are levels of one."""
+    sides = " → ".join(_names(diff))
+    model = name_of(diff.race.model) if diff.race else ""
+    return f"{model}: {sides}" if model and "," not in model and model not in sides else sides
 
 
 def _bars(values: Sequence[float], colour: str, words: Callable[[float], str], pale: Sequence[bool]) -> fg.Bars:

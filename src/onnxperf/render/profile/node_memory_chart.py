@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from onnxperf.records.node_memory import NodeMemories
 from onnxperf.render.kit import chart as fg
@@ -36,7 +36,7 @@ def node_memory_plot(record: NodeMemories, ax: Axes | None = None) -> Axes:
         fg.name_given(ax, what)
     highest = max((node.held_bytes or node.in_use_bytes or 0 for node in nodes), default=0)
     scale, unit = decimal_size_unit(highest)
-    signs = [*_curves(ax, record, scale), *_levels(ax, record, scale)]
+    signs: list[Line2D | Patch] = [*_curves(ax, record, scale), *_levels(ax, record, scale)]
     ax.set_xlim(-0.6, max(len(nodes) - 0.4, 0.6))
     ax.set_ylim(0, 1.22 * highest / scale if highest else 1)
     _mark_peak(ax, record, scale)
@@ -59,7 +59,7 @@ def _curves(ax: Axes, record: NodeMemories, scale: float) -> Iterator[Line2D]:
     from matplotlib.lines import Line2D
 
     nodes, loaded = record.nodes, record.loaded_bytes or 0
-    series: list[tuple[str, str, str, Sequence[int | None]]] = [
+    series: list[tuple[str, str, Literal["--", "-", ":"], Sequence[int | None]]] = [
         ("held by the arena", fg.GREY, "--", [node.held_bytes for node in nodes]),
         ("in use", fg.BLUE, "-", [node.in_use_bytes for node in nodes]),
         ("packed weights + live set", fg.GREEN, ":", [_above(loaded, node.live_bytes) for node in nodes]),
