@@ -25,7 +25,7 @@ KNOWN = {
     "a limit of this process": ("limits.py", "address space"),
     "a step of a race": ("measure/worker_group.py", "starting workers"),
     "an error of a model file": ("model/external.py", "which is missing from"),
-    "an error in a notebook": ("notebook.py", "a variable that holds a model"),
+    "an error in a notebook": ("notebook.py", "a variable that holds a dict of arrays"),
     "the meaning of a field": ("records/race.py", "Place within the round, from 0."),
     "a heading of a table": ("render/race/page.py", "deviation"),
     "a legend": ("render/", "95 % interval"),

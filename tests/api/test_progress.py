@@ -37,7 +37,7 @@ def _no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
 def in_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     shell = SimpleNamespace(kernel=object())
     monkeypatch.setitem(sys.modules, "ipykernel", ModuleType("ipykernel"))
-    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
 
 
 def test_a_script_without_a_terminal_is_quiet(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,7 +83,7 @@ def test_words_cover_neither_points_nor_curves(name: str) -> None:
     _, axes = drawn(gallery.CHARTS[name]())
     for ax in axes:
         boxes = [(text.get_text(), box_of(text).padded(-TOUCH)) for text in ax.texts]
-        lines = [line for line in ax.lines if line.get_transform() == ax.transData and len(line.get_xdata())]
+        lines = [line for line in ax.lines if line.get_transform() == ax.transData and np.size(line.get_xdata())]
         for line in lines:
             points = np.column_stack([line.get_xdata(), line.get_ydata()]).astype(float)
             if not np.isfinite(points).any(axis=0).all():
@@ -112,7 +112,7 @@ def test_words_beside_a_bar_do_not_cover_it_or_its_whisker(name: str) -> None:
 def test_the_peak_of_the_arena_sits_on_the_curve(count: int, peak: int) -> None:
     record = gallery.node_memory(count, peak)
     ax = node_memory_plot(record)
-    *_, curve, _, marker = [line for line in ax.lines if len(line.get_xdata())]
+    *_, curve, _, marker = [line for line in ax.lines if np.size(line.get_xdata())]
     ((at,), (height,)) = (np.asarray(marker.get_xdata()), np.asarray(marker.get_ydata()))
     edges, heights = np.asarray(curve.get_xdata()), np.asarray(curve.get_ydata())
     assert at == peak

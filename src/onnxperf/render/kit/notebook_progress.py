@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from html import escape
+from importlib import import_module
 from typing import Any, Self
 
 from onnxperf.render.kit.pace import Pace
@@ -55,11 +56,8 @@ class NotebookProgress:
     __call__ = update
 
     def _new(self, bundle: dict[str, str]) -> Any:
-        if self._display is None:
-            from IPython import display
-
-            self._display = display.display
-        return self._display(bundle, raw=True, display_id=True)
+        display: Callable[..., Any] = self._display or import_module("IPython.display").display
+        return display(bundle, raw=True, display_id=True)
 
 
 def _bundle(done: float, left: str, text: str) -> dict[str, str]:
