@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from weakref import WeakSet
 
 from onnxperf.wording.names import shortened, text_width, visible
 from onnxperf.wording.numbers import count, duration, duration_unit, percent, significant
@@ -46,6 +47,8 @@ PANEL = 4.6
 CHARACTER = 0.6 * FONT / 72
 """Average width of a character in inches."""
 GRID = "#DDDDDD"
+_OURS: WeakSet[Figure] = WeakSet()
+"""Figures that were made here."""
 _LINE = 0.16
 """Height of a further line of a name in inches."""
 _PANEL_TITLE = 60
@@ -69,8 +72,11 @@ def new_figure(width: float, height: float) -> Figure:
         # Notebooks, which work with pyplot, expect it to show the chart.
         from matplotlib import pyplot
 
-        return pyplot.figure(figsize=size, layout=layout)
-    return Figure(figsize=size, layout=layout)
+        figure = pyplot.figure(figsize=size, layout=layout)
+    else:
+        figure = Figure(figsize=size, layout=layout)
+    _OURS.add(figure)
+    return figure
 
 
 def bar_figure(labels: Sequence[str], panels: int, title: str, subtitle: str, row: float = 0.26) -> Figure:
@@ -239,7 +245,7 @@ def draw_bars(
 
 def _set_limits(ax: Axes, series: Sequence[Bars], log_span: float) -> float:
     """Leave each bar room for the words at its right; returns where the axis begins."""
-    character = CHARACTER / _inches(ax)
+    character = CHARACTER / size_of(ax)[0]
     written = [
         (end, 1 - min(0.6, (text_width(words) + 2) * character))
         for bars in series
@@ -344,12 +350,13 @@ def text_part(words: str, inches: float) -> float:
     return text_width(words) * CHARACTER / inches
 
 
-def _inches(ax: Axes) -> float:
-    """Width of the axes: our own figures are made for PANEL, others are as wide as they are."""
+def size_of(ax: Axes, width: float = PANEL, height: float = PANEL) -> tuple[float, float]:
+    """Inches of an axes: in our own figures as they were made for it, in others as they are."""
     figure = ax.get_figure(root=True)
-    if figure is None or figure.get_layout_engine() is not None:
-        return PANEL
-    return float(ax.get_position().width * figure.get_size_inches()[0])
+    if figure is None or figure in _OURS:
+        return width, height
+    place = ax.get_position()
+    return float(place.width * figure.get_size_inches()[0]), float(place.height * figure.get_size_inches()[1])
 
 
 def time_axis(axis: Axis, words: str = "per iteration") -> None:

@@ -98,7 +98,8 @@ def _write_peaks(ax: Axes, subject: MemorySubject, peaks: Sequence[tuple[float, 
     places = [place for step in steps for each, place in zip(subject.steps, peaks, strict=True) if each is step]
     words = [f"{step.name} {decimal_size(step.peak_bytes)}" for step in steps]
     right = ax.get_xlim()[1]
-    lefts = fg.side_by_side([at / right for at, _ in places], [fg.text_part(each, _INCHES) for each in words])
+    inches, _ = fg.size_of(ax, _INCHES)
+    lefts = fg.side_by_side([at / right for at, _ in places], [fg.text_part(each, inches) for each in words])
     for text, place, left in zip(words, places, lefts, strict=True):
         fg.write_above(ax, text, place, left)
 

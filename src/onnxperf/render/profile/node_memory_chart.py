@@ -102,6 +102,6 @@ def _mark_peak(ax: Axes, record: NodeMemories, scale: float) -> None:
     place = (float(at), (node.in_use_bytes or 0) / scale)
     begin, end = ax.get_xlim()
     words = f"{shortened(node_label(node), 40)}: {decimal_size(node.in_use_bytes)}"
-    (left,) = fg.side_by_side([(at - begin) / (end - begin)], [fg.text_part(words, _INCHES)])
+    (left,) = fg.side_by_side([(at - begin) / (end - begin)], [fg.text_part(words, fg.size_of(ax, _INCHES)[0])])
     fg.mark_peak(ax, place)
     fg.write_above(ax, words, place, left)

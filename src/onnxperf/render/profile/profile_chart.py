@@ -69,7 +69,8 @@ def profile_plot(profile: Profile, ax: Sequence[Axes] | None = None) -> fg.AxesA
 def nodes_plot(profile: Profile, ax: Axes | None = None, op: str | None = None) -> Axes:
     """A bar per node, the longest on top; only of one operator where that is named."""
     chosen = [node for node in profile.nodes if op in (None, node.op_name)]
-    nodes = _node_bars(profile, chosen, fg.MAX_BARS, with_calls=len(chosen) <= ROOMY)
+    # Rows of an axes of the user's may be too low for two lines.
+    nodes = _node_bars(profile, chosen, fg.MAX_BARS, with_calls=ax is None and len(chosen) <= ROOMY)
     if ax is None:
         what = f"Time per {visible(shortened(op, 40))} node" if op else "Time per node"
         ax = fg.bar_figure(nodes.labels, 1, what, name_of(profile.model)).subplots()

@@ -147,7 +147,7 @@ def _draw_map(ax: Axes, panel: SweepPanel, pair: tuple[str, str]) -> int:
     nothing = (1.0, 1.0, 1.0, 0.0)
     image = [[colours.get((row, column), nothing) for column in range(len(across))] for row in range(len(down))]
     ax.imshow(image, aspect="auto", interpolation="nearest", zorder=1)
-    room = _cell_room(len(across), len(down)) if len(duels) <= MAX_WRITTEN else (0.0, 0)
+    room = _cell_room(ax, len(across), len(down)) if len(duels) <= MAX_WRITTEN else (0.0, 0)
     for place, duel in duels.items():
         _fill_cell(ax, place, duel, colours[place], room)
     changes = _draw_changes(ax, duels)
@@ -175,10 +175,11 @@ def _colour(duel: Duel, strongest: float) -> Colour:
     return red, green, blue, 1.0
 
 
-def _cell_room(columns: int, rows: int) -> tuple[float, int]:
+def _cell_room(ax: Axes, columns: int, rows: int) -> tuple[float, int]:
     """Width of a cell in inches, and the lines that it has room for."""
     width, height = _map_size(rows, columns)
-    return (width - _BESIDE_MAP) / columns, int(72 * (height - _ABOVE_MAP) / rows / (1.25 * fg.FONT))
+    width, height = fg.size_of(ax, width - _BESIDE_MAP, height - _ABOVE_MAP)
+    return width / columns, int(72 * height / rows / (1.25 * fg.FONT))
 
 
 def _words(duel: Duel, room: tuple[float, int]) -> tuple[str, str]:

@@ -123,7 +123,7 @@ def _write_failures(ax: Axes, failed: Mapping[tuple[int, str], Sequence[str]]) -
     taken: list[float] = []  # where the last word of each lane ends
     for (size, word), colours in sorted(failed.items()):
         words = f"{len(colours)} {word} ×" if len(colours) > 1 else f"{word} ×"  # noqa: RUF001
-        middle, half = _place(ax, size), fg.text_part(f"{words} ", _INCHES) / 2
+        middle, half = _place(ax, size), fg.text_part(f"{words} ", fg.size_of(ax, _INCHES)[0]) / 2
         lane = next((number for number, end in enumerate(taken) if end <= middle - half), len(taken))
         taken[lane : lane + 1] = [middle + half]
         ax.annotate(
