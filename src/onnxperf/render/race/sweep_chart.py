@@ -152,7 +152,8 @@ def _draw_map(ax: Axes, panel: SweepPanel, pair: tuple[str, str]) -> int:
         _fill_cell(ax, place, duel, colours[place], room)
     changes = _draw_changes(ax, duels)
     _dress_map(ax, (down, across), panel.dims)
-    return _explain_map(ax, list(duels.values()), pair, changes)
+    ends_written = any("…" in _words(duel, room)[1] for duel in duels.values())
+    return _explain_map(ax, list(duels.values()), pair, changes, ends_written)
 
 
 def _strongest(duels: Iterable[Duel]) -> float:
@@ -256,7 +257,7 @@ def _dress_map(ax: Axes, sizes: tuple[Sequence[int], Sequence[int]], dims: Seque
         ax.axhline(place - 0.5, color="white", linewidth=1.2, zorder=2.5)
 
 
-def _explain_map(ax: Axes, duels: Sequence[Duel], pair: tuple[str, str], changes: bool) -> int:
+def _explain_map(ax: Axes, duels: Sequence[Duel], pair: tuple[str, str], changes: bool, ends_written: bool) -> int:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -272,7 +273,7 @@ def _explain_map(ax: Axes, duels: Sequence[Duel], pair: tuple[str, str], changes
         handles.append(Patch(facecolor="white", edgecolor="#BBBBBB", hatch="////", label=" not compared"))
     if changes:
         handles.append(Line2D([], [], color="black", linewidth=2.6, label=" the winner changes"))
-    if any(duel.low is not None for duel in duels):
+    if ends_written:
         handles.append(Line2D([], [], linestyle="", label=" in small: 95 % interval of the speedup"))
     return fg.legend(ax, handles)
 
