@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
@@ -56,10 +57,15 @@ class FakeMemory:
         return CalledMany(resident(self.base))
 
 
-def probe(memory: FakeMemory, repeat: int | None = None, spec: WorkerSpec = SPEC) -> MemoryProbe:
+def probe(
+    memory: FakeMemory,
+    repeat: int | None = None,
+    spec: WorkerSpec = SPEC,
+    report: Callable[[float, str], None] = lambda _done, _text: None,
+) -> MemoryProbe:
     answers: Answers = {ProbeStep: memory.probe_step, CallMany: memory.call_many}
     machine = FakeMachine(troubles=memory.troubles, answers=answers)
-    memory_probe = probe_subject(spec, machine.open_worker, repeat, 0.001, lambda _text: None)
+    memory_probe = probe_subject(spec, machine.open_worker, repeat, 0.001, report)
     assert machine.all_closed
     return memory_probe
 
@@ -182,3 +188,11 @@ def test_the_highest_sample_of_a_step_is_one_within_it_or_at_its_ends(start: int
     curve = curve_of([10, 30, 20, 15, 40, 10])  # at 200, 300 … 700 on the clock, the curve having begun at 100
     mark = Mark(resident(11), resident(12), None, start, duration)
     assert curve.highest(mark) == highest
+
+
+def test_what_is_done_grows_from_nothing_to_nearly_all() -> None:
+    reports: list[float] = []
+    probe(FakeMemory(), repeat=8, report=lambda done, _text: reports.append(done))
+    assert reports[0] == 0
+    assert reports == sorted(reports)
+    assert 0.85 < reports[-1] < 1

@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import Unpack, cast
 
 from onnxperf.api._shared.cells import Contest, cell_of_functions, cells_of, run_cells
+from onnxperf.api._shared.progress import automatic, shows_progress
 from onnxperf.api._shared.requests import BenchKeywords, parse
 from onnxperf.api._shared.subjects import Functions, Sources, functions_in, refuse_options_of_models
 from onnxperf.measure.race import Progress
 from onnxperf.results.bench import BenchResult
 
 
+@shows_progress
 def bench(
     model: Sources | Functions,
     *,
-    progress: Progress = lambda _done, _text: None,
+    progress: Progress = automatic,
     **keywords: Unpack[BenchKeywords],
 ) -> BenchResult:
     """Time a model, or race several ways of running it; Ctrl-C returns what was measured until then.

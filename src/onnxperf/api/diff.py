@@ -16,6 +16,7 @@ from onnxperf.analyze.answers.diff import diff_answer
 from onnxperf.analyze.trace.diff import align
 from onnxperf.api._shared import recordings
 from onnxperf.api._shared.opening import Source
+from onnxperf.api._shared.progress import automatic, shows_progress
 from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options
 from onnxperf.api._shared.recordings import Events, is_events, is_trace
 from onnxperf.api._shared.requests import DiffKeywords, Settings, names_in, parse, require
@@ -36,6 +37,7 @@ from onnxperf.results.profile import ProfileResult
 Side = Source | Events | ProfileResult
 
 
+@shows_progress
 def diff(
     before: Side,
     after: Side | None = None,
@@ -44,7 +46,7 @@ def diff(
     feeds: Mapping[str, Any] | None = None,
     repeat: int | None = None,
     race: bool = True,
-    progress: Progress = lambda _done, _text: None,
+    progress: Progress = automatic,
     **keywords: Unpack[DiffKeywords],
 ) -> DiffResult:
     """Compare two models, traces or profiles node by node; or one model at two optimisation levels.

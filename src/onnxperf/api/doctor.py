@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.answers.doctor import doctor_answer, race_text, why_not_kept
 from onnxperf.analyze.judges.noise import TINY_EFFECT, noise_band
+from onnxperf.api._shared.progress import automatic, shows_progress
 from onnxperf.api._shared.racing import start_of
 from onnxperf.api._shared.requests import BenchKeywords, Settings, parse
 from onnxperf.api._shared.setups import only_setup
@@ -33,9 +34,8 @@ _ROWS, _COLUMNS = 64, 128
 """A product of this size takes about 30 us on one core: long against a call's overhead, short against a time slice."""
 
 
-def doctor(
-    time: float = DEFAULT_TIME_S, threads: int | None = None, progress: Progress = lambda _done, _text: None
-) -> DoctorResult:
+@shows_progress
+def doctor(time: float = DEFAULT_TIME_S, threads: int | None = None, *, progress: Progress = automatic) -> DoctorResult:
     """Describe this machine and race a small model against itself for `time` seconds.
 
     What that race could still mistake for a difference is the noise band; later benches claim nothing below it,

@@ -15,6 +15,7 @@ from numpy import ndarray
 from onnxperf.analyze.judges.einsum import numpy_wins
 from onnxperf.api._shared.candidate_race import EinsumRequest
 from onnxperf.api._shared.einsum_plans import plan_for, request_for, written_model
+from onnxperf.api._shared.progress import automatic, shown
 from onnxperf.contraction import store
 from onnxperf.contraction.equation import parse
 from onnxperf.errors import BadOption
@@ -44,7 +45,7 @@ def einsum(
     optimize: bool | str = True,
     decompose: bool = True,
     threads: int | None = None,
-    progress: Progress = lambda _done, _text: None,
+    progress: Progress = automatic,
 ) -> Any:
     """What numpy.einsum returns, computed by an ONNX graph, or by numpy where that is faster.
 
@@ -125,7 +126,8 @@ def _model(request: EinsumRequest, optimize: bool | str, progress: Progress, rea
     """The graph that computes an equation; None where numpy does so faster."""
     if optimize is False:
         return written_model(request)
-    plan = plan_for(request, search=optimize is True, progress=progress)
+    with shown(progress) as report:  # here, not around `einsum`: later calls take microseconds
+        plan = plan_for(request, search=optimize is True, progress=report)
     if plan.interrupted:  # the search answered Ctrl-C with what it had, but the caller waits for a value
         raise KeyboardInterrupt
     ready.place, ready.due = store.place(request.key), monotonic() + _LOOK_S

@@ -15,6 +15,7 @@ from onnxperf.analyze.judges.arena import settings_to_try, trial_of, unexplained
 from onnxperf.analyze.judges.growth import LEAST_POINTS, judge_growth
 from onnxperf.api._shared.cells import Contest, groups
 from onnxperf.api._shared.memory_breakdown import ArenaAccount, breakdown_of, largest, record_arena
+from onnxperf.api._shared.progress import automatic, shows_progress
 from onnxperf.api._shared.racing import start_of
 from onnxperf.api._shared.requests import MemoryKeywords, Settings, parse, require
 from onnxperf.api._shared.setups import Setup, setups_of
@@ -49,13 +50,14 @@ from onnxperf.wording.numbers import count
 DEFAULT_INTERVAL_S = 0.001
 
 
+@shows_progress
 def memory(
     model: Sources | Functions,
     *,
     repeat: int | None = None,
     interval: float = DEFAULT_INTERVAL_S,
     skip_arena: bool = False,
-    progress: Progress = lambda _done, _text: None,
+    progress: Progress = automatic,
     **keywords: Unpack[MemoryKeywords],
 ) -> MemoryResult:
     """Measure models or callables, each alone in a fresh process; Ctrl-C returns what was measured until then.
@@ -185,7 +187,7 @@ def _probe(plan: _Plan, request: _Request, progress: Progress) -> MemoryCase:
     start = partial(open_worker, timeout_s=limits.timeout, memory_limit_bytes=limits.memory_limit)
     for number, spec in enumerate(specs):
         name = spec.subjects[0].name
-        report = partial(_report_subject, progress, number / (len(specs) + 1), name)
+        report = partial(_report_subject, progress, number, len(specs) + 1, name)
         probes.append(probe_subject(spec, start, request.repeat, request.interval_s, report))
         if probes[-1].interrupted:
             break
@@ -224,7 +226,7 @@ def _try_arena_settings(
 def _trial(spec: WorkerSpec, start: Any, request: _Request, report: Callable[[str], None]) -> MemoryProbe:
     """As few calls as show a need."""
     name = f"{spec.subjects[0].name}, {ARENA_SETTINGS[spec.session.arena]}"
-    return probe_subject(spec, start, 1, request.interval_s, lambda text: report(f"{name}: {text}"))
+    return probe_subject(spec, start, 1, request.interval_s, lambda _done, text: report(f"{name}: {text}"))
 
 
 def _arena(recorded: Callable[[], ArenaAccount], notes: list[str]) -> ArenaAccount | None:
@@ -239,8 +241,8 @@ def _arena(recorded: Callable[[], ArenaAccount], notes: list[str]) -> ArenaAccou
     return arena
 
 
-def _report_subject(progress: Progress, done: float, name: str, text: str) -> None:
-    progress(done, f"{name}: {text}")
+def _report_subject(progress: Progress, number: int, total: int, name: str, done: float, text: str) -> None:
+    progress((number + done) / total, f"{name}: {text}")
 
 
 def _records(subject: MemorySubject) -> bool:

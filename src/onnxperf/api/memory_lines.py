@@ -10,6 +10,7 @@ import cloudpickle
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.lines import lines_answer, lost_answer
+from onnxperf.api._shared.progress import automatic, shows_progress
 from onnxperf.api._shared.requests import LimitKeywords, parse
 from onnxperf.api._shared.subjects import pickled
 from onnxperf.errors import SubjectError
@@ -27,10 +28,11 @@ _NO_PEAKS = "this kernel cannot reset its high-water mark, so the peaks of singl
 _NO_TEXT = "the text of the function cannot be read; only the lines that ran are shown"
 
 
+@shows_progress
 def memory_lines(
     source: str | Callable[[], Any],
     *,
-    progress: Progress = lambda _done, _text: None,
+    progress: Progress = automatic,
     **keywords: Unpack[LimitKeywords],
 ) -> LinesResult:
     """Call a function once, and measure for each of its lines what memory stays and what it needed while it ran.

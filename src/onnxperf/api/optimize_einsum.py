@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Unpack
 
 from onnxperf.api._shared.einsum_plans import RACE_S, plan_for, request_for
+from onnxperf.api._shared.progress import automatic, shows_progress
 from onnxperf.api._shared.requests import EinsumKeywords
 from onnxperf.api._shared.requests import parse as parse_keywords
 from onnxperf.contraction.equation import parse
@@ -14,13 +15,14 @@ from onnxperf.measure.race import Progress
 from onnxperf.results.einsum import EinsumResult
 
 
+@shows_progress
 def optimize_einsum(
     equation: str,
     shapes: Sequence[Sequence[int]],
     *,
     dtype: str = "float32",
     search: bool = True,
-    progress: Progress = lambda _done, _text: None,
+    progress: Progress = automatic,
     **keywords: Unpack[EinsumKeywords],
 ) -> EinsumResult:
     """Find the fastest graph for an equation on these shapes; a plan that was found before is not searched again.

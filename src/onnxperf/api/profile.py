@@ -8,6 +8,7 @@ from typing import Any, Unpack, cast
 
 from onnxperf.api._shared import recordings
 from onnxperf.api._shared.opening import Source
+from onnxperf.api._shared.progress import automatic, shows_progress
 from onnxperf.api._shared.recordings import Events, is_events, is_trace
 from onnxperf.api._shared.requests import InputKeywords, parse, require
 from onnxperf.api._shared.subjects import open_entries
@@ -17,6 +18,7 @@ from onnxperf.render.kit.files import check_folder
 from onnxperf.results.profile import ProfileResult
 
 
+@shows_progress
 def profile(
     source: Source | Events,
     feeds: Mapping[str, Any] | None = None,
@@ -24,7 +26,7 @@ def profile(
     repeat: int | None = None,
     keep_trace: str | Path | None = None,
     timeout: float = LONG_TIMEOUT_S,
-    progress: Progress = lambda _done, _text: None,
+    progress: Progress = automatic,
     **keywords: Unpack[InputKeywords],
 ) -> ProfileResult:
     """Profile a model with onnxruntime, or read a trace that onnxruntime wrote.

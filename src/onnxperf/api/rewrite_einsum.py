@@ -18,6 +18,7 @@ from onnxperf.api._shared.einsum_plans import EINSUM, plan_for, request_for
 from onnxperf.api._shared.einsum_reading import Graphs, einsums_in, write_replaced
 from onnxperf.api._shared.opening import Source
 from onnxperf.api._shared.outputs import outputs_of
+from onnxperf.api._shared.progress import automatic, shows_progress
 from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options
 from onnxperf.api._shared.recordings import FOLDER_OPTION
 from onnxperf.api._shared.requests import RewriteKeywords, parse
@@ -38,6 +39,7 @@ from onnxperf.results.rewrite import RewriteResult
 BEFORE, AFTER = "original", "rewritten"
 
 
+@shows_progress
 def rewrite_einsum(
     model: Source,
     output: str | Path,
@@ -45,7 +47,7 @@ def rewrite_einsum(
     feeds: Mapping[str, Any] | None = None,
     portable: bool = False,
     search: bool = True,
-    progress: Progress = lambda _done, _text: None,
+    progress: Progress = automatic,
     **keywords: Unpack[RewriteKeywords],
 ) -> RewriteResult:
     """Replace Einsum nodes by the fastest graphs for their shapes, and write the model if that made it faster.

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Unpack
 from onnxperf.analyze.answers.stack import stack_answer
 from onnxperf.analyze.trace import stack as analysis
 from onnxperf.api._shared.opening import Source
+from onnxperf.api._shared.progress import automatic, shows_progress
 from onnxperf.api._shared.requests import InputKeywords, Settings, parse, require
 from onnxperf.api._shared.setups import only_setup
 from onnxperf.api._shared.subjects import (
@@ -68,6 +69,7 @@ class StackKeywords(InputKeywords, total=False):
     timeout: float
 
 
+@shows_progress
 def stack(
     source: Source | Callable[[], Any],
     feeds: Mapping[str, Any] | None = None,
@@ -77,7 +79,7 @@ def stack(
     call: str = "run",
     native: bool = False,
     allocations: bool = False,
-    progress: Progress = lambda _done, _text: None,
+    progress: Progress = automatic,
     **keywords: Unpack[StackKeywords],
 ) -> StackResult:
     """Call a model or a callable many times, and show where the time goes.

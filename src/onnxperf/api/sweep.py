@@ -7,18 +7,20 @@ from pathlib import Path
 from typing import Any, Literal
 
 from onnxperf.api._shared.kept_runs import Where
+from onnxperf.api._shared.progress import automatic, shows_progress
 from onnxperf.api._shared.sweeps import plan_cells, run_sweep
 from onnxperf.measure.race import Progress
 from onnxperf.results.bench import BenchResult
 
 
+@shows_progress
 def sweep(
     plan: str | Path | Mapping[str, Any],
     *,
     store: Where | Literal[False] = False,
     resume: str | None = None,
     retry: Collection[str] = (),
-    progress: Progress = lambda _done, _text: None,
+    progress: Progress = automatic,
 ) -> BenchResult:
     """Run every case of a plan (a .toml file or its contents); each is kept in the store as soon as it is finished.
 

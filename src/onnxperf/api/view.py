@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast, get_args
 import msgspec
 
 from onnxperf.api._shared.opening import Source, open_source
+from onnxperf.api._shared.progress import automatic, shows_progress
 from onnxperf.api._shared.reading import source_of, view_of
 from onnxperf.api._shared.requests import InputKeywords, parse, require
 from onnxperf.errors import BadOption
@@ -42,6 +43,7 @@ class ViewKeywords(InputKeywords, total=False):
     depth: int | None
 
 
+@shows_progress
 def view(
     model: Source,
     feeds: Mapping[str, Any] | None = None,
@@ -50,7 +52,7 @@ def view(
     values: bool = False,
     profile: Profiled = None,
     by: Measure = "time",
-    progress: Progress = lambda _done, _text: None,
+    progress: Progress = automatic,
     **keywords: Unpack[ViewKeywords],
 ) -> ViewResult:
     """Show a model; `str()` of what is returned is the text, and a notebook shows the picture.

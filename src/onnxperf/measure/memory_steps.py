@@ -143,12 +143,12 @@ def probe_subject(
     open_worker: Callable[[WorkerSpec], AbstractContextManager[MemoryWorker]],
     repeat: int | None,
     interval_s: float,
-    report: Callable[[str], None],
+    report: Callable[[float, str], None],
 ) -> MemoryProbe:
     """Load, call, and call again and again; whatever ends it, what was probed is returned."""
     log = _Log(Curve())
     try:
-        report("starting")
+        report(0.0, "starting")
         with open_worker(spec) as worker:
             worker.ask(Hold(spec))
             worker.watch(log.curve.look, interval_s)
@@ -161,26 +161,26 @@ def probe_subject(
     return log.memory_probe(spec)
 
 
-def _take_steps(worker: MemoryWorker, log: _Log, sizes: int, report: Callable[[str], None]) -> None:
-    report("loading")
+def _take_steps(worker: MemoryWorker, log: _Log, sizes: int, report: Callable[[float, str], None]) -> None:
+    report(0.05, "loading")
     log.add("load", worker.ask(ProbeStep("load")))
-    report("first call")
+    report(0.1, "first call")
     log.add("first call", worker.ask(ProbeStep("first call")))
-    report("steady calls")
+    report(0.2, "steady calls")
     for calls in range(1, 1 + max(STEADY_CALLS, 2 * sizes)):
         log.add("steady call", worker.ask(ProbeStep("steady call")))
         if sizes > 1:  # with one size, a session settles within these calls, which is not growth
             log.points.append((calls, log.steps[-1].before.anonymous_bytes))
 
 
-def _call_often(worker: MemoryWorker, log: _Log, repeat: int | None, report: Callable[[str], None]) -> None:
+def _call_often(worker: MemoryWorker, log: _Log, repeat: int | None, report: Callable[[float, str], None]) -> None:
     """Points of resident memory over many calls."""
     done = sum(step.name != "load" for step in log.steps)
     call_ns = statistics.median(step.duration_ns for step in log.steps[-STEADY_CALLS:])
     total = repeat or min(max(int(_GROWTH_NS / max(call_ns, 1.0)), _POINTS[0]), _MOST_CALLS)
     parts = shares(total, min(total, _POINTS[-1]))
     for number, calls in enumerate(parts):
-        report(f"growth over {total} calls, {100 * number // len(parts)} %")
+        report(0.3 + 0.7 * number / len(parts), f"growth over {total} calls")
         called = worker.ask(CallMany(calls))
         done += calls
         log.points.append((done, called.resident.anonymous_bytes))

@@ -170,7 +170,7 @@ class ProfileResult(Result[Profile]):
         return NodeMemoryResult(node_memories(self.trace, self.layout, self.record.model, iteration, self._executed))
 
     def perfetto(self) -> bytes:
-        """The trace in a form that Perfetto opens, one track per thread."""
+        """The trace in a form that Perfetto opens: one track per thread, and counters of the arena's memory."""
         return perfetto_json(self.trace, self.record.model)
 
     def _frame(self, rows: Sequence[T], columns: dict[str, Callable[[T], object]], per_iteration: bool) -> DataFrame:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import pytest
 from rich.text import Text
 
+from onnxperf.render.kit.notebook_progress import NotebookProgress
+from onnxperf.render.kit.pace import Pace
 from onnxperf.render.kit.progress import Progress
 
 
@@ -102,3 +105,81 @@ def test_a_terminal_that_goes_away_costs_only_the_bar() -> None:
             clock.now += 2
             progress.update(0.5, "round")
             progress.show(lambda _console: "above")
+
+
+@pytest.mark.parametrize(
+    ("steps", "left"),
+    [
+        ([(0.0, 0), (0.5, 10)], "10 s left"),
+        ([(0.0, 0), (0.0, 60), (0.5, 70)], "10 s left"),  # a minute of loading does not come again
+        ([(0.25, 0), (0.5, 10), (0.75, 20)], "10 s left"),  # resumed
+        ([(0.0, 0), (0.1, 60)], "9 min left"),
+        ([(0.0, 0), (0.01, 60)], ""),  # too early
+        ([(0.0, 0), (1.0, 60)], ""),
+        ([(0.3, 5)], ""),
+        ([], ""),
+    ],
+)
+def test_the_time_left_follows_from_the_pace_so_far(steps: list[tuple[float, float]], left: str) -> None:
+    pace = Pace()
+    for done, now in steps:
+        pace.note(done, now)
+    assert pace.left() == left
+
+
+def test_the_bar_has_the_time_left() -> None:
+    clock, terminal = Clock(), Terminal()
+    with Progress(terminal, clock, delay=2) as progress:
+        progress.update(0.0, "loading")
+        clock.now += 1.9
+        progress.update(0.2, "round 1")
+        assert terminal.getvalue() == ""
+        clock.now += 1.1
+        progress.update(0.3, "round 2")
+        assert "7 s left" in terminal.getvalue()
+
+
+class Cell:
+    """The output of a notebook's cell: what was shown first, and every update of it."""
+
+    def __init__(self) -> None:
+        self.shown: list[dict[str, str]] = []
+
+    def __call__(self, bundle: dict[str, str], *, raw: bool, display_id: bool) -> Cell:
+        assert raw
+        assert display_id
+        assert not self.shown, "a second output; the first one should have been updated"
+        self.shown.append(bundle)
+        return self
+
+    def update(self, bundle: dict[str, str], *, raw: bool) -> None:
+        assert raw
+        self.shown.append(bundle)
+
+
+def notebook_run(*steps: tuple[float, float, str]) -> list[dict[str, str]]:
+    """What a cell shows of steps after so many seconds."""
+    clock, cell = Clock(), Cell()
+    with NotebookProgress(2.0, clock, cell) as progress:
+        for seconds, done, text in steps:
+            clock.now = 100 + seconds
+            progress(done, text)
+    return cell.shown
+
+
+def test_a_notebook_shows_nothing_of_a_quick_call() -> None:
+    assert notebook_run((0.1, 0.0, "loading"), (1.9, 0.9, "round 9")) == []
+
+
+def test_a_notebook_shows_one_output_that_is_updated_in_place_and_emptied() -> None:
+    steps = [(number / 10, number / 100, f"round {number} <of> 100") for number in range(100)]
+    shown = notebook_run(*steps)
+    assert shown[0]["text/plain"] == "20 % · 8 s left · round 20 <of> 100"
+    assert "round 20 &lt;of&gt; 100" in shown[0]["text/html"]
+    assert 15 <= len(shown) <= 18  # twice a second, and once at the end
+    assert shown[-1] == {"text/plain": "", "text/html": ""}
+
+
+def test_what_is_done_stays_between_nothing_and_all() -> None:
+    shown: Any = notebook_run((3, -1.0, "a"), (4, 7.0, "b"))
+    assert [each["text/plain"] for each in shown] == ["0 % · a", "100 % · b", ""]

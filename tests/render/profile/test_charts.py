@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from onnxperf.records.options import SessionOptions
 from onnxperf.records.profile import Diff, Profile
+from onnxperf.records.race import Case
 from onnxperf.records.trace import TensorType
 from onnxperf.render.kit import chart as fg
 from onnxperf.render.kit.chart import figure_bytes, figure_of
@@ -191,7 +192,7 @@ def test_what_a_picture_cannot_hold_is_one_row_that_says_so() -> None:
     assert len(names(ax)) == fg.MAX_BARS
     assert names(ax)[-1] == "141 others"
     assert bars(ax)[-1] == 0  # it would dwarf all others
-    assert words(ax)[-1].endswith("bar left out")
+    assert words(ax)[-1].endswith("too long to draw")
     short = fg.Bars([4.0, 3.0, 6.0], [fg.BLUE] * 3, ["a", "b", "c"])
     fg.draw_bars(given := Figure().add_subplot(), ["x", "y", "9 others"], [short], summed=True)
     assert bars(given) == [4, 3, 6]
@@ -252,6 +253,13 @@ def test_optimisation_levels_of_one_model_are_in_the_title() -> None:
     )
     figure = figure_of(diff_plot(examples.diff(before, after)))
     assert "cnn.onnx, disable → cnn.onnx, all" in figure._suptitle.get_text()  # type: ignore[attr-defined]
+
+
+def test_levels_without_the_name_of_their_model_get_it_from_the_race() -> None:
+    levels = [replace(examples.before(), model=level) for level in ("disable", "all")]
+    for race, title in ((Case(model="cnn.onnx"), "cnn.onnx: disable → all"), (None, "disable → all")):
+        figure = figure_of(diff_plot(replace(examples.diff(*levels), race=race)))
+        assert figure.get_suptitle().partition("\n")[2] == title
 
 
 def test_given_axes_are_drawn_on() -> None:

@@ -101,6 +101,29 @@ def test_a_body_that_ends_after_its_node_is_cut_by_the_tolerance_of_the_clock() 
     assert crossings(whole(document)) == 0
 
 
+def counters(document: dict[str, Any]) -> list[tuple[str, int, int, dict[str, int]]]:
+    found = [each for each in document["traceEvents"] if each["ph"] == "C"]
+    return [(each["name"], each["pid"], each["ts"], each["args"]) for each in found]
+
+
+def test_the_memory_of_the_arena_is_a_counter_after_each_node() -> None:
+    figures = [{"mem_bytes_in_use": "4096", "mem_arena_held": "8192"}, {"mem_bytes_in_use": "1024"}]
+    events = [event(ts=20, args=figures[1]), event(ts=5, args=figures[0]), session(ts=0)]
+    assert counters(written(*events)) == [
+        ("arena in use", 7, 15, {"bytes": 4096}),
+        ("arena in use", 7, 30, {"bytes": 1024}),
+        ("arena held", 7, 15, {"bytes": 8192}),
+    ]
+    data = perfetto_json(trace_of_events(events), "m")
+    again = parse_trace(data, "again")
+    assert (len(again), again.notes) == (3, ())  # counters are neither events nor a loss
+    assert perfetto_json(again, "m") == data
+
+
+def test_a_trace_of_an_older_onnxruntime_has_no_counters() -> None:
+    assert counters(written(event(), session())) == []
+
+
 TIMES = st.tuples(st.integers(0, 60), st.integers(0, 30), st.integers(1, 2), st.sampled_from(["Node", "Kernel"]))
 
 

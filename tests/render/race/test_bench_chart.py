@@ -38,7 +38,7 @@ def test_every_subject_has_a_bar_a_name_and_a_label() -> None:
     assert [label.get_text() for label in ax.get_yticklabels()][:3] == ["run", "run-c", "ort-values"]
     assert texts(ax)[:2] == ["8.43 µs · baseline", "7.92 µs · 1.064× · faster"]  # noqa: RUF001
     title = figure_of(ax)._suptitle.get_text()  # type: ignore[attr-defined]
-    assert title == "Mean time of a call\nlinear.onnx, batch=1000"
+    assert title == "Mean time per call\nlinear.onnx, batch=1000"
     assert ax.get_xlabel() == "µs per call, lower is better"
 
 

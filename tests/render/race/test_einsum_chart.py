@@ -37,7 +37,7 @@ def title(ax: Axes) -> str:
 def test_every_order_has_a_bar_and_the_fastest_is_on_top() -> None:
     plan = einsums.plan()
     ax = orders_plot(plan)
-    assert title(ax) == f"bsnh,btnh->bnts, fastest in the search: {names(ax)[0]}"
+    assert title(ax) == f"Time per letter order\nbsnh,btnh->bnts, fastest in the search: {names(ax)[0]}"
     assert len(names(ax)) == len(widths(ax)) == 121
     assert widths(ax) == sorted(widths(ax))
     assert set(names(ax)) == {order.equation for order in plan.orders}
@@ -76,7 +76,7 @@ def test_the_chosen_graph_has_a_bar_where_no_letter_order_leads_to_it(
     assert widths(ax) == sorted(widths(ax))
     assert len(names(ax)) == 122
     assert [i for i, text in enumerate(ax.texts) if text.get_text().endswith(words)] == [place]
-    assert title(ax) == f"bsnh,btnh->bnts, fastest in the search: {names(ax)[0]}"
+    assert title(ax) == f"Time per letter order\nbsnh,btnh->bnts, fastest in the search: {names(ax)[0]}"
 
 
 def test_the_chosen_graph_has_no_second_bar() -> None:
@@ -142,7 +142,7 @@ def test_an_axes_of_the_user_gets_the_title_and_no_names_at_its_right() -> None:
     own = Figure(figsize=(8, 25)).subplots()
     ax = orders_plot(einsums.plan(), own)
     assert ax is own
-    assert ax.get_title(loc="left") == f"bsnh,btnh->bnts, fastest in the search: {names(ax)[0]}"
+    assert ax.get_title() == f"bsnh,btnh->bnts, fastest in the search: {names(ax)[0]}"
     assert not ax.child_axes
 
 
@@ -154,7 +154,7 @@ def test_nasty_text_is_drawn_as_it_is() -> None:
     orders[0] = OrderTime(order="a", equation="a\ud800\n\x1b", graph=NASTY_NAMES[0], time_ns=1e3)
     plan = einsums.plan(equation="$x$ \\frac", orders=tuple(orders))
     ax = orders_plot(plan)
-    assert title(ax) == r"$x$ \frac, fastest in the search: a\ud800\n\x1b"
+    assert title(ax).partition("\n")[2] == r"$x$ \frac, fastest in the search: a\ud800\n\x1b"
     assert names(ax)[1:] == [shortened(name_of(name), 28) for name in NASTY_NAMES[1:]]
     graphs = [label.get_text() for label in ax.child_axes[0].get_yticklabels()]
     assert graphs == [shortened(visible(name), 100) for name in NASTY_NAMES]

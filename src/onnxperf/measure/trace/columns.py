@@ -246,9 +246,10 @@ class Columns:
         """Append what are whole events among these values of parsed JSON, and count the others."""
         found = [(_event_of(value), value) for value in values]
         self.add([event for event, _ in found if event is not None])
-        # the names of processes and threads (M) that other tools write are no loss
+        # names of processes and threads (M) and counters (C), which our own files have too, are no loss
         self._foreign += sum(
-            event is None and not (isinstance(value, Mapping) and value.get("ph") == "M") for event, value in found
+            event is None and not (isinstance(value, Mapping) and value.get("ph") in ("M", "C"))
+            for event, value in found
         )
 
     def trace(self, what: str, notes: Sequence[str]) -> Trace:

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from weakref import WeakSet
 
 from onnxperf.wording.names import shortened, text_width, visible
 from onnxperf.wording.numbers import count, duration, duration_unit, percent, significant
@@ -46,8 +47,14 @@ PANEL = 4.6
 CHARACTER = 0.6 * FONT / 72
 """Average width of a character in inches."""
 GRID = "#DDDDDD"
+_OURS: WeakSet[Figure] = WeakSet()
+"""Figures that were made here."""
 _LINE = 0.16
 """Height of a further line of a name in inches."""
+_PANEL_TITLE = 60
+"""Characters of a title above one axes."""
+_GIANT = 4
+"""Times as long as all other bars from which on a sum would dwarf them."""
 _LEGEND_NAME, _LEGEND_LINE = 28, 80
 """Characters of a name in a legend, and of a line of it."""
 
@@ -65,8 +72,11 @@ def new_figure(width: float, height: float) -> Figure:
         # Notebooks, which work with pyplot, expect it to show the chart.
         from matplotlib import pyplot
 
-        return pyplot.figure(figsize=size, layout=layout)
-    return Figure(figsize=size, layout=layout)
+        figure = pyplot.figure(figsize=size, layout=layout)
+    else:
+        figure = Figure(figsize=size, layout=layout)
+    _OURS.add(figure)
+    return figure
 
 
 def bar_figure(labels: Sequence[str], panels: int, title: str, subtitle: str, row: float = 0.26) -> Figure:
@@ -85,6 +95,18 @@ def entitle(figure: Figure, title: str, subtitle: str) -> None:
     room = int((figure.get_size_inches()[0] - 0.3) * 72 / (0.6 * size))
     lines = f"{title}\n{shortened(visible(subtitle), room)}" if subtitle else title
     as_written(figure.suptitle(lines, x=0.01, ha="left", fontsize=size, color=INK))
+
+
+def name_panel(ax: Axes, words: str, lines: int = 0, loc: Literal["left", "center"] = "left") -> None:
+    """Write above one axes which model it shows; so many lines of a legend stand between both."""
+    pad = 8 + 1.6 * FONT * lines
+    title = ax.set_title(shortened(visible(words), _PANEL_TITLE), loc=loc, fontsize=FONT + 1, pad=pad, color=INK)
+    as_written(title)
+
+
+def name_given(ax: Axes, words: str, lines: int = 0) -> None:
+    """The same for an axes of the user's: where `set_title` of the user replaces it."""
+    name_panel(ax, words, lines, "center")
 
 
 def as_array(panels: Any) -> AxesArray:
@@ -142,14 +164,23 @@ def legend(ax: Axes, handles: Sequence[Patch | Line2D], beside: bool = False) ->
     """What the signs mean, where no bar can be: above the axes or beside them; returns how many lines that takes."""
     if not handles:
         return 0
-    widths = [text_width(str(handle.get_label())) + 6 for handle in handles]
-    columns = len(handles) if sum(widths) <= _LEGEND_LINE else max(_LEGEND_LINE // max(widths), 1)
+    columns = _legend_columns([str(handle.get_label()) for handle in handles])
     how: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": columns}
     if beside:
         how = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)}
     drawn = ax.legend(handles=list(handles), fontsize=FONT, frameon=False, borderaxespad=0.2, **how)
     as_written(*drawn.get_texts())
     return -(-len(handles) // columns)
+
+
+def legend_lines(labels: Sequence[str]) -> int:
+    """How many lines such labels take above an axes."""
+    return -(-len(labels) // _legend_columns(labels)) if labels else 0
+
+
+def _legend_columns(labels: Sequence[str]) -> int:
+    widths = [text_width(label) + 6 for label in labels]
+    return len(labels) if sum(widths) <= _LEGEND_LINE else max(_LEGEND_LINE // max(widths), 1)
 
 
 def cost(us: float, total: float) -> str:
@@ -190,8 +221,8 @@ def draw_bars(
 ) -> None:
     """Horizontal bars, the first row on top, several series side by side within a row.
 
-    With `summed`, the last row stands for many: it is only written where its bar would dwarf all others. From a ratio
-    of `log_span` between the largest and the smallest on, the axis is logarithmic.
+    With `summed`, the last row stands for many: it is only written where a bar of it would dwarf all others. From a
+    ratio of `log_span` between the largest and the smallest on, the axis is logarithmic.
     """
     from matplotlib.colors import to_rgba
 
@@ -214,7 +245,7 @@ def draw_bars(
 
 def _set_limits(ax: Axes, series: Sequence[Bars], log_span: float) -> float:
     """Leave each bar room for the words at its right; returns where the axis begins."""
-    character = CHARACTER / _inches(ax)
+    character = CHARACTER / size_of(ax)[0]
     written = [
         (end, 1 - min(0.6, (text_width(words) + 2) * character))
         for bars in series
@@ -240,13 +271,18 @@ def _draw_whiskers(ax: Axes, bars: Bars, places: Sequence[float]) -> None:
 
 
 def _without_giants(series: Sequence[Bars]) -> list[Bars]:
-    longest = 2 * max((value for bars in series for value in bars.values[:-1]), default=math.inf)
+    """Without the last row's bars where one of them is a giant: half a row would be compared with nothing."""
+    longest = max((value for bars in series for value in bars.values[:-1]), default=math.inf)
+    if max((bars.values[-1] for bars in series), default=0.0) <= _GIANT * longest:
+        return list(series)
     return [
-        bars
-        if bars.values[-1] <= longest
-        else bars._replace(values=[*bars.values[:-1], 0.0], words=[*bars.words[:-1], f"{bars.words[-1]}, bar left out"])
+        bars._replace(values=[*bars.values[:-1], 0.0], words=[*bars.words[:-1], _unscaled(bars.words[-1])])
         for bars in series
     ]
+
+
+def _unscaled(words: str) -> str:
+    return f"{words}, too long to draw" if words else words
 
 
 def _write_beside(ax: Axes, words: str, end: float, place: float, size: float) -> None:
@@ -263,7 +299,7 @@ def _write_beside(ax: Axes, words: str, end: float, place: float, size: float) -
         parse_math=False,
         zorder=4,
         # Lines of the grid would go through the words.
-        bbox={"boxstyle": "square,pad=0.05", "facecolor": ax.get_facecolor(), "edgecolor": "none"},
+        bbox={"boxstyle": "square,pad=0.15", "facecolor": ax.get_facecolor(), "edgecolor": "none"},
     )
 
 
@@ -278,12 +314,49 @@ def name_rows(ax: Axes, labels: Sequence[str]) -> None:
     ax.set_axisbelow(True)
 
 
-def _inches(ax: Axes) -> float:
-    """Width of the axes: our own figures are made for PANEL, others are as wide as they are."""
+def mark_peak(ax: Axes, place: tuple[float, float], exact: bool = True) -> None:
+    """A red triangle whose tip touches the curve at its highest."""
+    ax.plot([place[0]], [place[1]], **peak_sign(exact))
+
+
+def peak_sign(exact: bool = True) -> dict[str, Any]:
+    """How a peak is marked, in a chart and in its legend: empty where it is only the highest sample."""
+    # Matplotlib's seventh marker points down, and its tip is its place.
+    face = RED if exact else "none"
+    return {"marker": 7, "markersize": 7, "color": RED, "markerfacecolor": face, "linestyle": "", "zorder": 5}
+
+
+def write_above(ax: Axes, words: str, place: tuple[float, float], left: float) -> None:
+    """Words about a place, in the free room at the top of an axes, with a line that leads down to it."""
+    line = {"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 7, "relpos": (0.5, 0)}
+    how: dict[str, Any] = {"textcoords": "axes fraction", "va": "top", "fontsize": FONT, "color": INK}
+    ax.annotate(words, place, xytext=(left, 0.98), arrowprops=line, parse_math=False, **how)
+
+
+def side_by_side(centres: Sequence[float], widths: Sequence[float], gap: float = 0.015) -> list[float]:
+    """Where texts of these widths begin, in parts of an axes: near their centres, in order, none upon another."""
+    lefts: list[float] = []
+    for centre, width in zip(centres, widths, strict=True):
+        lefts.append(max(centre - width / 2, lefts[-1] + widths[len(lefts) - 1] + gap if lefts else gap))
+    end = 1.0
+    for place in reversed(range(len(lefts))):
+        lefts[place] = min(lefts[place], end - widths[place])
+        end = lefts[place] - gap
+    return lefts
+
+
+def text_part(words: str, inches: float) -> float:
+    """The part that a text takes of so many inches."""
+    return text_width(words) * CHARACTER / inches
+
+
+def size_of(ax: Axes, width: float = PANEL, height: float = PANEL) -> tuple[float, float]:
+    """Inches of an axes: in our own figures as they were made for it, in others as they are."""
     figure = ax.get_figure(root=True)
-    if figure is None or figure.get_layout_engine() is not None:
-        return PANEL
-    return float(ax.get_position().width * figure.get_size_inches()[0])
+    if figure is None or figure in _OURS:
+        return width, height
+    place = ax.get_position()
+    return float(place.width * figure.get_size_inches()[0]), float(place.height * figure.get_size_inches()[1])
 
 
 def time_axis(axis: Axis, words: str = "per iteration") -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self, TextIO
 
 from rich.console import Console, RenderableType
 
+from onnxperf.render.kit.pace import Pace
 from onnxperf.wording.names import visible
 
 if TYPE_CHECKING:
@@ -20,24 +21,30 @@ _PROGRESS_INTERVAL = 0.1
 
 
 class Progress:
-    """A bar on a terminal's stderr, drawn only when `update` is called, only after a second, and gone at the end.
+    """A bar on a terminal's stderr, drawn only when `update` is called, only after `delay` seconds, gone at the end.
 
     No thread redraws it: a redraw during a timed block would disturb what is measured.
     """
 
     def __init__(
-        self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic, enabled: bool = True
+        self,
+        stream: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        enabled: bool = True,
+        delay: float = _PROGRESS_DELAY,
     ) -> None:
         stream = stream or sys.stderr
         self._clock = clock
         self._console = Console(file=stream)
         self._visible = enabled and stream.isatty() and not self._console.is_dumb_terminal
         self._bar: Bar | None = None
-        self._next_draw = clock() + _PROGRESS_DELAY
+        self._pace = Pace()
+        self._delay = delay
+        self._next_draw = clock() + delay
 
     def __enter__(self) -> Self:
-        """Begin to wait for the second that must pass before anything is drawn."""
-        self._next_draw = self._clock() + _PROGRESS_DELAY
+        """Begin to wait for the time that must pass before anything is drawn."""
+        self._next_draw = self._clock() + self._delay
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -50,13 +57,14 @@ class Progress:
     def update(self, done: float, text: str) -> None:
         """Show that this share (0 to 1) is done, and what is going on."""
         now = self._clock()
+        self._pace.note(done, now)
         if not self._visible or now < self._next_draw:
             return
         self._next_draw = now + _PROGRESS_INTERVAL
         shown = visible(text, self._console.encoding)
         with self._while_there_is_a_terminal():
             bar = self._shown_bar()
-            bar.update(bar.task_ids[0], completed=min(max(done, 0.0), 1.0), description=shown)
+            bar.update(bar.task_ids[0], completed=min(max(done, 0.0), 1.0), description=shown, left=self._pace.left())
             bar.refresh()
 
     __call__ = update

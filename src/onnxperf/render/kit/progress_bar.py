@@ -24,8 +24,9 @@ class Bar(rich.progress.Progress):
 def start_bar(console: Console, clock: Callable[[], float]) -> Bar:
     """A bar that is redrawn only when it is refreshed."""
     bar = Bar(
-        rich.progress.BarColumn(bar_width=24),
+        rich.progress.BarColumn(bar_width=20),
         rich.progress.TaskProgressColumn(),
+        rich.progress.TextColumn("{task.fields[left]}", markup=False, table_column=Column(no_wrap=True)),
         rich.progress.TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
         console=console,
         auto_refresh=False,
@@ -34,6 +35,6 @@ def start_bar(console: Console, clock: Callable[[], float]) -> Bar:
         redirect_stderr=False,
         get_time=clock,
     )
-    bar.add_task("", total=1.0)
+    bar.add_task("", total=1.0, left="")
     bar.start()
     return bar

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxperf.records.lines import LineMemory, MemoryLines
@@ -21,9 +22,12 @@ def lines_plot(record: MemoryLines, ax: Sequence[Axes] | None = None) -> fg.Axes
     lines = [line for line in record.lines if line.occurrences]
     labels = [_label(line) for line in lines]
     panels = ax
+    what = f"{Path(record.file).name}:{record.function}"
     if panels is None:
-        figure = fg.bar_figure(labels, 2, "Memory line by line", record.function, 0.42)
+        figure = fg.bar_figure(labels, 2, "Memory per line", what, 0.42)
         panels = figure.subplots(1, 2, sharey=True)
+    else:
+        fg.name_given(panels[0], what)
     after = [line.resident_bytes or 0 for line in lines]
     fg.draw_bars(panels[0], labels, [_bars(after, fg.GREY)])
     series = [_bars([line.increment_bytes or 0 for line in lines], _STAYS)]
@@ -39,7 +43,7 @@ def lines_plot(record: MemoryLines, ax: Sequence[Axes] | None = None) -> fg.Axes
 
 def _bars(sizes: Sequence[int], colour: str) -> fg.Bars:
     """Bars to the right; memory that was given back has only its words, and nothing has none."""
-    words = [decimal_size(size) if size else "" for size in sizes]
+    words = [f"{decimal_size(-size)} given back" if size < 0 else decimal_size(size) if size else "" for size in sizes]
     return fg.Bars([max(size, 0) / 1e6 for size in sizes], [colour] * len(sizes), words)
 
 

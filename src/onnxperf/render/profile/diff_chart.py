@@ -25,9 +25,10 @@ def diff_plot(diff: Diff, sums: Sequence[DiffSum], ax: Sequence[Axes] | None = N
     labels = shortened_apart([each.name for each in sums], LABEL_LENGTH)
     before, after = _names(diff)
     summed = any(each.others for each in sums)
+    is_given = ax is not None
     panels: Any = ax
     if panels is None:
-        figure = fg.bar_figure(labels, 2, "Time and number of nodes", " → ".join(_names(diff)), row=0.34)
+        figure = fg.bar_figure(labels, 2, "Time and number per kind of node", _both(diff), row=0.34)
         panels = figure.subplots(1, 2, sharey=True)
     pale = [each.noise for each in sums]
     times = [
@@ -44,7 +45,9 @@ def diff_plot(diff: Diff, sums: Sequence[DiffSum], ax: Sequence[Axes] | None = N
     fg.count_axis(panels[1], "nodes")
     panels[1].tick_params(labelleft=False)
     noise = {"pale: noise": fg.GRID} if any(pale) else {}
-    fg.legend(panels[0], fg.patches({before: _BEFORE, after: _AFTER} | noise))
+    lines = fg.legend(panels[0], fg.patches({before: _BEFORE, after: _AFTER} | noise))
+    if is_given:
+        fg.name_given(panels[0], _both(diff), lines)
     return fg.as_array(panels)
 
 
@@ -54,15 +57,13 @@ def operators_plot(diff: Diff, ax: fg.AxesArray | None = None) -> fg.AxesArray:
     panels: Any = ax
     if panels is None:
         labels = [name for side in sides for name in side.labels]
-        figure = fg.bar_figure(
-            [*labels, "", "", "", ""], 2, "Time and executions per operator", " → ".join(_names(diff))
-        )
+        figure = fg.bar_figure([*labels, "", "", "", ""], 2, "Time and executions per operator", _both(diff))
         heights = [max(2, len(side.labels)) for side in sides]
         panels = figure.subplots(2, 2, sharex="col", gridspec_kw={"height_ratios": heights})
     limits = []
     for row, bars, title in zip(panels, sides, _names(diff), strict=True):
         draw_operators(row, bars)
-        fg.as_written(row[0].set_title(title, loc="left", fontsize=fg.FONT + 1))
+        fg.name_panel(row[0], title)
         limits.append([each.get_xlim()[1] for each in row])
     for column, ends in enumerate(zip(*limits, strict=True)):
         for row in panels:  # axes of others need not share theirs
@@ -80,6 +81,13 @@ def operators_plot(diff: Diff, ax: fg.AxesArray | None = None) -> fg.AxesArray:
 
 def _names(diff: Diff) -> list[str]:
     return shortened_apart([name_of(name) for name in side_names(diff)], _SIDE_LENGTH)
+
+
+def _both(diff: Diff) -> str:
+    """The sides, after the model where they are levels of one."""
+    sides = " → ".join(_names(diff))
+    model = name_of(diff.race.model) if diff.race else ""
+    return f"{model}: {sides}" if model and "," not in model and model not in sides else sides
 
 
 def _bars(values: Sequence[float], colour: str, words: Callable[[float], str], pale: Sequence[bool]) -> fg.Bars:

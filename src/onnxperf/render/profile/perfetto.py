@@ -1,4 +1,4 @@
-"""A trace as a file for Perfetto: one track per thread, and no event that crosses another's end."""
+"""A trace as a file for Perfetto: one track per thread, no event that crosses another's end, and the arena's memory."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 TOLERANCE_US = 1
 """Onnxruntime cuts start and duration to whole microseconds apart, so the end of a body may pass that of its node."""
+_MEMORY = {"mem_bytes_in_use": "arena in use", "mem_arena_held": "arena held"}
+"""Figures of onnxruntime 1.28 and newer about its arena after a node, and the names of their counters."""
 MOST_LANES = 32
 """Tracks of one thread at most; on the last one, what overlaps is cut."""
 
@@ -46,8 +48,18 @@ class _Metadata(msgspec.Struct):
     ph: str = "M"
 
 
+class _Counter(msgspec.Struct, gc=False):
+    cat: str
+    name: str
+    pid: int
+    tid: int
+    ts: int
+    args: dict[str, int]
+    ph: str = "C"
+
+
 class _Document(msgspec.Struct):
-    traceEvents: list[_Event | _Metadata]
+    traceEvents: list[_Event | _Counter | _Metadata]
     displayTimeUnit: str = "ms"
 
 
@@ -57,12 +69,13 @@ def perfetto_json(trace: Trace, label: str) -> bytes:
     Perfetto drops an event that crosses the end of another on its track, and one that contains an event before it
     in the file. So events are sorted, containers first; an end that passes its container's by the clock's
     tolerance is cut, and what overlaps more than that, as kernels on a device may, moves to another track.
+    Where the trace has figures of memory, counters show what is in use and what the arena holds after each node.
     """
     tracks, durations, order, names = _place(trace)
     arguments = list(_arguments(trace))
     categories, phases, titles = (_texts(column) for column in (trace.categories, trace.phases, trace.names))
     starts = trace.start_us.tolist()
-    events: list[_Event | _Metadata] = [
+    events = [
         _Event(
             categories[row],
             tracks[row][0],
@@ -75,7 +88,7 @@ def perfetto_json(trace: Trace, label: str) -> bytes:
         )
         for row in order
     ]
-    return msgspec.json.encode(_Document([*events, *_metadata(names, label)]))
+    return msgspec.json.encode(_Document([*events, *_counters(trace), *_metadata(names, label)]))
 
 
 def _metadata(names: dict[Track, str], label: str) -> Iterator[_Metadata]:
@@ -84,6 +97,16 @@ def _metadata(names: dict[Track, str], label: str) -> Iterator[_Metadata]:
     for place, ((process, thread), name) in enumerate(names.items()):
         yield _Metadata("__metadata", "thread_name", process, thread, {"name": name})
         yield _Metadata("__metadata", "thread_sort_index", process, thread, {"sort_index": place})
+
+
+def _counters(trace: Trace) -> Iterator[_Counter]:
+    """A counter per figure of memory; a track of its own each, because chrome://tracing stacks those of one track."""
+    ends = (trace.start_us + trace.duration_us).tolist()
+    for column, name in _MEMORY.items():
+        sizes = trace.numbers[column].tolist() if column in trace.numbers else []
+        known = sorted((ends[row], row) for row, size in enumerate(sizes) if size != MISSING)
+        for end, row in known:
+            yield _Counter("Memory", name, _known(int(trace.processes[row])), 0, end, {"bytes": sizes[row]})
 
 
 # ---------------------------------------------------------------- tracks

@@ -58,6 +58,8 @@ def profile_plot(profile: Profile, ax: Sequence[Axes] | None = None) -> fg.AxesA
         rows = ["".join(longest)] * max(len(operators.labels), len(nodes.labels))
         figure = fg.bar_figure(rows, 3, "Time and executions per operator, time per node", name_of(profile.model))
         panels = figure.subplots(1, 3)
+    else:
+        fg.name_given(panels[0], name_of(profile.model))
     draw_operators(panels, operators)
     if len(panels) > 2:
         _draw_nodes(panels[2], nodes)
@@ -67,10 +69,13 @@ def profile_plot(profile: Profile, ax: Sequence[Axes] | None = None) -> fg.AxesA
 def nodes_plot(profile: Profile, ax: Axes | None = None, op: str | None = None) -> Axes:
     """A bar per node, the longest on top; only of one operator where that is named."""
     chosen = [node for node in profile.nodes if op in (None, node.op_name)]
-    nodes = _node_bars(profile, chosen, fg.MAX_BARS, with_calls=len(chosen) <= ROOMY)
+    # Rows of an axes of the user's may be too low for two lines.
+    nodes = _node_bars(profile, chosen, fg.MAX_BARS, with_calls=ax is None and len(chosen) <= ROOMY)
     if ax is None:
         what = f"Time per {visible(shortened(op, 40))} node" if op else "Time per node"
         ax = fg.bar_figure(nodes.labels, 1, what, name_of(profile.model)).subplots()
+    else:
+        fg.name_given(ax, name_of(profile.model))
     _draw_nodes(ax, nodes)
     if not chosen:
         ax.set_xlabel("no such node")
@@ -89,13 +94,16 @@ def sources_plot(profile: Profile, ax: Axes | None = None) -> Axes:
     colours = [_KINDS[source.group.kind] for source in sources[: len(values)]]
     if len(sources) > len(values):
         colours[-1] = _OTHERS
+    is_given = ax is not None
     if ax is None:
         ax = fg.bar_figure(labels, 1, "Time per node of the original model", name_of(profile.model)).subplots()
     bars = fg.Bars(values, colours, [fg.cost(us, total) for us in values])
     fg.draw_bars(ax, labels, [bars], summed=len(sources) > fg.MAX_BARS)
     fg.time_axis(ax.xaxis)
     present = {source.group.kind for source in sources}
-    fg.legend(ax, fg.patches({kind: colour for kind, colour in _KINDS.items() if kind in present}))
+    lines = fg.legend(ax, fg.patches({kind: colour for kind, colour in _KINDS.items() if kind in present}))
+    if is_given:
+        fg.name_given(ax, name_of(profile.model), lines)
     return ax
 
 
@@ -107,8 +115,10 @@ def timeline_plot(spans: Sequence[Span], title: str, ax: Axes | None = None) -> 
     drawn, lanes = _drawable(spans)
     if ax is None:
         figure = fg.new_figure(14, 1.9 + 0.45 * max(len(lanes), 2))
-        fg.entitle(figure, "What ran when", title)
+        fg.entitle(figure, "Executions over time", title)
         ax = figure.subplots()
+    else:
+        fg.name_given(ax, title)
     colours = _operator_colours(drawn)
     _draw_spans(ax, drawn, lanes, colours)
     _write_inside(ax, drawn, lanes, colours, end)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 LOG_SPAN = 50
 """From this ratio of the largest to the smallest time on, the axis is logarithmic."""
+TITLE = "Mean time per call"
 ROW = 0.34
 _NAME_WIDTH = 30
 _WHISKERS = "whiskers: 95 % interval of the mean · speedups and verdicts: paired by launch"
@@ -34,9 +35,11 @@ def bench_plot(case: Case, ax: Axes | None = None) -> Axes:
     """A bar for the mean of each subject, with whiskers for its 95 % interval."""
     subjects = case.subjects
     names = [textwrap.fill(name_of(subject.name), _NAME_WIDTH) for subject in subjects]
+    what = ", ".join(filter(None, [name_of(case.model), dims_text(case.dims)]))
     if ax is None:
-        what = ", ".join(filter(None, [name_of(case.model), dims_text(case.dims)]))
-        ax = fg.bar_figure(names, 1, "Mean time of a call", what, ROW).subplots()
+        ax = fg.bar_figure(names, 1, TITLE, what, ROW).subplots()
+    else:
+        fg.name_given(ax, what)
     values = [_mean_us(subject) for subject in subjects]
     whiskers = [_interval(subject, us) for subject, us in zip(subjects, values, strict=True)]
     colours = [_COLOURS[subject.verdict] for subject in subjects]

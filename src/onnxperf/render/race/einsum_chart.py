@@ -37,16 +37,14 @@ class _Row(NamedTuple):
 def orders_plot(plan: EinsumPlan, ax: Axes | None = None) -> Axes:
     """A bar per letter order and one of the chosen graph, the fastest on top, coloured by the graph behind it."""
     rows, notes = _rows(plan)
-    title = f"{_shown(plan.equation)}, fastest in the search: {rows[0].label}" if rows else _shown(plan.equation)
+    what = f"{_shown(plan.equation)}, fastest in the search: {rows[0].label}" if rows else _shown(plan.equation)
     labels = [row.label for row in rows]
     is_ours = ax is None
     if ax is None:
         # Names stand on both sides: those of the orders on the left, those of the graphs on the right.
         graph_room = round(max((len(_graph_name(row)) for row in rows), default=0) * _GRAPH_FONT / fg.FONT)
         room = [label + "-" * (graph_room + 2) for label in labels]
-        ax = fg.bar_figure(room, 1, title, "", _ROW).subplots()
-    else:
-        fg.as_written(ax.set_title(title, loc="left", fontsize=11, color=fg.INK, pad=20))
+        ax = fg.bar_figure(room, 1, "Time per letter order", what, _ROW).subplots()
     fastest = rows[0].time_ns if rows else 0.0
     values = [row.time_ns / 1e3 for row in rows]
     bars = fg.Bars(values, _colours(rows, fastest), [_words(row, plan, fastest) for row in rows])
@@ -58,9 +56,10 @@ def orders_plot(plan: EinsumPlan, ax: Axes | None = None) -> Axes:
         _name_graphs(ax, rows)
     fg.time_axis(ax.xaxis, "per call, lower is better")
     _note(ax, notes if rows else ["nothing was timed"], keep=bool(rows))
-    if rows:
-        colours = {"fastest": fg.GREEN, "as written": fg.ORANGE, "others, a shade per graph": fg.BLUE}
-        fg.legend(ax, fg.patches(colours))
+    colours = {"fastest": fg.GREEN, "as written": fg.ORANGE, "others, a shade per graph": fg.BLUE}
+    lines = fg.legend(ax, fg.patches(colours)) if rows else 0
+    if not is_ours:
+        fg.name_given(ax, what, lines)
     return ax
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from onnxperf.errors import BadOption
 from onnxperf.records.sweep import Duel, SweepPanel, values_of
 from onnxperf.render.kit import chart as fg
-from onnxperf.render.race.bench_chart import ROW, bench_plot
-from onnxperf.render.race.sweep_lines import NAME_LENGTH, draw_lines
+from onnxperf.render.race.bench_chart import ROW, TITLE, bench_plot
+from onnxperf.render.race.sweep_lines import NAME_LENGTH, draw_lines, legend_lines
 from onnxperf.wording.names import name_of, shortened, visible
-from onnxperf.wording.numbers import count, ratio
+from onnxperf.wording.numbers import count, interval, ratio
 from onnxperf.wording.spans import in_one, kind_of
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Colour = tuple[float, float, float, float]
 
 MAX_PANELS = 12
+_SMALL = fg.FONT - 1.5
 MAX_WRITTEN = 400
 """Cells of a map that have their speedup written in."""
 _UNDECIDED, _EQUAL = "#D0D0D0", "#BFE3D6"
@@ -32,6 +33,10 @@ _MOST_REASONS = 3
 _REASON_LENGTH = 72
 _LEGEND_LINE = 0.3
 """Height of a reason in inches, and of what has to leave its line because of it."""
+_BESIDE_MAP, _ABOVE_MAP = 1.0, 2.2
+"""Inches of a map that are not cells."""
+_LEGEND_ROW = 0.19
+"""Height of a line of a legend in inches."""
 _BASELINE_WINS, _RIVAL_WINS = fg.RED, fg.BLUE
 _STRONGEST = 3.0
 """Times as fast at which a colour is full at the latest."""
@@ -49,7 +54,9 @@ def crossover_plot(panel: SweepPanel, ax: Axes | None = None) -> Axes:
         figure = fg.new_figure(*_panel_size(panel))
         fg.entitle(figure, _map_title(pair), panel.title)
         ax = figure.subplots()
-    _draw_map(ax, panel, pair)
+        _draw_map(ax, panel, pair)
+    else:
+        fg.name_given(ax, panel.title, _draw_map(ax, panel, pair))
     return ax
 
 
@@ -63,7 +70,7 @@ def sweep_plot(panels: Sequence[SweepPanel], ax: Axes | None = None) -> Axes:
     if ax is not None:
         if len(panels) > 1:
             raise BadOption(f"{len(panels)} charts do not fit on one axes; leave it out, or choose a model or a case")
-        _draw_panel(ax, panels[0], "")
+        fg.name_given(ax, panels[0].title, _draw_panel(ax, panels[0]))
         return ax
     drawn = panels[:MAX_PANELS]
     columns = min(len(drawn), 2 if len(drawn) < 5 else 3)
@@ -75,7 +82,9 @@ def sweep_plot(panels: Sequence[SweepPanel], ax: Axes | None = None) -> Axes:
     fg.entitle(figure, _title(panels) + left_out, ", ".join(models))
     every = list(figure.subplots(rows, columns, squeeze=False).flat)
     for each, panel in zip(every, drawn, strict=False):
-        _draw_panel(each, panel, panel.title if len(drawn) > 1 else "")
+        lines = _draw_panel(each, panel)
+        if len(drawn) > 1:
+            fg.name_panel(each, panel.title, lines)
     for each in every[len(drawn) :]:
         each.set_visible(False)
     return figure.axes[0]
@@ -84,25 +93,29 @@ def sweep_plot(panels: Sequence[SweepPanel], ax: Axes | None = None) -> Axes:
 # ---------------------------------------------------------------- panels
 
 
-def _draw_panel(ax: Axes, panel: SweepPanel, title: str) -> None:
+def _draw_panel(ax: Axes, panel: SweepPanel) -> int:
+    """Draw what suits the panel; returns how many lines its legend has."""
     if len(panel.dims) == 2 and panel.pair is not None:
-        lines = _draw_map(ax, panel, panel.pair)
-    elif panel.dims and len(panel.cases) > 1:
-        lines = draw_lines(ax, panel.cases, panel.dims[0], panel.dims[1:])
-    else:
-        bench_plot(panel.cases[0], ax)
-        lines = 0
-    if title:
-        pad = 8 + 1.6 * fg.FONT * lines
-        ax.set_title(shortened(title, 60), loc="left", fontsize=fg.FONT + 1, pad=pad, color=fg.INK, parse_math=False)
+        return _draw_map(ax, panel, panel.pair)
+    if panel.dims and len(panel.cases) > 1:
+        return draw_lines(ax, panel.cases, panel.dims[0], panel.dims[1:])
+    bench_plot(panel.cases[0], ax)
+    ax.set_title("")
+    return 0
 
 
 def _panel_size(panel: SweepPanel) -> tuple[float, float]:
     if len(panel.dims) == 2:
         rows, columns = (len(values_of(panel.cases, dim)) for dim in panel.dims)
-        height = 2.2 + 0.55 * rows + _LEGEND_LINE * len(_undecided_texts(panel.duels.values()))
-        return min(max(6.8, 1.6 + 0.95 * columns), 20.0), min(max(4.0, height), 16.0)
-    return (8.5, 5.0) if panel.dims else (9.0, 2.4 + ROW * len(panel.cases[0].subjects))
+        width, height = _map_size(rows, columns)
+        return width, height + _LEGEND_LINE * len(_undecided_texts(panel.duels.values()))
+    if panel.dims:
+        return 8.5, 4.8 + _LEGEND_ROW * legend_lines(panel.cases, panel.dims[1:])
+    return 9.0, 2.4 + ROW * len(panel.cases[0].subjects)
+
+
+def _map_size(rows: int, columns: int) -> tuple[float, float]:
+    return min(max(6.8, 1.6 + 0.95 * columns), 20.0), min(max(4.0, 2.2 + 0.55 * rows), 16.0)
 
 
 def _title(panels: Sequence[SweepPanel]) -> str:
@@ -110,8 +123,7 @@ def _title(panels: Sequence[SweepPanel]) -> str:
     pair = next(iter(pairs))
     if all(len(panel.dims) == 2 for panel in panels) and len(pairs) == 1 and pair is not None:
         return _map_title(pair)
-    total = sum(len(panel.cases) for panel in panels)
-    return f"Sweep of {count(total, 'case')}" if len(panels) > 1 else "Mean time per call"
+    return TITLE
 
 
 # ---------------------------------------------------------------- the map
@@ -135,11 +147,13 @@ def _draw_map(ax: Axes, panel: SweepPanel, pair: tuple[str, str]) -> int:
     nothing = (1.0, 1.0, 1.0, 0.0)
     image = [[colours.get((row, column), nothing) for column in range(len(across))] for row in range(len(down))]
     ax.imshow(image, aspect="auto", interpolation="nearest", zorder=1)
+    room = _cell_room(ax, len(across), len(down)) if len(duels) <= MAX_WRITTEN else (0.0, 0)
     for place, duel in duels.items():
-        _fill_cell(ax, place, duel, colours[place], written=len(duels) <= MAX_WRITTEN)
+        _fill_cell(ax, place, duel, colours[place], room)
     changes = _draw_changes(ax, duels)
     _dress_map(ax, (down, across), panel.dims)
-    return _explain_map(ax, list(duels.values()), pair, changes)
+    ends_written = any("…" in _words(duel, room)[1] for duel in duels.values())
+    return _explain_map(ax, list(duels.values()), pair, changes, ends_written)
 
 
 def _strongest(duels: Iterable[Duel]) -> float:
@@ -162,7 +176,27 @@ def _colour(duel: Duel, strongest: float) -> Colour:
     return red, green, blue, 1.0
 
 
-def _fill_cell(ax: Axes, place: tuple[int, int], duel: Duel, colour: Colour, written: bool) -> None:
+def _cell_room(ax: Axes, columns: int, rows: int) -> tuple[float, int]:
+    """Width of a cell in inches, and the lines that it has room for."""
+    width, height = _map_size(rows, columns)
+    width, height = fg.size_of(ax, width - _BESIDE_MAP, height - _ABOVE_MAP)
+    return width / columns, int(72 * height / rows / (1.25 * fg.FONT))
+
+
+def _words(duel: Duel, room: tuple[float, int]) -> tuple[str, str]:
+    """The speedup, and in small what else is to say and its interval, as far as the cell has room for them."""
+    width, most = room
+    speedup = duel.word if duel.speedup is None else ratio(duel.speedup)
+    ends = interval(duel.low, duel.high) if duel.low is not None and duel.high is not None else ""
+    small = ["", ""] if duel.speedup is None else [_UNJUDGED_WORDS.get(duel.verdict or "", ""), ends]
+    fits = [bool(line) and width > 0 and fg.text_part(f"{line} ", width) <= 1 for line in (speedup, *small)]
+    if not fits[0]:
+        return "", ""
+    below = [line for line, fitting in zip(small, fits[1:], strict=True) if fitting]
+    return speedup, "\n".join(below[: most - 1])
+
+
+def _fill_cell(ax: Axes, place: tuple[int, int], duel: Duel, colour: Colour, room: tuple[float, int]) -> None:
     from matplotlib.patches import Rectangle
 
     row, column = place
@@ -171,25 +205,18 @@ def _fill_cell(ax: Axes, place: tuple[int, int], duel: Duel, colour: Colour, wri
         ax.add_patch(
             Rectangle(corner, 1, 1, facecolor="white", edgecolor="#BBBBBB", hatch="///", linewidth=0, zorder=2)
         )
-    if not written:
-        return
-    unjudged = _UNJUDGED_WORDS.get(duel.verdict or "", "")
-    words = duel.word if duel.speedup is None else "\n".join(filter(None, [ratio(duel.speedup), unjudged]))
+    speedup, small = _words(duel, room)
     light = 0.3 * colour[0] + 0.59 * colour[1] + 0.11 * colour[2] > 0.55
     box = {"boxstyle": "square,pad=0.15", "facecolor": "white", "edgecolor": "none"} if duel.speedup is None else None
-    ax.text(
-        column,
-        row,
-        words,
-        ha="center",
-        va="center",
-        fontsize=fg.FONT,
-        color=fg.INK if light else "white",
-        fontweight="bold" if duel.decided else "normal",
-        bbox=box,
-        parse_math=False,
-        zorder=4,
-    )
+    how: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "color": fg.INK if light else "white"}
+    how |= {"parse_math": False, "zorder": 4}
+    weight = "bold" if duel.decided else "normal"
+    if speedup:
+        # With small words below it, the speedup moves up so that both are in the middle.
+        up = (1 + small.count("\n")) * _SMALL * 0.6 if small else 0
+        ax.annotate(speedup, (column, row), (0, up), va="center", fontsize=fg.FONT, fontweight=weight, bbox=box, **how)
+        if small:
+            ax.annotate(small, (column, row), (0, up - fg.FONT / 2 - 1), va="top", fontsize=_SMALL, **how)
 
 
 def _draw_changes(ax: Axes, duels: dict[tuple[int, int], Duel]) -> bool:
@@ -230,7 +257,7 @@ def _dress_map(ax: Axes, sizes: tuple[Sequence[int], Sequence[int]], dims: Seque
         ax.axhline(place - 0.5, color="white", linewidth=1.2, zorder=2.5)
 
 
-def _explain_map(ax: Axes, duels: Sequence[Duel], pair: tuple[str, str], changes: bool) -> int:
+def _explain_map(ax: Axes, duels: Sequence[Duel], pair: tuple[str, str], changes: bool, ends_written: bool) -> int:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -246,6 +273,8 @@ def _explain_map(ax: Axes, duels: Sequence[Duel], pair: tuple[str, str], changes
         handles.append(Patch(facecolor="white", edgecolor="#BBBBBB", hatch="////", label=" not compared"))
     if changes:
         handles.append(Line2D([], [], color="black", linewidth=2.6, label=" the winner changes"))
+    if ends_written:
+        handles.append(Line2D([], [], linestyle="", label=" in small: 95 % interval of the speedup"))
     return fg.legend(ax, handles)
 
 

@@ -20,12 +20,15 @@ def stack_plot(record: Stack, ax: Axes | None = None) -> Axes:
     order = self_times(record)
     labels = [shortened(name_of(f"{function}  {file}"), fg.NAME_LENGTH) for (function, file), _ in order]
     labels, values = fg.capped(labels, [ns / record.calls / 1e3 for _, ns in order], most=MOST)
+    is_given = ax is not None
     if ax is None:
-        ax = fg.bar_figure(labels, 1, "Time in each function itself", name_of(record.name)).subplots()
+        ax = fg.bar_figure(labels, 1, "Self time per function", name_of(record.name)).subplots()
     total = sum(values)
     colours = [fg.SKY if "<built-in>" in label else fg.BLUE for label in labels]
     bars = fg.Bars(values, colours, [fg.cost(us, total) for us in values])
     fg.draw_bars(ax, labels, [bars], summed=len(order) > MOST)
     fg.time_axis(ax.xaxis, "per call")
-    fg.legend(ax, fg.patches({"Python": fg.BLUE, "built-in": fg.SKY}))
+    lines = fg.legend(ax, fg.patches({"Python": fg.BLUE, "built-in": fg.SKY}))
+    if is_given:
+        fg.name_given(ax, name_of(record.name), lines)
     return ax
