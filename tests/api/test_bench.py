@@ -214,7 +214,7 @@ def test_session_options_reach_the_session_and_are_told(linear_bytes: bytes) -> 
     assert conditions["option session.dynamic_block_base"] == "4"
     told = " ".join(result.cases[0].notes)
     assert "2 intra-op threads" in told
-    assert "optimisation level basic" in told
+    assert "opt_level=basic" in told
     assert "session.dynamic_block_base=4" in told
 
 

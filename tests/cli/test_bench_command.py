@@ -139,7 +139,7 @@ BAD_INPUT: dict[str, tuple[Callable[[Path], list[str]], str]] = {
     "a dimension given twice": (lambda _: ["linear.onnx", "--dim", "batch=1", "--dim", "batch=2"], "given twice"),
     "a fixed dimension": (lambda _: ["linear.onnx", "--shape", "X=3x4"], "expects 2"),
     "a range without a colon": (lambda _: ["linear.onnx", "--range", "X=3"], "LOW:HIGH"),
-    "no threads": (lambda _: ["linear.onnx", "--threads", "0"], "at least 1"),
+    "no threads": (lambda _: ["linear.onnx", "--threads", "0"], "a whole number from 1"),
     "no time": (lambda _: ["linear.onnx", "--time", "0"], "more than 0"),
     "no effect": (lambda _: ["linear.onnx", "--min-effect", "0"], "between 0 and 1"),
     "an effect that is no number": (lambda _: ["linear.onnx", "--min-effect", "small"], "0.01 or 1%"),

@@ -22,7 +22,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 CASES = [
     (["be"], {"bench"}),
     (["runs", "s"], {"show"}),
-    (["bench", "--opt"], {"--option", "--opt-level"}),
+    (["bench", "--opt-l"], {"--opt-level"}),
     (["runs", "export", "last", "--mark"], {"--markdown"}),
     (["bench", "m.onnx", "--opt-level", ""], {"disable", "basic", "extended", "layout", "all"}),
     (["view", "m.onnx", "--as", "s"], {"svg"}),

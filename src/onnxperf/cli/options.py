@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
 from cyclopts import Group, Parameter
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 else:  # values stay texts, for str comes first; Path lets shells complete the names of files
     File = Annotated[str | Path, Parameter(metavar="FILE")]
     OptionalFile = Annotated[str | Path | None, Parameter(metavar="FILE")]
+Level = Literal["disable", "basic", "extended", "layout", "all"]
 Switch = Annotated[bool, Parameter(negative=(), show_default=False)]
 
 
@@ -123,7 +124,7 @@ class RuntimeFlags(Flags):
 class SessionFlags(RuntimeFlags):
     """How runtimes are set up, and how far onnxruntime optimises."""
 
-    opt_level: str = "all"
+    opt_level: Annotated[Level | str, Parameter(show_choices=False, metavar="LEVEL")] = "all"
     """Graph optimisation level of onnxruntime: disable, basic, extended, layout or all."""
 
     def keywords(self) -> dict[str, Any]:
