@@ -61,7 +61,7 @@ def completed(shell: Shell, folder: Path, words: list[str]) -> set[str]:
 
 
 @pytest.mark.parametrize("shell", ["bash", "fish"])
-@pytest.mark.parametrize(("words", "offered"), CASES, ids=lambda each: " ".join(sorted(each) if isinstance(each, set) else each))
+@pytest.mark.parametrize(("words", "offered"), CASES, ids=[" ".join(words) for words, _ in CASES])
 def test_commands_options_and_their_values_are_completed(
     shell: Shell, words: list[str], offered: set[str], folder: Path
 ) -> None:
