@@ -271,7 +271,7 @@ def test_progress_is_reported(linear_bytes: bytes) -> None:
             {"opt_level": "most"},
             r"unknown optimisation level 'most'; choose from: disable, basic, extended, layout, all",
         ),
-        ({"threads": 0}, r"`threads=0`: expected at least 1"),
+        ({"threads": 0}, r"`threads=0`: expected a whole number from 1"),
         ({"time": 0}, r"`time=0.*`: expected more than 0 seconds"),
         ({"min_effect": 5}, r"`min_effect=5.*`: expected between 0 and 1"),
         ({"warmup": -1}, r"`warmup=-1.*`: expected 0 seconds or more"),

@@ -85,7 +85,7 @@ def test_a_regressor_is_compared_although_its_output_is_a_column() -> None:
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"runtime": "ort"}, "compares two models, two runtimes, or one model"),
+        ({"runtime": "ort"}, "compares two models, two runtimes, two variants, or one model"),
         ({"runtime": "ort,jvm"}, "unknown runtime"),
         ({"runtime": "ort,numpy", "against": wrong_sqrt}, "or one model in one runtime with `against`"),
         ({"against": ["torch"]}, "expected FILE.py:function"),

@@ -191,12 +191,12 @@ def _switch(value: Any) -> bool:
     return value if isinstance(value, bool) else _SWITCHES[str(value).lower()]
 
 
-def _one_of(kind: Any) -> Callable[[Any], str]:
+def _one_of(kind: Any, what: str, option: str) -> Callable[[Any], str]:
     words = get_args(kind)
 
     def convert(value: Any) -> str:
         if value not in words:
-            raise ValueError(f"one of {', '.join(words)}")
+            raise BadOption.unknown(what, _shown(value), words, option=option)
         return str(value)
 
     return convert
@@ -204,7 +204,7 @@ def _one_of(kind: Any) -> Callable[[Any], str]:
 
 def _arena(value: Any) -> str:
     is_switch = isinstance(value, bool) or str(value).lower() in _SWITCHES
-    return ("default" if _switch(value) else "off") if is_switch else _one_of(ArenaSetting)(value)
+    return ("default" if _switch(value) else "off") if is_switch else _one_of(ArenaSetting, "setting of the arena", "options")(value)
 
 
 def _names(value: Any) -> tuple[str, ...]:
@@ -217,12 +217,12 @@ def _names(value: Any) -> tuple[str, ...]:
 _CONVERTED: dict[str, Callable[[Any], Any]] = {
     "threads": _threads,
     "inter_op_threads": _threads,
-    "opt_level": _one_of(OptLevel),
+    "opt_level": _one_of(OptLevel, "optimisation level", "opt_level"),
     "provider": str,
     "env": str,
     "arena": _arena,
-    "execution_mode": _one_of(ExecutionMode),
-    "execution_order": _one_of(ExecutionOrder),
+    "execution_mode": _one_of(ExecutionMode, "execution mode", "options"),
+    "execution_order": _one_of(ExecutionOrder, "execution order", "options"),
     "mem_pattern": _switch,
     "mem_reuse": _switch,
     "deterministic": _switch,
