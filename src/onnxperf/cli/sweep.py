@@ -72,11 +72,13 @@ def sweep(
     dry_run
         Print the cases and an estimate of the time, and run nothing: no function of the plan is imported.
     """
-    from onnxperf.api._shared.sweeps import estimate_s, plan_cells, run_sweep
+    from onnxperf.api._shared.plans import check_models, plan_cells
+    from onnxperf.api._shared.sweeps import estimate_s, run_sweep
     from onnxperf.results.bench import BenchResult
 
     cells = plan_cells(plan, listed=dry_run)
     if dry_run:
+        check_models(plan)
         from onnxperf.render.kit.console import print_page
         from onnxperf.render.race.sweep_page import plan_page
 

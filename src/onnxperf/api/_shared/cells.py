@@ -68,8 +68,8 @@ class Contest:
     call: str | Sequence[str] = "run"
     runtime: str | Sequence[str] = "ort"
     feeds: Mapping[str, Any] | None = None
-    name: str = ""
-    """What a single model is called in the list of cases; its path unless given."""
+    names: Sequence[str] = ()
+    """What the models are called in the list of cases; their paths unless given."""
     listed: bool = False
     """Its cases are only listed, never run: no source is loaded, and no model of the zoo built."""
 
@@ -85,9 +85,10 @@ def cells_of(contest: Contest, settings: Settings) -> list[Cell]:
     cells = []
     raced = _listed_groups if contest.listed else groups
     for dims, group in product(settings.sizes, raced(contest.models, contest.against)):
-        spelled = contest.name if contest.name and isinstance(group.models, str) else _label(group.models)
-        label = spelled if spelled.startswith(PREFIX) else Path(spelled).name.removesuffix(".onnx")
-        key = f"{spelled} {' '.join(f'{name}={size}' for name, size in dims.items())}".strip()
+        given = () if isinstance(group.models, Mapping) else contest.names
+        names = given or _names(group.models)
+        label = ", ".join(map(_short, names))
+        key = f"{', '.join(names)} {' '.join(f'{name}={size}' for name, size in dims.items())}".strip()
         cells.append(Cell(key, label, dims, settings, partial(_case, contest, group, dims, settings)))
     return cells
 
@@ -154,10 +155,15 @@ def _report_case(progress: Progress, number: int, total: int, done: float, text:
     progress((number + done) / total, f"case {number + 1} of {total}: {text}")
 
 
-def _label(model: Sources) -> str:
-    """What a model is called that could not be opened."""
+def _names(model: Sources) -> list[str]:
+    """What models are called before they are opened."""
     several = model if isinstance(model, list | tuple | Mapping) else [model]
-    return ", ".join(str(each) if isinstance(each, str | Path) else "model" for each in several)
+    return [str(each) if isinstance(each, str | Path) else "model" for each in several]
+
+
+def _short(spelled: str) -> str:
+    """The label that a model gets when it is opened."""
+    return spelled if spelled.startswith(PREFIX) else Path(spelled).name.removesuffix(".onnx")
 
 
 @dataclass(frozen=True)
