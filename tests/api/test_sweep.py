@@ -270,7 +270,7 @@ def test_models_of_one_entry_race_each_other(linear_path: Path, tmp_path: Path) 
         ({"models": ["a.onnx"], "dim": {}}, "unknown field 'dim' in the plan; did you mean 'dims'?"),
         (
             {"models": [{"path": "a.onnx", "call": "run"}]},
-            "unknown field 'call' of a model in the plan; it belongs in the plan itself",
+            "field 'call' of a model in the plan; it belongs in the plan",
         ),
         ({"models": ["a.onnx"], "dims": {"batch": "four"}}, "dims"),
         ({"models": ["a.onnx"], "dims": {"batch": [1.5]}}, "dims"),

@@ -319,7 +319,7 @@ BAD_INPUT: dict[str, tuple[Callable[[], list[str]], str]] = {
     "a plan that is no TOML": (of_plan("models = ["), "is not valid TOML"),
     "a plan with an unknown key": (
         of_plan('model = ["linear.onnx"]'),
-        "unknown field 'model' in the plan; did you mean 'models'?",
+        "'model' in the plan; did you mean 'models'?",
     ),
     "a plan without models": (of_plan("models = []"), "names no models"),
     "a plan with a case twice": (of_plan('models = ["linear.onnx", "linear.onnx"]'), "twice"),

@@ -116,7 +116,7 @@ def _no_winner(stretches: Sequence[Stretch]) -> str:
 def notes_on_sweep(rows: Sequence[SweepRow]) -> list[str]:
     """What is true of some cases: too little time, or medians that give another speedup than launches."""
     short = sum(any(_lacks_rounds(duel) for duel in row.duels.values()) for row in rows)
-    other = sum(bool(notes_on_medians(row.case)) for row in rows)
+    other = sum(bool(notes_on_medians(row.case)) for row in rows if not row.case.interrupted)
     cases = count(len(rows), "case")
     notes = {
         f"{short} of {cases} had no time for the rounds of a verdict: give each more `time`.": short,
@@ -143,6 +143,9 @@ def reason_lines(rows: Sequence[SweepRow]) -> list[str]:
 
 
 def _missing(case: Case) -> Iterator[str]:
+    if case.interrupted:
+        yield "pending: interrupted before its end"
+        return
     if not case.subjects and case.status != "ok":
         yield f"{case.status}: {case.answer}" if case.answer else case.status
     for subject in case.subjects:

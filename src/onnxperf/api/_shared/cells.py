@@ -116,7 +116,7 @@ def run_cells(
         with Pool(start) as pool:
             for cell, case in _run_all(cells, progress, recorder, pool.launch if len(cells) > 1 else start):
                 remaining.pop(cell.key, None)
-                cases.append(case)
+                cases.append(_unfinished(case) if case.interrupted and len(cells) > 1 else case)
                 if recorder is not None and not case.interrupted:
                     recorder.finish(cell.key, case)
                 seen(cases)
@@ -128,6 +128,12 @@ def run_cells(
     after = machines.after_the_race(machine)
     kept = recorder.result(cases, after) if recorder is not None else None
     return kept or Bench(machine=after, command="onnxperf.bench", cases=tuple(cases))
+
+
+def _unfinished(case: Case) -> Case:
+    """A case of many that was interrupted: what it measured is shown, and nothing is concluded from it."""
+    subjects = [replace(each, status="pending") if each.status == "ok" else each for each in case.subjects]
+    return replace(case, status="pending", subjects=tuple(subjects))
 
 
 def _run_all(

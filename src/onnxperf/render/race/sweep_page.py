@@ -31,6 +31,8 @@ _DIM = 12
 """Room for the name of a subject, and for that of a dimension, in a heading."""
 _WINNER = "bold green"
 _UNDECIDED = "?"
+_TIMED = ("differs", "pending")
+"""Words that stand beside a time."""
 Cell = tuple[str, str]
 """A text and its style."""
 
@@ -127,12 +129,12 @@ def _interval(row: SweepRow) -> Cell:
 
 
 def _time(row: SweepRow, name: str) -> Cell:
-    """A time, or the word that stands in its place; outputs that differ have both."""
+    """A time, or the word that stands in its place; outputs that differ and races that were interrupted have both."""
     subject = subject_in(row.case, name)
     word = word_of(row.case, subject)
     if subject is not None and not word:
         return duration(subject.median_ns), _WINNER if name in row.first else ""
-    timed = subject is not None and subject.status == "differs" and subject.median_ns is not None
+    timed = subject is not None and word in _TIMED and subject.median_ns is not None
     text = f"{duration(subject.median_ns)} {word}" if timed and subject is not None else word
     return text, "dim" if word == NOT_RUN else STATUS_STYLES.get(word, "red")
 
