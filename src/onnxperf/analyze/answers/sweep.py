@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import NamedTuple, TypeVar
 
 from onnxperf.analyze.answers.race import notes_on_medians, units_of
 from onnxperf.records.race import Case, Subject
-from onnxperf.records.sweep import Duel, SweepRow, dims_of, values_of, varying
+from onnxperf.records.sweep import Duel, SweepModel, SweepRow, dims_of, time_of, values_of, varying
 from onnxperf.wording.names import first_of, listed, name_of, visible
-from onnxperf.wording.numbers import count, interval, ratio
+from onnxperf.wording.numbers import count, duration, interval, ratio
 from onnxperf.wording.spans import in_one, kind_of
 
 NOT_COMPARED = "the case compared both only with another subject"
@@ -45,6 +46,26 @@ def winner_lines(rows: Sequence[SweepRow]) -> list[str]:
     found = [(stretch, kind) for (kind, _), stretches in _grouped(rows, _outcome) for stretch in stretches]
     ordered = sorted(found, key=lambda pair: pair[0].box)
     return [_at(stretch.text, _WORDS[kind](stretch.rows)) for stretch, kind in ordered]
+
+
+def sweep_answer(models: Sequence[SweepModel]) -> str:
+    """All finished cases in one line: how many of them each subject wins, or how long the only subject takes."""
+    rows = [row for each in models for row in each.rows if not row.case.interrupted]
+    if any(row.rival is not None for row in rows):
+        winners = Counter(row.winner for row in rows)
+        found = [(name_of(name), number) for name, number in winners.most_common() if name is not None]
+        if not found:
+            return f"No winner in {count(len(rows), 'case')}."
+        (best, wins), *others = found
+        others += [("no winner", winners[None])] if winners[None] else []
+        more = "".join(f", {name} in {number}" for name, number in others)
+        return f"{best} is the fastest in {wins} of {count(len(rows), 'case')}{more}."
+    times = sorted(ns for row in rows for each in row.case.subjects if (ns := time_of(each)) is not None)
+    if not times:
+        return ""
+    names = {each.name for row in rows for each in row.case.subjects}
+    spans = dict.fromkeys([duration(times[0]), duration(times[-1])])
+    return f"{name_of(names.pop()) if len(names) == 1 else 'A call'} takes {' to '.join(spans)}."
 
 
 def undecided_lines(rows: Sequence[SweepRow]) -> list[str]:
