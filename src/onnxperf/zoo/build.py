@@ -31,7 +31,7 @@ ZOO: dict[str, tuple[str, ...]] = {
 }
 """The frameworks that each model can be built in; the first is the default."""
 
-_REVISION = 1
+_REVISION = 2
 """Raised when a change here invalidates what lies in caches."""
 _MORE_LIBRARIES: dict[str, Libraries] = {
     "torch": {"transformers": ("transformers",), "safetensors": ("safetensors",)},

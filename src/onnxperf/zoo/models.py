@@ -34,7 +34,7 @@ _BERT_SIZES: dict[str, dict[str, int]] = {
         "num_hidden_layers": 1,
         "num_attention_heads": 2,
         "intermediate_size": 32,
-        "max_position_embeddings": 64,
+        "max_position_embeddings": 512,
     },
 }
 _RESNET_SIZES: dict[str, dict[str, Any]] = {

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.answers.race import about_parts, cast_text
 from onnxperf.analyze.judges.comparison import baseline_of
+from onnxperf.analyze.judges.throughput import with_rates
 from onnxperf.api._shared.opening import open_source
 from onnxperf.api._shared.origins import recall
 from onnxperf.api._shared.outputs import compared
@@ -264,7 +265,7 @@ def _case(
     )
     _refuse_if_nothing_ran(case)
     parts = about_parts(case.subjects, {entry.model.label: cast_text(_types_cast(entry)) for entry in entries})
-    return replace(case, answer=" ".join(filter(None, [equality.sentence, case.answer, parts])))
+    return with_rates(replace(case, answer=" ".join(filter(None, [equality.sentence, case.answer, parts]))))
 
 
 def _source_specs(entries: Sequence[Entry], settings: Settings, sources: Mapping[str, Any]) -> list[WorkerSpec]:
@@ -284,7 +285,7 @@ def _race_of_functions(
     notes = (*_notes_on_race(specs, end, settings.race, options), *judged.notes)
     case = replace(judged, model=", ".join(functions), notes=notes)
     _refuse_if_nothing_ran(case)
-    return case
+    return with_rates(case)
 
 
 def _refuse_if_nothing_ran(case: Case) -> None:

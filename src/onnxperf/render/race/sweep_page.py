@@ -11,6 +11,7 @@ from onnxperf.records.sweep import (
     SweepRow,
     cells_of,
     dims_of,
+    rate_unit,
     subject_in,
     subjects_of,
     values_of,
@@ -97,7 +98,7 @@ def cases_table(model: SweepModel, title: str) -> Table:
 
 
 def _verdict_columns(model: SweepModel) -> list[tuple[Column, Callable[[SweepRow], Cell]]]:
-    """The best rival against the baseline, and how many rows a second the fastest gets through."""
+    """The best rival against the baseline, and how many items a second the fastest gets through."""
     columns: list[tuple[Column, Callable[[SweepRow], Cell]]] = []
     if len(model.rivals) > 1:
         columns.append((Column("best rival", left=True, rank=1, room=8), lambda row: _rival(row, model.baseline)))
@@ -107,9 +108,7 @@ def _verdict_columns(model: SweepModel) -> list[tuple[Column, Callable[[SweepRow
             (Column("95 % interval", rank=3), _interval),
             (Column("verdict", left=True), lambda row: (row.duel.verdict or "", _verdict_style(row))),
         ]
-    if model.rate_dim is not None:
-        unit = "rows" if model.rate_dim.lower() == "batch" else _short(model.rate_dim, _DIM)
-        columns.append((Column(f"{unit}/s", rank=2), lambda row: (per_second(row.rate), "")))
+    columns.append((Column(rate_unit(model.cases), rank=2), lambda row: (per_second(row.rate), "")))
     return columns
 
 
