@@ -53,6 +53,7 @@ class BenchResult(Result[Bench]):
     tables = {
         "subjects": lambda self: self._subjects(),
         "cases": lambda self: self.flat(),
+        "flat": lambda self: self.flat(per_1000=True),
         "blocks": lambda self: self.blocks_df(),
     }
     charts = {"times": _chart}
