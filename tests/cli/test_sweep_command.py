@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import random
+import shlex
 import signal
 import sqlite3
 import subprocess
@@ -17,10 +18,14 @@ from pathlib import Path
 import psutil
 import pytest
 
+from onnxperf.api._shared.cells import Cell
 from onnxperf.api._shared.kept_runs import keep
+from onnxperf.api._shared.requests import CaseKeywords, parse
 from onnxperf.cli.main import run
+from onnxperf.cli.present import KeptOutputFlags
+from onnxperf.cli.sweep import ResumeFlags, resuming, run_kept
 from onnxperf.measure.messages import READER
-from onnxperf.records.race import Bench
+from onnxperf.records.race import Bench, Case, Subject
 from onnxperf.results.bench import BenchResult
 from onnxperf.store import open_store
 from tests.measure.nursery import Nursery
@@ -283,6 +288,51 @@ def test_a_plan_is_run_kept_and_resumed(folder: Path, capsys: pytest.CaptureFixt
 def test_no_store_keeps_nothing(folder: Path) -> None:
     assert run(["bench", "linear.onnx", "--dim", "batch=1,2", *TINY, "--no-store"]) == 0
     assert not (folder / "runs.sqlite").exists()
+
+
+# ---------------------------------------------------------------- interrupted
+
+
+@pytest.mark.parametrize(
+    ("typed", "resumed"),
+    [
+        ("sweep plan.toml", "onnxperf sweep plan.toml --resume lonuki"),
+        ("sweep plan.toml --resume last --retry oom", "onnxperf sweep plan.toml --retry oom --resume lonuki"),
+        ("sweep plan.toml --resume=last -o a.csv", "onnxperf sweep plan.toml -o a.csv --resume lonuki"),
+        (
+            "sweep 'my plan.toml' --store 'a b.sqlite'",
+            "onnxperf sweep 'my plan.toml' --store 'a b.sqlite' --resume lonuki",
+        ),
+        ("bench a.onnx --dim batch=1,2", "onnxperf bench a.onnx --dim batch=1,2 --resume lonuki"),
+    ],
+)
+def test_the_command_that_resumes_is_what_was_typed(typed: str, resumed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["onnxperf", *shlex.split(typed)])
+    assert resuming("lonuki") == resumed
+
+
+def test_an_interrupted_sweep_names_its_run_and_the_command_that_resumes_it(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["onnxperf", "sweep", "plan.toml"])
+
+    def measured(size: int) -> Case:
+        partial = Subject(name="ort", status="ok", median_ns=1000.0)
+        return Case(model="m", dims={"batch": size}, subjects=(partial,), interrupted=size == 2)
+
+    cells = [
+        Cell(f"m batch={n}", "m", {"batch": n}, parse({}, CaseKeywords), lambda _progress, _launch, n=n: measured(n))
+        for n in (1, 2, 3)
+    ]
+    assert run_kept(cells, ResumeFlags(), KeptOutputFlags()) == 130
+    printed = capsys.readouterr()
+    with open_store(folder / "runs.sqlite") as opened:
+        name = opened.find("last").id
+        assert list(opened.cases_of(name).values()) == ["ok", "pending", "pending"]
+    assert printed.err == (
+        f"onnxperf: run {name} has 1 of 3 cases; resume it with: onnxperf sweep plan.toml --resume {name}\n"
+    )
+    assert "1.00 µs pending" in printed.out
 
 
 # ---------------------------------------------------------------- bad input

@@ -57,9 +57,9 @@ def sweep_answer(models: Sequence[SweepModel]) -> str:
         if not found:
             return f"No winner in {count(len(rows), 'case')}."
         (best, wins), *others = found
-        others += [("no winner", winners[None])] if winners[None] else []
-        more = "".join(f", {name} in {number}" for name, number in others)
-        return f"{best} is the fastest in {wins} of {count(len(rows), 'case')}{more}."
+        others += [("no winner in", winners[None])] if winners[None] else []
+        more = "".join(f", {name} {number}" for name, number in others)
+        return f"{best} wins {wins} of {count(len(rows), 'case')}{more}."
     times = sorted(ns for row in rows for each in row.case.subjects if (ns := time_of(each)) is not None)
     if not times:
         return ""
