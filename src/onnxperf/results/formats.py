@@ -27,7 +27,7 @@ def _markdown(result: Any, table: str | None) -> bytes:
 
 FORMATS: dict[str, Format] = {
     ".json": Format("the whole record", lambda result, _: result.to_json().encode(), "record"),
-    ".md": Format("the page; with `--table`, that table", _markdown, "page"),
+    ".md": Format("the page, or the table that is chosen", _markdown, "page"),
     ".csv": Format("a table", lambda result, table: frames.csv_bytes(result.table(table)), "table"),
     ".parquet": Format(
         "a table", lambda result, table: frames.parquet_bytes(result.table(table)), "table", frames.require_pyarrow
