@@ -13,6 +13,7 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -25,6 +26,8 @@ from onnxperf.cli.main import run
 from onnxperf.cli.present import KeptOutputFlags
 from onnxperf.cli.sweep import ResumeFlags, resuming, run_kept
 from onnxperf.measure.messages import READER
+from onnxperf.measure.race import Progress
+from onnxperf.measure.worker_group import Launch
 from onnxperf.records.race import Bench, Case, Subject
 from onnxperf.results.bench import BenchResult
 from onnxperf.store import open_store
@@ -316,13 +319,13 @@ def test_an_interrupted_sweep_names_its_run_and_the_command_that_resumes_it(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["onnxperf", "sweep", "plan.toml"])
 
-    def measured(size: int) -> Case:
-        partial = Subject(name="ort", status="ok", median_ns=1000.0)
-        return Case(model="m", dims={"batch": size}, subjects=(partial,), interrupted=size == 2)
+    def measured(size: int, _progress: Progress, _launch: Launch) -> Case:
+        subject = Subject(name="ort", status="ok", median_ns=1000.0)
+        return Case(model="m", dims={"batch": size}, subjects=(subject,), interrupted=size == 2)
 
     cells = [
-        Cell(f"m batch={n}", "m", {"batch": n}, parse({}, CaseKeywords), lambda _progress, _launch, n=n: measured(n))
-        for n in (1, 2, 3)
+        Cell(f"m batch={size}", "m", {"batch": size}, parse({}, CaseKeywords), partial(measured, size))
+        for size in (1, 2, 3)
     ]
     assert run_kept(cells, ResumeFlags(), KeptOutputFlags()) == 130
     printed = capsys.readouterr()
