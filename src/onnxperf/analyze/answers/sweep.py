@@ -166,11 +166,10 @@ def reason_lines(rows: Sequence[SweepRow]) -> list[str]:
 def _missing(case: Case) -> Iterator[str]:
     if case.interrupted:
         yield "pending: interrupted before its end"
-        return
-    if not case.subjects and case.status != "ok":
+    elif not case.subjects and case.status != "ok":
         yield f"{case.status}: {case.answer}" if case.answer else case.status
     for subject in case.subjects:
-        if subject.status != "ok":
+        if subject.status != "ok" and not (case.interrupted and subject.status == "pending"):
             yield ": ".join(filter(None, [f"{name_of(subject.name)} {subject.status}", subject.reason]))
 
 
