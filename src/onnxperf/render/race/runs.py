@@ -24,7 +24,7 @@ _RUN_COLUMNS = (
     Column("command", left=True, rank=3, room=14),
     Column("cases", rank=2),
     Column("status", left=True),
-    Column("answer", left=True, room=26, cut=True),
+    Column("answer", left=True, room=22, cut=True),
 )
 _STATUS = 6
 """Place of the status."""
