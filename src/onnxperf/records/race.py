@@ -43,6 +43,7 @@ SUBJECT_COLUMNS = (
     "max_ns",
     "p90_ns",
     "p99_ns",
+    "items_per_s",
     "load_ns",
     "first_call_ns",
     "input_bytes",
@@ -146,6 +147,8 @@ class Subject(Measurement, frozen=True, kw_only=True):
     """99th percentile of single calls; None until there are 662."""
     max_ns: float | None = None
     """Slowest single call."""
+    items_per_s: float | None = None
+    """Items per second by that median: the size of the batch dimension / time; calls per second where it has none."""
     speedup: float | None = None
     """Baseline time / own time, above 1 is faster: by quickest pieces of blocks, the trimmed mean over all units."""
     speedup_low: float | None = None
