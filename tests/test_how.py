@@ -67,7 +67,7 @@ PAGES = {
     "sklearn": Expected(("The model agrees with its source on 2 outputs", "speedup"), ("iris.onnx",)),
     "torch": Expected(("The model agrees with its source on 1 output", "speedup"), ("mlp.onnx", "race.md")),
     "keras": Expected(("The model agrees with its source on 1 output", "predict_on_batch"), ("mlp.onnx",)),
-    "sweep": Expected(("Interrupted", "3 cases"), ("all.csv", "all.xlsx")),
+    "sweep": Expected(("Interrupted", "pending", "3 cases", "batch subject"), ("all.csv", "all.xlsx")),
     "notebook": Expected(("MatMul(points, first)", "numpy")),
     "einsum": Expected(("candidates", "× limit"), ("best.onnx", "orders.png")),  # noqa: RUF001
     "rewrite": Expected(("Einsum node",)),

@@ -16,7 +16,7 @@ import onnx.parser
 import pytest
 
 import onnxperf
-from onnxperf.api._shared.requests import CaseKeywords, LoadKeywords
+from onnxperf.api._shared.requests import CaseKeywords, LoadKeywords, VariantKeywords
 from onnxperf.api._shared.subjects import open_entries, refuse_options_of_models
 from onnxperf.errors import BadFeed, BadInput, BadModel, BadOption
 from onnxperf.measure.machine import noise
@@ -243,9 +243,16 @@ def test_the_minimum_effect_is_never_below_the_noise_of_the_machine(
 def test_the_keywords_are_the_fields_of_the_option_records() -> None:
     records = (SessionOptions, InputOptions, RaceOptions, WorkerLimits, SourceOptions, Tolerances)
     fields = [set(record.__struct_fields__) for record in records]
-    # The pool is for candidates in one process, the arena for trials of memory; a race of models has neither.
-    fields[0] -= {"shared_pool", "arena"}
-    assert set(get_type_hints(CaseKeywords)) == set().union(*fields)
+    fields[0] = {
+        "threads",
+        "provider",
+        "opt_level",
+        "env",
+        "options",
+        "options_unchecked",
+    }  # all others are in `options`
+    variants = set(get_type_hints(VariantKeywords))
+    assert set(get_type_hints(CaseKeywords)) == set().union(variants, *fields)
     assert set(get_type_hints(LoadKeywords)) == fields[0]
 
 

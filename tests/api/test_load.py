@@ -52,7 +52,10 @@ def test_options_reach_the_session(linear_bytes: bytes) -> None:
         ({"runtime": "reference", "call": "run-c"}, "unknown call style 'run-c'; choose from: run"),
         ({"provider": "tpu"}, "provider 'tpu'; choose from: .*cpu"),
         ({"threads": 0}, "`threads=0`: expected a whole number from 1"),
-        ({"thread": 1}, "unknown option 'thread'; choose from: env, opt_level, options, options_unchecked, provider, threads"),
+        (
+            {"thread": 1},
+            "unknown option 'thread'; choose from: env, opt_level, options, options_unchecked, provider, threads",
+        ),
         ({"blocks": 1}, "unknown option 'blocks'"),
     ],
 )

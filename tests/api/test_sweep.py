@@ -5,18 +5,23 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Mapping
+from inspect import signature
 from pathlib import Path
 from typing import Any, get_type_hints
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import onnxperf
 from onnxperf.api._shared.cells import Cell, run_cells
-from onnxperf.api._shared.requests import CaseKeywords, parse
+from onnxperf.api._shared.plans import SweepPlan, check_models, plan_cells
+from onnxperf.api._shared.requests import BenchKeywords, CaseKeywords, parse
 from onnxperf.api._shared.run_recorder import RunRecorder
-from onnxperf.api._shared.sweeps import estimate_s, plan_cells, run_sweep, sources_of
+from onnxperf.api._shared.sweeps import estimate_s, run_sweep, sources_of
+from onnxperf.cli.bench import bench
+from onnxperf.cli.options import Flags, keywords_of
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.records.race import Case
 from onnxperf.results.bench import BenchResult
@@ -160,6 +165,97 @@ def test_a_source_that_is_not_there_is_refused_even_if_it_is_only_listed(
         plan_cells({"models": [model]}, listed)
 
 
+# ---------------------------------------------------------------- models that are only looked at
+
+
+def looked_at(linear_path: Path, tmp_path: Path, **fields: Any) -> None:
+    (tmp_path / "trap.py").write_text(TRAP, encoding="utf-8")
+    np.save(tmp_path / "rows.npy", np.zeros((3, 10), np.float32))
+    model = {"path": str(linear_path), "against": [f"{tmp_path}/trap.py:make"]}
+    check_models({"models": [model], **fields})
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"dims": {"batch": [1, 2]}},
+        {"feeds": {"X": "rows.npy"}},
+        {"models": ["zoo:tiny-linear"], "dims": {"batch": 3}},
+        {"models": [{"path": "zoo:tiny-linear", "against": ["sklearn"]}], "dims": {"X.0": 3}},
+    ],
+)
+def test_a_plan_whose_models_have_its_dimensions_is_fine_and_runs_no_code(
+    fields: dict[str, Any], linear_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+    looked_at(linear_path, tmp_path, **fields)
+    assert not (tmp_path / "caches").exists()
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"models": ["nowhere.onnx"]}, "no such file"),
+        ({"models": ["trap.py"]}, "trap.py"),
+        ({"dims": {"batch": [1, 2], "seq": 4}}, "unknown dimension 'seq'; choose from: batch, X.0"),
+        ({"dims": {"X.1": 4}}, "X.1=4: the model fixes this dimension at 10"),
+        ({"models": ["zoo:tiny-linear"], "dims": {"seq": 4}}, "zoo:tiny-linear: unknown dimension 'seq'"),
+        ({"models": ["zoo:tiny-linera"]}, "unknown model of the zoo"),
+        ({"feeds": {"X": "nowhere.npy"}}, "does not exist"),
+        ({"feeds": {"X": "rows.npy"}, "dims": {"batch": 4}}, "cannot be both 3"),
+        ({"feeds": {"Z": "rows.npy"}}, "no input 'Z'"),
+    ],
+)
+def test_a_model_or_a_dimension_that_does_not_exist_is_refused_before_anything_runs(
+    fields: dict[str, Any], said: str, linear_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadInput) as refused:
+        looked_at(linear_path, tmp_path, **fields)
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+# ---------------------------------------------------------------- everything that a bench can
+
+OF_THE_COMMAND = {"models", "again", "output"}
+"""Parameters of `onnxperf bench` that are about the run as a whole: what is resumed, shown and written."""
+
+
+def test_a_plan_holds_everything_that_a_bench_takes() -> None:
+    of_plan = set(SweepPlan.__struct_fields__) - {"models", "options"}
+    assert of_plan | set(get_type_hints(CaseKeywords)) == set(get_type_hints(BenchKeywords))
+
+
+def test_every_option_of_the_command_is_a_keyword_that_a_plan_holds() -> None:
+    groups = {name: each.default for name, each in signature(bench).parameters.items() if name not in OF_THE_COMMAND}
+    flags = [each for each in groups.values() if isinstance(each, Flags)]
+    plain = {name for name, each in groups.items() if not isinstance(each, Flags)}
+    assert plain | keywords_of(*flags).keys() | {"feeds", "against"} == set(get_type_hints(BenchKeywords)) - {
+        "check_finite"
+    }
+
+
+def test_models_of_one_entry_race_each_other(linear_path: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "rows.npy", np.zeros((3, 10), np.float32))
+    twin = tmp_path / "twin.onnx"
+    twin.write_bytes(linear_path.read_bytes())
+    plan = written(
+        tmp_path / "plan.toml",
+        f"""
+        models = [{{ path = ["{linear_path.name}", "twin.onnx"] }}]
+        feeds = {{ X = "rows.npy" }}
+        options = {{ threads = 1, blocks = 1, calls = 1, warmup = 0 }}
+        """,
+    )
+    assert keys(plan) == [f"{linear_path.name}, twin.onnx"]
+    (case,) = onnxperf.sweep(plan).cases
+    assert case.model == f"{linear_path.stem}, twin"
+    assert [subject.name for subject in case.subjects] == [linear_path.stem, "twin"]
+    assert case.dims == {"batch": 3}
+
+
 # ---------------------------------------------------------------- what is refused
 
 
@@ -171,20 +267,31 @@ def test_a_source_that_is_not_there_is_refused_even_if_it_is_only_listed(
         ({"models": "a.onnx"}, "models"),
         ({"models": [3]}, "models"),
         ({"models": [{"dims": {}}]}, "path"),
-        ({"models": ["a.onnx"], "dim": {}}, "unknown field `dim`"),
-        ({"models": [{"path": "a.onnx", "call": "run"}]}, "unknown field `call`"),
+        ({"models": ["a.onnx"], "dim": {}}, "unknown field 'dim' in the plan; did you mean 'dims'?"),
+        (
+            {"models": [{"path": "a.onnx", "call": "run"}]},
+            "field 'call' of a model in the plan; it belongs in the plan",
+        ),
         ({"models": ["a.onnx"], "dims": {"batch": "four"}}, "dims"),
         ({"models": ["a.onnx"], "dims": {"batch": [1.5]}}, "dims"),
         ({"models": ["a.onnx"], "dims": {"batch": []}}, "no value given"),
-        ({"models": ["a.onnx"], "options": {"tme": 3}}, "unknown option 'tme'"),
-        ({"models": ["a.onnx"], "options": {"time": 0}}, "more than 0"),
+        ({"models": ["a.onnx"], "time": 3}, "unknown field 'time' in the plan; it belongs in [options]"),
+        ({"models": ["a.onnx"], "min-effect": 3}, "unknown field 'min-effect' in the plan; it belongs in [options]"),
+        ({"models": ["a.onnx"], "input": {}}, "unknown field 'input' in the plan; did you mean 'feeds'?"),
+        ({"models": [{"path": "a.onnx", "seed": 1}]}, "it belongs in [options] of the plan"),
+        ({"models": [{"path": []}]}, "a model without a path"),
+        ({"models": ["a.onnx"], "options": {"tme": 3}}, "unknown option 'tme' in the plan; did you mean 'time'?"),
+        ({"models": ["a.onnx"], "options": {"no_check": True}}, "did you mean 'check'?"),
+        ({"models": ["a.onnx"], "options": {"against": []}}, "it belongs in the plan itself, not in [options]"),
+        ({"models": ["a.onnx"], "options": {"zzz": 3}}, "choose from: atol"),
+        ({"models": ["a.onnx"], "options": {"time": 0}}, "time = 0.0: expected more than 0"),
         ({"models": ["a.onnx"], "options": {"memory_limit": -1}}, "more than 0 bytes"),
-        ({"models": ["a.onnx"], "options": {"ranges": 5}}, "`ranges=5`: Expected `object`"),
-        ({"models": ["a.onnx"], "options": {"ranges": {"X": 5}}}, "Expected `array`"),
-        ({"models": ["a.onnx"], "options": {"shapes": {"X": 5}}}, "Expected `array`"),
+        ({"models": ["a.onnx"], "options": {"ranges": 5}}, "ranges = 5: Expected object"),
+        ({"models": ["a.onnx"], "options": {"ranges": {"X": 5}}}, "Expected array"),
+        ({"models": ["a.onnx"], "options": {"shapes": {"X": 5}}}, "Expected array"),
         ({"models": ["a.onnx"], "options": {"options": 5}}, "expected values by name"),
-        ({"models": ["a.onnx"], "options": {"match": [3]}}, "Expected `object`"),
-        ({"models": ["a.onnx"], "options": {"dims": {"batch": 5}}}, "not among its options"),
+        ({"models": ["a.onnx"], "options": {"match": [3]}}, "Expected object"),
+        ({"models": ["a.onnx"], "options": {"dims": {"batch": 5}}}, "it belongs in the plan itself"),
         ({"models": ["a.onnx"], "options": {"time": math.inf}}, "more than 0"),
         ({"models": ["a.onnx"], "options": {"threads": 10**9}}, "from 1 to 1024"),
         ({"models": ["a.onnx"], "options": {"warmup": math.inf}}, "0 seconds or more"),

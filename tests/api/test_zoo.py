@@ -73,8 +73,18 @@ def test_keras_comes_in_all_its_ways_and_as_a_saved_model() -> None:
     ways = ("call", "predict", "predict_on_batch", "saved_model")
     assert list(entry.subjects()) == [f"tensorflow {way}" for way in ways]
     assert entry.saved_model == Path("folder/saved_model")
-    assert entry.ranges == {"segment_ids": (0, 1), "token_ids": (0, 99)}
+    assert entry.ranges == {"input_ids": (0, 99), "token_type_ids": (0, 1)}
     assert ZooEntry("tiny-bert", "torch", Path("folder")).saved_model is None
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_the_inputs_of_a_zoo_model_have_the_same_names_in_every_framework(name: str) -> None:
+    first, *others = ({each.name for each in zoo_models.signature(name, framework).inputs} for framework in ZOO[name])
+    assert all(first <= each for each in others)
+
+
+def test_a_zoo_bert_takes_512_positions() -> None:
+    assert {sizes["max_position_embeddings"] for sizes in zoo_models._BERT_SIZES.values()} == {512}
 
 
 def test_a_zoo_model_is_taken_wherever_a_model_is(built: Callable[[str, str], list[str]], tmp_path: Path) -> None:

@@ -169,7 +169,7 @@ def test_a_comparison_is_written_as_files(tmp_path: Path) -> None:
     first, second = kept(), kept()
     assert run(["runs", "compare", first, second, "-o", "a.md", "-o", "a.csv"]) == 0
     assert f"**{second} against {first}**" in (tmp_path / "a.md").read_text(encoding="utf-8")
-    assert (tmp_path / "a.csv").read_text().startswith("first,second,dims,first_ns")
+    assert (tmp_path / "a.csv").read_text().startswith("first,second,model,dims,first_ns")
 
 
 def test_the_list_is_written_as_a_table(tmp_path: Path) -> None:

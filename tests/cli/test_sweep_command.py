@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import random
+import shlex
 import signal
 import sqlite3
 import subprocess
@@ -12,15 +13,22 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import psutil
 import pytest
 
+from onnxperf.api._shared.cells import Cell
 from onnxperf.api._shared.kept_runs import keep
+from onnxperf.api._shared.requests import CaseKeywords, parse
 from onnxperf.cli.main import run
+from onnxperf.cli.present import KeptOutputFlags
+from onnxperf.cli.sweep import ResumeFlags, resuming, run_kept
 from onnxperf.measure.messages import READER
-from onnxperf.records.race import Bench
+from onnxperf.measure.race import Progress
+from onnxperf.measure.worker_group import Launch
+from onnxperf.records.race import Bench, Case, Subject
 from onnxperf.results.bench import BenchResult
 from onnxperf.store import open_store
 from tests.measure.nursery import Nursery
@@ -285,6 +293,51 @@ def test_no_store_keeps_nothing(folder: Path) -> None:
     assert not (folder / "runs.sqlite").exists()
 
 
+# ---------------------------------------------------------------- interrupted
+
+
+@pytest.mark.parametrize(
+    ("typed", "resumed"),
+    [
+        ("sweep plan.toml", "onnxperf sweep plan.toml --resume lonuki"),
+        ("sweep plan.toml --resume last --retry oom", "onnxperf sweep plan.toml --retry oom --resume lonuki"),
+        ("sweep plan.toml --resume=last -o a.csv", "onnxperf sweep plan.toml -o a.csv --resume lonuki"),
+        (
+            "sweep 'my plan.toml' --store 'a b.sqlite'",
+            "onnxperf sweep 'my plan.toml' --store 'a b.sqlite' --resume lonuki",
+        ),
+        ("bench a.onnx --dim batch=1,2", "onnxperf bench a.onnx --dim batch=1,2 --resume lonuki"),
+    ],
+)
+def test_the_command_that_resumes_is_what_was_typed(typed: str, resumed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["onnxperf", *shlex.split(typed)])
+    assert resuming("lonuki") == resumed
+
+
+def test_an_interrupted_sweep_names_its_run_and_the_command_that_resumes_it(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["onnxperf", "sweep", "plan.toml"])
+
+    def measured(size: int, _progress: Progress, _launch: Launch) -> Case:
+        subject = Subject(name="ort", status="ok", median_ns=1000.0)
+        return Case(model="m", dims={"batch": size}, subjects=(subject,), interrupted=size == 2)
+
+    cells = [
+        Cell(f"m batch={size}", "m", {"batch": size}, parse({}, CaseKeywords), partial(measured, size))
+        for size in (1, 2, 3)
+    ]
+    assert run_kept(cells, ResumeFlags(), KeptOutputFlags()) == 130
+    printed = capsys.readouterr()
+    with open_store(folder / "runs.sqlite") as opened:
+        name = opened.find("last").id
+        assert list(opened.cases_of(name).values()) == ["ok", "pending", "pending"]
+    assert printed.err == (
+        f"onnxperf: run {name} has 1 of 3 cases; resume it with: onnxperf sweep plan.toml --resume {name}\n"
+    )
+    assert "1.00 µs pending" in printed.out
+
+
 # ---------------------------------------------------------------- bad input
 
 
@@ -317,7 +370,10 @@ BAD_INPUT: dict[str, tuple[Callable[[], list[str]], str]] = {
     "a plan that is not there": (lambda: ["sweep", "nowhere.toml"], "cannot be read"),
     "a plan that is a folder": (lambda: ["sweep", "."], "cannot be read"),
     "a plan that is no TOML": (of_plan("models = ["), "is not valid TOML"),
-    "a plan with an unknown key": (of_plan('model = ["linear.onnx"]'), "unknown field"),
+    "a plan with an unknown key": (
+        of_plan('model = ["linear.onnx"]'),
+        "'model' in the plan; did you mean 'models'?",
+    ),
     "a plan without models": (of_plan("models = []"), "names no models"),
     "a plan with a case twice": (of_plan('models = ["linear.onnx", "linear.onnx"]'), "twice"),
     "a plan with an unknown option": (of_plan('models = ["linear.onnx"]\noptions = { tme = 1 }'), "'tme'"),

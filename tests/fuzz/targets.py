@@ -20,8 +20,8 @@ from onnxperf.analyze.answers.profile import profile_answer
 from onnxperf.analyze.trace.events import lay_out
 from onnxperf.analyze.trace.node_memory import node_memories
 from onnxperf.analyze.trace.profile import summarise
+from onnxperf.api._shared.plans import plan_cells
 from onnxperf.api._shared.recordings import result_of_trace
-from onnxperf.api._shared.sweeps import plan_cells
 from onnxperf.contraction.equation import parse
 from onnxperf.errors import OnnxperfError
 from onnxperf.measure.messages import decode_reply, decode_request

@@ -90,7 +90,7 @@ def test_a_document_of_another_kind_or_version_is_one_clear_line(data: bytes, me
 
 def test_csv_has_one_row_per_subject_of_each_case() -> None:
     rows = csv_rows(to_csv(examples.bench(examples.case(), examples.case(examples.failed(), dims={}))))
-    assert list(rows[0]) == ["model", "dims", *SUBJECT_COLUMNS]
+    assert list(rows[0]) == ["model", "dims", "batch", *SUBJECT_COLUMNS]
     assert [row["name"] for row in rows] == [row[0] for row in examples.CALL_STYLES] + ["io-binding"]
     assert rows[0]["mean_ns"] == "8430.0"
     assert rows[-1]["mean_ns"] == ""

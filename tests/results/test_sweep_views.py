@@ -101,9 +101,16 @@ def test_parquet_has_a_row_per_subject_and_loses_no_case(line: BenchResult, tmp_
     assert df["median_ns"].iloc[1] == pytest.approx(20e6)
 
 
-def test_csv_has_all_dimensions_in_one_column(line: BenchResult) -> None:
+def test_one_markdown_table_holds_a_whole_sweep_with_milliseconds_per_call(line: BenchResult) -> None:
+    table = line.encode(".md", "flat").decode().splitlines()
+    assert table[:2] == ["| model | batch | ort | torch |", "| --- | ---: | ---: | ---: |"]
+    assert len(table) == 2 + len(line.cases)
+    assert "**" in line.encode(".md").decode()  # the page, where no table is chosen
+
+
+def test_csv_has_a_column_per_dimension(line: BenchResult) -> None:
     first = line.encode(".csv").decode().splitlines()[0]
-    assert first.split(",") == ["model", "dims", *SUBJECT_COLUMNS]
+    assert first.split(",") == ["model", "dims", "batch", *SUBJECT_COLUMNS]
     assert line.encode(".csv", "cases").decode().splitlines()[0] == "model,batch,ort,torch"
 
 

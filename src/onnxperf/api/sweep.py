@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from onnxperf.api._shared.kept_runs import Where
+from onnxperf.api._shared.plans import plan_cells
 from onnxperf.api._shared.progress import automatic, shows_progress
-from onnxperf.api._shared.sweeps import plan_cells, run_sweep
+from onnxperf.api._shared.sweeps import run_sweep
 from onnxperf.measure.race import Progress
 from onnxperf.results.bench import BenchResult
 

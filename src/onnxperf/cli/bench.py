@@ -1,14 +1,14 @@
 """`onnxperf bench`."""
 
 # No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from onnxperf.cli.options import INPUTS, AgainstFlags, File, InputFlags, RaceFlags, Several, VariantFlags, keywords_of
-from onnxperf.cli.present import KeptOutputFlags, command_line, present
-from onnxperf.cli.sweep import ResumeFlags, shown_in
+from onnxperf.cli.present import KeptOutputFlags, present
+from onnxperf.cli.sweep import ResumeFlags, run_kept
 
 
 @Parameter(name="*", group=INPUTS)
@@ -70,20 +70,13 @@ def bench(
     runtime
         What executes the models, separated by commas: ort, numpy, reference, openvino.
     """
-    from onnxperf.api._shared.cells import Contest, cells_of
+    from onnxperf.api._shared.cells import Contest, cells_of, run_cells
     from onnxperf.api._shared.requests import CaseKeywords, parse
-    from onnxperf.api._shared.sweeps import run_sweep
     from onnxperf.results.bench import BenchResult
 
     contest = Contest(list(models), against.sources(), call, runtime, inputs.feeds())
     cells = cells_of(contest, parse(keywords_of(inputs, session, race, against), CaseKeywords))
-    # Several cases are kept one by one, a single one as a whole at the end.
-    several = len(cells) > 1 or again.resume is not None
-    where = output.where if several else False
-    return present(
-        BenchResult,
-        replace(output, no_store=True) if several else output,
-        lambda progress: run_sweep(
-            cells, progress, where, command_line(), again.resume, again.statuses, shown_in(progress)
-        ),
-    )
+    if len(cells) > 1 or again.resume is not None or again.statuses:
+        return run_kept(cells, again, output)
+    # A single case is kept as a whole at the end.
+    return present(BenchResult, output, lambda progress: BenchResult(run_cells(cells, progress)))

@@ -50,7 +50,7 @@ class OutputFlags:
     """Write a file of the kind that its name ends with, such as .json, .csv, .md, .xlsx, .parquet, .png or .svg
     (docs/files.md). May be repeated."""
     table: str | None = None
-    """Which table .csv and .parquet files hold, where there are several."""
+    """Which table .csv, .parquet and .md files hold, where there are several; without it, .md holds the page."""
     json: FilePath = None
     """Write the whole record as JSON; - is standard output."""
     csv: FilePath = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -10,11 +12,15 @@ from cyclopts import Group, Parameter
 
 from onnxperf.cli import exit_codes
 from onnxperf.cli.options import File, Switch
-from onnxperf.cli.present import KeptOutputFlags, command_line, make_console, present
+from onnxperf.cli.present import KeptOutputFlags, command_line, complain, make_console, present
+from onnxperf.errors import masked
+from onnxperf.wording.numbers import count
 
 if TYPE_CHECKING:
+    from onnxperf.api._shared.cells import Cell
     from onnxperf.records.race import Case
     from onnxperf.render.kit.progress import Progress
+    from onnxperf.results.bench import BenchResult
 
 SWEEP = Group("Sweep", sort_key=0)
 
@@ -47,6 +53,42 @@ def shown_in(progress: Progress) -> Callable[[Sequence[Case]], None]:
     return show
 
 
+def run_kept(cells: Sequence[Cell], again: ResumeFlags, output: KeptOutputFlags) -> int:
+    """Run cases that are kept one by one, and name the command that resumes them if they are interrupted."""
+    from onnxperf.api._shared.sweeps import run_sweep
+    from onnxperf.results.bench import BenchResult
+
+    results: list[BenchResult] = []
+
+    def measure(progress: Progress) -> BenchResult:
+        shown = shown_in(progress)
+        results.append(run_sweep(cells, progress, output.where, command_line(), again.resume, again.statuses, shown))
+        return results[0]
+
+    code = present(BenchResult, replace(output, no_store=True), measure)
+    for result in results:
+        if result.interrupted and result.run:
+            _name_resuming(result, len(cells))
+    return code
+
+
+def _name_resuming(result: BenchResult, cases: int) -> None:
+    done = sum(not case.interrupted for case in result.cases)
+    complain(f"run {result.run} has {done} of {count(cases, 'case')}; resume it with: {resuming(result.run)}")
+
+
+def resuming(run: str) -> str:
+    """What was typed, with --resume RUN."""
+    kept: list[str] = []
+    arguments = iter(map(masked, sys.argv[1:]))
+    for argument in arguments:
+        if argument == "--resume":
+            next(arguments, None)
+        elif not argument.startswith("--resume="):
+            kept.append(argument)
+    return shlex.join(["onnxperf", *kept, "--resume", run])
+
+
 def sweep(
     plan: File,
     /,
@@ -70,21 +112,17 @@ def sweep(
     plan
         A .toml file with models, dims and options; docs/sweep.md shows one.
     dry_run
-        Print the cases and an estimate of the time, and run nothing: no function of the plan is imported.
+        Print the cases and an estimate of the time, and run nothing: models are opened, no function is imported.
     """
-    from onnxperf.api._shared.sweeps import estimate_s, plan_cells, run_sweep
-    from onnxperf.results.bench import BenchResult
+    from onnxperf.api._shared.plans import check_models, plan_cells
+    from onnxperf.api._shared.sweeps import estimate_s
 
     cells = plan_cells(plan, listed=dry_run)
     if dry_run:
+        check_models(plan)
         from onnxperf.render.kit.console import print_page
         from onnxperf.render.race.sweep_page import plan_page
 
         print_page(plan_page([cell.key for cell in cells], estimate_s(cells)), make_console())
         return exit_codes.DONE
-    where, command = output.where, command_line()
-    return present(
-        BenchResult,
-        replace(output, no_store=True),  # its cases are kept one by one
-        lambda progress: run_sweep(cells, progress, where, command, again.resume, again.statuses, shown_in(progress)),
-    )
+    return run_kept(cells, again, output)

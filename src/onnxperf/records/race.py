@@ -44,6 +44,7 @@ SUBJECT_COLUMNS = (
     "p90_ns",
     "p99_ns",
     "cpu_ns",
+    "items_per_s",
     "load_ns",
     "first_call_ns",
     "input_bytes",
@@ -155,6 +156,8 @@ class Subject(Measurement, frozen=True, kw_only=True):
     cpu_ns: float | None = None
     """CPU time (user and system) of a call over all blocks: of all threads of the process, not of its children. Pauses
     between calls count, as threads may spin in them; None in records of before it was measured."""
+    items_per_s: float | None = None
+    """Items per second by that median: the size of the batch dimension / time; calls per second where it has none."""
     speedup: float | None = None
     """Baseline time / own time, above 1 is faster: by quickest pieces of blocks, the trimmed mean over all units."""
     speedup_low: float | None = None

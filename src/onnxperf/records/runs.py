@@ -33,6 +33,8 @@ class KeptRun(Struct, frozen=True, kw_only=True):
     """Cases that it has, or will have."""
     cases_done: int = 0
     """Cases that are neither pending nor running."""
+    topic: str = ""
+    """What was measured: labels of models, an equation or a function; empty for runs that older versions kept."""
     answer: str = ""
     """The result in one plain sentence."""
     options: dict[str, Any] = {}
@@ -53,6 +55,8 @@ class ComparedSubject(Struct, frozen=True, kw_only=True):
     """Its name in the first run."""
     second: str
     """Its name in the second run."""
+    model: str = ""
+    """Label of the model of its case in the first run."""
     dims: dict[str, int] = {}
     """Dimensions of its case."""
     first_ns: float | None = None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple, TypeGuard
 
 from onnxperf.records.race import Case, Subject, Verdict
 
 NOT_RUN = "not run"
+_BATCHES = ("N", "n")
 
 
 class Duel(NamedTuple):
@@ -44,7 +45,7 @@ class SweepRow(NamedTuple):
     first: frozenset[str]
     """Subjects that no other is proven faster than; none, where that would be all."""
     rate: float | None
-    """Rows per second of the fastest subject."""
+    """Items per second of the fastest subject."""
 
     @property
     def duel(self) -> Duel:
@@ -67,8 +68,6 @@ class SweepModel(NamedTuple):
     baseline: str | None
     """The baseline of most cases."""
     rivals: Sequence[str]
-    rate_dim: str | None
-    """The dimension that counts the rows of a call."""
     rows: Sequence[SweepRow]
     reasons: Sequence[str]
     """Why times are missing, and why rivals are undecided where another subject wins."""
@@ -111,6 +110,18 @@ def by_model(cases: Sequence[Case]) -> dict[str, list[Case]]:
 def dims_of(cases: Sequence[Case]) -> list[str]:
     """Names of all dimensions, in the order in which they first occur."""
     return list(dict.fromkeys(name for case in cases for name in case.dims))
+
+
+def item_dim(dims: Iterable[str]) -> str | None:
+    """The dimension that counts the items of a call: one called batch or N, or an unnamed first axis; else none."""
+    return next(
+        (dim for dim in dims if dim.lower().startswith("batch") or dim in ("N", "n") or dim.endswith(".0")), None
+    )
+
+
+def rate_unit(cases: Sequence[Case]) -> str:
+    """What throughput counts."""
+    return "items/s" if any(item_dim(case.dims) is not None for case in cases) else "calls/s"
 
 
 def values_of(cases: Sequence[Case], dim: str) -> list[int]:

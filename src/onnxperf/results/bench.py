@@ -15,23 +15,20 @@ from onnxperf.analyze.judges.crossover import (
     crossover_map,
     duel,
     panels_of,
-    rate,
-    rate_dim,
     sweep_models,
     two_dims,
     usual_baseline,
 )
+from onnxperf.analyze.judges.throughput import rate
 from onnxperf.errors import BadOption
 from onnxperf.records.race import SPLIT_COLUMNS, SUBJECT_COLUMNS, Bench, Block, Case, Subject
 from onnxperf.records.sweep import cells_of, dims_of, subject_in, subjects_of, time_of, values_of
-from onnxperf.render.kit.frames import csv_bytes
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race import sweep_page
 from onnxperf.render.race.bench_chart import bench_plot
 from onnxperf.render.race.page import bench_page
 from onnxperf.render.race.sweep_chart import crossover_plot, sweep_plot
 from onnxperf.results.base import Result, frame_of
-from onnxperf.results.formats import FORMATS
 from onnxperf.wording.names import dims_text, storable
 
 if TYPE_CHECKING:
@@ -56,10 +53,10 @@ class BenchResult(Result[Bench]):
     tables = {
         "subjects": lambda self: self._subjects(),
         "cases": lambda self: self.flat(),
+        "flat": lambda self: self.flat(per_1000=True),
         "blocks": lambda self: self.blocks_df(),
     }
     charts = {"times": _chart}
-    own_formats = {".csv": FORMATS[".csv"]._replace(make=lambda self, table: csv_bytes(self._csv_table(table)))}
 
     def page(self) -> Page:
         """One race with all its figures, or a row per case of many."""
@@ -124,7 +121,7 @@ class BenchResult(Result[Bench]):
         return frame_of(rows, ["model", *map(storable, dims), *map(storable, names)])
 
     def matrix(self, subject: str, value: str = "median", model: str | None = None) -> DataFrame:
-        """One subject over two dimensions: its median in seconds, its speedup, or its throughput in rows a second."""
+        """One subject over two dimensions: its median in seconds, its speedup, or its throughput in items a second."""
         from pandas import DataFrame, Index
 
         cases = cases_of(self.record, model)
@@ -160,13 +157,6 @@ class BenchResult(Result[Bench]):
         frame = frame.astype(dict.fromkeys(places, "Int64"))
         frame.columns = ["model", "dims", *map(storable, dims), *columns]
         return frame
-
-    def _csv_table(self, name: str | None) -> DataFrame:
-        """The table of a CSV file: that of subjects has all dimensions in one column."""
-        frame = self.table(name)
-        if name not in (None, "subjects"):
-            return frame
-        return frame.iloc[:, [0, 1, *range(2 + len(dims_of(self.cases)), len(frame.columns))]]
 
     def _rows(self) -> Iterator[tuple[int, Case, Subject]]:
         """Every subject with its case; a case that failed as a whole is a row without a name."""
@@ -249,9 +239,9 @@ def _scaled(value: float | None, factor: float = 1.0) -> float:
 
 def _cell_values(cases: Sequence[Case]) -> dict[str, Callable[[Case, str], float | None]]:
     """What a matrix can show of a subject."""
-    baseline, dim = usual_baseline(cases), rate_dim(cases)
+    baseline = usual_baseline(cases)
     return {
         "median": lambda case, name: _scaled(time_of(subject_in(case, name)), 1e-9),
         "speedup": lambda case, name: duel(case, baseline or name, name).speedup,
-        "throughput": lambda case, name: rate(case, subject_in(case, name), dim),
+        "throughput": lambda case, name: rate(case, subject_in(case, name)),
     }

@@ -21,9 +21,13 @@ class Format(NamedTuple):
     """Raises MissingExtra where the library for it is not installed."""
 
 
+def _markdown(result: Any, table: str | None) -> bytes:
+    return result.to_markdown().encode() if table is None else frames.markdown_bytes(result.table(table))
+
+
 FORMATS: dict[str, Format] = {
     ".json": Format("the whole record", lambda result, _: result.to_json().encode(), "record"),
-    ".md": Format("the page", lambda result, _: result.to_markdown().encode(), "page"),
+    ".md": Format("the page, or the table that is chosen", _markdown, "page"),
     ".csv": Format("a table", lambda result, table: frames.csv_bytes(result.table(table)), "table"),
     ".parquet": Format(
         "a table", lambda result, table: frames.parquet_bytes(result.table(table)), "table", frames.require_pyarrow

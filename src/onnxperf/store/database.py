@@ -110,20 +110,24 @@ class Store:
         with self.writing() as connection:
             rows.write_case(connection, self._row(connection, run).id, key, case, machine, trouble)
 
-    def finish_run(self, run: str, status: RunStatus, machine: Machine) -> None:
+    def finish_run(self, run: str, status: RunStatus, machine: Machine, answer: str = "", topic: str = "") -> None:
         """End a run; `machine` is the one after the last case."""
         with self.writing() as connection:
             values = {"machine": to_document(machine), "versions": rows.versions_of(machine)}
-            _end_run(connection, self._row(connection, run).id, status, **values)
+            ended = {"answer": plain(answer), "options": rows.options_of(topic), **values}
+            _end_run(connection, self._row(connection, run).id, status, **ended)
 
-    def keep(self, record: Struct, kind: str, status: RunStatus = "ok", answer: str = "") -> str:
-        """Keep a whole run that has ended, in one transaction: a Bench with its cases, or another record."""
+    def keep(self, record: Struct, kind: str, status: RunStatus = "ok", answer: str = "", topic: str = "") -> str:
+        """Keep a whole run that has ended, in one transaction: a Bench with its cases, or another record.
+
+        `answer` and `topic`, what was measured, are what the list of runs shows.
+        """
         with self.writing() as connection:
             number, run = _add_run(connection, record, kind)
             if isinstance(record, Bench):
                 for key, case in _keyed(record.cases).items():
                     rows.write_case(connection, number, key, case, record.machine, _NO_TROUBLE)
-            _end_run(connection, number, status, answer=plain(answer))
+            _end_run(connection, number, status, answer=plain(answer), options=rows.options_of(topic))
         return run
 
     def delete(self, run: str) -> None:

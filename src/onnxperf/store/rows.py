@@ -21,6 +21,7 @@ from onnxperf.store.documents import from_document, plain, to_document
 from onnxperf.store.owner import Owner, state_of
 
 _UNFINISHED = ("pending", "running")
+_TOPIC = "topic"
 
 
 class Trouble(Struct, frozen=True, kw_only=True):
@@ -47,6 +48,11 @@ def time_of_day() -> str:
 def head_of(bench: Bench) -> str:
     """What is left of a bench when machine and cases have gone to columns of their own."""
     return to_document(_Head(bench.version, bench.command))
+
+
+def options_of(topic: str) -> str:
+    """What was measured, as the document in which `runs` finds it without reading records."""
+    return to_document({_TOPIC: plain(topic)} if topic else {})
 
 
 def versions_of(machine: Machine | None) -> str:
@@ -185,6 +191,7 @@ def read_bench(connection: Connection, row: Row[Any]) -> Bench:
 
 def _kept_run(row: Row[Any]) -> KeptRun:
     lost = row.status == "running" and state_of(owner_in(row)) == "dead"
+    options = from_document(row.options, dict[str, Any])
     return KeptRun(
         id=row.name,
         kind=row.kind,
@@ -196,7 +203,8 @@ def _kept_run(row: Row[Any]) -> KeptRun:
         cases=row.cases,
         cases_done=row.done,
         answer=row.answer,
-        options=from_document(row.options, dict[str, Any]),
+        topic=str(options.get(_TOPIC, "")),
+        options=options,
     )
 
 

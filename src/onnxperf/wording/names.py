@@ -116,6 +116,13 @@ def shortened(text: str, width: int, mark: str = "…") -> str:
     return _start(text, room - text_width(tail)) + mark[:width] + tail
 
 
+def cut(text: str, width: int, mark: str = "…") -> str:
+    """The text with a mark in place of its end where it is too wide: what a sentence begins with matters most."""
+    if text_width(text) <= width:
+        return text
+    return _start(text, max(width - len(mark), 0)).rstrip() + mark[:width]
+
+
 def shortened_apart(texts: Sequence[str], width: int, mark: str = "…") -> list[str]:
     """Texts shortened as `shortened` does; where different ones would look alike, what they share goes instead."""
     alike: dict[str, list[str]] = {}

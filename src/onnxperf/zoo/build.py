@@ -31,7 +31,7 @@ ZOO: dict[str, tuple[str, ...]] = {
 }
 """The frameworks that each model can be built in; the first is the default."""
 
-_REVISION = 1
+_REVISION = 2
 """Raised when a change here invalidates what lies in caches."""
 _MORE_LIBRARIES: dict[str, Libraries] = {
     "torch": {"transformers": ("transformers",), "safetensors": ("safetensors",)},
@@ -59,15 +59,19 @@ class ZooEntry:
         return self.folder / zoo_models.SAVED_MODEL if self.framework == "tensorflow" else None
 
     @property
+    def inputs(self) -> tuple[zoo_models.ZooTensor, ...]:
+        """Inputs of the ONNX file in their order, known before it is built."""
+        return zoo_models.signature(self.name, self.framework).inputs
+
+    @property
     def input_names(self) -> tuple[str, ...]:
-        """Inputs of the ONNX file in their order."""
-        return tuple(each.name for each in zoo_models.signature(self.name, self.framework).inputs)
+        """Names of these."""
+        return tuple(each.name for each in self.inputs)
 
     @property
     def ranges(self) -> dict[str, tuple[float, float]]:
         """Bounds of inputs that are indices: tf2onnx hides from us which table they look into."""
-        inputs = zoo_models.signature(self.name, self.framework).inputs
-        return {each.name: (0, each.values - 1) for each in inputs if each.values is not None}
+        return {each.name: (0, each.values - 1) for each in self.inputs if each.values is not None}
 
     @property
     def load(self) -> Callable[[], object]:

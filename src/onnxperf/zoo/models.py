@@ -34,7 +34,7 @@ _BERT_SIZES: dict[str, dict[str, int]] = {
         "num_hidden_layers": 1,
         "num_attention_heads": 2,
         "intermediate_size": 32,
-        "max_position_embeddings": 64,
+        "max_position_embeddings": 512,
     },
 }
 _RESNET_SIZES: dict[str, dict[str, Any]] = {
@@ -47,7 +47,11 @@ _RESNET_SIZES: dict[str, dict[str, Any]] = {
         "num_labels": 10,
     },
 }
+_KERAS_BERT_INPUTS = {"attention_mask": "padding_mask", "input_ids": "token_ids", "token_type_ids": "segment_ids"}
+"""Names of inputs as torch has them, in the order of Keras, which sorts them; and what keras_hub calls them."""
 _PIXELS = {"resnet50": 224, "tiny-resnet": 32}
+_IMAGE = "pixel_values"
+"""The input of the networks for images, in every framework."""
 
 
 class ZooTensor(NamedTuple):
@@ -95,20 +99,19 @@ def _torch_bert_signature(name: str) -> ZooSignature:
 
 def _keras_bert_signature(name: str) -> ZooSignature:
     size = _BERT_SIZES[name]["hidden_size"]
-    # Keras sorts the keys of dictionaries.
-    values = {"padding_mask": None, "segment_ids": 2, "token_ids": _BERT_SIZES[name]["vocab_size"]}
-    inputs = tuple(ZooTensor(key, "int32", ("batch", "seq"), limit) for key, limit in values.items())
+    limits = {"input_ids": _BERT_SIZES[name]["vocab_size"], "token_type_ids": 2}
+    inputs = tuple(ZooTensor(key, "int32", ("batch", "seq"), limits.get(key)) for key in _KERAS_BERT_INPUTS)
     pooled = ZooTensor("pooled_output", "float32", ("batch", size))
     return ZooSignature(inputs, (pooled, ZooTensor("sequence_output", "float32", ("batch", "seq", size))))
 
 
 def _torch_resnet_signature(name: str) -> ZooSignature:
-    image = ZooTensor("pixel_values", "float32", ("batch", 3, _PIXELS[name], _PIXELS[name]))
+    image = ZooTensor(_IMAGE, "float32", ("batch", 3, _PIXELS[name], _PIXELS[name]))
     return ZooSignature((image,), (ZooTensor("logits", "float32", ("batch", _RESNET_SIZES[name]["num_labels"])),))
 
 
 def _keras_resnet_signature(name: str) -> ZooSignature:
-    image = ZooTensor("image", "float32", ("batch", _PIXELS[name], _PIXELS[name], 3))
+    image = ZooTensor(_IMAGE, "float32", ("batch", _PIXELS[name], _PIXELS[name], 3))
     return ZooSignature((image,), (ZooTensor("predictions", "float32", ("batch", _RESNET_SIZES[name]["num_labels"])),))
 
 
@@ -172,14 +175,15 @@ def _load_torch(name: str, folder: Path) -> object:
 def _keras_model(name: str) -> Any:
     keras = required("keras", "tensorflow")
     if name == "resnet50":
-        return keras.applications.ResNet50(weights=None, classes=_RESNET_SIZES[name]["num_labels"])
+        image = keras.Input((_PIXELS[name], _PIXELS[name], 3), name=_IMAGE)
+        return keras.applications.ResNet50(weights=None, input_tensor=image, classes=_RESNET_SIZES[name]["num_labels"])
     return _tiny_keras_resnet(name) if name in _RESNET_SIZES else _keras_bert(name)
 
 
 def _keras_bert(name: str) -> Any:
-    keras_hub = required("keras_hub", "tensorflow")
+    keras, keras_hub = required("keras", "tensorflow"), required("keras_hub", "tensorflow")
     sizes = _BERT_SIZES[name]
-    return keras_hub.models.BertBackbone(
+    backbone = keras_hub.models.BertBackbone(
         vocabulary_size=sizes["vocab_size"],
         num_layers=sizes["num_hidden_layers"],
         num_heads=sizes["num_attention_heads"],
@@ -187,6 +191,8 @@ def _keras_bert(name: str) -> Any:
         intermediate_dim=sizes["intermediate_size"],
         max_sequence_length=sizes["max_position_embeddings"],
     )
+    inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in _KERAS_BERT_INPUTS}
+    return keras.Model(inputs, backbone({own: inputs[name] for name, own in _KERAS_BERT_INPUTS.items()}))
 
 
 def _tiny_keras_resnet(name: str) -> Any:
@@ -194,7 +200,7 @@ def _tiny_keras_resnet(name: str) -> Any:
     keras = required("keras", "tensorflow")
     layers = keras.layers
     sizes, pixels = _RESNET_SIZES[name], _PIXELS[name]
-    image = keras.Input((pixels, pixels, 3), name="image")
+    image = keras.Input((pixels, pixels, 3), name=_IMAGE)
     value = layers.Conv2D(sizes["embedding_size"], 7, strides=2, padding="same", use_bias=False)(image)
     value = layers.ReLU()(layers.BatchNormalization()(value))
     for stride, width in enumerate(sizes["hidden_sizes"], start=1):

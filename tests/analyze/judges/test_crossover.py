@@ -72,7 +72,7 @@ def test_equal_reasons_share_a_line() -> None:
 def test_every_case_has_its_best_rival() -> None:
     (model,) = sweep_models(several_rivals())
     assert [(row.rival, row.duel.speedup, row.duel.verdict) for row in model.rows] == [("subject-1", 0.9, "slower")] * 2
-    assert (model.baseline, model.rivals, model.rate_dim) == ("ort", ["subject-0", "subject-1"], "batch")
+    assert (model.baseline, model.rivals) == ("ort", ["subject-0", "subject-1"])
 
 
 def test_only_a_comparison_that_the_case_made_has_an_interval() -> None:

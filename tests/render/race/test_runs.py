@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -25,6 +25,7 @@ def run(**changes: Any) -> KeptRun:
         "status": "ok",
         "cases": 1,
         "cases_done": 1,
+        "topic": "linear",
         "answer": "ort-values is fastest.",
     }
     return KeptRun(**(fields | changes))
@@ -47,12 +48,12 @@ def row(**changes: Any) -> ComparedSubject:
 
 
 def listed(*runs: KeptRun) -> Page:
-    return runs_page(KeptRuns(runs=runs))
+    return runs_page(KeptRuns(runs=runs), today=date(2026, 6, 1))
 
 
 def test_the_list_has_a_line_per_run() -> None:
     lines = printed(listed(run(), run(id="bafido", cases=9, cases_done=4, status="interrupted"))).splitlines()
-    assert lines[0].split() == ["id", "when", "kind", "command", "cases", "status", "answer"]
+    assert lines[0].split() == ["id", "when", "kind", "model", "command", "cases", "status", "answer"]
     assert "ort-values is fastest." in lines[2]
     assert "bench linear.onnx --call all" in lines[2]
     assert "onnxperf" not in lines[2]
@@ -61,13 +62,27 @@ def test_the_list_has_a_line_per_run() -> None:
 
 
 def test_times_of_day_are_those_of_the_reader() -> None:
-    assert "2026-01-03 01:04" in printed(runs_page(KeptRuns(runs=(run(),)), timezone(timedelta(hours=2))))
+    eastern, day = timezone(timedelta(hours=2)), date(2026, 6, 1)
+    assert "01-03 01:04" in printed(runs_page(KeptRuns(runs=(run(),)), eastern, day))
     here = datetime(2026, 1, 2, 23, 4, 5, tzinfo=UTC).astimezone()
-    assert here.strftime("%Y-%m-%d %H:%M") in printed(listed(run()))
+    assert here.strftime("%m-%d %H:%M") in printed(listed(run()))
 
 
-def test_an_answer_has_room_on_a_common_terminal() -> None:
-    assert "answer" in printed(listed(run()), width=80)
+def test_a_run_of_another_year_names_it() -> None:
+    assert "2024-03-05" in printed(listed(run(started="2024-03-05T12:04:05.000000+00:00")))
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_model_and_the_beginning_of_the_answer_have_room(width: int) -> None:
+    long = "io-binding is the fastest in 3 of 12 cases, run in 2, no winner in 7."
+    lines = printed(listed(run(answer=long, cases=12, cases_done=5)), width).splitlines()
+    assert " linear " in lines[2]
+    assert "io-binding" in lines[2]
+    assert len(lines) == 3
+
+
+def test_a_run_of_an_older_version_shows_what_was_typed_for_its_model() -> None:
+    assert " linear.onnx " in printed(listed(run(topic="")), width=80)
 
 
 def test_an_empty_list_says_so() -> None:
@@ -95,6 +110,27 @@ def test_a_comparison_shows_both_times_and_the_verdict() -> None:
     for part in ("bafido against lonuki", "8.43 µs", "7.01 µs", "1.203×", "1.190…1.217", "faster", "yardstick"):  # noqa: RUF001
         assert part in text
     assert text.index("new.onnx is faster.") < text.index("a note")
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_many_cases_have_a_line_each_with_their_sizes_and_no_line_of_the_yardstick(width: int) -> None:
+    sizes = [{"batch": size, "seq": 128} for size in (1, 8, 32)]
+    yardsticks = [row(first="ref", second="ref", dims=dims, speedup=1.0, verdict="baseline") for dims in sizes]
+    reasons = [f"{number} rounds are too few" for number in (3, 4, 5)]
+    rivals = [row(second="old.onnx", dims=dims, reason=why) for dims, why in zip(sizes, reasons, strict=True)]
+    comparison = RunComparison(first="lonuki", second="bafido", rows=(*yardsticks, *rivals))
+    lines = printed(comparison_page(comparison), width).splitlines()
+    assert lines[2].split()[:3] == ["batch", "seq", "subject"]
+    assert [line.split()[:3] for line in lines[4:7]] == [[size, "128", "old.onnx"] for size in ("1", "8", "32")]
+    assert [line for line in lines if "ref" in line or "yardstick" in line] == []
+    assert "old.onnx: 3 to 5 rounds are too few" in lines
+
+
+def test_cases_of_several_models_name_them_and_a_yardstick_alone_is_shown() -> None:
+    rows = tuple(row(first="run", second="run", model=name, verdict="baseline") for name in ("small", "large"))
+    text = printed(comparison_page(RunComparison(first="lonuki", second="bafido", rows=rows)), 80)
+    assert all(f"{name} " in text for name in ("model", "small", "large"))
+    assert text.count("yardstick") == 2
 
 
 def test_one_reason_for_all_is_said_once() -> None:

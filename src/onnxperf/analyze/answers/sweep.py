@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import NamedTuple, TypeVar
 
 from onnxperf.analyze.answers.race import notes_on_medians, units_of
 from onnxperf.records.race import Case, Subject
-from onnxperf.records.sweep import Duel, SweepRow, dims_of, values_of, varying
+from onnxperf.records.sweep import Duel, SweepModel, SweepRow, dims_of, time_of, values_of, varying
 from onnxperf.wording.names import first_of, listed, name_of, visible
-from onnxperf.wording.numbers import count, interval, ratio
+from onnxperf.wording.numbers import count, duration, interval, ratio
 from onnxperf.wording.spans import in_one, kind_of
 
 NOT_COMPARED = "the case compared both only with another subject"
@@ -45,6 +46,26 @@ def winner_lines(rows: Sequence[SweepRow]) -> list[str]:
     found = [(stretch, kind) for (kind, _), stretches in _grouped(rows, _outcome) for stretch in stretches]
     ordered = sorted(found, key=lambda pair: pair[0].box)
     return [_at(stretch.text, _WORDS[kind](stretch.rows)) for stretch, kind in ordered]
+
+
+def sweep_answer(models: Sequence[SweepModel]) -> str:
+    """All finished cases in one line: how many of them each subject wins, or how long the only subject takes."""
+    rows = [row for each in models for row in each.rows if not row.case.interrupted]
+    if any(row.rival is not None for row in rows):
+        winners = Counter(row.winner for row in rows)
+        found = [(name_of(name), number) for name, number in winners.most_common() if name is not None]
+        if not found:
+            return f"No winner in {count(len(rows), 'case')}."
+        (best, wins), *others = found
+        others += [("no winner in", winners[None])] if winners[None] else []
+        more = "".join(f", {name} {number}" for name, number in others)
+        return f"{best} wins {wins} of {count(len(rows), 'case')}{more}."
+    times = sorted(ns for row in rows for each in row.case.subjects if (ns := time_of(each)) is not None)
+    if not times:
+        return ""
+    names = {each.name for row in rows for each in row.case.subjects}
+    spans = dict.fromkeys([duration(times[0]), duration(times[-1])])
+    return f"{name_of(names.pop()) if len(names) == 1 else 'A call'} takes {' to '.join(spans)}."
 
 
 def undecided_lines(rows: Sequence[SweepRow]) -> list[str]:
@@ -116,7 +137,7 @@ def _no_winner(stretches: Sequence[Stretch]) -> str:
 def notes_on_sweep(rows: Sequence[SweepRow]) -> list[str]:
     """What is true of some cases: too little time, or medians that give another speedup than launches."""
     short = sum(any(_lacks_rounds(duel) for duel in row.duels.values()) for row in rows)
-    other = sum(bool(notes_on_medians(row.case)) for row in rows)
+    other = sum(bool(notes_on_medians(row.case)) for row in rows if not row.case.interrupted)
     cases = count(len(rows), "case")
     notes = {
         f"{short} of {cases} had no time for the rounds of a verdict: give each more `time`.": short,
@@ -143,10 +164,12 @@ def reason_lines(rows: Sequence[SweepRow]) -> list[str]:
 
 
 def _missing(case: Case) -> Iterator[str]:
-    if not case.subjects and case.status != "ok":
+    if case.interrupted:
+        yield "pending: interrupted before its end"
+    elif not case.subjects and case.status != "ok":
         yield f"{case.status}: {case.answer}" if case.answer else case.status
     for subject in case.subjects:
-        if subject.status != "ok":
+        if subject.status != "ok" and not (case.interrupted and subject.status == "pending"):
             yield ": ".join(filter(None, [f"{name_of(subject.name)} {subject.status}", subject.reason]))
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.judges import statistics as st
 from onnxperf.analyze.judges.reasons import MIN_LAUNCHES, Evidence, what_is_missing
+from onnxperf.analyze.judges.throughput import with_rates
 from onnxperf.analyze.judges.times import numbered, timed
 from onnxperf.records.race import (
     BENCH_VERSION,
@@ -77,7 +78,7 @@ def measured_again(case: Case) -> Case:
     Verdicts stay what they were when they were given.
     """
     base = next((subject for subject in case.subjects if subject.name == case.baseline), None)
-    return replace(case, subjects=tuple(_measured_again(subject, base) for subject in case.subjects))
+    return with_rates(replace(case, subjects=tuple(_measured_again(subject, base) for subject in case.subjects)))
 
 
 def _measured_again(subject: Subject, base: Subject | None) -> Subject:

@@ -15,6 +15,7 @@ from onnxperf.analyze.answers.sweep import (
     why_undecided,
     winner_lines,
 )
+from onnxperf.analyze.judges.throughput import rate
 from onnxperf.errors import BadOption
 from onnxperf.records.race import Bench, Case, Subject, Verdict
 from onnxperf.records.sweep import (
@@ -38,7 +39,6 @@ from onnxperf.wording.names import name_of, visible
 _OPPOSITES: dict[Verdict, Verdict] = {"faster": "slower", "slower": "faster"}
 _RANKS: dict[Verdict | None, int] = {"faster": 2, "slower": 0}
 """How good a verdict is for a rival; those that decide nothing lie between."""
-_BATCH = "batch"
 
 
 def sweep_models(cases: Sequence[Case]) -> list[SweepModel]:
@@ -47,14 +47,13 @@ def sweep_models(cases: Sequence[Case]) -> list[SweepModel]:
 
 
 def _model(model: str, cases: Sequence[Case]) -> SweepModel:
-    baseline, dim = usual_baseline(cases), rate_dim(cases)
+    baseline = usual_baseline(cases)
     rivals = [name for name in subjects_of(cases) if name != baseline]
-    rows = [_row(case, baseline, dim) for case in cases]
+    rows = [_row(case, baseline) for case in cases]
     return SweepModel(
         model=model,
         baseline=baseline,
         rivals=rivals,
-        rate_dim=dim,
         rows=rows,
         reasons=reason_lines(rows),
         winners=winner_lines(rows),
@@ -63,11 +62,11 @@ def _model(model: str, cases: Sequence[Case]) -> SweepModel:
     )
 
 
-def _row(case: Case, usual: str | None, dim: str | None) -> SweepRow:
+def _row(case: Case, usual: str | None) -> SweepRow:
     against = next((name for name in (usual, case.baseline) if name and measured(subject_in(case, name))), usual)
     names = [name for name in subjects_of([case]) if name != against]
     duels = {} if against is None else {name: duel(case, against, name) for name in names}
-    return SweepRow(case, against, duels, _best(duels), first_of_case(case), rate(case, fastest(case), dim))
+    return SweepRow(case, against, duels, _best(duels), first_of_case(case), rate(case, fastest(case)))
 
 
 def _best(duels: Mapping[str, Duel]) -> str | None:
@@ -106,13 +105,6 @@ def duel(case: Case, baseline: str, rival: str) -> Duel:
         verdict = one.verdict or "undecided"
         return Duel(1 / one.speedup, _OPPOSITES.get(verdict, verdict), reason=why_undecided(one))
     return _indirect(case, one, two)
-
-
-def rate(case: Case, subject: Subject | None, dim: str | None) -> float | None:
-    """Rows per second."""
-    ns = time_of(subject)
-    rows = case.dims.get(dim) if dim is not None else None
-    return None if ns is None or rows is None else rows * 1e9 / ns
 
 
 def _indirect(case: Case, one: Subject, two: Subject) -> Duel:
@@ -155,12 +147,6 @@ def usual_rival(cases: Sequence[Case], baseline: str | None) -> str | None:
     runtimes = {subject.name: subject.runtime for subject in reversed(subjects)}
     of_another_runtime = [name for name in others if runtimes[name] != runtimes.get(baseline or "")]
     return next(iter([*of_another_runtime, *others]), None)
-
-
-def rate_dim(cases: Sequence[Case]) -> str | None:
-    """The dimension that counts the rows of a call: batch, else the first."""
-    dims = dims_of(cases)
-    return next((dim for dim in dims if dim.lower() == _BATCH), next(iter(dims), None))
 
 
 def cases_of(bench: Bench, model: str | None) -> list[Case]:

@@ -1,16 +1,20 @@
-"""How a run ended, and its answer: read from any record in one way."""
+"""What a run is about, how it ended, and its answer: read from any record in one way."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import get_args
 
 from msgspec import Struct
 
+from onnxperf.records.options import OptLevel
 from onnxperf.records.runs import RunStatus
 
 _SEVERAL = ("cases", "subjects", "checks")
 _SINGLE = ("race", "before", "after")
 _FINE = ("ok", "skipped", "pending", "running")
+_NAMES = ("model", "equation", "function", "name")
+"""Fields that say what was measured, the first that a record has."""
 
 
 def status_of(record: Struct) -> RunStatus:
@@ -22,6 +26,17 @@ def status_of(record: Struct) -> RunStatus:
     faults = (status for status in statuses if status not in _FINE)
     differs: RunStatus = "differs" if any(getattr(part, "equal", True) is False for part in parts) else "ok"
     return next(faults, differs)
+
+
+def topic_of(record: Struct) -> str:
+    """What was measured: the labels of its models, an equation or a function."""
+    for field in _NAMES:
+        if hasattr(record, field):
+            return str(getattr(record, field))
+    sides = (getattr(record, name, None) for name in _SINGLE)
+    parts = [*getattr(record, "cases", ()), *(side for side in sides if isinstance(side, Struct))]
+    found = dict.fromkeys(topic_of(part) for part in parts)
+    return ", ".join(name for name in found if name and name not in get_args(OptLevel))  # the sides of a diff
 
 
 def answers_of(record: Struct) -> list[str]:

@@ -17,6 +17,7 @@ from onnxperf.records.base import Machine
 from onnxperf.records.race import Bench, Case, Subject
 from onnxperf.records.runs import ComparedSubject, RunComparison
 from onnxperf.wording.numbers import count, factor
+from onnxperf.wording.spans import in_one, kind_of
 
 _LARGE_DRIFT = 1.1
 """A yardstick that moved further than this is mentioned: dividing by it assumes that all subjects moved with it."""
@@ -66,7 +67,7 @@ def compare_runs(names: tuple[str, str], first: Bench, second: Bench) -> RunComp
         first=names[0],
         second=names[1],
         rows=tuple(rows),
-        notes=tuple(dict.fromkeys(notes)),
+        notes=_in_spans(notes),
         answer=comparison_answer(names, rows),
     )
 
@@ -78,11 +79,20 @@ def _couples(first: Bench, second: Bench) -> list[tuple[Case, Case]]:
     left = list(second.cases)
     couples = []
     for case in first.cases:
-        match = next((other for other in left if other.dims == case.dims), None)
+        alike = [other for other in left if other.dims == case.dims]
+        match = next((other for other in alike if other.model == case.model), next(iter(alike), None))
         if match is not None:
             left.remove(match)
             couples.append((case, match))
     return couples
+
+
+def _in_spans(notes: Sequence[str]) -> tuple[str, ...]:
+    """Each note once: those of several cases that differ only in numbers become one."""
+    kinds: dict[str, list[str]] = {}
+    for note in dict.fromkeys(notes):
+        kinds.setdefault(kind_of(note), []).append(note)
+    return tuple(in_one(alike) for alike in kinds.values())
 
 
 def _compare_cases(ours: _Side, theirs: _Side) -> tuple[list[ComparedSubject], list[str]]:
@@ -193,6 +203,7 @@ def _row(case: Case, pair: _Pair, **fields: Any) -> ComparedSubject:
     return ComparedSubject(
         first=pair.first.name,
         second=pair.second.name,
+        model=case.model,
         dims=case.dims,
         first_ns=pair.first.median_ns,
         second_ns=pair.second.median_ns,

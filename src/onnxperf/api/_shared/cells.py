@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.answers.race import about_parts, cast_text
 from onnxperf.analyze.judges.comparison import baseline_of
+from onnxperf.analyze.judges.throughput import with_rates
 from onnxperf.api._shared.opening import open_source
 from onnxperf.api._shared.origins import recall
 from onnxperf.api._shared.outputs import compared
@@ -71,8 +72,8 @@ class Contest:
     call: str | Sequence[str] = "run"
     runtime: str | Sequence[str] = "ort"
     feeds: Mapping[str, Any] | None = None
-    name: str = ""
-    """What a single model is called in the list of cases; its path unless given."""
+    names: Sequence[str] = ()
+    """What the models are called in the list of cases; their paths unless given."""
     listed: bool = False
     """Its cases are only listed, never run: no source is loaded, and no model of the zoo built."""
 
@@ -88,9 +89,10 @@ def cells_of(contest: Contest, settings: Settings) -> list[Cell]:
     cells = []
     raced = _listed_groups if contest.listed else groups
     for dims, group in product(settings.sizes, raced(contest.models, contest.against)):
-        spelled = contest.name if contest.name and isinstance(group.models, str) else _label(group.models)
-        label = spelled if spelled.startswith(PREFIX) else Path(spelled).name.removesuffix(".onnx")
-        key = f"{spelled} {' '.join(f'{name}={size}' for name, size in dims.items())}".strip()
+        given = () if isinstance(group.models, Mapping) else contest.names
+        names = given or _names(group.models)
+        label = ", ".join(map(_short, names))
+        key = f"{', '.join(names)} {' '.join(f'{name}={size}' for name, size in dims.items())}".strip()
         cells.append(Cell(key, label, dims, settings, partial(_case, contest, group, dims, settings)))
     return cells
 
@@ -118,7 +120,7 @@ def run_cells(
         with Pool(start) as pool:
             for cell, case in _run_all(cells, progress, recorder, pool.launch if len(cells) > 1 else start):
                 remaining.pop(cell.key, None)
-                cases.append(case)
+                cases.append(_unfinished(case) if case.interrupted and len(cells) > 1 else case)
                 if recorder is not None and not case.interrupted:
                     recorder.finish(cell.key, case)
                 seen(cases)
@@ -130,6 +132,12 @@ def run_cells(
     after = machines.after_the_race(machine)
     kept = recorder.result(cases, after) if recorder is not None else None
     return kept or Bench(machine=after, command="onnxperf.bench", cases=tuple(cases))
+
+
+def _unfinished(case: Case) -> Case:
+    """A case of many that was interrupted: what it measured is shown, and nothing is concluded from it."""
+    subjects = [replace(each, status="pending") if each.status == "ok" else each for each in case.subjects]
+    return replace(case, status="pending", subjects=tuple(subjects))
 
 
 def _run_all(
@@ -157,10 +165,15 @@ def _report_case(progress: Progress, number: int, total: int, done: float, text:
     progress((number + done) / total, f"case {number + 1} of {total}: {text}")
 
 
-def _label(model: Sources) -> str:
-    """What a model is called that could not be opened."""
+def _names(model: Sources) -> list[str]:
+    """What models are called before they are opened."""
     several = model if isinstance(model, list | tuple | Mapping) else [model]
-    return ", ".join(str(each) if isinstance(each, str | Path) else "model" for each in several)
+    return [str(each) if isinstance(each, str | Path) else "model" for each in several]
+
+
+def _short(spelled: str) -> str:
+    """The label that a model gets when it is opened."""
+    return spelled if spelled.startswith(PREFIX) else Path(spelled).name.removesuffix(".onnx")
 
 
 @dataclass(frozen=True)
@@ -256,7 +269,7 @@ def _case(
     )
     _refuse_if_nothing_ran(case)
     parts = about_parts(case.subjects, {entry.model.label: cast_text(_types_cast(entry)) for entry in entries})
-    return replace(case, answer=" ".join(filter(None, [equality.sentence, case.answer, parts])))
+    return with_rates(replace(case, answer=" ".join(filter(None, [equality.sentence, case.answer, parts]))))
 
 
 def _source_specs(entries: Sequence[Entry], settings: Settings, sources: Mapping[str, Any]) -> list[WorkerSpec]:
@@ -275,7 +288,7 @@ def _race_of_functions(
     notes = (*_notes_on_race(specs, end, settings.race, options), *judged.notes)
     case = replace(judged, model=", ".join(functions), notes=notes)
     _refuse_if_nothing_ran(case)
-    return case
+    return with_rates(case)
 
 
 def _refuse_if_nothing_ran(case: Case) -> None:

@@ -10,7 +10,10 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.answers.diff import diff_answer
 from onnxperf.analyze.answers.profile import profile_answer
+from onnxperf.analyze.answers.sweep import sweep_answer
 from onnxperf.analyze.judges.comparison import with_times_of_today
+from onnxperf.analyze.judges.crossover import sweep_models
+from onnxperf.analyze.judges.outcome import topic_of
 from onnxperf.analyze.judges.run_comparison import compare_runs
 from onnxperf.errors import BadOption, OnnxperfError
 from onnxperf.records.profile import Diff, Profile
@@ -32,12 +35,12 @@ def keep(result: Result[Any], *, store: Where | Literal[False] = None) -> str | 
     """
     if store is False:
         return None
-    answers = result.answer.splitlines()
+    record = result.record
+    several = isinstance(record, Bench) and len(record.cases) > 1
+    answer = sweep_answer(sweep_models(record.cases)) if several else " ".join(result.answer.splitlines())
     try:
         with open_store(store) as opened:
-            return opened.keep(
-                result.record, result.kind, result.status, answer=answers[0] if len(answers) == 1 else ""
-            )
+            return opened.keep(record, result.kind, result.status, answer=answer, topic=topic_of(record))
     except OnnxperfError as error:
         reason = str(error)
     except Exception as error:

@@ -7,7 +7,9 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from onnxperf.analyze.judges.outcome import status_of
+from onnxperf.analyze.answers.sweep import sweep_answer
+from onnxperf.analyze.judges.crossover import sweep_models
+from onnxperf.analyze.judges.outcome import status_of, topic_of
 from onnxperf.errors import BadOption, StoreError
 from onnxperf.records.base import Machine, Status
 from onnxperf.records.race import Bench, Case
@@ -98,7 +100,8 @@ class RunRecorder:
             return None
         shown = (*found[0].cases, *(case for case in cases if case.interrupted))
         whole = replace(found[0], machine=machine, cases=shown)
-        self._try(lambda: self._store.finish_run(self.run, status_of(whole), machine=machine))
+        answer, topic = sweep_answer(sweep_models(shown)), topic_of(whole)
+        self._try(lambda: self._store.finish_run(self.run, status_of(whole), machine, answer, topic))
         return whole
 
     def _try(self, step: Callable[[], None]) -> None:

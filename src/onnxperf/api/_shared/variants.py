@@ -204,7 +204,11 @@ def _one_of(kind: Any, what: str, option: str) -> Callable[[Any], str]:
 
 def _arena(value: Any) -> str:
     is_switch = isinstance(value, bool) or str(value).lower() in _SWITCHES
-    return ("default" if _switch(value) else "off") if is_switch else _one_of(ArenaSetting, "setting of the arena", "options")(value)
+    return (
+        ("default" if _switch(value) else "off")
+        if is_switch
+        else _one_of(ArenaSetting, "setting of the arena", "options")(value)
+    )
 
 
 def _names(value: Any) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from onnxperf.render.kit.page import Flow, Heading, Line, Page, Part, Verbatim
 from onnxperf.render.kit.table import Column, Row, Stacking, Table, chosen, mapped
-from onnxperf.wording.names import encodable, flowed, name_of, shortened_apart, text_width, visible
+from onnxperf.wording.names import cut, encodable, flowed, name_of, shortened_apart, text_width, visible
 
 _LINE_UNDER_HEAD = "    \n    \n {0}{0} \n    \n    \n    \n    \n    \n"
 _BOX, _ASCII_BOX = Box(_LINE_UNDER_HEAD.format("─")), Box(_LINE_UNDER_HEAD.format("-"), ascii=True)
@@ -179,11 +179,18 @@ def _fitted(table: Table, width: int, encoding: str) -> RichTable:
         )
     texts = [[row.cells[i] for row in narrow.rows] for i in range(len(narrow.columns))]
     parts = zip(texts, narrow.columns, widths, strict=True)
-    columns = [cells if column.folds else shortened_apart(cells, room, mark) for cells, column, room in parts]
+    columns = [_in_room(cells, column, room, mark) for cells, column, room in parts]
     for number, row in enumerate(narrow.rows):
         cells = (Text(column[number], style=row.styles.get(i, "")) for i, column in enumerate(columns))
         result.add_row(*cells, style=row.style)
     return result
+
+
+def _in_room(cells: Sequence[str], column: Column, room: int, mark: str) -> Sequence[str]:
+    """Cells that are not wider than that, or that will be folded."""
+    if column.folds:
+        return cells
+    return [cut(cell, room, mark) for cell in cells] if column.cut else shortened_apart(cells, room, mark)
 
 
 def _fit(table: Table, width: int) -> tuple[list[int], list[int]]:

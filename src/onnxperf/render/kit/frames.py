@@ -1,4 +1,4 @@
-"""Tables as CSV, Excel and Parquet files that no spreadsheet runs as formulas."""
+"""Tables as Markdown, and as CSV, Excel and Parquet files that no spreadsheet runs as formulas."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from onnxperf.errors import BadInput, FileNotWritten, required
 from onnxperf.records.trace import TensorType
+from onnxperf.render.kit.markdown import page_markdown
+from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.wording.labels import type_text, types_text
 from onnxperf.wording.names import csv_cell, visible
-from onnxperf.wording.numbers import count, grouped
+from onnxperf.wording.numbers import NOTHING, count, grouped, significant
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -27,6 +29,8 @@ _EXCEL_DIGITS = 10**15
 """Excel keeps 15 digits of a number, and rounds the rest to zeros."""
 _SHEET_NAME = 27
 """Excel takes 31; the rest is for numbers of names that occur twice."""
+_DIGITS = 4
+"""Of a number in Markdown, which people read."""
 _RESERVED = frozenset({"", "history"})
 _WIDEST = 60
 _SAFE_OPTIONS = {
@@ -37,7 +41,7 @@ _SAFE_OPTIONS = {
 }
 
 
-# ---------------------------------------------------------------- the three formats
+# ---------------------------------------------------------------- the formats
 
 
 def csv_bytes(frame: DataFrame) -> bytes:
@@ -142,6 +146,21 @@ def _unique(names: Iterable[str], same: Callable[[str], str] = str) -> list[str]
         seen.add(same(candidate))
         found.append(candidate)
     return found
+
+
+def markdown_bytes(frame: DataFrame) -> bytes:
+    """A table as Markdown, with numbers of four digits."""
+    shown = _plain(frame)
+    worded = set(_worded(shown))
+    columns = [Column(str(name), left=name in worded) for name in shown.columns]
+    rows = [Row([_shown(value) for value in row]) for row in shown.itertuples(index=False, name=None)]
+    return page_markdown([Table(columns, rows)]).encode()
+
+
+def _shown(value: object) -> str:
+    if _missing(value):
+        return NOTHING
+    return significant(value, _DIGITS) if isinstance(value, float) else str(value)
 
 
 # ---------------------------------------------------------------- cells

@@ -19,6 +19,8 @@ class Column(NamedTuple):
     """Cells at least as wide as this may lose their middle; 0: they never do."""
     short: str = ""
     """Heading where columns are stacked."""
+    cut: bool = False
+    """Long cells lose their end instead of their middle: sentences; goes with `room`."""
     folds: bool = False
     """Long cells continue in the lines below instead of losing their middle; goes with `room`."""
 

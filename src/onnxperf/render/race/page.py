@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 
 from onnxperf.records.base import Machine
 from onnxperf.records.race import P90_CALLS, P99_CALLS, Bench, Case, Subject
+from onnxperf.records.sweep import rate_unit
 from onnxperf.render.kit.machine import cpu_text, thread_texts, used_versions
 from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
 from onnxperf.render.kit.table import Column, Row, Stacking, Table
 from onnxperf.render.race.split import split_table
 from onnxperf.wording.names import dims_text, name_of, with_reasons
-from onnxperf.wording.numbers import NOTHING, count, duration, grouped, interval, ratio
+from onnxperf.wording.numbers import NOTHING, count, duration, grouped, interval, per_second, ratio
 
 STATUS_STYLES = {"ok": "", "differs": "yellow", "skipped": "dim", "pending": "dim", "running": "dim"}
 VERDICT_STYLES = {
@@ -85,6 +86,7 @@ _TEXTS: dict[str, tuple[Column, Callable[[Subject], str]]] = {
     "p90": (Column("p90"), lambda s: duration(s.p90_ns)),
     "p99": (Column("p99"), lambda s: duration(s.p99_ns)),
     "max": (Column("max"), lambda s: duration(s.max_ns)),
+    "rate": (Column("items/s"), lambda s: per_second(s.items_per_s)),
     "mean": (Column("mean"), lambda s: duration(s.mean_ns)),
     "deviation": (
         Column("deviation", short="dev"),
@@ -108,17 +110,16 @@ def _stacking(room: int, *columns: str) -> Stacking:
     return Stacking(tuple(tuple(_PLACES[key] for key in column.split()) for column in columns), room)
 
 
+_TIMES_IN_THREE = ("name standing", "min median max", "p90 p99 rate", "mean deviation cpu")
 _STACKINGS = (
     _stacking(28, *(key for key in _TEXTS if key != "standing")),
     _stacking(
         28,
-        *("name", "status", "min max", "median cpu", "p90 p99", "mean deviation", "load first", "speedup interval"),
-        "verdict",
+        *("name", "status", "min max", "median", "p90 p99", "mean deviation", "cpu rate", "load first"),
+        *("speedup interval", "verdict"),
     ),
-    _stacking(
-        16, "name standing", "min max", "median cpu", "p90 p99", "mean deviation", "load first", "speedup interval"
-    ),
-    _stacking(0, "name standing", "min median max", "p90 p99", "mean deviation cpu", "load first speedup interval"),
+    _stacking(16, *_TIMES_IN_THREE, "load first", "speedup interval"),
+    _stacking(0, *_TIMES_IN_THREE, "load first speedup interval"),
 )
 """From one line per subject to four."""
 
@@ -126,7 +127,10 @@ _STACKINGS = (
 def race_table(case: Case) -> Table:
     """The subjects of a case, in as few lines each as the width allows."""
     rows = [Row([text(subject) for _, text in _TEXTS.values()], styles=_styles(subject)) for subject in case.subjects]
-    return Table([column for column, _ in _TEXTS.values()], rows, stackings=_STACKINGS)
+    columns = [
+        column._replace(heading=rate_unit([case])) if key == "rate" else column for key, (column, _) in _TEXTS.items()
+    ]
+    return Table(columns, rows, stackings=_STACKINGS)
 
 
 def _styles(subject: Subject) -> dict[int, str]:

@@ -11,6 +11,7 @@ from onnxperf.records.sweep import (
     SweepRow,
     cells_of,
     dims_of,
+    rate_unit,
     subject_in,
     subjects_of,
     values_of,
@@ -31,6 +32,8 @@ _DIM = 12
 """Room for the name of a subject, and for that of a dimension, in a heading."""
 _WINNER = "bold green"
 _UNDECIDED = "?"
+_TIMED = ("differs", "pending")
+"""Words that stand beside a time."""
 Cell = tuple[str, str]
 """A text and its style."""
 
@@ -95,7 +98,7 @@ def cases_table(model: SweepModel, title: str) -> Table:
 
 
 def _verdict_columns(model: SweepModel) -> list[tuple[Column, Callable[[SweepRow], Cell]]]:
-    """The best rival against the baseline, and how many rows a second the fastest gets through."""
+    """The best rival against the baseline, and how many items a second the fastest gets through."""
     columns: list[tuple[Column, Callable[[SweepRow], Cell]]] = []
     if len(model.rivals) > 1:
         columns.append((Column("best rival", left=True, rank=1, room=8), lambda row: _rival(row, model.baseline)))
@@ -105,9 +108,7 @@ def _verdict_columns(model: SweepModel) -> list[tuple[Column, Callable[[SweepRow
             (Column("95 % interval", rank=3), _interval),
             (Column("verdict", left=True), lambda row: (row.duel.verdict or "", _verdict_style(row))),
         ]
-    if model.rate_dim is not None:
-        unit = "rows" if model.rate_dim.lower() == "batch" else _short(model.rate_dim, _DIM)
-        columns.append((Column(f"{unit}/s", rank=2), lambda row: (per_second(row.rate), "")))
+    columns.append((Column(rate_unit(model.cases), rank=2), lambda row: (per_second(row.rate), "")))
     return columns
 
 
@@ -127,12 +128,12 @@ def _interval(row: SweepRow) -> Cell:
 
 
 def _time(row: SweepRow, name: str) -> Cell:
-    """A time, or the word that stands in its place; outputs that differ have both."""
+    """A time, or the word that stands in its place; outputs that differ and races that were interrupted have both."""
     subject = subject_in(row.case, name)
     word = word_of(row.case, subject)
     if subject is not None and not word:
         return duration(subject.median_ns), _WINNER if name in row.first else ""
-    timed = subject is not None and subject.status == "differs" and subject.median_ns is not None
+    timed = subject is not None and word in _TIMED and subject.median_ns is not None
     text = f"{duration(subject.median_ns)} {word}" if timed and subject is not None else word
     return text, "dim" if word == NOT_RUN else STATUS_STYLES.get(word, "red")
 
