@@ -283,7 +283,7 @@ def test_models_of_one_entry_race_each_other(linear_path: Path, tmp_path: Path) 
         ({"models": ["a.onnx"], "options": {"tme": 3}}, "unknown option 'tme' in the plan; did you mean 'time'?"),
         ({"models": ["a.onnx"], "options": {"no_check": True}}, "did you mean 'check'?"),
         ({"models": ["a.onnx"], "options": {"against": []}}, "it belongs in the plan itself, not in [options]"),
-        ({"models": ["a.onnx"], "options": {"zzz": 3}}, "choose from: atol"),
+        ({"models": ["a.onnx"], "options": {"zzz": 3}}, "choose from: all_combinations, atol"),
         ({"models": ["a.onnx"], "options": {"time": 0}}, "time = 0.0: expected more than 0"),
         ({"models": ["a.onnx"], "options": {"memory_limit": -1}}, "more than 0 bytes"),
         ({"models": ["a.onnx"], "options": {"ranges": 5}}, "ranges = 5: Expected object"),

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from onnxperf.cli.help import docs_page
 from onnxperf.cli.main import app, run
@@ -55,6 +56,7 @@ def test_the_help_of_a_command_speaks_of_no_other(capsys: Printed) -> None:
 
 def test_descriptions_fill_the_width_and_examples_stay_whole(capsys: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr(app["bench"], "_console", Console())  # one that was made before has another width
     run(["bench", "--help"])
     lines = capsys.readouterr().out.splitlines()
     assert "    onnxperf bench zoo:tiny-bert --against torch --dim batch=1,4 --dim seq=10,50" in lines

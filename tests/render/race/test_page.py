@@ -46,7 +46,7 @@ def test_no_line_is_wider_than_the_console_and_no_name_is_cut(width: int, name: 
         assert text.count(rare) == name.count(rare)
 
 
-@pytest.mark.parametrize(("width", "lines"), [(160, 1), (120, 2), (100, 2), (80, 2), (60, 4)])
+@pytest.mark.parametrize(("width", "lines"), [(160, 1), (120, 2), (100, 3), (80, 3), (60, 4)])
 def test_a_narrow_table_stacks_what_a_wide_one_sets_side_by_side(width: int, lines: int) -> None:
     body = table_text(examples.case(examples.subject("io-binding-inplace")), width).splitlines()
     rule = next(i for i, line in enumerate(body) if line.startswith("─"))

@@ -120,7 +120,7 @@ def test_parts_that_are_not_the_time_above_them_are_explained(subject: Subject, 
 def test_csv_and_tables_have_a_column_per_part_where_calls_were_divided() -> None:
     record = bench(divided(), examples.subject("skl"))
     first, second = csv.DictReader(io.StringIO(to_csv(record)))
-    assert list(first) == ["model", "dims", *SUBJECT_COLUMNS, *SPLIT_COLUMNS]
+    assert list(first) == ["model", "dims", "batch", *SUBJECT_COLUMNS, *SPLIT_COLUMNS]
     assert [first[column] for column in SPLIT_COLUMNS] == ["4000.0", "3000.0", "1000.0"]
     assert [second[column] for column in SPLIT_COLUMNS] == ["", "", ""]
     rows = BenchResult(record).to_df()[list(SPLIT_COLUMNS)].to_numpy()
