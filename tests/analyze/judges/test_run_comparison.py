@@ -156,3 +156,12 @@ def test_runs_without_a_common_subject_are_an_empty_table() -> None:
 def test_runs_that_share_nothing_but_the_yardstick_say_so() -> None:
     alone = run_of(racer("ref.onnx", 10_000, 5))
     assert compared(alone, alone).answer == "Only the yardstick is shared."
+
+
+def test_variants_that_are_the_same_meet_whatever_they_are_called() -> None:
+    one, two = ({"model": "ref.onnx", "conditions": {"threads": threads}} for threads in (1, 2))
+    first = run_of(racer("threads=1", 10_000, 1, **one), racer("threads=2", 12_000, 2, **two))
+    second = run_of(racer("mem_pattern=on", 10_000, 3, **one), racer("lean", 9_000, 4, model="ref.onnx"))
+    comparison = compared(first, second)
+    assert (row(comparison, "threads=1").second, row(comparison, "threads=1").verdict) == ("mem_pattern=on", "baseline")
+    assert (row(comparison, "threads=2").second, row(comparison, "threads=2").verdict) == ("lean", "faster")

@@ -96,7 +96,7 @@ def _in_spans(notes: Sequence[str]) -> tuple[str, ...]:
 
 
 def _compare_cases(ours: _Side, theirs: _Side) -> tuple[list[ComparedSubject], list[str]]:
-    pairs = _pairs(ours.case, theirs.case)
+    pairs = _pairs(ours, theirs)
     shared, notes = _shared(pairs, ours, theirs)
     if not shared:
         return [_row(ours.case, pair, reason=NOT_SHARED) for pair in pairs], notes
@@ -113,12 +113,17 @@ def _compare_cases(ours: _Side, theirs: _Side) -> tuple[list[ComparedSubject], l
     return _judged(pairs, measure, ours.case, max(ours.case.min_effect, theirs.case.min_effect)), notes
 
 
-def _pairs(first: Case, second: Case) -> list[_Pair]:
-    """Subjects of the same name, then those left over that alone have their runtime and call style."""
-    named = {subject.name: subject for subject in second.subjects}
-    pairs = [_Pair(subject, named[subject.name]) for subject in first.subjects if subject.name in named]
-    taken = {pair.first.name for pair in pairs}
-    left, right = ([subject for subject in case.subjects if subject.name not in taken] for case in (first, second))
+def _pairs(ours: _Side, theirs: _Side) -> list[_Pair]:
+    """Subjects of the same name, then those that are the same, then those that alone have their runtime and style."""
+    named = {subject.name: subject for subject in theirs.case.subjects}
+    pairs = [_Pair(subject, named[subject.name]) for subject in ours.case.subjects if subject.name in named]
+    left, right = _left_over(pairs, ours, theirs)
+    for subject in left:  # a variant is called by what differs in its race
+        equal = [each for each in right if ours.identity(subject) == theirs.identity(each)]
+        if len(equal) == 1:
+            pairs.append(_Pair(subject, equal[0]))
+            right.remove(equal[0])
+    left, right = _left_over(pairs, ours, theirs)
     for subject in left:
         same = [[s for s in side if (s.runtime, s.call) == (subject.runtime, subject.call)] for side in (left, right)]
         if [len(found) for found in same] == [1, 1]:
@@ -126,18 +131,30 @@ def _pairs(first: Case, second: Case) -> list[_Pair]:
     return pairs
 
 
+def _left_over(pairs: Sequence[_Pair], ours: _Side, theirs: _Side) -> tuple[list[Subject], list[Subject]]:
+    """Subjects of each side that have no partner yet."""
+    first, second = {pair.first.name for pair in pairs}, {pair.second.name for pair in pairs}
+    left = [subject for subject in ours.case.subjects if subject.name not in first]
+    return left, [subject for subject in theirs.case.subjects if subject.name not in second]
+
+
 def _shared(pairs: Sequence[_Pair], ours: _Side, theirs: _Side) -> tuple[list[_Pair], list[str]]:
-    """Subjects that are the same in both runs, and why others of the same name are not."""
+    """Subjects that are the same in both runs, and why others of the same name are not.
+
+    Whether a callable is the same cannot be known, so no two of them are.
+    """
     common = ours.case.shapes.keys() & theirs.case.shapes.keys()
     same_shapes = all(ours.case.shapes[name] == theirs.case.shapes[name] for name in common)
     shared = []
     apart: dict[str, list[str]] = {}
     for pair in pairs:
-        if pair.first.name != pair.second.name or not all(s.blocks and s.status == "ok" for s in pair):
+        if not all(s.blocks and s.status == "ok" for s in pair):
             continue
         left, right = ours.identity(pair.first), theirs.identity(pair.second)
         differing = [name for name in {**left, **right} if left.get(name) != right.get(name)]
         differing += [] if same_shapes else ["shapes of its inputs"]
+        if differing and pair.first.name != pair.second.name:
+            continue
         if differing:
             what = ", ".join(name.removesuffix(" (condition)") for name in differing)
             apart.setdefault(what, []).append(pair.first.name)

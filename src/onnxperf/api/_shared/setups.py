@@ -86,9 +86,9 @@ def _check_names(session: SessionOptions, unchecked: Collection[str]) -> None:
 def _version_for(session: SessionOptions) -> str:
     """The version of onnxruntime that a session will use."""
     if not session.env:
-        import onnxruntime
+        from onnxperf.runtimes.ort.session import VERSION  # the library is large, and not always needed
 
-        return str(onnxruntime.__version__)
+        return VERSION
     packages = environment_of(session.env).packages
     return next((text for name, text in packages.items() if name.startswith("onnxruntime")), config_keys.NEWEST)
 

@@ -19,6 +19,7 @@ from onnxperf.wording.names import one_line
 
 onnxruntime.disable_telemetry_events()  # versions that do not know the variable set beside this file
 
+VERSION = str(onnxruntime.__version__)
 _LEVELS: dict[OptLevel, str] = {
     "disable": "ORT_DISABLE_ALL",
     "basic": "ORT_ENABLE_BASIC",
@@ -164,7 +165,7 @@ class OrtSession(Session):
             "spinning": options.options.get(_SPINNING, "1") == "1",
             **({"thread_pool": "shared"} if options.shared_pool else {}),
             **_unusual(options),
-            **{f"option {key}": value for key, value in options.options.items()},
+            **{f"option {key}": value for key, value in options.options.items() if key != _SPINNING},
         }
 
     def new_run_options(self) -> onnxruntime.RunOptions:
