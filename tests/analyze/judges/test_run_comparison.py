@@ -159,7 +159,7 @@ def test_runs_that_share_nothing_but_the_yardstick_say_so() -> None:
 
 
 def test_variants_that_are_the_same_meet_whatever_they_are_called() -> None:
-    one, two = ({"model": "ref.onnx", "conditions": {"threads": threads}} for threads in (1, 2))
+    one, two = (dict[str, Any]({"model": "ref.onnx", "conditions": {"threads": threads}}) for threads in (1, 2))
     first = run_of(racer("threads=1", 10_000, 1, **one), racer("threads=2", 12_000, 2, **two))
     second = run_of(racer("mem_pattern=on", 10_000, 3, **one), racer("lean", 9_000, 4, model="ref.onnx"))
     comparison = compared(first, second)
