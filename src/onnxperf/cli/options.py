@@ -166,6 +166,8 @@ class RaceFlags(Flags):
     """Fix the number of calls per block by hand."""
     split: Switch = False
     """Divide calls into preparing inputs (cast, copy, bind), computing, and fetching outputs."""
+    count: str | None = None
+    """Also count after the race: instructions, one subject after the other (needs valgrind and a C compiler)."""
 
     def keywords(self) -> dict[str, Any]:
         """The keywords of the Python functions."""

@@ -103,6 +103,8 @@ class RaceOptions(Struct, frozen=True, kw_only=True):
     """Seed of the order of the subjects."""
     split: bool = False
     """Also time what calls are made of: preparing inputs, computing, fetching outputs."""
+    count: str | None = None
+    """Also count after the race: `instructions`."""
 
 
 class WorkerLimits(Struct, frozen=True, kw_only=True):

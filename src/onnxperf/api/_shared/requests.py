@@ -132,6 +132,7 @@ class CaseKeywords(
     blocks: int | None
     calls: int | None
     split: bool
+    count: str | None
     match: Mapping[str, str | int]
     check: bool
 
@@ -295,6 +296,7 @@ def _race(keywords: Mapping[str, Any]) -> RaceOptions:
     require(0 <= options.warmup < math.inf, "warmup", options.warmup, "0 seconds or more")
     require(options.blocks is None or options.blocks >= 1, "blocks", options.blocks, "at least 1")
     require(options.calls is None or options.calls >= 1, "calls", options.calls, "at least 1")
+    require(options.count in (None, "instructions"), "count", options.count, "instructions")
     return options
 
 
