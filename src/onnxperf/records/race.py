@@ -57,7 +57,7 @@ SPLIT_COLUMNS = ("prepare_ns", "compute_ns", "fetch_ns")
 COUNT_COLUMNS = ("instructions", "instruction_ratio", "instruction_verdict")
 """Columns behind these where instructions were counted."""
 SAME_COUNT = 0.005
-"""Counts that differ by less are equal: those of equal subjects differ by 0.1 to 0.3 %."""
+"""Counts that differ by less are equal: those of equal subjects differ by 0.3 % at most."""
 
 Verdict = Literal["baseline", "faster", "slower", "equivalent", "undecided"]
 CountVerdict = Literal["baseline", "fewer", "more", "equal"]
