@@ -80,8 +80,8 @@ def trees(depth: int) -> onnx.ModelProto:
 
 def _middle(place: int) -> float:
     """Where a node of a heap lies between its leftmost and rightmost neighbour, from 0 to 1."""
-    level = (place + 1).bit_length() - 1
-    return (place + 1 - 2**level + 0.5) / 2**level
+    width = 1 << (place + 1).bit_length() - 1
+    return (place + 1 - width + 0.5) / width
 
 
 def one_node(

@@ -59,6 +59,7 @@ OTHER_PROGRAMS = {
     "measure/machine/inventory.py": "nvidia-smi",
     "frameworks/saved_model.py": "tf2onnx",
     "environments/build.py": "uv and pip",
+    "measure/instructions.py": "valgrind",
 }
 """Files that call another program, with its options."""
 PYTHON_ONLY = {"optimize", "subject", "value"}
