@@ -77,5 +77,5 @@ def note_on_uncounted(reasons: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def before_counting(name: str, number: int, total: int, seconds: float) -> str:
-    """Which subject is counted, and how long each takes at most."""
-    return f"counting instructions of {name}: {plain(number)} of {plain(total)}, at most {rough_time(seconds)} each"
+    """Which subject is counted, and how long each takes, roughly, at most."""
+    return f"counting instructions of {name}: {plain(number)} of {plain(total)}, up to about {rough_time(seconds)} each"
