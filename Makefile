@@ -14,18 +14,22 @@ export PYTHONDONTWRITEBYTECODE :=
 test coverage quick: export OPENBLAS_NUM_THREADS := 1
 test coverage quick: export OMP_NUM_THREADS := 1
 
-.PHONY: demo test environments coverage quick mutants fuzz soak lint texts benchmarks examples clean
+.PHONY: demo test environments valgrind coverage quick mutants fuzz soak lint texts benchmarks examples clean
 
 demo: $(VENV)/demo.ok
 	$(BIN)/onnxperf demo
 
-test: lint environments
+test: lint environments valgrind
 	$(BIN)/python -m pytest $(PARALLEL) $(TRACED:%=tests/%) $(TRACED:%=--cov=onnxperf.%)
 	$(BIN)/python -m pytest $(PARALLEL) $(TRACED:%=--ignore=tests/%)
 
 # What tests need of other versions of onnxruntime, kept in $(VENV); without a registry, those tests are skipped.
 environments: $(VENV)/dev.ok
 	@$(BIN)/python -m tests.environments.prepare
+
+# Debian's package, for the tests that count instructions; they are skipped where it is missing and we may not install it.
+valgrind:
+	@command -v valgrind >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -qy valgrind; } || echo "tests that count instructions will be skipped: valgrind is not installed"
 
 coverage: $(VENV)/dev.ok
 	$(BIN)/python -m pytest $(PARALLEL) --cov=onnxperf

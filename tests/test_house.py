@@ -61,6 +61,7 @@ OTHER_PROGRAMS = {
     "frameworks/saved_model.py": "tf2onnx",
     "environments/build.py": "uv and pip",
     "installation.py": "uv",
+    "measure/instructions.py": "valgrind",
 }
 """Files that call another program, with its options."""
 PYTHON_ONLY = {"optimize", "subject", "value"}

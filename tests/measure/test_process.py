@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 import psutil
 import pytest
+from msgspec.structs import replace
 
 from onnxperf.errors import BadInput, BadModel, SubjectError, WorkerLost
 from onnxperf.measure import memory, process
@@ -50,6 +51,18 @@ def test_a_worker_calls_a_function_with_the_feeds_in_order(start: Workers, tmp_p
     worker = start(remember, X=np.ones((2, 3), np.float32), Y=np.array([4, 5]))
     worker.ask(Prepare(0))
     assert Path(seen).read_text() == "(2, 3) float32 [4, 5]"
+
+
+def test_a_wrapper_stands_before_the_interpreter_and_fixes_the_order_of_sets(tmp_path: Path) -> None:
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text('#!/bin/sh\necho "$PYTHONHASHSEED" "$@"\nexit 3\n')
+    wrapper.chmod(0o755)
+    with (
+        pytest.raises(WorkerLost) as raised,
+        open_worker(replace(solo("f"), wrapper=(str(wrapper), "first")), timeout_s=60),
+    ):
+        pass
+    assert raised.value.stderr.startswith(f"0 first {sys.executable} -P -m onnxperf.measure.worker ")
 
 
 @pytest.mark.parametrize("answer", [b"\xc1\xc1", b"\x92\x01\xa2\xff\xfe", b"\x92\x01\x81\xa4type\xa4none"])

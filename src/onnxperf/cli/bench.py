@@ -52,6 +52,8 @@ def bench(
 
         onnxperf bench model.onnx --env onnxruntime==1.20.1,onnxruntime==1.31.1
 
+        onnxperf bench model.onnx --call run,run-c --count instructions
+
         onnxperf bench model.onnx --variant 'usual: call=run' --variant 'lean: threads=1, arena=off, call=io-binding'
 
         onnxperf bench model.onnx --every 50ms --threads 2

@@ -175,6 +175,8 @@ class RaceFlags(Flags):
     every: str | None = None
     """Start a call every 50ms (or 0.05s), and sleep in between: the time of calls after idling, and the CPU time that
     spinning threads use in the pauses."""
+    count: str | None = None
+    """Also count after the race: instructions, one subject after the other (needs valgrind and a C compiler)."""
 
     def keywords(self) -> dict[str, Any]:
         """The keywords of the Python functions."""

@@ -54,6 +54,8 @@ class WorkerSpec(Struct, frozen=True, kw_only=True):
     feeds: dict[str, PackedTensor]
     python: str | None = None
     """Interpreter of the worker, with packages of its own; ours unless given."""
+    wrapper: tuple[str, ...] = ()
+    """What stands before the interpreter in the command that starts the worker, such as valgrind."""
     runtime: str = "callable"
     model_label: str | None = None
     model_path: str | None = None
@@ -260,6 +262,28 @@ class SplitEach(Request[TimedSplit], frozen=True):
     subject: int
     calls: int
     warm_ns: int
+
+
+# ---------------------------------------------------------------- instructions
+
+
+class Counted(Reply, frozen=True):
+    """The counts are in the files of callgrind."""
+
+    instruction_set: str
+    """The widest that the processor has which valgrind shows."""
+
+
+class CountInstructions(Request[Counted], frozen=True):
+    """Call a subject while callgrind counts; the worker runs under valgrind."""
+
+    answered_by = "onnxperf.measure.worker.instructions:answer_count"
+    subject: int
+    calls: int
+    warm: int
+    """Calls before those."""
+    library: str
+    """The compiled requests to valgrind."""
 
 
 # ---------------------------------------------------------------- memory

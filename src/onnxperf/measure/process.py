@@ -114,7 +114,16 @@ class ProcessWorker:
         if sys.platform == "win32":
             os.set_handle_inheritable(handle, True)
         python = spec.python or sys.executable
-        command = [python, "-P", "-m", "onnxperf.measure.worker", str(handle), str(os.getpid()), spec.runtime]
+        command = [
+            *spec.wrapper,
+            python,
+            "-P",
+            "-m",
+            "onnxperf.measure.worker",
+            str(handle),
+            str(os.getpid()),
+            spec.runtime,
+        ]
         try:
             self._process = subprocess.Popen(
                 command,
@@ -301,6 +310,7 @@ def _environment(spec: WorkerSpec) -> dict[str, str]:
         "TF_CPP_MIN_LOG_LEVEL": "2",
         "PYTHONPATH": os.pathsep.join(paths),
         "PYTHONWARNINGS": "ignore",
+        **({"PYTHONHASHSEED": "0"} if spec.wrapper else {}),  # where sets lie in memory must not change a count
     }
 
 

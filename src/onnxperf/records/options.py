@@ -104,6 +104,8 @@ class RaceOptions(Struct, frozen=True, kw_only=True):
     """Also time what calls are made of: preparing inputs, computing, fetching outputs."""
     every: float | None = None
     """Seconds from the start of a call to that of the next, with a pause in between; None means without pauses."""
+    count: str | None = None
+    """Also count after the race: `instructions`."""
 
 
 class WorkerLimits(Struct, frozen=True, kw_only=True):

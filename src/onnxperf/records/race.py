@@ -56,8 +56,13 @@ SUBJECT_COLUMNS = (
 """Fields of a subject that make a row of a table."""
 SPLIT_COLUMNS = ("prepare_ns", "compute_ns", "fetch_ns")
 """Columns behind these where calls were divided."""
+COUNT_COLUMNS = ("instructions", "instruction_ratio", "instruction_verdict")
+"""Columns behind these where instructions were counted."""
+SAME_COUNT = 0.005
+"""Counts that differ by less are equal: those of equal subjects differ by 0.3 % at most."""
 
 Verdict = Literal["baseline", "faster", "slower", "equivalent", "undecided"]
+CountVerdict = Literal["baseline", "fewer", "more", "equal"]
 Unit = Literal["launch", "set-up", "round"]
 """What an interval rests on: processes of their own, sessions of their own, or rounds where there are few of either."""
 
@@ -130,6 +135,8 @@ class Measurement(AnySubject, frozen=True, kw_only=True):
     """Times of single calls: of all calls in blocks where they last 100 us and more, else of calls between blocks."""
     split: Split | None = None
     """What a call is made of; None where that was not requested, or a plain callable cannot be divided."""
+    instructions: float | None = None
+    """Instructions of a call with one thread, from one count of a few calls; None where they were not counted."""
 
 
 class Subject(Measurement, frozen=True, kw_only=True):
@@ -170,6 +177,10 @@ class Subject(Measurement, frozen=True, kw_only=True):
     """What the interval rests on: launches, or where those are too costly set-ups; below 5 of them, rounds."""
     units: int | None = None
     """How many of them."""
+    instruction_ratio: float | None = None
+    """Own instructions / those of the baseline, below 1 is fewer; one count each, so that there is no interval."""
+    instruction_verdict: CountVerdict | None = None
+    """What that ratio says; `equal` within 0.5 %."""
 
 
 class Case(AnyCase, frozen=True, kw_only=True):

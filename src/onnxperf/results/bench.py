@@ -21,7 +21,7 @@ from onnxperf.analyze.judges.crossover import (
 )
 from onnxperf.analyze.judges.throughput import rate
 from onnxperf.errors import BadOption
-from onnxperf.records.race import SPLIT_COLUMNS, SUBJECT_COLUMNS, Bench, Block, Case, Subject
+from onnxperf.records.race import COUNT_COLUMNS, SPLIT_COLUMNS, SUBJECT_COLUMNS, Bench, Block, Case, Subject
 from onnxperf.records.sweep import cells_of, dims_of, subject_in, subjects_of, time_of, values_of
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race import sweep_page
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _FIRST_COLUMNS = frozenset({"name", "input_bytes"})
 """Those that the classic notebook table has already."""
-_TEXT_COLUMNS = frozenset({"runtime", "call", "status", "reason", "verdict"})
+_TEXT_COLUMNS = frozenset({"runtime", "call", "status", "reason", "verdict", "instruction_verdict"})
 _WHOLE_NUMBERS = ("load_ns", "first_call_ns")
 _NAN = float("nan")
 
@@ -165,8 +165,9 @@ class BenchResult(Result[Bench]):
             yield from ((index, case, subject) for subject in subjects)
 
     def _columns(self) -> tuple[str, ...]:
-        """The columns of a row per subject; those of parts only where calls were divided."""
-        return (*SUBJECT_COLUMNS, *(SPLIT_COLUMNS if any(subject.split for subject in self.subjects) else ()))
+        """The columns of a row per subject; those of parts and instructions only where there are some."""
+        divided, counted = (any(getattr(each, name) for each in self.subjects) for name in ("split", "instructions"))
+        return (*SUBJECT_COLUMNS, *(SPLIT_COLUMNS if divided else ()), *(COUNT_COLUMNS if counted else ()))
 
     def _values(self, subject: Subject) -> dict[str, object]:
         values = {

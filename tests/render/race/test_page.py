@@ -148,3 +148,20 @@ def test_a_terminal_without_unicode_gets_plain_signs() -> None:
     assert "8.43 us" in text
     assert "+-118 ns" in text
     assert "----" in text
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_counted_instructions_have_a_table_with_both_verdicts(width: int) -> None:
+    counted = [
+        examples.subject("run", instructions=41_869.1, instruction_ratio=1.0, instruction_verdict="baseline"),
+        examples.subject(
+            "run-c", 7920.0, "faster", instructions=5e9, instruction_ratio=1.2, instruction_verdict="more"
+        ),
+    ]
+    text = printed(examples.bench(examples.case(*counted, examples.failed())), width)
+    table = text.partition("Instructions per call")[2].partition("\n\n")[0]
+    rows = [line.split() for line in table.splitlines()]
+    assert ["run", "41,869", "1.000×", "baseline", "baseline"] in rows  # noqa: RUF001
+    assert ["run-c", "5,000,000,000", "1.200×", "more", "faster"] in rows  # noqa: RUF001
+    assert max(map(cell_len, text.splitlines())) <= width
+    assert "Instructions per call" not in printed(examples.bench())

@@ -11,9 +11,11 @@ from typing import Any, TypeGuard
 
 from msgspec.structs import replace
 
+from onnxperf.analyze.answers.instructions import about_counts, note_on_counts
 from onnxperf.analyze.answers.race import about_parts, cast_text
 from onnxperf.analyze.judges.comparison import baseline_of
 from onnxperf.analyze.judges.throughput import with_rates
+from onnxperf.api._shared.counting import counted
 from onnxperf.api._shared.opening import open_source
 from onnxperf.api._shared.origins import recall
 from onnxperf.api._shared.outputs import compared
@@ -35,6 +37,7 @@ from onnxperf.api._shared.subjects import (
 )
 from onnxperf.api._shared.variants import named_settings
 from onnxperf.errors import BadInput, BadOption
+from onnxperf.measure.instructions import find_tools
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.pool import Pool
@@ -87,6 +90,8 @@ class Contest:
 def cells_of(contest: Contest, settings: Settings) -> list[Cell]:
     """The cases of a bench: every combination of dimensions, for every group of models that race together."""
     cells = []
+    if settings.race.count and not contest.listed:
+        find_tools()  # what is missing is named before anything is measured
     raced = _listed_groups if contest.listed else groups
     for dims, group in product(settings.sizes, raced(contest.models, contest.against)):
         given = () if isinstance(group.models, Mapping) else contest.names
@@ -99,6 +104,8 @@ def cells_of(contest: Contest, settings: Settings) -> list[Cell]:
 
 def cell_of_functions(functions: Mapping[str, Callable[[], Any]], settings: Settings) -> Cell:
     """Functions that race each other, each on data of its own."""
+    if settings.race.count:
+        raise BadOption("only models are counted; leave it out", option="count", value=settings.race.count)
     label = ", ".join(functions)
     return Cell(label, label, {}, settings, partial(_race_of_functions, functions, settings))
 
@@ -251,6 +258,9 @@ def _case(
     check_names(specs, options.baseline)
     several = sum(len(spec.subjects) for spec in specs) > 1
     end = run_race(specs, options, launch, progress, several and settings.tolerances.check)
+    uncounted: tuple[str, ...] = ()
+    if options.count and not end.interrupted:
+        end, uncounted = counted(end, specs, settings.limits, find_tools(), progress)
     rows = [subject.name for spec in sources for subject in spec.subjects]
     plain = [row for name, source in group.sources.items() if is_plain(source) for row in rows_of(name, rows)]
     equality = compared(end, specs, entries, settings.tolerances, plain)
@@ -258,7 +268,8 @@ def _case(
     equality.differing = explained(equality.differing, group.sources, load_again, settings.tolerances)
     judged = judged_case(end, options, equality.differing)
     about_race = _notes_on_race(specs, end, settings.race, options)
-    notes = (*_notes_on_entries(entries), *about_race, *equality.notes, *judged.notes)
+    counts = (*note_on_counts(judged.subjects, machines.vector_extensions()), *uncounted)
+    notes = (*_notes_on_entries(entries), *about_race, *counts, *equality.notes, *judged.notes)
     case = replace(
         judged,
         model=", ".join(entry.model.label for entry in entries),
@@ -269,7 +280,9 @@ def _case(
     )
     _refuse_if_nothing_ran(case)
     parts = about_parts(case.subjects, {entry.model.label: cast_text(_types_cast(entry)) for entry in entries})
-    return with_rates(replace(case, answer=" ".join(filter(None, [equality.sentence, case.answer, parts]))))
+    counts_say = about_counts(case.subjects, case.baseline, case.min_effect)
+    said = " ".join(filter(None, [equality.sentence, case.answer, parts, counts_say]))
+    return with_rates(replace(case, answer=said))
 
 
 def _source_specs(entries: Sequence[Entry], settings: Settings, sources: Mapping[str, Any]) -> list[WorkerSpec]:

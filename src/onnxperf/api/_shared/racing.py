@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from onnxperf.analyze.answers.pace import about_cpu, notes_on_pace
 from onnxperf.analyze.answers.race import answer, before_the_race, note_on_others
 from onnxperf.analyze.judges.comparison import baseline_of, compare, rounds_to_units, settled
+from onnxperf.analyze.judges.instructions import with_counts_compared
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.machine import load, noise
 from onnxperf.measure.messages import WorkerSpec
@@ -68,7 +69,7 @@ def judged_case(end: RaceEnd, options: RaceOptions, differing: Mapping[str, str]
         else subject
         for subject in end.subjects
     ]
-    subjects = compare(measured, baseline, options.min_effect)
+    subjects = with_counts_compared(compare(measured, baseline, options.min_effect), baseline)
     return Case(
         model="",
         status=_status(subjects),

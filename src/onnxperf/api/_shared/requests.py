@@ -134,6 +134,7 @@ class CaseKeywords(
     calls: int | None
     split: bool
     every: float | str | None
+    count: str | None
     match: Mapping[str, str | int]
     check: bool
 
@@ -299,6 +300,7 @@ def _race(keywords: Mapping[str, Any]) -> RaceOptions:
     require(0 <= options.warmup < math.inf, "warmup", options.warmup, "0 seconds or more")
     require(options.blocks is None or options.blocks >= 1, "blocks", options.blocks, "at least 1")
     require(options.calls is None or options.calls >= 1, "calls", options.calls, "at least 1")
+    require(options.count in (None, "instructions"), "count", options.count, "instructions")
     return options
 
 

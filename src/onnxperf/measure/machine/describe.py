@@ -27,7 +27,7 @@ def describe_machine() -> Machine:
     """The machine as it is now."""
     return Machine(
         cpu=cpu_model(),
-        vector_extensions=tuple(sorted(set(_VECTORS.findall(_cpu_field("flags") or _cpu_field("Features"))))),
+        vector_extensions=vector_extensions(),
         cores=usable_cores(),
         logical_cpus=usable_cpus(),
         memory_bytes=psutil.virtual_memory().total,
@@ -41,6 +41,11 @@ def describe_machine() -> Machine:
         throttled_before=_throttled(),
         frozen=CAN_FREEZE,
     )
+
+
+def vector_extensions() -> tuple[str, ...]:
+    """Instruction sets of the processor that matter for arithmetic."""
+    return tuple(sorted(set(_VECTORS.findall(_cpu_field("flags") or _cpu_field("Features")))))
 
 
 def cpu_model() -> str:

@@ -10,6 +10,7 @@ from onnxperf.records.sweep import rate_unit
 from onnxperf.render.kit.machine import cpu_text, thread_texts, used_versions
 from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
 from onnxperf.render.kit.table import Column, Row, Stacking, Table
+from onnxperf.render.race.instructions import instruction_table
 from onnxperf.render.race.split import split_table
 from onnxperf.wording.names import dims_text, name_of, with_reasons
 from onnxperf.wording.numbers import NOTHING, count, duration, grouped, interval, per_second, ratio
@@ -66,12 +67,12 @@ def _tables(case: Case, row_notes: Sequence[str]) -> list[Part]:
     if not case.subjects:
         return []
     missing = _missing_calls(case.subjects)
-    split = split_table(case)
+    below = [table for table in (split_table(case), instruction_table(case)) if table.rows]
     return [
         race_table(case),
         *(Line(text, "dim") for text in _legends(case.subjects)),
         *([Line(missing, "dim")] if missing else []),
-        *([split] if split.rows else []),
+        *below,
         *(Line(note, "dim") for note in row_notes),
     ]
 

@@ -1,0 +1,149 @@
+"""Instructions per call, counted by valgrind's callgrind in a worker of its own: one thread, and nothing spins."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import platformdirs
+from msgspec import Struct
+from msgspec.structs import replace
+
+from onnxperf.errors import BadInput, SubjectError
+from onnxperf.measure.messages import CountInstructions, Load, Prepare, WorkerSpec
+from onnxperf.measure.process import Worker
+from onnxperf.wording.names import one_line, shortened
+
+SLOWDOWN = 4000
+"""How much longer a call takes at most: valgrind computes every lane of a fused multiply-add by itself."""
+START_S = 15.0
+"""Starting a worker and loading a model under valgrind, roughly."""
+_COUNTED_NS = 5e6
+"""Time of all counted calls without valgrind, unless a single one is longer."""
+_MOST_CALLS = 10
+_MOST_WARM_CALLS = 3
+_COMPILERS = ("cc", "gcc", "clang")
+_SOURCE = Path(__file__).with_name("callgrind.c")
+_NO_SPINNING = {"session.intra_op.allow_spinning": "0", "session.inter_op.allow_spinning": "0"}
+_PARTS = 3
+"""Dumps of a count: the calls before it, what counting itself takes, and the counted calls."""
+
+
+class Tools(Struct, frozen=True):
+    """What counting needs besides a worker."""
+
+    valgrind: str
+    library: Path
+    """The compiled requests to valgrind."""
+
+
+class Count(Struct, frozen=True):
+    """What was counted of one subject."""
+
+    per_call: float
+    instruction_set: str
+    """The widest that valgrind's processor has."""
+
+
+def find_tools() -> Tools:
+    """Valgrind and the compiled requests to it; what is missing is named before anything is measured."""
+    valgrind = shutil.which("valgrind")
+    if valgrind is None:
+        raise BadInput(_missing("valgrind", "counts instructions", "valgrind"))
+    compiler = next(filter(None, map(shutil.which, _COMPILERS)), None)
+    if compiler is None:
+        raise BadInput(_missing("a C compiler", "compiles the requests to valgrind, once", "gcc"))
+    return Tools(valgrind, _library(compiler))
+
+
+def _missing(what: str, purpose: str, package: str) -> str:
+    return f"{what} is not installed ({purpose}); install it with: apt-get install {package} (or dnf, pacman, apk…)"
+
+
+def _library(compiler: str) -> Path:
+    """The requests to valgrind, compiled by the first command that counts, and kept in the user's cache."""
+    source = _SOURCE.read_bytes()
+    key = hashlib.sha256(source + f"\0{compiler}\0{platform.machine()}".encode()).hexdigest()[:12]
+    library = platformdirs.user_cache_path("onnxperf") / "valgrind" / f"callgrind-{key}.so"
+    if library.is_file():
+        return library
+    draft = library.with_suffix(f".{os.getpid()}")
+    try:
+        library.parent.mkdir(parents=True, exist_ok=True)
+        command = [compiler, "-O2", "-shared", "-fPIC", "-x", "c", "-o", str(draft), str(_SOURCE)]
+        subprocess.run(command, check=True, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        draft.replace(library)  # another command may compile it, too
+    except subprocess.CalledProcessError as error:
+        complaint = shortened(one_line(error.stderr), 200)
+        raise BadInput(f"{compiler} cannot compile {_SOURCE.name}: {complaint}; install another compiler") from error
+    except OSError as error:
+        raise BadInput(f"{str(library)!r} cannot be written: {error.strerror}; set XDG_CACHE_HOME") from error
+    finally:
+        draft.unlink(missing_ok=True)
+    return library
+
+
+def command(valgrind: str, folder: Path) -> tuple[str, ...]:
+    """What stands before the interpreter; counting starts when the worker requests it, and so do its costs."""
+    output = str(folder / "counts").replace("%", "%%")  # in which valgrind would write the number of a process
+    return (
+        valgrind,
+        "--command-line-only=yes",  # neither VALGRIND_OPTS nor .valgrindrc
+        "--quiet",
+        "--tool=callgrind",
+        "--vgdb=no",  # its pipes would stay behind in /tmp
+        "--instr-atstart=no",
+        f"--callgrind-out-file={output}",
+    )
+
+
+def counted_spec(spec: WorkerSpec, wrapper: tuple[str, ...]) -> WorkerSpec:
+    """The same subject under valgrind: with one thread, so that waiting for others is not counted."""
+    session = replace(spec.session, threads=1, inter_op_threads=1)
+    if spec.runtime == "ort":
+        session = replace(session, options={**session.options, **_NO_SPINNING})
+    return replace(spec, threads=1, session=session, wrapper=wrapper)
+
+
+def calls_of(call_ns: float) -> tuple[int, int]:
+    """How many calls are counted, and how many come before them; of long ones a single one of each."""
+    calls = max(1, min(_MOST_CALLS, int(_COUNTED_NS / max(call_ns, 1.0))))
+    return calls, min(calls, _MOST_WARM_CALLS)
+
+
+def count_instructions(spec: WorkerSpec, call_ns: float, tools: Tools, launch: Callable[[WorkerSpec], Worker]) -> Count:
+    """Count the calls of a worker's only subject, of which one takes so long without valgrind."""
+    calls, warm = calls_of(call_ns)
+    with tempfile.TemporaryDirectory(prefix="onnxperf-counts-") as name:
+        folder = Path(name)
+        counted = counted_spec(spec, command(tools.valgrind, folder))
+        with contextlib.closing(launch(counted)) as worker:
+            worker.wait_until_ready()
+            worker.ask(Load(counted))
+            worker.ask(Prepare(0))
+            answer = worker.ask(CountInstructions(0, calls, warm, str(tools.library)))
+            _, empty, total = (total_in(folder / f"counts.{part}") for part in range(1, _PARTS + 1))
+    return Count((total - empty) / calls, answer.instruction_set)
+
+
+def total_in(file: Path) -> int:
+    """The instructions in a file of callgrind."""
+    events: list[str] = []
+    try:
+        with file.open(encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                key, _, values = line.partition(":")
+                if key == "events":
+                    events = values.split()
+                elif key == "totals":
+                    return int(values.split()[events.index("Ir")])
+    except (OSError, ValueError, IndexError) as error:
+        raise SubjectError("failed", f"valgrind's counts cannot be read: {one_line(error)}") from error
+    raise SubjectError("failed", "valgrind's counts have no total")
