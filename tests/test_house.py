@@ -28,6 +28,7 @@ ROOMS: dict[str, set[str]] = {
     "environments": {"records", "wording", "errors"},
     "zoo": {"frameworks", "model", "records", "wording", "errors"},
     "contraction": {"model", "records", "wording", "errors"},
+    "bisection": {"model", "records", "wording", "errors"},
     "store": {"records", "errors"},
     "analyze": {"records", "wording", "errors"},
     "render": {"records", "wording", "errors"},
@@ -35,6 +36,7 @@ ROOMS: dict[str, set[str]] = {
     "api": {
         "environments",
         "contraction",
+        "bisection",
         "store",
         "results",
         "render",
@@ -59,6 +61,7 @@ OTHER_PROGRAMS = {
     "measure/machine/inventory.py": "nvidia-smi",
     "frameworks/saved_model.py": "tf2onnx",
     "environments/build.py": "uv and pip",
+    "environments/releases.py": "pip",
 }
 """Files that call another program, with its options."""
 PYTHON_ONLY = {"optimize", "subject", "value"}

@@ -32,7 +32,7 @@ class FakePrograms:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *versions: dict[str, str], modules: Sequence[str] = ()) -> None:
         self.commands: list[list[str]] = []
         reports = iter(versions)
-        monkeypatch.setattr(building, "_run", self.commands.append)
+        monkeypatch.setattr(building, "run", self.commands.append)
         monkeypatch.setattr(probe, "ask", lambda _python: Inventory((3, 11, 7), next(reports)))
         monkeypatch.setattr(importlib.util, "find_spec", lambda name: name if name in modules else None)
 
@@ -98,7 +98,7 @@ def test_what_a_program_printed_explains_its_failure(folder: Path, monkeypatch: 
     def fail(_command: Sequence[str]) -> None:
         raise BuildFailed("ImportError: libcudart.so.12: cannot open shared object file")
 
-    monkeypatch.setattr(building, "_run", fail)
+    monkeypatch.setattr(building, "run", fail)
     with pytest.raises(BadOption, match=r"^`env=onnxruntime==1\.20\.1`: it could not be built: ImportError: libcudart"):
         build([NAME], folder, lambda _text: None)
 
@@ -114,7 +114,7 @@ def test_a_program_gets_our_variables_without_our_path_and_its_output_is_kept(mo
     monkeypatch.setenv("PIP_INDEX_URL", "https://example.org")
     script = 'import os, sys; sys.exit(f\'{os.environ.get("PYTHONPATH")} {os.environ["PIP_INDEX_URL"]}\')'
     with pytest.raises(BuildFailed) as failure:
-        building._run([sys.executable, "-c", script])
+        building.run([sys.executable, "-c", script])
     assert failure.value.output.strip() == "None https://example.org"
 
 
@@ -130,7 +130,7 @@ def test_an_interrupted_program_ends_with_its_children(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(subprocess.Popen, "communicate", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        building._run(["/bin/sh", "-c", f"sleep 1000 & echo $$ $! > {pipe}; wait"])
+        building.run(["/bin/sh", "-c", f"sleep 1000 & echo $$ $! > {pipe}; wait"])
     assert len(found) == 2
     _, alive = psutil.wait_procs([psutil.Process(pid) for pid in found if psutil.pid_exists(pid)], timeout=60)
     assert [each for each in alive if each.status() != psutil.STATUS_ZOMBIE] == []

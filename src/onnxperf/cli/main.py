@@ -27,6 +27,7 @@ app = App(
 )
 _FUNCTIONS = [
     "bench",
+    "bisect",
     "check",
     "convert",
     "demo",

@@ -57,17 +57,17 @@ def _made(folder: Path, tell: Tell) -> Callable[[Sequence[str]], object]:
     ours = [sys.executable, "-P", "-m"]
     for uv in _uv():
         tell("making an environment with uv")
-        _run([*uv, "venv", "--quiet", "--python", sys.executable, str(folder)])
-        return lambda wanted: _run([*uv, "pip", "install", "--quiet", "--python", python, *_WHEELS, *wanted])
+        run([*uv, "venv", "--quiet", "--python", sys.executable, str(folder)])
+        return lambda wanted: run([*uv, "pip", "install", "--quiet", "--python", python, *_WHEELS, *wanted])
     quiet = ("--quiet", "--no-input", "--disable-pip-version-check", "--retries", "2", "--no-compile")
     tell("making an environment with venv")
     if importlib.util.find_spec("pip"):
-        _run([*ours, "venv", "--without-pip", str(folder)])
+        run([*ours, "venv", "--without-pip", str(folder)])
         pip = [*ours, "pip", "--python", python]
     else:
-        _run([*ours, "venv", str(folder)])
+        run([*ours, "venv", str(folder)])
         pip = [python, "-P", "-m", "pip"]
-    return lambda wanted: _run([*pip, "install", *quiet, *_WHEELS, *wanted])
+    return lambda wanted: run([*pip, "install", *quiet, *_WHEELS, *wanted])
 
 
 def _uv() -> Iterator[list[str]]:
@@ -105,11 +105,11 @@ def _check_imports(folder: Path, found: Inventory) -> None:
     """What a worker will import can be imported; that compiles it, and nothing else of the packages."""
     has_onnxruntime = any(each.startswith("onnxruntime") for each in found.packages)
     modules = [*probe.NEEDED, *(["onnxruntime"] if has_onnxruntime else [])]
-    _run([str(python_in(folder)), "-P", "-c", f"import {', '.join(modules)}"])
+    run([str(python_in(folder)), "-P", "-c", f"import {', '.join(modules)}"])
 
 
-def _run(command: Sequence[str]) -> None:
-    """Run a program to its end; whatever ends us ends it with its children."""
+def run(command: Sequence[str]) -> str:
+    """Run a program to its end, and return what it printed; whatever ends us ends it with its children."""
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -124,8 +124,10 @@ def _run(command: Sequence[str]) -> None:
         except BaseException:
             _kill(process)
             raise
+    text = output.decode("utf-8", "replace")
     if process.returncode:
-        raise BuildFailed(output.decode("utf-8", "replace"))
+        raise BuildFailed(text)
+    return text
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

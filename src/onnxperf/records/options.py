@@ -103,6 +103,8 @@ class RaceOptions(Struct, frozen=True, kw_only=True):
     """Seed of the order of the subjects."""
     split: bool = False
     """Also time what calls are made of: preparing inputs, computing, fetching outputs."""
+    alpha_share: float = 1.0
+    """Part of the error probability that this race may use; less than 1 where it is one of several."""
 
 
 class WorkerLimits(Struct, frozen=True, kw_only=True):
