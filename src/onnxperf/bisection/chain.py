@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from onnxperf.bisection.base import Question, most_questions
-from onnxperf.records.bisect import Side
+from onnxperf.records.bisect import BisectSide
 
 
 @dataclass
@@ -21,9 +21,9 @@ class Chain:
     bad: int = field(init=False)
     """The first candidate that is not."""
     asked: int = 0
-    ends_differ: Side | None = None
+    ends_differ: BisectSide | None = None
     """`bad` where they do; None before they were compared."""
-    repeated: Side | None = None
+    repeated: BisectSide | None = None
     """`bad` where the difference was there again."""
     set_aside: set[int] = field(default_factory=set)
     base: int = 0
@@ -56,7 +56,7 @@ class Chain:
         else:
             self.set_aside.add(place)
 
-    def learn(self, question: Question, side: Side) -> None:
+    def learn(self, question: Question, side: BisectSide) -> None:
         """Take in the answer to a question."""
         self.asked += 1
         if question.purpose == "ends":

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from onnxperf.bisection.base import Question, most_questions
-from onnxperf.records.bisect import Side
+from onnxperf.records.bisect import BisectSide
 
 _FIRST_SHARE = 0.618
 """Part of the nodes that is tried first: where it shows nothing, the rest costs a second comparison and has to be
@@ -23,9 +23,9 @@ class Parts:
     stop: int = field(init=False)
     """The smallest part so far: its first node, and the one behind its last."""
     asked: int = 0
-    ends_differ: Side | None = None
+    ends_differ: BisectSide | None = None
     """`bad` where the whole graph shows a difference."""
-    repeated: Side | None = None
+    repeated: BisectSide | None = None
     """`bad` where the smallest part showed it again."""
     _tries: Iterator[tuple[int, int]] = field(init=False)
     _shown: bool = False
@@ -47,7 +47,7 @@ class Parts:
             return Question("search", *part)
         return Question("repeat", self.start, self.stop)
 
-    def learn(self, question: Question, side: Side) -> None:
+    def learn(self, question: Question, side: BisectSide) -> None:
         """Take in whether a part shows the difference."""
         self.asked += 1
         if question.purpose == "ends":

@@ -13,7 +13,7 @@ Over = Literal["releases", "optimizers", "options", "nodes"]
 By = Literal["time", "accuracy", "memory"]
 Change = Literal["any", "worse", "better"]
 Purpose = Literal["ends", "search", "repeat"]
-Side = Literal["good", "bad", "undecided"]
+BisectSide = Literal["good", "bad", "undecided"]
 Outcome = Literal["found", "range", "same", "other way", "undecided", "unconfirmed", "too few"]
 
 
@@ -39,7 +39,7 @@ class BisectStep(Struct, frozen=True, kw_only=True):
     """What it was compared with."""
     candidate: str
     """What was compared."""
-    side: Side
+    side: BisectSide
     """Whether the candidate is like the good end or like the bad one."""
     verdict: Verdict | None = None
     """Of the race, or of the probes of memory; null where outputs were compared."""
@@ -73,7 +73,7 @@ class OperatorChange(Struct, frozen=True, kw_only=True):
 
 
 class Bisection(Experiment, frozen=True, kw_only=True):
-    """Where along a row of candidates a model became slower, or something else changed."""
+    """What `onnxperf bisect` found: where along a row of candidates something changes."""
 
     model: str
     """Label of the model."""

@@ -6,7 +6,7 @@ import math
 
 from onnxperf.records.bisect import Bisection, BisectStep
 from onnxperf.wording.names import first_of, listed, name_of
-from onnxperf.wording.numbers import count, factor, microseconds, ratio, share_percent
+from onnxperf.wording.numbers import count, microseconds, share_percent, significant, spoken_size
 
 _MOST = 0.75
 """Part of the difference of the ends, on the scale of ratios, below which the cause does not account for all of it."""
@@ -44,32 +44,32 @@ def notes_on(record: Bisection) -> list[str]:
 
 
 def _found(record: Bisection) -> str:
-    last, cause = record.steps[-1], name_of(record.causes[0]) if record.causes else ""
+    last = record.steps[-1]
     if record.over == "nodes":
         return _found_part(record, last)
-    how = f"{_how(record, last)} {_compared_with(record)}"
+    cause = name_of(record.causes[0])
     if record.over == "releases":
-        found = f"{cause} is the first release that {_verb(record, last)}: {how}."
-    elif record.by == "accuracy":
-        found = f"{cause} changes the outputs: {how}."
+        found = f"{cause} is the first release that {_verb(record, last)}: {_how(record, last, record.good)}."
     else:
-        found = f"{cause} makes the model {_word(record, last)}: {how}."
+        makes = "changes the outputs" if record.by == "accuracy" else f"makes the model {_word(record, last)}"
+        found = f"{cause} {makes}: {_how(record, last, 'without it')}."
     return " ".join(filter(None, [found, _about_rest(record)]))
 
 
 def _found_part(record: Bisection, last: BisectStep) -> str:
-    size = len(record.causes)
-    nodes = f"node {name_of(record.causes[0])}" if size == 1 else f"{size} nodes ({first_of(record.causes)})"
-    sides = f"{record.bad} {'computes other values' if record.by == 'accuracy' else f'is {_how(record, last)}'}"
+    number = len(record.causes)
+    nodes = f"{count(number, 'node')} ({first_of([name_of(each) for each in record.causes])})"
+    sides = f"with {record.bad}, {_how(record, last, f'with {record.good}')}"
     written = f" It is in {record.output}, with random weights." if record.output else ""
-    return f"The smallest part that shows the difference is {nodes}: {sides} than {record.good}.{written}"
+    return f"The smallest part that shows the difference has {nodes}: {sides}.{written}"
 
 
 def _range(record: Bisection) -> str:
     last = record.steps[-1]
-    between = listed(name_of(each) for each in record.causes)
-    things = f"The {_THINGS[record.over]} that {_verb(record, last)} is one of {between}"
-    return f"{things}: {record.bad} {_is(record)} {_how(record, last)} {_compared_with(record)}."
+    between = first_of([name_of(each) for each in record.causes])
+    thing = f"The {_THINGS[record.over]} that {_verb(record, last)} is one of {between}"
+    how = _how(record, last, record.good)
+    return f"{thing}; {how}." if record.by == "accuracy" else f"{thing}; {record.bad} {how.removeprefix('it ')}."
 
 
 def _same(record: Bisection) -> str:
@@ -82,9 +82,7 @@ def _same(record: Bisection) -> str:
 
 def _other_way(record: Bisection) -> str:
     ends = record.steps[0]
-    wanted = {"time": {"worse": "slower", "better": "faster"}, "memory": {"worse": "larger", "better": "smaller"}}
-    word = wanted[record.by if record.by != "accuracy" else "time"].get(record.change, "")
-    return f"Nothing is {word}: {_ends_text(record, ends)}; `change=any` finds where."
+    return f"No change for the {record.change}: {_ends_text(record, ends)}; `change=any` finds where."
 
 
 def _undecided(record: Bisection) -> str:
@@ -92,9 +90,8 @@ def _undecided(record: Bisection) -> str:
     if ends.side == "bad":
         return f"Undecided: {_so_far(record)}."
     reason = f": {ends.reason}" if ends.reason else ""
-    more = "; more `time` may show it" if record.by == "time" else ""
     names = (record.good, record.bad) if record.over == "nodes" else (ends.base, ends.candidate)
-    return f"Undecided whether {names[1]} differs from {names[0]}{reason}{more}."
+    return f"Undecided whether {names[1]} differs from {names[0]}{reason}."
 
 
 def _unconfirmed(record: Bisection) -> str:
@@ -138,31 +135,29 @@ def _verb(record: Bisection, step: BisectStep) -> str:
     return f"is {_word(record, step)}"
 
 
-def _is(record: Bisection) -> str:
-    return {"time": "is", "memory": "needs", "accuracy": "differs:"}[record.by]
-
-
-def _how(record: Bisection, step: BisectStep) -> str:
-    """By how much, with its interval."""
+def _how(record: Bisection, step: BisectStep, base: str) -> str:
+    """By how much a candidate differs from its base, with the interval."""
     if record.by == "accuracy" or step.ratio is None:
-        return step.differs
-    worse = step.ratio > 1
-    ends = (step.ratio_low, step.ratio_high) if worse else (_inverse(step.ratio_high), _inverse(step.ratio_low))
-    amount = ratio(step.ratio if worse else 1 / step.ratio)
-    within = "" if None in ends else f" ({factor(ends[0])} to {factor(ends[1])})"
+        return step.differs or "the outputs differ"
     if record.by == "memory":
-        return f"{ratio(step.ratio)} the memory"
-    return f"{amount} {'slower' if worse else 'faster'}{within}"
+        return f"it needs {significant(step.ratio)} times the memory of {base} ({_amounts(step)})"
+    worse = step.ratio > 1
+    times = significant(step.ratio if worse else 1 / step.ratio)
+    low, high = (step.ratio_low, step.ratio_high) if worse else (_inverse(step.ratio_high), _inverse(step.ratio_low))
+    within = f" ({significant(low)} to {significant(high)})" if low is not None and high is not None else ""
+    return (
+        f"it takes {times} times as long as {base}{within}"
+        if worse
+        else f"it is {times} times as fast as {base}{within}"
+    )
+
+
+def _amounts(step: BisectStep) -> str:
+    return f"{spoken_size(step.amount or 0)} against {spoken_size(step.base_amount or 0)}"
 
 
 def _inverse(value: float | None) -> float | None:
     return None if value is None else 1 / value
-
-
-def _compared_with(record: Bisection) -> str:
-    if record.over == "releases":
-        return f"{'against' if record.by == 'accuracy' else 'of' if record.by == 'memory' else 'than'} {record.good}"
-    return "against the model without it" if record.by == "accuracy" else "than without it"
 
 
 def _ends_names(record: Bisection, ends: BisectStep) -> str:
@@ -173,9 +168,7 @@ def _ends_text(record: Bisection, ends: BisectStep) -> str:
     first, second = (record.good, record.bad) if record.over == "nodes" else (ends.base, ends.candidate)
     if record.by == "accuracy":
         return f"the outputs of {second} differ from those of {first}"
-    if record.by == "memory":
-        return f"{second} needs {_how(record, ends)} of {first}"
-    return f"{second} is {_how(record, ends)} than {first}"
+    return f"{second} {_how(record, ends, first).removeprefix('it ')}"
 
 
 # ---------------------------------------------------------------- what else is known

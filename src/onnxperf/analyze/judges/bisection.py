@@ -9,7 +9,7 @@ from statistics import median
 from msgspec.structs import replace
 
 from onnxperf.analyze.judges.comparison import compare
-from onnxperf.records.bisect import BisectStep, Change, OperatorChange, Outcome, Purpose, Side
+from onnxperf.records.bisect import BisectSide, BisectStep, Change, OperatorChange, Outcome, Purpose
 from onnxperf.records.profile import Diff
 from onnxperf.records.race import Case, Measurement, Subject, Verdict
 
@@ -73,7 +73,7 @@ def weighed(
     )
 
 
-def side_of(step: BisectStep, change: Change, ends: BisectStep | None) -> Side:
+def side_of(step: BisectStep, change: Change, ends: BisectStep | None) -> BisectSide:
     """What a comparison shows; `ends` is the first one, and None while that is judged itself."""
     if step.verdict is None:
         return "bad" if step.differs else "good"
@@ -88,7 +88,7 @@ def side_of(step: BisectStep, change: Change, ends: BisectStep | None) -> Side:
     return _nearer_end(step, ends)
 
 
-def _nearer_end(step: BisectStep, ends: BisectStep) -> Side:
+def _nearer_end(step: BisectStep, ends: BisectStep) -> BisectSide:
     """Whether more than half of the difference of the ends is there, on the scale of ratios.
 
     Asked in this way, a candidate need not be proven equal to the good end, and a small change elsewhere does not

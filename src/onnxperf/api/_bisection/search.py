@@ -13,7 +13,7 @@ from onnxperf.analyze.judges.bisection import side_of
 from onnxperf.bisection.base import Question
 from onnxperf.bisection.chain import Chain
 from onnxperf.measure.race import Progress
-from onnxperf.records.bisect import BisectStep, Change, Side
+from onnxperf.records.bisect import BisectSide, BisectStep, Change
 
 Compare = Callable[[Question, BisectStep | None, Progress], BisectStep]
 """Compares what a question names; receives the comparison of the ends where there was one."""
@@ -29,7 +29,7 @@ class Search(Protocol):
     def next(self) -> Question | None:
         """What to compare now; None where there is nothing left."""
 
-    def learn(self, question: Question, side: Side) -> None:
+    def learn(self, question: Question, side: BisectSide) -> None:
         """Take in the answer to a question."""
 
 
