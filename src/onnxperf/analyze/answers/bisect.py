@@ -91,7 +91,7 @@ def _undecided(record: Bisection) -> str:
         return f"Undecided: {_so_far(record)}."
     reason = f": {ends.reason}" if ends.reason else ""
     names = (record.good, record.bad) if record.over == "nodes" else (ends.base, ends.candidate)
-    return f"Undecided whether {names[1]} differs from {names[0]}{reason}."
+    return f"Undecided whether {listed(names)} differ{reason}."
 
 
 def _unconfirmed(record: Bisection) -> str:
