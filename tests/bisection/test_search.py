@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from statistics import NormalDist
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxperf.analyze.judges.bisection import outcome_of
+from onnxperf.analyze.judges.bisection import outcome_of, raced, side_of
 from onnxperf.api._bisection.search import Way, search_parts, search_row
-from onnxperf.bisection.base import Question
+from onnxperf.bisection.base import Question, error_share, most_questions
 from onnxperf.bisection.chain import Chain
 from onnxperf.bisection.parts import Parts
 from onnxperf.measure.race import Progress
 from onnxperf.records.bisect import BisectStep, Change
-from onnxperf.records.race import Verdict
+from onnxperf.records.race import Case, Subject, Verdict
 
 
 def measured(question: Question, log_ratio: float, error: float = 0.005) -> BisectStep:
@@ -140,6 +141,14 @@ def test_a_search_that_is_interrupted_keeps_what_it_has() -> None:
     assert [step.purpose for step in way.steps] == ["ends"]
 
 
+@pytest.mark.parametrize("lost", ["a", "b"])
+def test_a_race_in_which_one_side_was_lost_is_undecided(lost: str) -> None:
+    subjects = [Subject(name=name, status="ok", speedup=1.0, verdict="baseline") for name in "ab" if name != lost]
+    case = Case(model="m", baseline=subjects[0].name, subjects=(*subjects, Subject(name=lost, status="crashed")))
+    step = raced("ends", case, "a", "b")
+    assert side_of(step, "any", None) == "undecided"
+
+
 # ---------------------------------------------------------------- parts of a graph
 
 
@@ -182,16 +191,22 @@ def test_a_part_across_a_cut_is_made_smaller_at_both_ends() -> None:
 # ---------------------------------------------------------------- noise
 
 
+@given(st.integers(2, 1000))
+def test_all_comparisons_together_have_the_error_probability_of_one_race(size: int) -> None:
+    searched = (most_questions(size) - 2) * error_share("search", size)
+    assert error_share("ends", size) + searched + error_share("repeat", size) == pytest.approx(1)
+
+
 def test_without_a_cause_at_most_5_percent_of_bisections_name_one() -> None:
-    """Intervals that miss the truth in 5 % of all races, as those of a race may, shared by all comparisons."""
+    """Intervals miss the truth as often as those of a race may."""
     rng = np.random.default_rng(0)
     named = 0
     for _ in range(200):
         chain = Chain(12)
-        z = 2.77  # of the two-sided normal distribution at 5 % / 9 comparisons
 
-        def compare(question: Question, _ends: BisectStep | None, _progress: Progress, z: float = z) -> BisectStep:
-            return measured(question, rng.normal(0, 0.01), z * 0.01)
+        def compare(question: Question, _ends: BisectStep | None, _progress: Progress) -> BisectStep:
+            level = 0.05 * error_share(question.purpose, 12)
+            return measured(question, rng.normal(0, 0.01), -0.01 * NormalDist().inv_cdf(level / 2))
 
         way = search_row(chain, lambda _place, _progress: "", compare, "any", lambda _before, _done, _text: None)
         named += outcome_of(way.steps, chain.bad - chain.good - 1) in ("found", "range")

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.simulation import simulate
 from onnxperf.analyze.judges.bisection import outcome_of, raced
 from onnxperf.api._bisection.search import search_row
-from onnxperf.bisection.base import Question, most_questions
+from onnxperf.bisection.base import Question, error_share, most_questions
 from onnxperf.bisection.chain import Chain
 from onnxperf.measure.race import Progress
 from onnxperf.records.bisect import BisectStep
@@ -22,7 +22,7 @@ def bisected(seed: int, cause: int | None, slower: float) -> tuple[str, Chain, i
 
     def compare(question: Question, _ends: BisectStep | None, _progress: Progress) -> BisectStep:
         changed = cause is not None and question.first < cause <= question.second
-        share = 1 / most_questions(SIZE)
+        share = error_share(question.purpose, SIZE)
         subjects = simulate(next(seeds), (slower if changed else 0.0,), 2.0, alpha_share=share)
         case = Case(model="m", baseline="baseline", subjects=subjects)
         return raced(question.purpose, case, "baseline", "rival 0")

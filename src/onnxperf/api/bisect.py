@@ -32,7 +32,6 @@ from onnxperf.errors import BadOption, FileNotWritten, OnnxperfError
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.race import Progress
 from onnxperf.records.bisect import BisectCandidate, Bisection, By, Change, OperatorChange, Over
-from onnxperf.records.options import RaceOptions
 from onnxperf.render.kit.files import check_folder
 from onnxperf.results.bisect import BisectResult
 
@@ -91,11 +90,6 @@ class _Request:
         """The model with its inputs."""
         return open_entries(self.model, self.settings.inputs, self.feeds, self.settings.limits.timeout)[0]
 
-    def options(self, cpu: str, size: int) -> RaceOptions:
-        """Those of a race, which has a part of the error probability of all."""
-        visible = visible_options(self.settings.race, cpu)
-        return replace(visible, alpha_share=1 / most_questions(size))
-
     def report(self, size: int) -> Callable[[int, float, str], None]:
         """Progress over all comparisons that there may be."""
         most = most_questions(size)
@@ -124,7 +118,8 @@ def _bisect_row(request: _Request, over: Over, places: list[Place]) -> BisectRes
         raise BadOption("both ends are the same: there is nothing to bisect", option="variants")
     machine = machines.describe_machine()
     entry, size = request.entry(), len(places)
-    trials = Trials(entry, places, request.by, request.settings, request.options(machine.cpu, size))
+    options = visible_options(request.settings.race, machine.cpu)
+    trials = Trials(entry, places, request.by, request.settings, options, size)
     chain = Chain(size)
     way = search_row(chain, trials.problem, trials.compare, request.change, request.report(size))
     candidates = [_ended(each.candidate, number, way) for number, each in enumerate(places)]
@@ -195,7 +190,7 @@ def _bisect_nodes(request: _Request, output: str | Path | None) -> BisectResult:
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
         nodes = nodes_of(entry.model)
         size = len(nodes)
-        options = request.options(machine.cpu, size)
+        options = visible_options(request.settings.race, machine.cpu)
         trials = PartTrials(entry, (sides[0], sides[1]), request.by, request.settings, options, Path(folder), nodes)
         parts = Parts(size)
         way = search_parts(parts, trials.compare, request.change, request.report(size))

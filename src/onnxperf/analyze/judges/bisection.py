@@ -30,13 +30,13 @@ def raced(purpose: Purpose, case: Case, base: str, candidate: str) -> BisectStep
     """A race as a step; its side is not yet judged."""
     subjects = {subject.name: subject for subject in case.subjects}
     ours, theirs = subjects[candidate], subjects[base]
-    ratio, low, high = _ratios(ours)
+    ratio, low, high = _ratios(ours) if case.baseline == base else (None, None, None)
     return BisectStep(
         purpose=purpose,
         base=base,
         candidate=candidate,
         side="undecided",
-        verdict=ours.verdict or "undecided",
+        verdict=ours.verdict if ratio is not None and ours.verdict else "undecided",  # one of them was not measured
         ratio=ratio,
         ratio_low=low,
         ratio_high=high,

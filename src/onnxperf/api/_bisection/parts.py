@@ -78,7 +78,7 @@ class PartTrials:
         """Write a part, and compare it under both variants."""
         progress(0.0, f"{self.name(question)}: writing")
         try:
-            trials = Trials(self._part(question), self.places, self.by, self.settings, self.options)
+            trials = Trials(self._part(question), self.places, self.by, self.settings, self.options, len(self.nodes))
             problems = [problem for place in (0, 1) if (problem := trials.problem(place, progress))]
         except OnnxperfError as error:
             problems = [str(error)]

@@ -16,7 +16,7 @@ from onnxperf.api._shared.outputs import drawn_in, outputs_of, steady_outputs
 from onnxperf.api._shared.racing import judged_case, run_race, start_of
 from onnxperf.api._shared.requests import Settings
 from onnxperf.api._shared.subjects import Entry, ort_spec
-from onnxperf.bisection.base import Question
+from onnxperf.bisection.base import Question, error_share
 from onnxperf.errors import BadInput, OnnxperfError
 from onnxperf.measure.memory_steps import probe_subject
 from onnxperf.measure.messages import WorkerSpec
@@ -39,7 +39,8 @@ class Trials:
     by: By
     settings: Settings
     options: RaceOptions
-    """Of a race, with its part of the error probability."""
+    size: int
+    """Of the search: its comparisons share the error probability of one race."""
     _outputs: dict[int, Outputs] = field(default_factory=dict)
     _bytes: dict[int, list[int]] = field(default_factory=dict)
 
@@ -65,11 +66,12 @@ class Trials:
         self, question: Question, names: tuple[str, str], ends: BisectStep | None, progress: Progress
     ) -> BisectStep:
         specs = [self._spec(question.first), self._spec(question.second)]
+        options = replace(self.options, alpha_share=error_share(question.purpose, self.size))
         enough = None
         if question.purpose == "search" and ends is not None:
-            enough = enough_for(names, ends, self.options.min_effect, self.options.alpha_share)
-        end = run_race(specs, self.options, start_of(self.settings.limits), progress, enough=enough)
-        case = replace(judged_case(end, self.options), model=self.entry.model.label)
+            enough = enough_for(names, ends, options.min_effect, options.alpha_share)
+        end = run_race(specs, options, start_of(self.settings.limits), progress, enough=enough)
+        case = replace(judged_case(end, options), model=self.entry.model.label)
         if case.interrupted:
             raise KeyboardInterrupt
         return raced(question.purpose, case, *names)
