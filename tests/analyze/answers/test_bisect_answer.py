@@ -59,6 +59,16 @@ REDUCED = OperatorChange(op_name="ReduceL1", before_us=100.0, after_us=500.0)
         ({"outcome": "undecided", "steps": (replace(ENDS, side="undecided"),)}, "whether ort 1.20 and ort 1.23 differ"),
         ({"outcome": "too few", "steps": ()}, "Nothing was compared"),
         ({"interrupted": True, "steps": (ENDS,)}, "the change is after ort 1.21, at ort 1.22 or before"),
+        (
+            {
+                "outcome": "range",
+                "over": "optimizers",
+                "causes": ("a", "b"),
+                "good": "no optimisers",
+                "bad": "those up to b",
+            },
+            "makes the model slower is one of a, b; with those up to b, it takes 2 times as long as with no optimisers",
+        ),
         ({"over": "nodes", "output": "p.onnx"}, "It is in p.onnx, with random weights."),
         ({"steps": (replace(ENDS, differs="output Y: …"), LAST)}, "`by=accuracy` finds where"),
     ],

@@ -51,25 +51,24 @@ def _found(record: Bisection) -> str:
     if record.over == "releases":
         found = f"{cause} is the first release that {_verb(record, last)}: {_how(record, last, record.good)}."
     else:
-        makes = "changes the outputs" if record.by == "accuracy" else f"makes the model {_word(record, last)}"
-        found = f"{cause} {makes}: {_how(record, last, 'without it')}."
+        found = f"{cause} {_makes(record, last)}: {_how(record, last, 'without it')}."
     return " ".join(filter(None, [found, _about_rest(record)]))
 
 
 def _found_part(record: Bisection, last: BisectStep) -> str:
     number = len(record.causes)
     nodes = f"{count(number, 'node')} ({first_of([name_of(each) for each in record.causes])})"
-    sides = f"with {record.bad}, {_how(record, last, f'with {record.good}')}"
+    sides = _sides(record, last, record.bad, record.good)
     written = f" It is in {record.output}, with random weights." if record.output else ""
     return f"The smallest part that shows the difference has {nodes}: {sides}.{written}"
 
 
 def _range(record: Bisection) -> str:
     last = record.steps[-1]
+    does = _verb(record, last) if record.over == "releases" else _makes(record, last)
     between = first_of([name_of(each) for each in record.causes])
-    thing = f"The {_THINGS[record.over]} that {_verb(record, last)} is one of {between}"
-    how = _how(record, last, record.good)
-    return f"{thing}; {how}." if record.by == "accuracy" else f"{thing}; {record.bad} {how.removeprefix('it ')}."
+    thing = f"The {_THINGS[record.over]} that {does} is one of {between}"
+    return f"{thing}; {_sides(record, last, record.bad, record.good)}."
 
 
 def _same(record: Bisection) -> str:
@@ -126,6 +125,11 @@ def _word(record: Bisection, step: BisectStep) -> str:
     return "slower" if more else "faster"
 
 
+def _makes(record: Bisection, step: BisectStep) -> str:
+    """What an optimiser or a setting does to the model."""
+    return "changes the outputs" if record.by == "accuracy" else f"makes the model {_word(record, step)}"
+
+
 def _verb(record: Bisection, step: BisectStep) -> str:
     """What a candidate does that others did not."""
     if record.by == "accuracy":
@@ -166,9 +170,16 @@ def _ends_names(record: Bisection, ends: BisectStep) -> str:
 
 def _ends_text(record: Bisection, ends: BisectStep) -> str:
     first, second = (record.good, record.bad) if record.over == "nodes" else (ends.base, ends.candidate)
+    return _sides(record, ends, second, first)
+
+
+def _sides(record: Bisection, step: BisectStep, candidate: str, base: str) -> str:
+    """Releases do something; everything else is something that a model runs with."""
     if record.by == "accuracy":
-        return f"the outputs of {second} differ from those of {first}"
-    return f"{second} {_how(record, ends, first).removeprefix('it ')}"
+        return f"the outputs of {candidate} differ from those of {base}"
+    if record.over == "releases":
+        return f"{candidate} {_how(record, step, base).removeprefix('it ')}"
+    return f"with {candidate}, {_how(record, step, f'with {base}')}"
 
 
 # ---------------------------------------------------------------- what else is known

@@ -70,4 +70,4 @@ def _in_row(number: int, names: list[str], what: str) -> BisectCandidate:
     if number == 0:
         return BisectCandidate(name=f"no {what}")
     cause = names[number - 1]
-    return BisectCandidate(name=f"all {what}" if number == len(names) else f"up to {cause}", cause=cause)
+    return BisectCandidate(name=f"all {what}" if number == len(names) else f"{what} up to {cause}", cause=cause)
