@@ -125,7 +125,9 @@ class SimulatedWorker:
         """Nothing stays behind."""
 
 
-def simulate(seed: int, slower: tuple[float, ...], time_s: float, min_effect: float = 0.01) -> tuple[Subject, ...]:
+def simulate(
+    seed: int, slower: tuple[float, ...], time_s: float, min_effect: float = 0.01, alpha_share: float = 1.0
+) -> tuple[Subject, ...]:
     """Race a baseline against subjects that are slower by the given parts; returns the judged subjects."""
     machine = NoisyMachine(np.random.default_rng(seed))
     factors = {"baseline": 1.0, **{f"rival {n}": 1.0 + part for n, part in enumerate(slower)}}
@@ -141,8 +143,8 @@ def simulate(seed: int, slower: tuple[float, ...], time_s: float, min_effect: fl
     options = RaceOptions(baseline="baseline", time=time_s, min_effect=min_effect, seed=seed)
     tools = Tools(
         launch=launch,
-        settled=partial(settled, baseline="baseline", min_effect=min_effect),
+        settled=partial(settled, baseline="baseline", min_effect=min_effect, alpha_share=alpha_share),
         noise=partial(rounds_to_units, baseline="baseline"),
         clock=lambda: int(machine.now_ns),
     )
-    return compare(race(specs, options, tools).subjects, "baseline", min_effect)
+    return compare(race(specs, options, tools).subjects, "baseline", min_effect, alpha_share)

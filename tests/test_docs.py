@@ -13,8 +13,8 @@ from onnxperf.cli.main import app, run
 
 ROOT = Path(__file__).parents[1]
 COMMANDS = (
-    *("bench", "check", "convert", "demo", "diff", "doctor", "einsum", "envs", "memory", "optimize", "profile", "runs"),
-    *("stack", "sweep", "view"),
+    *("bench", "bisect", "check", "convert", "demo", "diff", "doctor", "einsum", "envs", "memory", "optimize"),
+    *("profile", "runs", "stack", "sweep", "view"),
 )
 
 

@@ -29,6 +29,7 @@ ROOMS: dict[str, set[str]] = {
     "environments": {"records", "wording", "errors"},
     "zoo": {"frameworks", "model", "records", "wording", "errors"},
     "contraction": {"model", "records", "wording", "errors"},
+    "bisection": {"model", "records", "wording", "errors"},
     "store": {"records", "errors"},
     "analyze": {"records", "wording", "errors"},
     "render": {"records", "wording", "errors"},
@@ -36,6 +37,7 @@ ROOMS: dict[str, set[str]] = {
     "api": {
         "environments",
         "contraction",
+        "bisection",
         "store",
         "results",
         "render",
@@ -62,6 +64,7 @@ OTHER_PROGRAMS = {
     "environments/build.py": "uv and pip",
     "installation.py": "uv",
     "measure/instructions.py": "valgrind",
+    "environments/releases.py": "pip",
 }
 """Files that call another program, with its options."""
 PYTHON_ONLY = {"optimize", "subject", "value"}

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from onnxperf.api.bench import bench
+    from onnxperf.api.bisect import bisect
     from onnxperf.api.cached_einsums import cached_einsums
     from onnxperf.api.check import check
     from onnxperf.api.convert import convert
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from onnxperf.api.view import view
     from onnxperf.errors import BadFeed, BadInput, BadModel, BadOption, MissingExtra, OnnxperfError, StoreError
     from onnxperf.results.bench import BenchResult
+    from onnxperf.results.bisect import BisectResult
     from onnxperf.results.check import CheckResult
     from onnxperf.results.convert import ConvertResult
     from onnxperf.results.diff import DiffResult
@@ -54,6 +56,7 @@ __all__ = [
     "BadModel",
     "BadOption",
     "BenchResult",
+    "BisectResult",
     "CheckResult",
     "ConvertResult",
     "DiffResult",
@@ -73,6 +76,7 @@ __all__ = [
     "StoreError",
     "ViewResult",
     "bench",
+    "bisect",
     "cached_einsums",
     "check",
     "convert",

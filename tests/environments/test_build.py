@@ -32,7 +32,7 @@ class FakePrograms:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *versions: dict[str, str], modules: Sequence[str] = ()) -> None:
         self.commands: list[list[str]] = []
         reports = iter(versions)
-        monkeypatch.setattr(building, "_run", lambda command, folder: self.commands.append(command))
+        monkeypatch.setattr(building, "run", lambda command, folder: self.commands.append(command))
         monkeypatch.setattr(probe, "ask", lambda _python: Inventory((3, 11, 7), next(reports)))
         monkeypatch.setattr(importlib.util, "find_spec", lambda name: name if name in modules else None)
 
@@ -98,7 +98,7 @@ def test_what_a_program_printed_explains_its_failure(folder: Path, monkeypatch: 
     def fail(_command: Sequence[str], folder: Path) -> None:
         raise BuildFailed("ImportError: libcudart.so.12: cannot open shared object file")
 
-    monkeypatch.setattr(building, "_run", fail)
+    monkeypatch.setattr(building, "run", fail)
     with pytest.raises(BadOption, match=r"^`env=onnxruntime==1\.20\.1`: it could not be built: ImportError: libcudart"):
         build([NAME], folder, lambda _text: None)
 
@@ -116,7 +116,7 @@ def test_a_program_gets_our_variables_without_our_path_and_its_output_is_kept(
     monkeypatch.setenv("PIP_INDEX_URL", "https://example.org")
     script = 'import os, sys; e = os.environ; sys.exit(f\'{e.get("PYTHONPATH")} {e["PIP_INDEX_URL"]} {os.getcwd()}\')'
     with pytest.raises(BuildFailed) as failure:
-        building._run([sys.executable, "-c", script], tmp_path)
+        building.run([sys.executable, "-c", script], tmp_path)
     assert failure.value.output.strip() == f"None https://example.org {tmp_path}"
 
 
@@ -132,7 +132,7 @@ def test_an_interrupted_program_ends_with_its_children(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(subprocess.Popen, "communicate", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        building._run(["/bin/sh", "-c", f"sleep 1000 & echo $$ $! > {pipe}; wait"], tmp_path)
+        building.run(["/bin/sh", "-c", f"sleep 1000 & echo $$ $! > {pipe}; wait"], tmp_path)
     assert len(found) == 2
     _, alive = psutil.wait_procs([psutil.Process(pid) for pid in found if psutil.pid_exists(pid)], timeout=60)
     assert [each for each in alive if each.status() != psutil.STATUS_ZOMBIE] == []

@@ -75,6 +75,18 @@ def diff(
     return _result(first, second, None, ("one side is a trace, so there was no race: nothing is claimed",))
 
 
+def diff_of_variants(
+    model: Source,
+    settings: Settings,
+    variants: Sequence[Variant],
+    feeds: Mapping[str, Any] | None,
+    progress: Progress,
+) -> DiffResult:
+    """Compare a model under two variants node by node, without a race."""
+    sides = [settings.under(each) for each in variants]
+    return _diff_of_models([model, model], sides, False, _Request(settings, feeds, None, progress))
+
+
 @dataclass(frozen=True)
 class _Request:
     """What both sides have in common."""

@@ -31,6 +31,7 @@ app = CommandLine(
 )
 _FUNCTIONS = [
     "bench",
+    "bisect",
     "check",
     "convert",
     "demo",

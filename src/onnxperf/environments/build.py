@@ -56,20 +56,20 @@ def _made(folder: Path, tell: Tell) -> Callable[[Sequence[str]], object]:
     """Make an environment without packages; returns what installs some."""
     python = str(python_in(folder))
     ours = [sys.executable, "-P", "-m"]
-    run = partial(_run, folder=folder.parent)
+    run_here = partial(run, folder=folder.parent)
     for uv in _uv():
         tell("making an environment with uv")
-        run([*uv, "venv", "--quiet", "--python", sys.executable, str(folder)])
-        return lambda wanted: run([*uv, "pip", "install", "--quiet", "--python", python, *_WHEELS, *wanted])
+        run_here([*uv, "venv", "--quiet", "--python", sys.executable, str(folder)])
+        return lambda wanted: run_here([*uv, "pip", "install", "--quiet", "--python", python, *_WHEELS, *wanted])
     quiet = ("--quiet", "--no-input", "--disable-pip-version-check", "--retries", "2", "--no-compile")
     tell("making an environment with venv")
     if importlib.util.find_spec("pip"):
-        run([*ours, "venv", "--without-pip", str(folder)])
+        run_here([*ours, "venv", "--without-pip", str(folder)])
         pip = [*ours, "pip", "--python", python]
     else:
-        run([*ours, "venv", str(folder)])
+        run_here([*ours, "venv", str(folder)])
         pip = [python, "-P", "-m", "pip"]
-    return lambda wanted: run([*pip, "install", *quiet, *_WHEELS, *wanted])
+    return lambda wanted: run_here([*pip, "install", *quiet, *_WHEELS, *wanted])
 
 
 def _uv() -> Iterator[list[str]]:
@@ -107,11 +107,11 @@ def _check_imports(folder: Path, found: Inventory) -> None:
     """What a worker will import can be imported; that compiles it, and nothing else of the packages."""
     has_onnxruntime = any(each.startswith("onnxruntime") for each in found.packages)
     modules = [*probe.NEEDED, *(["onnxruntime"] if has_onnxruntime else [])]
-    _run([str(python_in(folder)), "-P", "-c", f"import {', '.join(modules)}"], folder.parent)
+    run([str(python_in(folder)), "-P", "-c", f"import {', '.join(modules)}"], folder.parent)
 
 
-def _run(command: Sequence[str], folder: Path) -> None:
-    """Run a program to its end; whatever ends us ends it with its children.
+def run(command: Sequence[str], folder: Path) -> str:
+    """Run a program to its end, and return what it printed; whatever ends us ends it with its children.
 
     It runs in a folder of ours: uv takes settings, such as its index, from files of the project that it is started in.
     """
@@ -130,8 +130,10 @@ def _run(command: Sequence[str], folder: Path) -> None:
         except BaseException:
             _kill(process)
             raise
+    text = output.decode("utf-8", "replace")
     if process.returncode:
-        raise BuildFailed(output.decode("utf-8", "replace"))
+        raise BuildFailed(text)
+    return text
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -32,7 +32,7 @@ class BuildFailed(Exception):
         self.output = output
 
 
-def explain(name: str, output: str) -> BadInput:
+def explain(name: str, output: str, option: str = "env") -> BadInput:
     """What the output of uv or pip means for the user."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", output)
     if "No space left on device" in text:
@@ -40,7 +40,7 @@ def explain(name: str, output: str) -> BadInput:
             f"no environment {name} can be built: no space left on the disk; `onnxperf envs` lists the others"
         )
     problem = next(_problems(text))
-    return BadOption(problem, option="env", value=name)
+    return BadOption(problem, option=option, value=name)
 
 
 def _problems(text: str) -> Iterator[str]:

@@ -106,6 +106,8 @@ class RaceOptions(Struct, frozen=True, kw_only=True):
     """Seconds from the start of a call to that of the next, with a pause in between; None means without pauses."""
     count: str | None = None
     """Also count after the race: `instructions`."""
+    alpha_share: float = 1.0
+    """Part of the error probability that this race may use; less than 1 where it is one of several."""
 
 
 class WorkerLimits(Struct, frozen=True, kw_only=True):

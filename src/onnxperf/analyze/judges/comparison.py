@@ -39,12 +39,12 @@ def baseline_of(subjects: Sequence[Measurement], wanted: str | None) -> str | No
     return wanted if wanted in measured else next(iter(measured), None)
 
 
-def settled(subjects: Sequence[Measurement], baseline: str | None, min_effect: float) -> bool:
+def settled(subjects: Sequence[Measurement], baseline: str | None, min_effect: float, alpha_share: float = 1.0) -> bool:
     """Is there nothing left to find out about these subjects?"""
     measured = [subject for subject in subjects if subject.status == "ok"]
     if len(measured) == 1:
         return _is_precise(measured[0], min_effect)
-    judged = compare(subjects, baseline_of(subjects, baseline), min_effect)
+    judged = compare(subjects, baseline_of(subjects, baseline), min_effect, alpha_share)
     return all(_is_settled(subject) for subject in judged if subject.status == "ok")
 
 
@@ -56,11 +56,13 @@ def _is_settled(subject: Subject) -> bool:
     return subject.speedup_high / subject.speedup_low < (1 + PRECISE) ** 2
 
 
-def compare(subjects: Sequence[Measurement], baseline: str | None, min_effect: float) -> tuple[Subject, ...]:
-    """The measurements with their times, speedups and verdicts."""
+def compare(
+    subjects: Sequence[Measurement], baseline: str | None, min_effect: float, alpha_share: float = 1.0
+) -> tuple[Subject, ...]:
+    """The measurements with their times, speedups and verdicts, which may use this part of the error probability."""
     base = next((subject for subject in subjects if subject.name == baseline), None)
     rivals = [s for s in subjects if base is not None and s is not base and paired(s, base).values.size]
-    judgements = _judge(rivals, base, min_effect) if base is not None else {}
+    judgements = _judge(rivals, base, min_effect, alpha_share) if base is not None else {}
     return tuple(_concluded(subject, subject is base, judgements.get(subject.name)) for subject in subjects)
 
 
@@ -170,12 +172,14 @@ class _Judgement(NamedTuple):
     units: int
 
 
-def _judge(rivals: Sequence[Measurement], base: Measurement, min_effect: float) -> dict[str, _Judgement]:
+def _judge(
+    rivals: Sequence[Measurement], base: Measurement, min_effect: float, alpha_share: float
+) -> dict[str, _Judgement]:
     """Compare all rivals with the baseline at once, so that many raise no more false alarms than one (Holm)."""
     reading = reading_of((base, *rivals))
     pairs = [paired(subject, base, reading) for subject in rivals]
     tests = [_test_of(each, reading, min_effect) for each in pairs]
-    levels = st.holm_levels([test.p_value for test in tests], [alpha_of(subject) for subject in rivals])
+    levels = st.holm_levels([test.p_value for test in tests], [alpha_share * alpha_of(subject) for subject in rivals])
     found = {
         subject.name: _judgement(each, test, level, min_effect)
         for subject, each, test, level in zip(rivals, pairs, tests, levels, strict=True)

@@ -17,7 +17,7 @@ from onnxperf.measure.machine import load, noise
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.plan import Plan
 from onnxperf.measure.process import ProcessWorker
-from onnxperf.measure.race import Progress, RaceEnd, Tools, race
+from onnxperf.measure.race import Progress, RaceEnd, Settled, Tools, race
 from onnxperf.measure.worker_group import Launch
 from onnxperf.records.base import Status
 from onnxperf.records.options import RaceOptions, WorkerLimits
@@ -33,11 +33,16 @@ def run_race(
     launch: Launch,
     progress: Progress,
     collect: bool = False,
+    enough: Settled | None = None,
 ) -> RaceEnd:
-    """Race specs in processes of their own until the comparison is settled; `collect` brings their outputs home."""
+    """Race specs in processes of their own until the comparison is settled; `collect` brings their outputs home.
+
+    `enough` decides instead of the usual judge whether it is settled.
+    """
+    usual = partial(settled, baseline=options.baseline, min_effect=options.min_effect, alpha_share=options.alpha_share)
     tools = Tools(
         launch=launch,
-        settled=partial(settled, baseline=options.baseline, min_effect=options.min_effect),
+        settled=enough or usual,
         noise=partial(rounds_to_units, baseline=options.baseline),
         progress=progress,
         cpus=machines.processors(),
@@ -69,7 +74,8 @@ def judged_case(end: RaceEnd, options: RaceOptions, differing: Mapping[str, str]
         else subject
         for subject in end.subjects
     ]
-    subjects = with_counts_compared(compare(measured, baseline, options.min_effect), baseline)
+    judged = compare(measured, baseline, options.min_effect, options.alpha_share)
+    subjects = with_counts_compared(judged, baseline)
     return Case(
         model="",
         status=_status(subjects),

@@ -171,9 +171,9 @@ def sizes_of_file(path: Path, what: str) -> Sized:
     return sizes_of(_written(path, what), {})
 
 
-def applied(model: Model, function: str, question: bytes) -> bytes:
+def applied(model: Model, function: str, question: bytes, weights: bool = False) -> bytes:
     """What a function of ours, `module:function`, answers to a question about the graph of a model."""
-    return _ask(lambda place: Apply(place, function, question), model).answer
+    return _ask(lambda place: Apply(place, function, question), model, weights).answer
 
 
 def source_of(model: Model) -> str:

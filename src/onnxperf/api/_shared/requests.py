@@ -164,6 +164,12 @@ class DiffKeywords(RuntimeKeywords, FeedKeywords, VariantKeywords, RaceKeywords,
     timeout: float
 
 
+class BisectKeywords(InputKeywords, VariantKeywords, RaceKeywords, LimitKeywords, ToleranceKeywords, total=False):
+    """How candidates are set up and compared."""
+
+    warmup: float
+
+
 class RewriteKeywords(RuntimeKeywords, FeedKeywords, RaceKeywords, total=False):
     """How a model is raced against itself with nodes replaced."""
 

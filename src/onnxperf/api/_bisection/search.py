@@ -1,0 +1,89 @@
+"""The way of a search: its questions answered one after the other, until it ends or the user ends it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from onnxperf.analyze.judges.bisection import side_of
+from onnxperf.bisection.base import Question
+from onnxperf.bisection.chain import Chain
+from onnxperf.measure.race import Progress
+from onnxperf.records.bisect import BisectSide, BisectStep, Change
+
+Compare = Callable[[Question, BisectStep | None, Progress], BisectStep]
+"""Compares what a question names; receives the comparison of the ends where there was one."""
+Problem = Callable[[int, Progress], str]
+"""Why a candidate cannot run; empty where it can."""
+Report = Callable[[int, float, str], None]
+"""Receives the number of comparisons before, the part of this one that is done, and the current step."""
+
+
+class Search(Protocol):
+    """What proposes comparisons."""
+
+    def next(self) -> Question | None:
+        """What to compare now; None where there is nothing left."""
+
+    def learn(self, question: Question, side: BisectSide) -> None:
+        """Take in the answer to a question."""
+
+
+@dataclass
+class Way:
+    """What a search has found so far."""
+
+    steps: list[BisectStep] = field(default_factory=list)
+    problems: dict[int, str] = field(default_factory=dict)
+    """Places of candidates that cannot run, and why."""
+    ran: set[int] = field(default_factory=set)
+    interrupted: bool = False
+
+
+def search_parts(search: Search, compare: Compare, change: Change, report: Report) -> Way:
+    """Answer all questions of a search."""
+    way = Way()
+    try:
+        while (question := search.next()) is not None:
+            _take(search, question, compare, change, way, partial(report, len(way.steps)))
+    except KeyboardInterrupt:
+        way.interrupted = True
+    return way
+
+
+def search_row(chain: Chain, problem: Problem, compare: Compare, change: Change, report: Report) -> Way:
+    """The same for a row of candidates; those that cannot run are skipped."""
+    way = Way()
+    try:
+        while (question := chain.next()) is not None:
+            progress = partial(report, len(way.steps))
+            unusable = _unusable(question, problem, way, progress)
+            if unusable is None:
+                _take(chain, question, compare, change, way, progress)
+            else:
+                chain.skip(unusable)
+    except KeyboardInterrupt:
+        way.interrupted = True
+    return way
+
+
+def _take(search: Search, question: Question, compare: Compare, change: Change, way: Way, progress: Progress) -> None:
+    ends = way.steps[0] if way.steps else None
+    step = compare(question, ends, progress)
+    step = replace(step, side=side_of(step, change, ends))
+    way.steps.append(step)
+    search.learn(question, step.side)
+
+
+def _unusable(question: Question, problem: Problem, way: Way, progress: Progress) -> int | None:
+    """The first of both candidates that cannot run."""
+    for place in (question.first, question.second):
+        if place not in way.ran and (reason := problem(place, progress)):
+            way.problems[place] = reason
+            return place
+        way.ran.add(place)
+    return None

@@ -1,0 +1,80 @@
+"""The smallest part of a graph that still shows a difference, its nodes being in the order of execution."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from onnxperf.bisection.base import Question, most_questions
+from onnxperf.records.bisect import BisectSide
+
+_FIRST_SHARE = 0.618
+"""Part of the nodes that is tried first: where it shows nothing, the rest costs a second comparison and has to be
+smaller for that, in the proportion at which both ways take equally long (golden section)."""
+
+
+@dataclass
+class Parts:
+    """Delta debugging over consecutive nodes: both parts of a cut are tried, then smaller pieces at both ends are left
+    out."""
+
+    size: int
+    start: int = 0
+    stop: int = field(init=False)
+    """The smallest part so far: its first node, and the one behind its last."""
+    asked: int = 0
+    ends_differ: BisectSide | None = None
+    """`bad` where the whole graph shows a difference."""
+    repeated: BisectSide | None = None
+    """`bad` where the smallest part showed it again."""
+    _tries: Iterator[tuple[int, int]] = field(init=False)
+    _shown: bool = False
+
+    def __post_init__(self) -> None:
+        """The whole graph."""
+        self.stop = self.size
+        self._tries = self._proposed()
+
+    def next(self) -> Question | None:
+        """Which part to try now; None where there is nothing left."""
+        if self.repeated is not None or not self.size:
+            return None
+        if self.ends_differ is None:
+            return Question("ends", 0, self.size)
+        if self.ends_differ != "bad":
+            return None
+        if self.asked < most_questions(self.size) - 1 and (part := next(self._tries, None)):
+            return Question("search", *part)
+        return Question("repeat", self.start, self.stop)
+
+    def learn(self, question: Question, side: BisectSide) -> None:
+        """Take in whether a part shows the difference."""
+        self.asked += 1
+        if question.purpose == "ends":
+            self.ends_differ = side
+        elif question.purpose == "repeat":
+            self.repeated = side
+        else:
+            self._shown = side == "bad"
+            if self._shown:
+                self.start, self.stop = question.first, question.second
+
+    def _proposed(self) -> Iterator[tuple[int, int]]:
+        """Parts to try; after each, `_shown` says whether it shows the difference."""
+        while self.stop - self.start > 1:
+            start, stop = self.start, self.stop
+            cut = start + max(1, min(stop - start - 1, round(_FIRST_SHARE * (stop - start))))
+            for part in ((start, cut), (cut, stop)):
+                yield part
+                if self._shown:
+                    break
+            else:
+                break  # it takes nodes of both
+        piece = (self.stop - self.start) // 4
+        while piece:
+            for at_start in (True, False):
+                while self.stop - self.start > piece:
+                    yield (self.start + piece, self.stop) if at_start else (self.start, self.stop - piece)
+                    if not self._shown:
+                        break
+            piece //= 2

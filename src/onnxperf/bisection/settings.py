@@ -1,0 +1,130 @@
+"""Settings that may account for a change: those in which two sessions differ, and graph optimisers one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from msgspec.structs import asdict, replace
+
+from onnxperf.records.options import SessionOptions
+
+WORTH_TRYING: dict[str, str] = {
+    "session.intra_op.allow_spinning": "0",
+    "session.set_denormal_as_zero": "1",
+    "session.dynamic_block_base": "4",
+    "session.disable_prepacking": "1",
+    "arena": "off",
+    "mem_pattern": "off",
+    "mem_reuse": "off",
+}
+"""Settings of onnxruntime on a processor that change its time or memory, each away from its default."""
+
+OPTIMIZERS = (
+    "EliminateIdentity",
+    "EliminateSlice",
+    "UnsqueezeElimination",
+    "EliminateDropout",
+    "ExpandElimination",
+    "CastElimination",
+    "PreShapeNodeElimination",
+    "NoopElimination",
+    "DivMulFusion",
+    "FuseReluClip",
+    "GemmSumFusion",
+    "GemmTransposeFusion",
+    "NotWhereFusion",
+    "ConvAddFusion",
+    "ConvMulFusion",
+    "ConvBNFusion",
+    "Pad_Fusion",
+    "MatMul_BatchNormalization_Fusion",
+    "LabelEncoderFusion",
+    "ClipQuantRewrite",
+    "ReluQuantRewrite",
+    "ConstantSharing",
+    "CommonSubexpressionElimination",
+    "ConstantFolding",
+    "MatMulAddFusion",
+    "ReshapeFusion",
+    "GeluFusionL1",
+    "LayerNormFusionL1",
+    "QDQPropagationTransformer",
+    "WeightBiasQuantization",
+    "EnsureUniqueDQForNodeUnit",
+    "WhereDummyDq",
+    "DoubleQDQPairsRemover",
+    "TransposeOptimizer",
+    "SliceConcatToSpaceToDepthFusion",
+    "GatherSliceToSplitFusion",
+    "GatherToSliceFusion",
+    "QDQS8ToU8Transformer",
+    "QDQSelectorActionTransformer",
+    "GemmActivationFusion",
+    "MatMulIntegerToFloatFusion",
+    "DynamicQuantizeMatMulFusion",
+    "ConvActivationFusion",
+    "GeluFusionL2",
+    "LayerNormFusionL2",
+    "SimplifiedLayerNormFusion",
+    "AttentionFusion",
+    "GroupQueryAttentionFusion",
+    "GroupQueryAttentionPreNormFusion",
+    "EmbedLayerNormFusion",
+    "BiasDropoutFusion",
+    "MatmulTransposeFusion",
+    "BiasGeluFusion",
+    "BiasSoftmaxFusion",
+    "SkipLayerNormFusion",
+    "BiasSkipLayerNormFusion",
+    "FastGeluFusion",
+    "QuickGeluFusion",
+    "MatMulScaleFusion",
+    "MatMulActivationFusion",
+    "MatMulNBitsFusion",
+    "QDQFinalCleanupTransformer",
+    "NhwcTransformer",
+    "NchwcTransformer",
+    "ConvAddActivationFusion",
+)
+"""Graph optimisers of onnxruntime on a processor, in the order in which it applies them; it ignores unknown names."""
+
+
+class Setting(NamedTuple):
+    """A value of one field of a session."""
+
+    name: str
+    field: str
+    key: str
+    """In a field that has values by name."""
+    value: Any
+
+
+def settings_between(first: SessionOptions, second: SessionOptions) -> list[Setting]:
+    """What `second` has that `first` has not, one by one; a value that only `first` has cannot be left out alone."""
+    ours, theirs = asdict(first), asdict(second)
+    found = []
+    for field, value in theirs.items():
+        if isinstance(value, dict):
+            own = ours[field]
+            keys = [key for key in value if own.get(key) != value[key]]
+            found += [Setting(f"{key}={value[key]}", field, key, value[key]) for key in keys]
+            if any(key not in value for key in own):
+                found.append(Setting(f"{field} without {', '.join(sorted({*own} - {*value}))}", field, "", value))
+        elif value != ours[field]:
+            found.append(Setting(f"{field}={_text(value)}", field, "", value))
+    return found
+
+
+def with_settings(session: SessionOptions, settings: Iterable[Setting]) -> SessionOptions:
+    """A session in which these settings are changed."""
+    for each in settings:
+        value = {**getattr(session, each.field), each.key: each.value} if each.key else each.value
+        session = replace(session, **{each.field: value})
+    return session
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return "+".join(map(str, value)) if isinstance(value, tuple) else str(value)
