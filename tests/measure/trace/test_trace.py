@@ -22,7 +22,7 @@ from onnxperf.measure.trace.read import parse_trace, read_trace, trace_of_events
 from onnxperf.records.trace import MISSING, TensorType, Trace
 from tests.measure.trace.traces import STATISTICS, Event, line_of, node, session, written, written_lines
 
-CUT = "the trace is cut at its end: "
+CUT = "the trace is truncated: "
 INCOMPLETE = CUT + "the last event is incomplete and was left out"
 UNFINISHED = CUT + "later events, if any, are missing"
 FOREIGN = "not a whole event of onnxruntime (ph X with cat, name, ts and dur) and left out"

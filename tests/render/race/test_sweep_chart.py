@@ -85,7 +85,7 @@ def test_the_map_has_a_cell_per_case_with_its_speedup_or_its_word() -> None:
         "undecided in 1 cell: the 95 % interval includes 1",
         "not compared",
         "the winner changes",
-        "in small: 95 % interval of the speedup",
+        "small print: 95 % interval of the speedup",
     ]
 
 
