@@ -138,7 +138,7 @@ def test_cases_meet_by_their_dimensions() -> None:
 
     comparison = compared(sweep(1, 2, 4), sweep(4, 8, 1))
     assert [row.dims["batch"] for row in comparison.rows] == [1, 1, 4, 4]
-    assert any(note.startswith("2 cases without a counterpart") for note in comparison.notes)
+    assert any(note.startswith("left out: 2 cases without a counterpart") for note in comparison.notes)
 
 
 def test_a_subject_that_was_not_measured_has_a_reason() -> None:
