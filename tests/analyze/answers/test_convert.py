@@ -67,8 +67,8 @@ def test_the_answer_gives_rows_casts_and_how_many_values_differ(record: Conversi
 def test_other_reasons_are_one_line_each() -> None:
     assert unsteady_text([TIED, WRONG]) == (
         "the source returns different values at every call on the same inputs (output label: 43 of 1,000 elements "
-        "differ; output scores: 1 of 2,000 elements differs): seed its random numbers or switch them off, or do not check "
-        "it"
+        "differ; output scores: 1 of 2,000 elements differs): seed its random numbers or switch them off, or do "
+        "not check it"
     )
     assert other_model_text("a/b.py:make", "output y: shapes") == (
         "make makes a different model at every call: seed its random numbers (output y: shapes)"

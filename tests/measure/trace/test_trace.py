@@ -409,7 +409,7 @@ def test_a_full_trace_says_that_later_events_are_missing(monkeypatch: pytest.Mon
     monkeypatch.setattr(columns_module, "EVENT_CAP", 3)
     assert not parse(written([node()] * 2)).notes
     (note,) = parse(written([node()] * 3)).notes
-    assert note == "the trace is full: onnxruntime stops recording at 3 events, later ones are missing"
+    assert note == "the trace is full: onnxruntime stops recording at 3 events, so later ones are missing"
 
 
 @pytest.mark.parametrize(
