@@ -29,7 +29,7 @@ A suffix that a result does not have is refused before anything is measured, wit
 result has several tables, `--table NAME` (`save(path, table=NAME)`) chooses the one in a `.csv`, `.parquet`
 or `.md` file (a `.md` file holds the page without it);
 `.xlsx` holds all of them, each as a sheet. `--json`, `--csv`, `--markdown`, `--xlsx`, `--parquet` and `--plot` do the
-same whatever the file is called; `-` as the name for `--json`, `--csv` or `--markdown` is standard output, and the page
+same for any file name; `-` as the name for `--json`, `--csv` or `--markdown` is standard output, and the page
 then goes to standard error.
 
 | suffix | holds | extra to install |

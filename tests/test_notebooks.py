@@ -180,7 +180,7 @@ def test_a_cell_races_without_a_model(run: Run) -> None:
         ("%%onnxbench model\n1 +", "line 1 of the cell: invalid syntax"),
         ("%%onnxbench model\n# nothing", "the cell is empty"),
         ("%%onnxbench model\na = 1\nfor i in []: pass", "line 2 of the cell: expected `name = expression`"),
-        ("%%onnxbench model\na = 1\na = 2", "line 2 of the cell: 'a' is there already"),
+        ("%%onnxbench model\na = 1\na = 2", "line 2 of the cell: 'a' already exists"),
         ("%%onnxbench model --feeds model\na = 1", "--feeds model: expected a variable that holds a dict"),
         ("%%onnxbench model\na = 1\nb = await a", "line 2 of the cell: 'await' outside"),
         ("%%onnxbench --dim batch=8\na = 1", "--dim: there is no model"),

@@ -120,7 +120,7 @@ class BrokenLibrary(BadInput):
         line = " ".join(str(cause).split())
         shown = line if len(line) <= _LONGEST_CAUSE else f"{line[:_LONGEST_CAUSE]}…"
         super().__init__(
-            f"{library} cannot be imported: {type(cause).__name__}: {shown}; mend or reinstall it, or what it needs"
+            f"{library} cannot be imported: {type(cause).__name__}: {shown}; reinstall it or its dependencies"
         )
 
 

@@ -101,7 +101,7 @@ _VIEW.add_argument("--dim", action="append", default=[], help="size of a free di
 
 _BENCH = _Options("%%onnxbench", add_help=False)
 _BENCH.add_argument("model", nargs="?", help="an expression whose value is a model, or the path of one")
-_BENCH.add_argument("--feeds", help="a variable that holds the model's inputs, arrays by name; else they are random")
+_BENCH.add_argument("--feeds", help="a variable that holds the model's inputs, arrays by name; random unless given")
 _BENCH.add_argument("--call", help="ways of calling onnxruntime, separated by commas, or all; run unless given")
 _BENCH.add_argument("--runtime", help="what executes the model: ort (unless given), numpy, reference, openvino")
 _BENCH.add_argument("--time", type=float, help="seconds of measuring")
@@ -183,7 +183,7 @@ def _subjects(cell: str, namespace: Mapping[str, Any]) -> dict[str, Callable[[],
             case _:
                 raise UsageError(f"line {each.lineno} of the cell: expected `name = expression`, a line per subject")
         if name in found:
-            raise UsageError(f"line {each.lineno} of the cell: {name!r} is there already; give it another name")
+            raise UsageError(f"line {each.lineno} of the cell: {name!r} already exists; choose another name")
         try:
             found[name] = _function(value, namespace)
         except SyntaxError as error:  # what is only wrong in this place, such as await

@@ -171,7 +171,7 @@ def test_models_that_share_no_names_are_compared_without_a_claim_about_nodes() -
     )
     result = onnxperf.check({"old": changed(), "new": wrong})
     assert result.answer == "old and new differ in Y."
-    assert "no node is named" in result.record.notes[-1]
+    assert "the node is not known" in result.record.notes[-1]
     assert (result.record.walked, result.record.level) == (False, None)
 
 
@@ -272,7 +272,7 @@ def wrong():
 
 
 @pytest.mark.parametrize(
-    ("function", "said"), [("unseeded", "returns another one at every call; set a seed"), ("wrong", "differ in Y")]
+    ("function", "said"), [("unseeded", "returns a different one at every call; set a seed"), ("wrong", "differ in Y")]
 )
 def test_a_function_that_makes_another_source_at_every_call_is_recognised(
     tmp_path: Path, function: str, said: str

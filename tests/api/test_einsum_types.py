@@ -27,5 +27,5 @@ def test_a_graph_that_returns_another_type_is_left_out(tmp_path: Path) -> None:
     request = EinsumRequest(equation, "int64", opset=17, portable=False, runtime="ort", threads=1)
     operands = [np.arange(6).reshape(2, 3), np.arange(6).reshape(3, 2)]
     end = CandidateRace(request, tmp_path, cast("Any", graphs), operands).search(lambda _done, _text: None)
-    assert end.notes == ["floats computes something else and was left out"]
+    assert end.notes == ["floats computes a different result and was left out"]
     assert end.found.finalists == [0]

@@ -38,7 +38,7 @@ def test_a_source_that_agrees_is_ok_and_one_that_does_not_differs(linear_bytes: 
     result = onnxperf.bench(linear_bytes, against=sources, **SHORT)
     statuses = {subject.name: subject.status for subject in result.subjects}
     assert statuses == {"ort": "ok", "right": "ok", "wrong": "differs", "numpy": "ok"}
-    assert any("numpy returns something else" in note for note in result.cases[0].notes)
+    assert any("numpy does not return what" in note for note in result.cases[0].notes)
 
 
 UNSEEDED = """
@@ -67,7 +67,9 @@ def test_a_function_that_makes_another_model_at_every_call_is_recognised(
     sources = sources_of(["unseeded_source.py:unseeded", "unseeded_source.py:wrong"], tmp_path)
     result = onnxperf.bench(linear_bytes, against=sources, **SHORT)
     assert result["unseeded"].status == result["wrong"].status == "differs"
-    assert result["unseeded"].reason.startswith("unseeded makes another model at every call: seed its random numbers")
+    assert result["unseeded"].reason.startswith(
+        "unseeded makes a different model at every call: seed its random numbers"
+    )
     assert result["wrong"].reason.startswith("output Y:")
 
 

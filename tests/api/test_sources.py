@@ -133,7 +133,7 @@ def test_a_keras_model_with_a_layer_of_ones_own_is_checked_in_a_worker() -> None
         ("model.PTH", "give FILE.py:function"),
         ("model.joblib", "is a pickle"),
         ("model.pkl", "is a pickle"),
-        ("model.h5", "is of the format before .keras, which may hold code: write a function"),
+        ("model.h5", "is in the format that preceded .keras, which may hold code: write a function"),
     ],
 )
 def test_a_source_that_cannot_be_loaded_is_refused(

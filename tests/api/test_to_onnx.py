@@ -47,7 +47,7 @@ def test_the_rows_of_an_estimator_are_a_batch(pipeline: Pipeline) -> None:
     assert shapes(result.record.inputs) == {"X": ("batch", 4)}
     assert shapes(result.record.outputs) == {"label": ("batch",), "probabilities": ("batch", 2)}
     assert [check.model for check in result.record.checks] == ["Pipeline (batch=20)", "Pipeline (batch=1000)"]
-    assert "agrees with its source on 2 outputs, with 2 sizes" in repr(result)
+    assert "agrees with its source on 2 outputs at 2 sizes" in repr(result)
     assert result.to_df()["equal"].all()
 
 
@@ -298,7 +298,9 @@ def test_a_source_that_differs_at_every_call_is_recognised(monkeypatch: pytest.M
 
     monkeypatch.setitem(sklearn_operator_name_map, Noisy, "SklearnLinearRegressor")
     noisy = Noisy().fit(X, X[:, 0])
-    message = r"the source returns other values at every call on the same inputs \(output variable: 20 of 20 elements"
+    message = (
+        r"the source returns different values at every call on the same inputs \(output variable: 20 of 20 elements"
+    )
     with pytest.raises(BadInput, match=message):
         convert(noisy, X)
     assert convert(noisy, X, check=False)

@@ -118,7 +118,10 @@ def test_every_setting_has_a_name_and_takes_texts(setting: str, value: Any, fiel
         ({"options": {"mem_pattern": "maybe"}}, "`mem_pattern=maybe`: expected on or off"),
         ({"options": {"threads": 1}, "threads": 2}, "threads is given twice"),
         ({"options": 5}, "`options=5`: expected values by name"),
-        ({"threads": [1, 2], "variants": {"a": {}}}, "several values and variants by hand do not go together"),
+        (
+            {"threads": [1, 2], "variants": {"a": {}}},
+            "several values of a setting cannot be combined with named variants",
+        ),
         ({"variants": {"a": 5}}, "`variants=a`: expected settings by name"),
         ({"variants": {"a": {"thread": 5}}}, "unknown setting 'thread'"),
         ({"variants": {"a": {"threads": [1, 2]}}}, "expected a whole number"),

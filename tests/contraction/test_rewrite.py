@@ -226,7 +226,7 @@ def test_broadcasting_is_seen_through_the_body_of_an_if() -> None:
         (einsum("ij->ji", ["a"], "y"), TensorProto.UNDEFINED, "its element type is unknown"),
         (einsum("ij,ij->ij", ["a", "w"], "y"), TensorProto.DOUBLE, "its inputs have different element types"),
         (einsum("ij,j", ["a"], "y"), TensorProto.FLOAT, "2 terms for 1 operand"),
-        (einsum("i\x1b->i", ["a"], "y"), TensorProto.FLOAT, "is neither a letter"),
+        (einsum("i\x1b->i", ["a"], "y"), TensorProto.FLOAT, "is not a letter"),
         (einsum("ij->ji", [""], "y"), TensorProto.FLOAT, "it is damaged"),
         (einsum("ij->ji", ["a"], ""), TensorProto.FLOAT, "it is damaged"),
         (einsum("ij->ji", ["nowhere"], "y"), TensorProto.FLOAT, UNKNOWN_SHAPES),

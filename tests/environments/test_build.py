@@ -105,7 +105,7 @@ def test_what_a_program_printed_explains_its_failure(folder: Path, monkeypatch: 
 
 def test_a_program_that_cannot_start_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda _name: "/nowhere/uv")
-    with pytest.raises(BadInput, match="no environment can be built: No such file or directory"):
+    with pytest.raises(BadInput, match="environments cannot be built: No such file or directory"):
         build([NAME], folder, lambda _text: None)
 
 

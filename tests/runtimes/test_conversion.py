@@ -46,13 +46,13 @@ def test_a_folder_with_a_saved_model_is_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        (onnx.ModelProto(), "ONNX model already"),
+        (onnx.ModelProto(), "already an ONNX model"),
         (3, "a int cannot be converted"),
         (
             "nowhere.tflite",
             "expected FILE.py:function, module:function, a .keras or .pt2 file, or the folder of a saved_model",
         ),
-        ("nowhere.h5", "is of the format before .keras"),
+        ("nowhere.h5", "is in the format that preceded .keras"),
     ],
 )
 def test_what_is_no_model_is_refused(source: Any, said: str) -> None:

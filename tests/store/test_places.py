@@ -289,5 +289,5 @@ def test_a_store_in_a_folder_that_cannot_be_written_is_read(open_folder: Path, h
 
 def test_a_data_directory_that_cannot_be_made_is_one_line(home: Path) -> None:
     (home / "data").write_text("a file in its place")
-    with pytest.raises(StoreError, match="cannot be made"):
+    with pytest.raises(StoreError, match="cannot be created"):
         open_store(None)

@@ -237,7 +237,7 @@ def _opset_notes(proto: onnx.ModelProto, asked: int | None) -> list[str]:
     if asked is None or got in (0, asked):
         return []
     if got > asked:
-        raise BadOption(f"the converter writes this model only from opset {got} on", option="opset", value=asked)
+        raise BadOption(f"the converter needs opset {got} or newer for this model", option="opset", value=asked)
     return [f"the model uses opset {got}, not {asked}: the converter chose the older one"]
 
 

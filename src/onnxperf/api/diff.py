@@ -72,7 +72,7 @@ def diff(
         return _diff_of_models([cast("Source", before), cast("Source", after)], sides, race, request)
     results = [_profile(side, each, request) for side, each in zip((before, after), sides, strict=True)]
     first, second = _named_apart(results, _folders((before, after)))
-    return _result(first, second, None, ("one side is a trace, so there was no race: nothing is claimed",))
+    return _result(first, second, None, ("one side is a trace, so there was no race, and there is no verdict",))
 
 
 def diff_of_variants(

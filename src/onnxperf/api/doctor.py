@@ -57,7 +57,7 @@ def doctor(time: float = DEFAULT_TIME_S, threads: int | None = None, *, progress
         reason = why_not_kept(band, time, DEFAULT_TIME_S, twins.specs[0].threads)
         if not reason:
             noise.remember(band, machine.cpu, datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
-        rows["noise kept for bench"] = f"no: {reason}" if reason else "yes: it claims nothing smaller from now on"
+        rows["noise kept for bench"] = f"no: {reason}" if reason else "yes: later benches claim nothing smaller"
     answer = doctor_answer(machine, band, time, end.subjects, end.interrupted)
     report = MachineReport(machine=machine, rows=rows, noise_band=band, answer=answer, interrupted=end.interrupted)
     return DoctorResult(report)

@@ -58,7 +58,7 @@ class ProfilingRunner(Runner):
         # onnxruntime cannot begin again: what ran now would be in no profile.
         if self._ended:
             raise BadInput(
-                "`profile()` ended the recording of this runner, so that this call would be in no profile; "
+                "`profile()` ended the recording of this runner, so this call would not be in any profile; "
                 "load the model again, with `profile` to record it"
             )
 

@@ -116,7 +116,7 @@ class _Plan:
 
 def _plan_of_functions(functions: Mapping[str, Callable[[], Any]], request: _Request) -> _Plan:
     specs = partial(function_specs, functions, Feeds({}, {}), request.settings.session.threads, request.settings.source)
-    notes = ("the data of a callable came with it, before anything was measured",)
+    notes = ("the data of a callable was sent with it, before anything was measured",)
     return _Plan(MemoryCase(model=", ".join(functions), notes=(*notes, *_notes(request))), specs)
 
 

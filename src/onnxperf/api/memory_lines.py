@@ -38,7 +38,7 @@ def memory_lines(
     """Call a function once, and measure for each of its lines what memory stays and what it needed while it ran.
 
     `source` is a function without arguments, or its name as FILE.py:function or module:function; a file is loaded in
-    a process of its own, and what it does at the top is done before the account begins. Peaks are the kernel's, so a
+    a process of its own, and its top-level code runs before the measurement begins. Peaks are the kernel's, so a
     line that takes memory and gives it back is seen. Reading memory takes time: do not time the function meanwhile.
     `timeout` is in seconds (600), and `memory_limit` in bytes or such as 2GB.
     """

@@ -108,7 +108,7 @@ def _notes(executed: Outlined, opened: Model, output: Path, external: bool) -> t
     if "com.microsoft.nchwc" in domains:
         notes.append("it uses the blocked layout of this processor: run it only on processors of this kind")
     if any(domain.startswith("com.microsoft") for domain in domains):
-        notes.append("it uses operators of onnxruntime: other runtimes cannot run it")
+        notes.append("it uses onnxruntime's own operators: other runtimes cannot run it")
     if external:
         notes.append(f"its weights ({size(opened.size_bytes)}) are in {output.name}.data, which must stay beside it")
     return tuple(notes)

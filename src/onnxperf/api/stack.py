@@ -87,7 +87,7 @@ def stack(
     `source` is a callable without arguments, its name as FILE.py:function, or a model. The calls run in a process of
     their own: `calls` of them, or as many as take about 2 s, while pyinstrument takes a sample every `interval`
     seconds (0.0005). Where py-spy can look into that process, it then separates Python from kernels at `rate` samples
-    per second (400); `native` keeps its samples. With `allocations`, memray at last records what memory the calls
+    per second (400); `native` keeps its samples. With `allocations`, memray then records what memory the calls
     take. `timeout` limits every step (600 s).
     """
     settings = parse(keywords, StackKeywords, LONG_TIMEOUT_S)

@@ -16,13 +16,13 @@ class ComparisonFlags(ToleranceFlags):
     """What counts as equal, how far to look, and within which limits."""
 
     nodes: Switch = False
-    """Walk the graph, and name the first node whose output differs; of two models that differ it is always named."""
+    """Compare node by node, and name the first node that differs; always done for two models that differ."""
     save: OptionalFile = None
     """Folder for the inputs and outputs of that node (.npz); implies --nodes."""
     timeout: float = LONG_TIMEOUT_S
     """Seconds that one step (loading, a call) may take."""
     memory_limit: str | None = None
-    """Resident memory that a worker may need, such as 2GB or 512MB; the check ends where one needs more."""
+    """Resident memory that a worker may use, such as 2GB or 512MB; the check ends where one needs more."""
 
 
 def check(

@@ -30,7 +30,7 @@ def install_completion(*, shell: Shell | None = None, output: FilePath = None) -
     Parameters
     ----------
     shell
-        For which shell; the one that this command runs in unless given.
+        Name of the shell; the one that this command runs in unless given.
     output
         Write the script to this file only, - is standard output; unless given, it is written where the shell looks
         for it, and ~/.bashrc or ~/.zshrc gets the line that loads it.

@@ -6,7 +6,7 @@ from onnxperf.cli.present import OutputFlags, present
 
 
 def doctor(*, time: float = 6.0, threads: int | None = None, output: OutputFlags = OutputFlags()) -> int:
-    """Show what this machine is, and how small a difference can be seen on it.
+    """Describe this machine, and show how small a difference it can measure.
 
     For example:
 

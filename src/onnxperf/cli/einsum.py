@@ -46,9 +46,9 @@ class SearchFlags(Flags):
     no_search: Switch = False
     """Trust the cost model; nothing is timed."""
     again: Switch = False
-    """Search even if the fastest graph is known from before."""
+    """Search even if the fastest graph is already known."""
     runtime: str = "ort"
-    """What executes the graphs: ort, numpy."""
+    """What executes the graphs: ort or numpy."""
     threads: int | None = None
     """Threads of every subject; all usable cores unless given."""
     time: float | None = None

@@ -40,7 +40,7 @@ def help_(*commands: str) -> int:
     Parameters
     ----------
     commands
-        The command, and its own command if it has several.
+        The command, followed by a subcommand if it has any.
     """
     from onnxperf.cli.main import app, import_commands
 

@@ -25,13 +25,13 @@ class MemoryFlags(Flags):
     runtime: str = "ort"
     """What executes the model, separated by commas: ort, numpy, reference, openvino."""
     repeat: int | None = None
-    """Calls over which growth is judged, at least 5."""
+    """Number of calls over which growth is judged, at least 5."""
     interval: float = 0.001
     """Seconds between two samples of the curve."""
     timeout: float = STEP_TIMEOUT_S
     """Seconds that one step (loading, a call) may take."""
     memory_limit: str | None = None
-    """Resident memory that a worker may need, such as 2GB or 512MB; a subject that needs more ends as oom."""
+    """Resident memory that a worker may use, such as 2GB or 512MB; a subject that needs more ends as oom."""
     skip_arena: Switch = False
     """Do not measure other settings of onnxruntime's arena where much of its need is unexplained."""
     lines: Switch = False
@@ -48,7 +48,7 @@ def memory(
     session: VariantFlags = VariantFlags(),
     output: KeptOutputFlags = KeptOutputFlags(),
 ) -> int:
-    """Show what a prediction needs in memory, what stays, whether it grows, and where the bytes are.
+    """Show how much memory a prediction needs, what stays, whether it grows, and where the bytes are.
 
     Each subject runs in a fresh process, and the kernel's own peak is read.
 

@@ -19,7 +19,7 @@ class OptimizeFlags(Flags):
     only_here = ("all_",)
 
     all_: Annotated[Switch, Parameter(name="--all")] = False
-    """Show every group of nodes, however many there are."""
+    """Show every group of nodes, without a limit."""
     timeout: float = LONG_TIMEOUT_S
     """Seconds that loading may take."""
 

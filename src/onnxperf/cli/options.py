@@ -165,11 +165,11 @@ class RaceFlags(Flags):
     timeout: float = STEP_TIMEOUT_S
     """Seconds that one step (loading, a block of calls) may take."""
     memory_limit: str | None = None
-    """Resident memory that a worker may need, such as 2GB or 512MB; a subject that needs more ends as oom."""
+    """Resident memory that a worker may use, such as 2GB or 512MB; a subject that needs more ends as oom."""
     blocks: int | None = None
-    """Fix the number of blocks by hand; goes with --calls."""
+    """Fixed number of blocks; used with --calls."""
     calls: int | None = None
-    """Fix the number of calls per block by hand."""
+    """Fixed number of calls per block."""
     split: Switch = False
     """Divide calls into preparing inputs (cast, copy, bind), computing, and fetching outputs."""
     every: str | None = None
@@ -224,9 +224,9 @@ class AgainstFlags(ToleranceFlags, SourceFlags):
     only_here = ("against", "no_check")
 
     match: Annotated[Several, Parameter(metavar="NAME=OUTPUT")] = field(default_factory=list)
-    """Which output of the source belongs to one of the model: pooled_output=0. May be repeated."""
+    """Output of the source to compare with an output of the model: pooled_output=0. May be repeated."""
     no_check: Switch = False
-    """Compare no outputs: what races is meant to compute different things."""
+    """Do not compare outputs: for subjects that are meant to compute different results."""
 
     def keywords(self) -> dict[str, Any]:
         """The keywords of the Python functions."""

@@ -47,7 +47,7 @@ class OutputFlags:
             allow_leading_hyphen=True,
         ),
     ] = field(default_factory=list)
-    """Write a file of the kind that its name ends with, such as .json, .csv, .md, .xlsx, .parquet, .png or .svg
+    """Write a file in the format that its ending names, such as .json, .csv, .md, .xlsx, .parquet, .png or .svg
     (docs/files.md). May be repeated."""
     table: str | None = None
     """Which table .csv, .parquet and .md files hold, where there are several; without it, .md holds the page."""

@@ -25,7 +25,7 @@ class ProfileFlags(Flags):
     repeat: int | None = None
     """Inferences in the trace; as many as take about a second (5 to 100) unless given."""
     top: int = 10
-    """Nodes, modules and groups to show."""
+    """Number of nodes, modules and groups to show."""
     timeout: float = LONG_TIMEOUT_S
     """Seconds that one step (loading, a round of inferences) may take."""
     keep_trace: OptionalFile = None

@@ -17,7 +17,7 @@ runs = App(name="runs", version_flags=())
 def list_runs(*, limit: int = 20, kind: str | None = None, output: StoreOutputFlags = StoreOutputFlags()) -> int:
     """List, show, export, compare and delete the runs that were kept.
 
-    An ID is the short name in the list, the start of one, or last, the newest.
+    An ID is the short name in the list, the start of one, or last for the newest run.
 
     For example:
 
@@ -30,7 +30,7 @@ def list_runs(*, limit: int = 20, kind: str | None = None, output: StoreOutputFl
     Parameters
     ----------
     limit
-        Runs to list; 0 means all.
+        Number of runs to list; 0 means all.
     kind
         Only runs of this kind: bench, sweep, profile, check, einsum, memory…
     """

@@ -19,11 +19,11 @@ class StackFlags(Flags):
     only_here = ("top", "all")
 
     runtime: str = "numpy"
-    """ort, numpy or reference."""
+    """What executes the model: ort, numpy or reference."""
     call: str = "run"
     """Call style of the runtime."""
     calls: int | None = None
-    """Calls to make; as many as take about 2 s unless given."""
+    """Number of calls; as many as take about 2 s unless given."""
     interval: float = 0.0005
     """Seconds between two samples of pyinstrument."""
     native: Switch = False
@@ -33,7 +33,7 @@ class StackFlags(Flags):
     allocations: Switch = False
     """Show where the calls take memory too, as memray sees it; at most 1,000 of them unless --calls is given."""
     top: int = 15
-    """Compiled functions and allocating lines to show."""
+    """Number of compiled functions and allocating lines to show."""
     all: Switch = False
     """Do not fold the frames of libraries."""
     timeout: float = LONG_TIMEOUT_S

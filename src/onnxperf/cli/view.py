@@ -36,7 +36,7 @@ class ViewFlags(Flags):
     values: Switch = False
     """Include the values of all tensors (in JSON)."""
     profile: Switch = False
-    """Put the time of each node on it: profiles the model now, or reads the trace that is named after it."""
+    """Show the time of each node: profiles the model now, or reads the trace that is named after it."""
     by: Literal["time", "memory"] = "time"
     """What --profile shows: the time of each node, or the size of its results."""
 
@@ -47,8 +47,8 @@ class ViewOutput(OutputFlags):
     """Where it goes: files of several kinds, or one form on standard output."""
 
     as_: Annotated[Literal["text", "json", "dot", "svg", "png", "code"] | None, Parameter(name="--as")] = None
-    """A listing, the documented JSON, Graphviz' dot, a drawing, or the Python code that the numpy runtime runs; the
-    names of files say the same with their endings."""
+    """A listing, the documented JSON, Graphviz's dot, a drawing, or the Python code that the numpy runtime runs; the
+    ending of a file name chooses the same."""
     netron: OptionalFile = None
     """Write the profile as a metrics file (.json) to drop onto the model in Netron."""
 

@@ -126,7 +126,7 @@ class _Reader:
             if character in _ALPHABET:
                 letters.append((character, position + 1))
             elif character != " ":
-                self.fail(f"{_quoted(character)} (position {position + 1}) is neither a letter, a comma, ... nor ->")
+                self.fail(f"{_quoted(character)} (position {position + 1}) is not a letter, a comma, ... or ->")
             position += 1
         return _Term(tuple(letters), ellipsis)
 
@@ -172,7 +172,7 @@ class _Reader:
             if letter not in known or letter in extra:
                 self.fail(f"output letter {letter!r} (position {position}) is in no operand")
             if letter in seen:
-                self.fail(f"output letter {letter!r} (position {position}) is there twice")
+                self.fail(f"output letter {letter!r} (position {position}) is repeated")
             seen.add(letter)
         if extra and output.ellipsis is None:
             self.fail(f"the output leaves out the {count(len(extra), 'dimension')} under ...; add ... to it")

@@ -43,7 +43,7 @@ def build(requirements: Sequence[str], folder: Path, tell: Tell) -> Inventory:
     except BuildFailed as failure:
         raise explain("+".join(requirements), failure.output) from failure
     except OSError as error:
-        raise BadInput(f"no environment can be built: {error.strerror or error}") from error
+        raise BadInput(f"environments cannot be built: {error.strerror or error}") from error
     return found
 
 

@@ -37,7 +37,7 @@ def explain(name: str, output: str, option: str = "env") -> BadInput:
     text = re.sub(r"\x1b\[[0-9;]*m", "", output)
     if "No space left on device" in text:
         return BadInput(
-            f"no environment {name} can be built: no space left on the disk; `onnxperf envs` lists the others"
+            f"environment {name} cannot be built: no space left on the disk; `onnxperf envs` lists the others"
         )
     problem = next(_problems(text))
     return BadOption(problem, option=option, value=name)
@@ -51,7 +51,7 @@ def _problems(text: str) -> Iterator[str]:
     if missing and versions:
         yield f"the registry has no wheel of {_requirement(missing[1])} for {here}; choose from: {_offer(versions)}"
     if _OFFLINE.search(text):
-        yield "the package registry cannot be reached; connect once to build it, or name an interpreter that exists"
+        yield "the package registry cannot be reached; connect once to build it, or name an existing interpreter"
     if missing:
         yield f"the registry has no wheel of {_requirement(missing[1])} for {here}; check its name"
     if reason:

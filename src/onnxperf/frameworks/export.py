@@ -22,7 +22,7 @@ _FILES = "a .keras or .pt2 file"
 _PICKLE = "is a pickle, which may run any code when it is loaded"
 _UNSAFE = {
     **dict.fromkeys((".bin", ".ckpt", ".dill", ".joblib", ".pickle", ".pkl", ".pt", ".pth", ".sav"), _PICKLE),
-    **dict.fromkeys((".h5", ".hdf5"), "is of the format before .keras, which may hold code"),
+    **dict.fromkeys((".h5", ".hdf5"), "is in the format that preceded .keras, which may hold code"),
 }
 
 
@@ -34,7 +34,7 @@ def framework_to_convert(source: object) -> AnyFramework:
     if is_path(source):
         raise BadOption(path_problem(source))
     if isinstance(source, onnx.ModelProto):
-        raise BadOption("the model is an ONNX model already; there is nothing to convert")
+        raise BadOption("this is already an ONNX model; there is nothing to convert")
     raise BadOption(
         f"a {type(source).__name__} cannot be converted; expected a fitted sklearn estimator, a torch module, or a "
         f"tensorflow model: one of Keras, the folder of a saved_model, or {_FILES}"

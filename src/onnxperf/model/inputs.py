@@ -109,7 +109,7 @@ def _check_values_asked(model: Model, options: InputOptions, given: Mapping[str,
         if name not in signatures:
             raise BadOption.unknown("input", name, signatures)
         if name in given:
-            problem = "its values are given, so they cannot be drawn from a range; drop one of them"
+            problem = "its values are given, so they cannot be drawn from a range; leave out one of them"
             raise BadOption(problem, option="ranges", value=name)
         check_range(name, numpy_dtype(signatures[name].dtype), bounds)
 

@@ -55,7 +55,7 @@ def _check_names(option: str, old: Sequence[str], new: Sequence[str]) -> None:
         if not name or not name.isprintable():
             raise BadOption(f"{name!r} is not a name that can be shown", option=option)
         if new.count(name) > 1:
-            raise BadOption(f"{name} is there twice", option=option, value=",".join(new))
+            raise BadOption(f"{name} is given twice", option=option, value=",".join(new))
 
 
 def _own_outputs(graph: onnx.GraphProto) -> None:

@@ -269,7 +269,7 @@ def _signature(value: onnx.ValueInfoProto, role: str, what: str) -> Signature:
     if which is None and role == "output":  # runtimes infer it
         return Signature(name=value.name, dtype=UNKNOWN_TYPE)
     if which not in _KINDS:
-        raise BadModel(f"{what}: {role} {value.name!r} has no type that a runtime could be fed; export the model again")
+        raise BadModel(f"{what}: {role} {value.name!r} has no type that a runtime accepts; export the model again")
     kind = _KINDS[which]
     tensor = _innermost(value.type)
     shape = dims_of(tensor) if kind in ("tensor", "sparse", "optional") else None

@@ -79,7 +79,7 @@ class Experiment(Findings, frozen=True, kw_only=True):
 
 
 class AnyCase(Struct, frozen=True, kw_only=True):
-    """Subjects that were measured on the same inputs, whatever was measured."""
+    """Subjects that were measured on the same inputs, in time or in memory."""
 
     model: str
     """Label of the model; of several models or callables, all labels joined by a comma."""
@@ -96,7 +96,7 @@ class AnyCase(Struct, frozen=True, kw_only=True):
 
 
 class AnySubject(Struct, frozen=True, kw_only=True):
-    """What was called in a process, and how that ended, whatever was measured."""
+    """What was called in a process, and how that ended."""
 
     name: str
     """Unique within its case."""

@@ -15,7 +15,7 @@ class Environment(Struct, frozen=True, kw_only=True):
     python: str
     """Path of the interpreter."""
     python_version: str
-    """Version of Python; empty where the interpreter was not asked."""
+    """Version of Python; empty where the interpreter was not started."""
     packages: dict[str, str]
     """Versions that were resolved: the requested packages, runtimes, and what a worker needs."""
     created: str | None = None

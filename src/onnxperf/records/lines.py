@@ -44,6 +44,6 @@ class MemoryLines(Experiment, frozen=True, kw_only=True):
     end_bytes: int | None = None
     """Resident after the call, its result dropped."""
     exact: bool = True
-    """Whether the peaks are from the kernel; where it cannot, they are unknown."""
+    """Whether the kernel measured the peaks; otherwise they are unknown."""
     lines: tuple[LineMemory, ...] = ()
     """Every line of the function, in the order of the file."""

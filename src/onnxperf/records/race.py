@@ -88,7 +88,7 @@ class Block(Struct, frozen=True, kw_only=True):
     """Time of a call in the quickest of the block's pieces, of which all blocks of a race have the same number."""
     cpu_ns: int | None = None
     """CPU time (user and system) of all threads of the process from the first call to the end of the last pause; that
-    of its children is not counted. None in records of before it was measured."""
+    of its children is not counted. None in older records, which do not have it."""
     span_ns: int | None = None
     """Time from the start of the first call to the end of the last pause; None where calls had no pauses."""
 
@@ -162,7 +162,7 @@ class Subject(Measurement, frozen=True, kw_only=True):
     """Slowest single call."""
     cpu_ns: float | None = None
     """CPU time (user and system) of a call over all blocks: of all threads of the process, not of its children. Pauses
-    between calls count, as threads may spin in them; None in records of before it was measured."""
+    between calls count, as threads may spin in them; None in older records, which do not have it."""
     items_per_s: float | None = None
     """Items per second by that median: the size of the batch dimension / time; calls per second where it has none."""
     speedup: float | None = None

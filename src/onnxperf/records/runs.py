@@ -28,7 +28,7 @@ class KeptRun(Struct, frozen=True, kw_only=True):
     finished: str | None = None
     """When it ended; null if it did not, or not yet."""
     status: RunStatus = "running"
-    """How it ended; interrupted if its process is gone without having ended it."""
+    """How it ended; interrupted if its process ended before the run did."""
     cases: int = 0
     """Cases that it has, or will have."""
     cases_done: int = 0

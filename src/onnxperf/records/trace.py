@@ -51,7 +51,7 @@ class Coded(Generic[V]):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Trace:
-    """What onnxruntime's profiler wrote, of whatever version."""
+    """What onnxruntime's profiler wrote, in any of its versions."""
 
     categories: Coded[str]
     """Session, Node, Kernel or Api (`cat`)."""

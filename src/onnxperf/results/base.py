@@ -120,7 +120,7 @@ class Result(ABC, Generic[R]):
         return self.formats()[suffix].make(self, table)
 
     def save(self, path: str | Path, table: str | None = None) -> None:
-        """Write a file of the kind that its name ends with; `table` chooses one where there are several."""
+        """Write a file in the format that its ending names; `table` chooses one where there are several."""
         write(Path(path), self.encode(suffix_of(path, self.formats()), table))
 
     def __repr__(self) -> str:

@@ -80,7 +80,7 @@ class BenchResult(Result[Bench]):
         if not found:
             raise KeyError(f"no subject {name!r}; there are: {', '.join(subject.name for subject in self.subjects)}")
         if len(found) > 1:
-            raise KeyError(f"{len(found)} cases have a subject {name!r}; look into .cases")
+            raise KeyError(f"{len(found)} cases have a subject {name!r}; choose one from .cases")
         return found[0]
 
     # ---------------------------------------------------------------- tables
@@ -188,7 +188,7 @@ class BenchResult(Result[Bench]):
         return _chart(self.record, ax) if case is None else bench_plot(self._chosen(case), ax)
 
     def save(self, path: str | Path, table: str | None = None, case: int | None = None) -> None:
-        """Write a file of the kind that its name ends with; `table` chooses a table, and `case` one of several."""
+        """Write a file in the format that its ending names; `table` chooses a table, and `case` one of several."""
         if case is None:
             super().save(path, table)
         else:

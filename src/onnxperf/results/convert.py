@@ -59,7 +59,7 @@ class ConvertResult(Result[Conversion]):
         return self.equal
 
     def save(self, path: str | Path, table: str | None = None, *, force: bool = False) -> None:
-        """Write a file of the kind that its name ends with.
+        """Write a file in the format that its ending names.
 
         The model is written unless it differs from its source; weights of a large one go into a file beside it.
         """
@@ -70,7 +70,7 @@ class ConvertResult(Result[Conversion]):
 
     def _save_model(self, path: Path, force: bool) -> None:
         if not self and not force:
-            raise BadInput(f"{self.answer} `force=True` writes the model nevertheless")
+            raise BadInput(f"{self.answer} `force=True` writes the model anyway")
         check_folder(path)
         has_weights_beside = write_model(self.proto, path, self.record.size_bytes)
         notes = (f"its weights are in {path.name}.data, which must stay beside it",) if has_weights_beside else ()

@@ -55,7 +55,7 @@ class RewriteResult(Result[Rewrite]):
         return rewrite_page(self.record, notes_on_medians(race) if race is not None else ())
 
     def save(self, path: str | Path, table: str | None = None) -> None:
-        """Write a file of the kind that its name ends with; weights of a large model go into a file beside it."""
+        """Write a file in the format that its ending names; weights of a large model go into a file beside it."""
         if suffix_of(path, self.formats()) == ".onnx":
             model = self.onnx
             write_model(model, Path(path), model.ByteSize())

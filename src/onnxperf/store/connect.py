@@ -53,7 +53,7 @@ def location(where: str | Path | None) -> URL:
     if not driver.startswith("sqlite"):
         return url.set(drivername=driver)
     if url.database in (None, "", ":memory:"):
-        raise BadOption(f"{text}: a store in memory keeps nothing; give the file, as sqlite:///runs.sqlite")
+        raise BadOption(f"{text}: a store in memory keeps nothing; give a file, such as sqlite:///runs.sqlite")
     return _file_url(str(url.database))
 
 
@@ -115,7 +115,7 @@ def _is_file(url: URL) -> bool:
 def _file_url(text: str) -> URL:
     path = Path(text).expanduser().absolute()
     if path.is_dir():
-        raise BadOption(f"{path} is a folder; give a file for the store, as {path / 'runs.sqlite'}")
+        raise BadOption(f"{path} is a folder; give a file for the store, such as {path / 'runs.sqlite'}")
     return URL.create("sqlite+pysqlite", database=str(path))
 
 
@@ -125,7 +125,7 @@ def _prepare_folder(path: Path) -> None:
         if path == default_file():
             path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StoreError(f"the folder {path.parent} cannot be made ({error.strerror}); {_ELSEWHERE}") from error
+        raise StoreError(f"the folder {path.parent} cannot be created ({error.strerror}); {_ELSEWHERE}") from error
     if not path.parent.is_dir():
         raise StoreError(f"no store at {path}: its folder does not exist")
 

@@ -113,8 +113,8 @@ def _draft_folder(entry: ZooEntry) -> Path | None:
         return Path(tempfile.mkdtemp(prefix=".building-", dir=entry.folder.parent))
     except OSError as error:
         raise BadInput(
-            f"{PREFIX}{entry.name} is built in {entry.folder.parent}, which is not possible ({error.strerror}); "
-            "choose another place for caches: XDG_CACHE_HOME=FOLDER"
+            f"{PREFIX}{entry.name} cannot be built in {entry.folder.parent} ({error.strerror}); "
+            "choose another folder for caches: XDG_CACHE_HOME=FOLDER"
         ) from error
 
 

@@ -66,8 +66,8 @@ NODE = NodeDifference(index=3, name="n", operator="Exp", inputs=(), difference=W
         ),
         (
             check(WRONG, walked=True, level="disable"),
-            "ort and numpy differ in Z. Every node agrees once intermediates are outputs, and the outputs differ "
-            "without optimisations of onnxruntime, too.",
+            "ort and numpy differ in Z. Every node agrees once intermediates are outputs, and the outputs also "
+            "differ without onnxruntime's optimisations.",
         ),
         (
             check(undecided=draws_random_numbers("m", ["Bernoulli", "Dropout"])),
@@ -79,8 +79,8 @@ NODE = NodeDifference(index=3, name="n", operator="Exp", inputs=(), difference=W
         ),
         (
             check(WRONG, undecided=not_deterministic("source", made=True)),
-            "Undecided: source is not deterministic: the function that makes it returns another one at every call; set "
-            "a seed.",
+            "Undecided: source is not deterministic: the function that makes it returns a different one at every call; "
+            "set a seed.",
         ),
     ],
 )
@@ -126,7 +126,7 @@ def test_a_race_says_which_subjects_differ_and_how() -> None:
         (conversion(output="m.onnx"), "The model was not compared with its source. Written to m.onnx."),
         (
             conversion(check(RIGHT), check(RIGHT), output="m.onnx"),
-            "The model agrees with its source on 1 output, with 2 sizes (largest difference 0). Written to m.onnx.",
+            "The model agrees with its source on 1 output at 2 sizes (largest difference 0). Written to m.onnx.",
         ),
         (conversion(check(RIGHT, WRONG)), "The model differs from its source in Z (2 of 3). Nothing was written."),
         (

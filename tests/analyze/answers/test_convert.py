@@ -39,7 +39,7 @@ AGREES = "The model agrees with its source on 2 outputs"
         (conversion((LABEL, SCORES)), f"{AGREES} (largest difference 0.25)."),
         (
             conversion((LABEL, SCORES), (LABEL, SCORES), output="m.onnx", **ROWS),
-            f"{AGREES}, with 2 sizes (largest difference 0.25). {ON_ROWS}. Written to m.onnx.",
+            f"{AGREES} at 2 sizes (largest difference 0.25). {ON_ROWS}. Written to m.onnx.",
         ),
         (
             conversion((LABEL, SCORES), rows=1, **CAST),
@@ -66,11 +66,12 @@ def test_the_answer_gives_rows_casts_and_how_many_values_differ(record: Conversi
 
 def test_other_reasons_are_one_line_each() -> None:
     assert unsteady_text([TIED, WRONG]) == (
-        "the source returns other values at every call on the same inputs (output label: 43 of 1,000 elements differ; "
-        "output scores: 1 of 2,000 elements differs): seed its random numbers or switch them off, or do not check it"
+        "the source returns different values at every call on the same inputs (output label: 43 of 1,000 elements "
+        "differ; output scores: 1 of 2,000 elements differs): seed its random numbers or switch them off, or do "
+        "not check it"
     )
     assert other_model_text("a/b.py:make", "output y: shapes") == (
-        "make makes another model at every call: seed its random numbers (output y: shapes)"
+        "make makes a different model at every call: seed its random numbers (output y: shapes)"
     )
     assert rounded_text(TIED, 3.5) == (
         "label: 43 of 1,000 values near 0 differ by up to 2, which float32 loses where values reach 3.5"

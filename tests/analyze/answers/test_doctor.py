@@ -11,7 +11,7 @@ from tests.render import examples
 
 OTHERS = "Other processes used 34 % of the processors during the race: close them, or measure when they have ended."
 LOAD = "Something else is running, or was a minute ago: the load before the race was 3 on 4 cores."
-HOT = "The CPU was too hot during the race and slowed itself down."
+HOT = "The CPU overheated during the race and lowered its clock."
 AWAKE = "Idle workers cannot be frozen here, so they disturb each other a little."
 
 

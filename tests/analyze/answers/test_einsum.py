@@ -36,7 +36,7 @@ def test_an_estimate_and_an_interrupted_search_say_what_they_rest_on() -> None:
     assert estimate_answer("MatMul", 1.5) == "MatMul is the cheapest by estimate: 1.50 µs per call."
     assert partial_answer("MatMul", "ij,jk", 2e6) == (
         "MatMul had the lowest time so far in the search for ij,jk: 2.00 ms per call; "
-        "nothing was raced, so that nothing is decided."
+        "nothing was raced, so nothing is decided."
     )
 
 
@@ -94,23 +94,23 @@ NO_ENDS: dict[str, Any] = {"speedup_low": None, "speedup_high": None}
         (
             race(by("a", "undecided", 1.2, 0.4)),
             "No graph for E is measurably faster than base; 1 graph is undecided, a (speedup 1.2, 95 % interval 0.8 to "
-            "1.6). base is taken, and nothing is kept for later calls.",
+            "1.6). base is used, and nothing is kept for later calls.",
         ),
         (
             race(by("a", "undecided", 1.1), by("b", "undecided", 11.0, reason="2 rounds are too few", **NO_ENDS)),
             "No graph for E is measurably faster than base; 2 graphs are undecided, among them b (speedup 11, "
-            "2 rounds are too few). base is taken, and nothing is kept for later calls.",
+            "2 rounds are too few). base is used, and nothing is kept for later calls.",
         ),
         (
             race(baseline="gone", subjects=(subject("a", verdict="undecided"),)),
             "No graph for E is measurably the fastest; 1 graph is undecided, a (not compared). "
-            "a is taken, and nothing is kept for later calls.",
+            "a is used, and nothing is kept for later calls.",
         ),
         (race(subjects=()), "No graph for E could be measured."),
         (
             race(subject("a")),
             "No graph for E is measurably faster than base; 1 graph is undecided, a (not compared). "
-            "base is taken, and nothing is kept for later calls.",
+            "base is used, and nothing is kept for later calls.",
         ),
     ],
 )

@@ -145,7 +145,7 @@ def puzzling(*needs_mb: float | None, arena_mb: float | None = 268) -> MemorySub
         (puzzling(None, 250), "onnxruntime's arena keeps 50 MB of it (extend strategy kSameAsRequested: 250 MB)."),
         (
             puzzling(290, 300),
-            "likely results kept apart and what kernels work in, as no other setting of the arena needs much less "
+            "likely separate results and scratch memory of kernels, as no other setting of the arena needs much less "
             "(arena off: 290 MB, extend strategy kSameAsRequested: 300 MB).",
         ),
         (
@@ -154,7 +154,7 @@ def puzzling(*needs_mb: float | None, arena_mb: float | None = 268) -> MemorySub
             "after each call.",
         ),
         (puzzling(None), "to try: arena off, extend strategy kSameAsRequested and shrinkage after each call."),
-        (puzzling(arena_mb=None), "likely what its kernels work in."),
+        (puzzling(arena_mb=None), "likely the scratch memory of its kernels."),
     ],
     ids=["the arena", "one trial failed", "not the arena", "not tried", "all trials failed", "no arena"],
 )

@@ -50,7 +50,7 @@ def test_what_was_measured_is_a_note() -> None:
 def test_a_pace_that_was_not_held_is_a_note_that_names_who_and_how_far() -> None:
     subjects = [paced("quick", 9), paced("slow", 9, 73_000_000)]
     *_, late = notes_on_pace(subjects)
-    assert late == "the pace was not held, as calls or the sleep between them take longer: slow (every 73 ms)"
+    assert late == "the pace was not reached, because calls or the sleep between them take longer: slow (every 73 ms)"
 
 
 @pytest.mark.parametrize("subjects", [[], [Subject(name="run", status="failed", conditions={"every_s": 0.05})]])

@@ -152,14 +152,14 @@ FEW: dict[str, Any] = {"reason": "2 rounds are too few: use `time=45`"}
     [
         ([rival("a", "slower", 0.5), rival("b", "faster", 2.0)], FASTEST),
         ([rival("a", "faster", 1.5), rival("b", "faster", 2.0)], FASTEST),
-        ([rival("a", "faster", 1.99), rival("b", "faster", 2.0)], f"b is {TWICE}; a may be as fast as it."),
+        ([rival("a", "faster", 1.99), rival("b", "faster", 2.0)], f"b is {TWICE}; a may be as fast."),
         (
             [rival("a", "undecided", 1.0, **FEW), rival("b", "faster", 2.0)],
             f"{FASTEST} Undecided: a (2 rounds are too few: use `time=45`).",
         ),
         (  # what has no interval may be anything
             [without_interval("a", "undecided", 1.0, **FEW), rival("b", "faster", 2.0)],
-            f"b is {TWICE}; a may be as fast as it. Undecided: a (2 rounds are too few: use `time=45`).",
+            f"b is {TWICE}; a may be as fast. Undecided: a (2 rounds are too few: use `time=45`).",
         ),
         (
             [rival("b", "slower", 0.4), rival("a", "slower", 0.5)],
@@ -332,11 +332,11 @@ def test_casts_are_told_by_their_types(types: dict[str, tuple[str, str]], text: 
     ("parts", "changes", "note"),
     [
         ((200, 700, 200), {}, ""),
-        ((200, 900, 200), {}, "run: its parts add up to 1.30 µs, and a call takes 1.00 µs: they are not shares of it"),
+        ((200, 900, 200), {}, "run: its parts add up to 1.30 µs, but a call takes 1.00 µs: they are not shares of it"),
         (
             (200, 900, 200),
             {"call": "ort-values"},
-            "run: its 1.00 µs are on tensors made once; a caller with arrays pays for preparing and fetching on top",
+            "run: its 1.00 µs are on tensors made once; a caller with arrays also pays for preparing and fetching",
         ),
         (None, {"name": "\x1b"}, "\\x1b: a callable is only timed as a whole"),
         (None, {"median_ns": None}, ""),

@@ -137,7 +137,7 @@ X = np.zeros((2, 3), F32)
         ({"X": X, "A": X}, ["Y", "Z"], "inputs X against X and A"),
         ({"X": X.astype(F64)}, ["Y", "Z"], "input X float32[2, 3] against float64[2, 3]"),
         ({"X": X.T}, ["Y", "Z"], "input X float32[2, 3] against float32[3, 2]"),
-        ({"X": X + 1}, ["Y", "Z"], "input X has other values"),
+        ({"X": X + 1}, ["Y", "Z"], "input X has different values"),
         ({"X": X}, ["Y"], "outputs Y and Z against Y"),
     ],
 )
@@ -166,7 +166,7 @@ def test_inputs_are_the_same_where_all_of_their_bits_are(one: Any, other: Any, s
 def test_texts_are_the_same_inputs_only_where_they_are_equal() -> None:
     one, other = np.array(["a"], object), np.array(["b"], object)
     assert unlike_interfaces(({"X": one}, []), ({"X": one.copy()}, [])) == ""
-    assert unlike_interfaces(({"X": one}, []), ({"X": other}, [])) == "input X has other values"
+    assert unlike_interfaces(({"X": one}, []), ({"X": other}, [])) == "input X has different values"
 
 
 @pytest.mark.parametrize("match", [{"nothing": 0}, {"pooled": 7}, {"pooled": "other"}])

@@ -419,7 +419,7 @@ def test_a_map_needs_two_dimensions(sizes: list[tuple[int, ...]], found: list[st
     if isinstance(found, list):
         assert two_dims(cases) == found
     else:
-        with pytest.raises(BadOption, match=f"are needed, and here are {found}"):
+        with pytest.raises(BadOption, match=f"and this sweep has {found}"):
             two_dims(cases)
 
 
@@ -444,7 +444,7 @@ def test_a_map_compares_the_subjects_that_were_named(
 @pytest.mark.parametrize(
     ("baseline", "rival", "message"),
     [
-        ("ort", "ort", "two different subjects are needed"),
+        ("ort", "ort", "needs two different subjects"),
         ("ort", "absent", "unknown subject 'absent'; choose from: ort, torch"),
     ],
 )

@@ -108,7 +108,7 @@ def test_an_unknown_noise_has_a_reason(subjects: list[Subject], stopped: bool, e
         ({"cores": 2, "load_before": 1.5}, ["was 1.5 on 2 cores"]),
         ({"cores": 1, "load_before": 0.6}, ["was 0.6 on 1 core."]),
         ({"load_before": 0, "throttled_before": 3, "throttled_after": 3}, []),
-        ({"load_before": 0, "throttled_before": 3, "throttled_after": 4}, ["too hot"]),
+        ({"load_before": 0, "throttled_before": 3, "throttled_after": 4}, ["overheated"]),
         ({"load_before": 0, "frozen": False}, ["cannot be frozen"]),
         ({"load_before": 0, "others_share": 0.05}, []),
         ({"load_before": 9.0, "others_share": 0.01}, []),

@@ -320,7 +320,7 @@ def test_nodes_are_compared_only_where_the_profiles_fit_the_race(after_us: tuple
     )
     text = diff_answer(made)
     assert ("changed most" in text) == compared
-    assert ("took 500 µs and 520 µs, which does not fit the race" in text) == (not compared)
+    assert ("took 500 µs and 520 µs, which contradicts the race" in text) == (not compared)
 
 
 def test_an_undecided_race_without_an_interval_names_both_sides() -> None:
@@ -369,7 +369,7 @@ def test_one_iteration_is_too_few_to_compare_nodes() -> None:
 @pytest.mark.parametrize(
     ("verdict", "words"),
     [
-        (None, "No verdict; no inference of A and B was profiled to its end."),
+        (None, "No verdict; no inference of A and B was profiled completely."),
         ("faster", "B is 1.43 times as fast as A (95 % interval 1.4 to 1.46); no inference of A and B was profiled"),
     ],
 )

@@ -100,7 +100,7 @@ def test_nodes_of_bodies_come_before_their_owner_with_its_name_as_path() -> None
 
 
 def test_a_trace_without_memory_columns_is_refused_in_one_line() -> None:
-    with pytest.raises(BadOption, match="has no figures of memory"):
+    with pytest.raises(BadOption, match="has no memory figures"):
         memories(events_of([NODES]))
 
 

@@ -97,10 +97,10 @@ def test_no_part_of_an_inference_exceeds_its_whole(each: list[list[Ran]], repeat
     [
         (
             events_of([[Ran("a")]] * 2)[:-1],
-            "the last inference was not recorded to its end, and is left out of the sums",
+            "the last inference was not recorded completely, and is left out of the sums",
         ),
-        (loading(), "no inference was recorded to its end; the times are those of the part that is there"),
-        ([*loading(), *run_model(Clock(), [])], "the inferences hold no events of nodes"),
+        (loading(), "no inference was recorded completely; the times are those of the recorded part"),
+        ([*loading(), *run_model(Clock(), [])], "the inferences have no node events"),
         (
             [*loading(), *run_model(Clock(), [Ran("a")]), *run_model(Clock(), [Ran("a")], tid=2)],
             "nodes ran on several threads; their times may overlap",

@@ -22,7 +22,7 @@ from onnxperf.measure.trace.read import parse_trace, read_trace, trace_of_events
 from onnxperf.records.trace import MISSING, TensorType, Trace
 from tests.measure.trace.traces import STATISTICS, Event, line_of, node, session, written, written_lines
 
-CUT = "the trace is cut at its end: "
+CUT = "the trace is truncated: "
 INCOMPLETE = CUT + "the last event is incomplete and was left out"
 UNFINISHED = CUT + "later events, if any, are missing"
 FOREIGN = "not a whole event of onnxruntime (ph X with cat, name, ts and dur) and left out"
@@ -409,7 +409,7 @@ def test_a_full_trace_says_that_later_events_are_missing(monkeypatch: pytest.Mon
     monkeypatch.setattr(columns_module, "EVENT_CAP", 3)
     assert not parse(written([node()] * 2)).notes
     (note,) = parse(written([node()] * 3)).notes
-    assert note == "the trace is full: onnxruntime stops recording at 3 events, later ones are missing"
+    assert note == "the trace is full: onnxruntime stops recording at 3 events, so later ones are missing"
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def test_every_measured_subject_has_a_panel_with_the_peaks_of_the_table() -> Non
 
 def test_the_calls_that_show_growth_are_labelled() -> None:
     (panel,) = memory_plot(made.memory(made.case(made.function(growth=made.growth("leak", 1.5)))))
-    assert panel.get_xlabel() == "ms since the inputs were there · growth over 64 calls: leak"
+    assert panel.get_xlabel() == "ms since the inputs were ready · growth over 64 calls: leak"
 
 
 def test_calls_without_growth_do_not_push_the_steps_into_a_corner() -> None:

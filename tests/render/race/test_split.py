@@ -17,7 +17,7 @@ from onnxperf.render.race.split import HEADING, split_table
 from onnxperf.results.bench import BenchResult
 from tests.render import drawn_pages, examples
 
-MADE_ONCE = "its 3.00 µs are on tensors made once; a caller with arrays pays for preparing and fetching on top"
+MADE_ONCE = "its 3.00 µs are on tensors made once; a caller with arrays also pays for preparing and fetching"
 
 
 def divided(name: str = "run", parts: tuple[float, float, float] = (4000.0, 3000.0, 1000.0), **changes: Any) -> Subject:
@@ -93,7 +93,7 @@ def test_the_bar_has_signs_that_the_terminal_knows(encoding: str, bar: str) -> N
         (divided(median_ns=6700.0), None),
         (
             divided(median_ns=6600.0),
-            "run: its parts add up to 8.00 µs, and a call takes 6.60 µs: they are not shares of it",
+            "run: its parts add up to 8.00 µs, but a call takes 6.60 µs: they are not shares of it",
         ),
         (
             divided("ort-values", median_ns=3000.0),
@@ -105,7 +105,7 @@ def test_the_bar_has_signs_that_the_terminal_knows(encoding: str, bar: str) -> N
         ),
         (
             divided("ort-values", median_ns=20_000.0),
-            "ort-values: its parts add up to 8.00 µs, and a call takes 20.0 µs: they are not shares of it",
+            "ort-values: its parts add up to 8.00 µs, but a call takes 20.0 µs: they are not shares of it",
         ),
         (examples.subject("skl", call=None), "skl: a callable is only timed as a whole"),
         (examples.failed("broken"), None),

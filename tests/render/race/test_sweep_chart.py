@@ -85,7 +85,7 @@ def test_the_map_has_a_cell_per_case_with_its_speedup_or_its_word() -> None:
         "undecided in 1 cell: the 95 % interval includes 1",
         "not compared",
         "the winner changes",
-        "in small: 95 % interval of the speedup",
+        "small print: 95 % interval of the speedup",
     ]
 
 
@@ -174,7 +174,7 @@ def test_a_pair_that_is_none_is_refused(names: tuple[str, str], message: str) ->
 
 
 def test_a_map_needs_two_dimensions_and_one_model() -> None:
-    with pytest.raises(BadOption, match=r"two dimensions .* here are 1 \(batch\)"):
+    with pytest.raises(BadOption, match=r"two dimensions .* this sweep has 1 \(batch\)"):
         crossover_plot(sweeps.line([0.5, 2.0]))
     both = examples.bench(*sweeps.square().cases, *sweeps.square(model="other.onnx").cases)
     with pytest.raises(BadOption, match=r"choose from: bert.onnx, other.onnx"):

@@ -13,7 +13,7 @@ from onnxperf.wording.numbers import count, grouped, significant
 LEVELS: tuple[OptLevel, ...] = get_args(OptLevel)
 """Optimisation levels of onnxruntime, each with what the ones before it do."""
 
-NO_NODE = "no node is named: both sides have no name in common for what differs"
+NO_NODE = "the node is not known: the two sides share no tensor name where they differ"
 
 
 def check_answer(check: Check) -> str:
@@ -40,7 +40,7 @@ def _about_nodes(check: Check) -> str:
     if check.level is None:
         return f"{agrees}."
     if check.level == LEVELS[0]:
-        return f"{agrees}, and the outputs differ without optimisations of onnxruntime, too."
+        return f"{agrees}, and the outputs also differ without onnxruntime's optimisations."
     before = LEVELS[LEVELS.index(check.level) - 1]
     changes = f"an optimisation of onnxruntime changes the result, first at level {check.level}"
     return f"{agrees}: {changes}. With `opt_level={before}`, {check.first} and {check.second} agree."
@@ -75,5 +75,7 @@ def draws_random_numbers(name: str, operators: Sequence[str]) -> str:
 def not_deterministic(name: str, made: bool = False) -> str:
     """Why outputs that differ are no difference between subjects; `made` where a source differs when made again."""
     if made:
-        return f"{name} is not deterministic: the function that makes it returns another one at every call; set a seed"
+        return (
+            f"{name} is not deterministic: the function that makes it returns a different one at every call; set a seed"
+        )
     return f"{name} is not deterministic: two calls on the same inputs give different outputs"

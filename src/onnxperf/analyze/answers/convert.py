@@ -22,7 +22,7 @@ def conversion_answer(record: Conversion) -> str:
         parts = [f"The model differs from its source in {differing}.", _checked_on(record), _ties(record, list(wrong))]
         return " ".join(filter(None, [*parts, where or "Nothing was written."]))
     outputs = count(len(record.checks[0].outputs), "output")
-    sizes = f", with {count(len(record.checks), 'size')}" if len(record.checks) > 1 else ""
+    sizes = f" at {count(len(record.checks), 'size')}" if len(record.checks) > 1 else ""
     worst = max((output.max_absolute or 0.0 for check in record.checks for output in check.outputs), default=0.0)
     agreed = f"The model agrees with its source on {outputs}{sizes} (largest difference {significant(worst)})."
     return " ".join(filter(None, [agreed, _checked_on(record), where]))
@@ -31,14 +31,16 @@ def conversion_answer(record: Conversion) -> str:
 def unsteady_text(moved: Sequence[Difference]) -> str:
     """Why a source that differs from itself cannot be compared."""
     return (
-        "the source returns other values at every call on the same inputs "
+        "the source returns different values at every call on the same inputs "
         f"({'; '.join(map(difference_text, moved))}): seed its random numbers or switch them off, or do not check it"
     )
 
 
 def other_model_text(function: str, difference: str) -> str:
     """Why a source differs from its model where its function draws random weights."""
-    return f"{function.rpartition(':')[2]} makes another model at every call: seed its random numbers ({difference})"
+    return (
+        f"{function.rpartition(':')[2]} makes a different model at every call: seed its random numbers ({difference})"
+    )
 
 
 def rounded_text(difference: Difference, largest: float) -> str:

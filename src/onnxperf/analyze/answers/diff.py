@@ -29,7 +29,7 @@ def diff_answer(diff: Diff) -> str:
 
 def _unprofiled(before: Profile, after: Profile) -> str:
     names = [each.model for each in (before, after) if not each.iterations]
-    return f"no inference of {' and '.join(names)} was profiled to its end"
+    return f"no inference of {' and '.join(names)} was profiled completely"
 
 
 def _verdict(race: Case, before: str, after: str) -> tuple[str, bool]:
@@ -67,7 +67,7 @@ def _largest_change(diff: Diff) -> str:
         return "no node is on both sides"
     if not _profiles_agree_with_race(diff):
         times = f"{microseconds(diff.before.usual_run_us)} and {microseconds(diff.after.usual_run_us)}"
-        return f"with the profiler on they took {times}, which does not fit the race, so that nodes are not compared"
+        return f"with the profiler on they took {times}, which contradicts the race, so nodes are not compared"
     if min(len(steady(row_us)) for row in both for row_us in (row.before_us, row.after_us)) < 2:
         return "one iteration is too few to compare nodes"
     changed = [row for row in both if not row.noise]

@@ -28,7 +28,7 @@ def warnings(machine: Machine) -> list[str]:
     found = others_warnings(machine) if machine.others_share is not None else _load_warnings(machine)
     before, after = machine.throttled_before, machine.throttled_after
     if before is not None and after is not None and after > before:
-        found.append("The CPU was too hot during the race and slowed itself down.")
+        found.append("The CPU overheated during the race and lowered its clock.")
     if not machine.frozen:
         found.append("Idle workers cannot be frozen here, so they disturb each other a little.")
     return found
@@ -63,7 +63,7 @@ def conclusion(band: float, time: float) -> str:
     needed = f"about {_round_up(time * (band / COMMON_CLAIM) ** 2)} s (`time`)"
     if band <= VERY_NOISY:
         return f"{seen}; 1 % needs {needed}."
-    remedies = "close other programs, set the governor to performance, keep the machine cool, or use a quieter one"
+    remedies = "close other programs, set the governor to performance, keep the machine cool, or use a less busy one"
     return f"{seen}. That is a lot: {remedies}, then run the doctor again; as it is, 1 % would need {needed}."
 
 

@@ -31,7 +31,7 @@ def estimate_answer(graph: str, cost_us: float) -> str:
 def partial_answer(graph: str, equation: str, time_ns: float) -> str:
     """Answer which graph led when the search was interrupted."""
     lead = f"{graph} had the lowest time so far in the search for {equation}: {duration(time_ns)} per call"
-    return f"{lead}; nothing was raced, so that nothing is decided."
+    return f"{lead}; nothing was raced, so nothing is decided."
 
 
 def race_answer(case: Case, limit: str | None, equation: str) -> str:
@@ -77,7 +77,7 @@ def _undecided(case: Case, limit: str | None, equation: str) -> str:
         return f"No graph for {equation} could be measured."
     than = f"faster than {case.baseline}" if chosen.name == case.baseline else "the fastest"
     none = f"No graph for {equation} is measurably {than}{_in_doubt(graphs_in(case, limit))}"
-    return f"{none}. {chosen.name} is taken, and nothing is kept for later calls."
+    return f"{none}. {chosen.name} is used, and nothing is kept for later calls."
 
 
 def _in_doubt(graphs: Sequence[Subject]) -> str:

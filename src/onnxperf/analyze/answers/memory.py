@@ -112,13 +112,13 @@ def _unexplained(subject: MemorySubject) -> list[str]:
         return []
     left = f"{spoken_size(breakdown.unexplained_bytes)} of what {subject.name} needs are not in the planned minimum"
     if breakdown.arena_held_bytes is None:
-        return [f"{left}: likely what its kernels work in."]
+        return [f"{left}: likely the scratch memory of its kernels."]
     needs = {ARENA_SETTINGS[each.setting]: each.needed_bytes for each in subject.trials}
     measured = {name: need for name, need in needs.items() if need is not None}
     if not measured:
         return [f"{left}: likely what onnxruntime's arena keeps; to try: {listed(list(ARENA_SETTINGS.values()))}."]
     saved = subject.needed_bytes - min(measured.values())
-    cause = "likely results kept apart and what kernels work in, as no other setting of the arena needs much less"
+    cause = "likely separate results and scratch memory of kernels, as no other setting of the arena needs much less"
     if saved > max(SAME_BYTES, WORTH_TELLING * subject.needed_bytes):
         cause = f"onnxruntime's arena keeps {spoken_size(min(saved, breakdown.unexplained_bytes))} of it"
     return [f"{left}: {cause} ({', '.join(f'{name}: {spoken_size(need)}' for name, need in measured.items())})."]

@@ -37,7 +37,11 @@ def notes_on_pace(subjects: Sequence[Subject]) -> tuple[str, ...]:
         for subject in paced
         if (period_ns := period_of(subject.blocks) or 0.0) > every_ns * (1 + _PACE_MAY_MISS)
     ]
-    held = [f"the pace was not held, as calls or the sleep between them take longer: {listed(late)}"] if late else []
+    held = (
+        [f"the pace was not reached, because calls or the sleep between them take longer: {listed(late)}"]
+        if late
+        else []
+    )
     return (f"calls start every {time_text(every_ns)}, after idling; CPU includes the pauses", *held)
 
 

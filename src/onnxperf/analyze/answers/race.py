@@ -64,7 +64,9 @@ def note_on_others(share: float | None) -> tuple[str, ...]:
     """A warning where other programs used the processors during a race."""
     if share is None or share <= BUSY_SHARE:
         return ()
-    return (f"other programs used {whole_percent(share)} of the processors meanwhile: close them for sharper answers",)
+    return (
+        f"other programs used {whole_percent(share)} of the processors meanwhile: close them for more precise results",
+    )
 
 
 def notes_on_medians(case: Case) -> list[str]:
@@ -134,9 +136,9 @@ def _note_on_parts(subject: Subject) -> str:
     takes = duration(subject.median_ns)
     made_once = subject.call == "ort-values" or "framework" in subject.conditions
     if made_once and subject.split.total_ns > (subject.median_ns or 0):
-        return f"its {takes} are on tensors made once; a caller with arrays pays for preparing and fetching on top"
+        return f"its {takes} are on tensors made once; a caller with arrays also pays for preparing and fetching"
     total = duration(subject.split.total_ns)
-    return f"its parts add up to {total}, and a call takes {takes}: they are not shares of it"
+    return f"its parts add up to {total}, but a call takes {takes}: they are not shares of it"
 
 
 def _parts_add_up(subject: Subject) -> bool:
@@ -200,7 +202,7 @@ def _about_best(best: Subject, rivals: Sequence[Subject], base: Subject) -> str:
     peers = [s.name for s in rivals if s is not best and not _is_slower(s, best)]
     if not peers:
         return f"{best.name} is the fastest: {_how_much(best, base)}."
-    return f"{best.name} is {_how_much(best, base)}; {listed(peers)} may be as fast as it."
+    return f"{best.name} is {_how_much(best, base)}; {listed(peers)} may be as fast."
 
 
 def _about_slower(slower: Sequence[Subject], rivals: Sequence[Subject], base: Subject) -> str:

@@ -73,7 +73,7 @@ def _title(profile: Profile, total_us: float) -> str:
 
 def _general_notes(profile: Profile, view: GraphView) -> Iterator[str]:
     if profile.fingerprint and view.fingerprint and profile.fingerprint != view.fingerprint:
-        yield f"the profile is of another model or version of it, {profile.model}: nodes are found by their names"
+        yield f"the profile is of another model, or another version of it, {profile.model}: nodes are matched by name"
     if profile.interrupted:
         yield "interrupted: the profile holds what ran until then"
 
@@ -88,7 +88,7 @@ def _notes(profile: Profile, nodes: dict[str, NodeMetric], total_us: float) -> I
         if total_us and missing / total_us >= 0.005:
             yield (
                 f"{percent(missing / total_us)} of the time is in nodes whose names are not in this model, "
-                "or repeated; `profile` without a file finds out where they come from"
+                "or repeated; `profile` without a file shows where they come from"
             )
 
 

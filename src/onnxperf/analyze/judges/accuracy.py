@@ -100,7 +100,7 @@ def _mismatch(first: Any, second: Any) -> str:
         keys = [{(type(key).__name__, key) for key in map(_plain, side)} for side in (first, second)]
         names = [sorted(map(str, side)) for side in (first, second)]
         if keys[0] != keys[1]:
-            more = "" if names[0] != names[1] else " of other types"
+            more = "" if names[0] != names[1] else " of different types"
             return f"keys {names[0]} against {names[1]}{more}"
     if isinstance(first, list | tuple) and len(first) != len(second):
         return f"{len(first)} against {len(second)} items"

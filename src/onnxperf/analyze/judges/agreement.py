@@ -98,7 +98,7 @@ def unlike_values(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
 
 def _changed_values(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
     changed = (name for name in ours if not _same_values(ours[name], theirs[name]))
-    return next((f"input {name} has other values" for name in changed), "")
+    return next((f"input {name} has different values" for name in changed), "")
 
 
 def unlike_inputs(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:

@@ -166,7 +166,7 @@ def two_dims(cases: Sequence[Case]) -> list[str]:
         return known
     if len(dims) != 2:
         found = f"{len(dims)} ({', '.join(map(visible, dims))})" if dims else "none"
-        raise BadOption(f"two dimensions with several sizes are needed, and here are {found}")
+        raise BadOption(f"a map needs two dimensions with several sizes, and this sweep has {found}")
     return dims
 
 
@@ -212,5 +212,5 @@ def _pair(cases: Sequence[Case], baseline: str | None, rival: str | None) -> tup
         first = usual_rival(cases, rival)
     second = usual_rival(cases, first) if rival is None else rival
     if first is None or second is None or first == second:
-        raise BadOption("two different subjects are needed to compare, and this sweep has no two")
+        raise BadOption("a comparison needs two different subjects, and this sweep has fewer")
     return first, second

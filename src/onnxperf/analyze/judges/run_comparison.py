@@ -54,7 +54,7 @@ class _Pair(NamedTuple):
 def compare_runs(names: tuple[str, str], first: Bench, second: Bench) -> RunComparison:
     """Compare what the runs have in common; without a shared subject, times stand side by side, unjudged."""
     rows: list[ComparedSubject] = []
-    notes: list[str] = ["the runs were not measured in turn: other runs of the same may differ more than the intervals"]
+    notes: list[str] = ["the runs were not measured in turn: repeated runs may differ by more than the intervals"]
     couples = _couples(first, second)
     for ours, theirs in couples:
         found, remarks = _compare_cases(_Side(ours, first.machine), _Side(theirs, second.machine))
@@ -62,7 +62,7 @@ def compare_runs(names: tuple[str, str], first: Bench, second: Bench) -> RunComp
         notes += remarks
     left_out = len(first.cases) + len(second.cases) - 2 * len(couples)
     if left_out:
-        notes.append(f"{count(left_out, 'case')} without a counterpart of the same dimensions left out")
+        notes.append(f"left out: {count(left_out, 'case')} without a counterpart of the same dimensions")
     return RunComparison(
         first=names[0],
         second=names[1],
@@ -104,11 +104,11 @@ def _compare_cases(ours: _Side, theirs: _Side) -> tuple[list[ComparedSubject], l
     drift = (measure.second.median_ns or 1.0) / (measure.first.median_ns or 1.0)
     notes.append(
         f"yardstick: {measure.first.name}, the same in both runs; "
-        f"it took {factor(drift)} times as long in the second, and all times were divided by its own"
+        f"it took {factor(drift)} times as long in the second, and all times were divided by its time in their run"
     )
     if abs(math.log(drift)) > math.log(_LARGE_DRIFT):
         notes.append(
-            "the machine was in another state then, which need not slow all subjects alike: race both in one bench"
+            "the state of the machine was different, which may not slow all subjects equally: race both in one bench"
         )
     return _judged(pairs, measure, ours.case, max(ours.case.min_effect, theirs.case.min_effect)), notes
 

@@ -41,7 +41,7 @@ def node_memories(
     if not len(rows) or not 0 <= chosen <= last:
         raise BadOption(f"unknown iteration {chosen}; choose from: 0 to {last}")
     if all(value is None for value in _values(trace, _IN_USE, rows)):
-        raise BadOption("this trace has no figures of memory; profile the model again with a newer onnxruntime")
+        raise BadOption("this trace has no memory figures; profile the model again with a newer onnxruntime")
     nodes = _nodes(trace, layout, rows)
     unsized = False
     if executed is not None:

@@ -150,11 +150,11 @@ def _per_run(trace: Trace, layout: TraceLayout, kind: str) -> tuple[int, ...]:
 def _notes(trace: Trace, layout: TraceLayout, several_kinds: bool) -> list[str]:
     notes = []
     if layout.iterations == 0:
-        notes.append("no inference was recorded to its end; the times are those of the part that is there")
+        notes.append("no inference was recorded completely; the times are those of the recorded part")
     elif layout.incomplete:
-        notes.append("the last inference was not recorded to its end, and is left out of the sums")
+        notes.append("the last inference was not recorded completely, and is left out of the sums")
     if layout.iterations and not layout.counted.any():
-        notes.append("the inferences hold no events of nodes")
+        notes.append("the inferences have no node events")
     providers = {provider.removesuffix("ExecutionProvider") for provider in trace.providers.values}
     device = bool(np.any(layout.kinds.codes == layout.kinds.values.index("device")))
     if providers & _ASYNCHRONOUS and not device:

@@ -144,7 +144,7 @@ class CandidateRace:
         if not finalists:
             why = next((entrant.reason for entrant in entrants if entrant.reason), "their results are wrong")
             raise BadInput(f"none of {count(len(entrants), 'graph')} could be used: {why}")
-        notes = [f"{entrants[number].name} computes something else and was left out" for number in wrong]
+        notes = [f"{entrants[number].name} computes a different result and was left out" for number in wrong]
         return SearchEnd(entrants, found._replace(finalists=finalists), notes)
 
     def race(self, graphs: Mapping[str, Candidate], time: float, progress: Progress) -> Case:

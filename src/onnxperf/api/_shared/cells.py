@@ -356,7 +356,9 @@ def _notes_on_race(specs: Sequence[WorkerSpec], end: RaceEnd, asked: RaceOptions
     if end.start_s > _LONG_START_S:
         notes.append(f"starting, loading and warming up took {time_text(1e9 * end.start_s)} before the first round")
     if end.batches > 1:
-        notes.append(f"raced in {end.batches} batches, each with the baseline: all at once do not fit into memory")
+        notes.append(
+            f"raced in {end.batches} batches, each with the baseline: all of them at once do not fit into memory"
+        )
     if any(subject.conditions.get("assume_finite") for subject in end.subjects):
         notes.append("scikit-learn runs with assume_finite=True, as requested or set (check_finite=True turns it off)")
     return notes

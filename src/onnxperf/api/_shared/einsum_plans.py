@@ -58,7 +58,7 @@ def request_for(
     try:
         name = str(np.dtype(dtype).name)
     except TypeError as error:
-        raise BadOption(option="dtype", value=dtype, expected="a type of numpy such as float32") from error
+        raise BadOption(option="dtype", value=dtype, expected="a numpy type such as float32") from error
     return EinsumRequest(
         equation=equation,
         dtype=name,

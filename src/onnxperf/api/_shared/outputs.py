@@ -104,7 +104,7 @@ def compared(
         if wrong:
             found.differing[subject.name] = wrong
     for name in [name for name in found.differing if name in plain]:
-        found.notes.append(f"{name} returns something else than the model: {found.differing.pop(name)}")
+        found.notes.append(f"{name} does not return what the model returns: {found.differing.pop(name)}")
     if found.differing and not end.interrupted:
         _without_random(found, specs, tolerances)
     return found

@@ -66,7 +66,9 @@ class RunRecorder:
         self._statuses = dict(self._store.cases_of(self.run))
         before = self._store.load(self.run).machine
         if (before.cpu, before.versions) != (machine.cpu, machine.versions):
-            self.notes.append(f"run {self.run} began on another machine or with other versions; times may not compare")
+            self.notes.append(
+                f"run {self.run} began on another machine or with other versions; times may not be comparable"
+            )
         new = sum(key not in self._statuses for key in keys)
         if new and self._statuses:
             self.notes.append(f"{new} of {len(keys)} cases were not in run {self.run}, and are added to it")

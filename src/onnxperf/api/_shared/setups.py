@@ -104,7 +104,7 @@ def environment_of(text: str) -> Environment:
     from onnxperf.environments.find import environment, planned
 
     if planned(text) is None:
-        complain(f"building the environment {text}, which is kept (`onnxperf envs` lists them)")
+        complain(f"building the environment {text}, which is kept (`onnxperf envs` lists all)")
     return environment(text)
 
 

@@ -60,7 +60,7 @@ def variants_in(keywords: Mapping[str, Any]) -> tuple[Variant, ...]:
     )
     by_hand = _mapping("variants", keywords)
     if by_hand and names:
-        raise BadOption("several values and variants by hand do not go together", option="variants")
+        raise BadOption("several values of a setting cannot be combined with named variants", option="variants")
     return tuple(_by_hand(name, each, combinations[0]) for name, each in by_hand.items()) or found
 
 

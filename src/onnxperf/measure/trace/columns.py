@@ -302,7 +302,7 @@ class Columns:
             notes.append(f"{_entries_were(self._foreign)} {kind} and left out")
         if self._events + self.unreadable + self._foreign >= EVENT_CAP:
             cap = count(EVENT_CAP, "event")
-            notes.append(f"the trace is full: onnxruntime stops recording at {cap}, later ones are missing")
+            notes.append(f"the trace is full: onnxruntime stops recording at {cap}, so later ones are missing")
         return notes
 
 

@@ -227,4 +227,4 @@ def _notes_on_end(rest: bytes, opening: bytes, ended: bool) -> list[str]:
     if ended:
         return ["a second list of events follows the first and was left out"] if opening in rest else []
     lost = "the last event is incomplete and was left out" if rest.strip() else "later events, if any, are missing"
-    return [f"the trace is cut at its end: {lost}"]
+    return [f"the trace is truncated: {lost}"]

@@ -60,7 +60,7 @@ def _draw(ax: Axes, panel: Panel) -> None:
         ax.vlines(place[0], min(curve.height_at(place[0]), place[1]), place[1], colors=fg.INK, linewidth=1)
         fg.mark_peak(ax, place, step.exact)
     _write_peaks(ax, subject, peaks)
-    ax.set_xlabel("ms since the inputs were there", fontsize=fg.FONT)
+    ax.set_xlabel("ms since the inputs were ready", fontsize=fg.FONT)
     if subject.growth is not None:
         _shade_growth(ax, subject.growth, _end_ms(begins_ms, subject), times_ms[-1])
     ax.set_ylabel("MB", fontsize=fg.FONT)

@@ -274,7 +274,7 @@ def _explain_map(ax: Axes, duels: Sequence[Duel], pair: tuple[str, str], changes
     if changes:
         handles.append(Line2D([], [], color="black", linewidth=2.6, label=" the winner changes"))
     if ends_written:
-        handles.append(Line2D([], [], linestyle="", label=" in small: 95 % interval of the speedup"))
+        handles.append(Line2D([], [], linestyle="", label=" small print: 95 % interval of the speedup"))
     return fg.legend(ax, handles)
 
 

@@ -157,7 +157,7 @@ def _flatten(splits: dict[int, _Split], roots: list[int], leaves: int, dtype: An
         stack = [root]
         while stack:
             if len(stack) > 2 * len(splits) + 1:
-                raise BadModel("a tree of the ensemble leads back to itself")
+                raise BadModel("a tree of the ensemble has a cycle")
             name = stack[-1]
             if number(name) is not None:
                 stack.pop()
