@@ -54,7 +54,7 @@ def test_a_text_that_stands_for_no_releases_is_refused(text: str, problem: str) 
 
 def test_versions_are_read_from_what_pip_prints(monkeypatch: pytest.MonkeyPatch) -> None:
     output = "WARNING: experimental\nonnxruntime (1.21.0)\nAvailable versions: 1.21.0, 1.20.1\n  LATEST: 1.21.0\n"
-    monkeypatch.setattr(listing, "run", lambda _command: output)
+    monkeypatch.setattr(listing, "run", lambda _command, _folder: output)
     assert listing.versions_of("onnxruntime") == ["1.21.0", "1.20.1"]
 
 
