@@ -16,7 +16,7 @@ from onnxperf.api._shared.requests import BenchKeywords, parse
 from onnxperf.api._shared.setups import setups_of, subject_names
 from onnxperf.api._shared.variants import named_settings, session_of, variants_in
 from onnxperf.cli.options import VariantFlags
-from onnxperf.errors import BadOption
+from onnxperf.errors import BadInput, BadOption
 from onnxperf.records.options import SessionOptions
 from tests.api.test_bench import TINY, names
 
@@ -227,6 +227,11 @@ def test_settings_reach_onnxruntime(linear_proto: onnx.ModelProto) -> None:
         "execution_mode": "parallel",
         "inter_op_threads": 2,
     }
+
+
+def test_a_library_of_custom_operators_that_does_not_exist_is_one_line(linear_proto: onnx.ModelProto) -> None:
+    with pytest.raises(BadInput, match="the library 'nowhere.so' of custom operators cannot be loaded"):
+        onnxperf.bench(linear_proto, **(TINY | {"options": {"custom_ops": "nowhere.so"}}))
 
 
 def test_a_function_that_takes_one_value_refuses_several(linear_proto: onnx.ModelProto) -> None:

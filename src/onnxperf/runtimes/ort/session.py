@@ -83,7 +83,12 @@ def _settings(options: SessionOptions) -> onnxruntime.SessionOptions:
     for name, size in options.fixed_dims.items():
         settings.add_free_dimension_override_by_name(name, size)
     for library in options.custom_ops:
-        settings.register_custom_ops_library(library)
+        try:
+            settings.register_custom_ops_library(library)
+        except Exception as error:
+            raise BadOption(
+                f"the library {library!r} of custom operators cannot be loaded: {explain(error)}"
+            ) from error
     if options.shared_pool:
         _share_pool(options.threads or 1)
         settings.use_per_session_threads = False
