@@ -86,9 +86,7 @@ def _settings(options: SessionOptions) -> onnxruntime.SessionOptions:
         try:
             settings.register_custom_ops_library(library)
         except Exception as error:
-            raise BadOption(
-                f"the library {library!r} of custom operators cannot be loaded: {explain(error)}"
-            ) from error
+            raise BadOption(f"custom operators of {library!r} cannot be loaded: {explain(error)}") from error
     if options.shared_pool:
         _share_pool(options.threads or 1)
         settings.use_per_session_threads = False
