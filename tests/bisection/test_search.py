@@ -15,7 +15,7 @@ from onnxperf.analyze.judges.bisection import outcome_of, raced, side_of
 from onnxperf.api._bisection.search import Way, search_parts, search_row
 from onnxperf.bisection.base import Question, error_share, most_questions
 from onnxperf.bisection.chain import Chain
-from onnxperf.bisection.parts import Parts
+from onnxperf.bisection.parts import GraphParts
 from onnxperf.measure.race import Progress
 from onnxperf.records.bisect import BisectStep, Change
 from onnxperf.records.race import Case, Subject, Verdict
@@ -152,14 +152,14 @@ def test_a_race_in_which_one_side_was_lost_is_undecided(lost: str) -> None:
 # ---------------------------------------------------------------- parts of a graph
 
 
-def parts(size: int, cause: range) -> tuple[Parts, Way]:
+def parts(size: int, cause: range) -> tuple[GraphParts, Way]:
     """Search parts on a machine where the nodes of the cause are slow only together."""
 
     def compare(question: Question, _ends: BisectStep | None, _progress: Progress) -> BisectStep:
         shows = question.first <= cause.start and cause.stop <= question.second
         return measured(question, 0.4 if shows else 0.0)
 
-    search = Parts(size)
+    search = GraphParts(size)
     return search, search_parts(search, compare, "any", lambda _before, _done, _text: None)
 
 

@@ -11,13 +11,13 @@ import pytest
 
 from onnxperf.errors import BadInput, SubjectError
 from onnxperf.measure import instructions
-from onnxperf.measure.instructions import Tools, calls_of, command, count_instructions, counted_spec, total_in
+from onnxperf.measure.instructions import CountTools, calls_of, command, count_instructions, counted_spec, total_in
 from onnxperf.measure.messages import Counted, CountInstructions
 from onnxperf.measure.worker.instructions import count
 from onnxperf.records.options import SessionOptions
 from tests.measure.fakes import FakeMachine, FakeWorker, lost, spec_of
 
-TOOLS = Tools("/usr/bin/valgrind", Path("callgrind.so"))
+TOOLS = CountTools("/usr/bin/valgrind", Path("callgrind.so"))
 
 
 def written(total: int) -> str:

@@ -13,7 +13,7 @@ from onnxperf.runtimes.ort.config_keys import (
     OPTIMIZERS,
     RUN_KEYS,
     SESSION_KEYS,
-    Entry,
+    KnownName,
     check_key,
     check_optimizer,
     check_value,
@@ -169,7 +169,7 @@ def test_releases_of_an_entry_go_forward() -> None:
     def numbers(version: str) -> list[int]:
         return [int(part) for part in version.split(".")]
 
-    def backward(entry: Entry) -> bool:
+    def backward(entry: KnownName) -> bool:
         return bool(entry.until) and numbers(entry.until) < numbers(entry.since)
 
     assert [entry.name for table in TABLES.values() for entry in table if backward(entry)] == []

@@ -16,7 +16,7 @@ from onnxperf.analyze.answers.bisect import bisect_answer, notes_on
 from onnxperf.analyze.judges.bisection import operators_behind, outcome_of
 from onnxperf.api._bisection import rows
 from onnxperf.api._bisection.parts import PartTrials, nodes_of
-from onnxperf.api._bisection.rows import Place
+from onnxperf.api._bisection.rows import RowPlace
 from onnxperf.api._bisection.search import Way, search_parts, search_row
 from onnxperf.api._bisection.trials import Trials
 from onnxperf.api._shared.opening import Source
@@ -27,7 +27,7 @@ from onnxperf.api._shared.variants import Variant
 from onnxperf.api.diff import diff_of_variants
 from onnxperf.bisection.base import Question, most_questions
 from onnxperf.bisection.chain import Chain
-from onnxperf.bisection.parts import Parts
+from onnxperf.bisection.parts import GraphParts
 from onnxperf.errors import BadOption, FileNotWritten, OnnxperfError
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.race import Progress
@@ -65,7 +65,7 @@ def bisect(
     request = _Request(model, settings, by, change, feeds, progress)
     if over == "nodes":
         return _bisect_nodes(request, output)
-    makers: dict[Over, Callable[[], list[Place]]] = {
+    makers: dict[Over, Callable[[], list[RowPlace]]] = {
         "releases": lambda: rows.releases(
             releases if isinstance(releases, str) else ",".join(releases or ()), settings
         ),
@@ -113,7 +113,7 @@ def _refuse_contradictions(over: Over, releases: object, output: object, by: By)
 # ---------------------------------------------------------------- a row of candidates
 
 
-def _bisect_row(request: _Request, over: Over, places: list[Place]) -> BisectResult:
+def _bisect_row(request: _Request, over: Over, places: list[RowPlace]) -> BisectResult:
     if len(places) < 2:
         raise BadOption("both ends are the same: there is nothing to bisect", option="variants")
     machine = machines.describe_machine()
@@ -152,7 +152,7 @@ def _ended(candidate: BisectCandidate, number: int, way: Way) -> BisectCandidate
     return replace(candidate, status="ok") if number in way.ran else candidate
 
 
-def _with_operators(record: Bisection, request: _Request, sides: Sequence[Place]) -> Bisection:
+def _with_operators(record: Bisection, request: _Request, sides: Sequence[RowPlace]) -> Bisection:
     """The record with the operators whose times changed; without them where a side cannot be profiled."""
     variants = [Variant(each.session, each.candidate.name) for each in sides]
     report = partial(_report_profiles, request.progress)
@@ -186,13 +186,13 @@ def _bisect_nodes(request: _Request, output: str | Path | None) -> BisectResult:
         check_folder(output)
     machine = machines.describe_machine()
     entry = request.entry()
-    sides = [Place(BisectCandidate(name=_side_name(each)), each.session) for each in variants]
+    sides = [RowPlace(BisectCandidate(name=_side_name(each)), each.session) for each in variants]
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
         nodes = nodes_of(entry.model)
         size = len(nodes)
         options = visible_options(request.settings.race, machine.cpu)
         trials = PartTrials(entry, (sides[0], sides[1]), request.by, request.settings, options, Path(folder), nodes)
-        parts = Parts(size)
+        parts = GraphParts(size)
         way = search_parts(parts, trials.compare, request.change, request.report(size))
         outcome = outcome_of(way.steps, 0)
         smallest = Question("repeat", parts.start, parts.stop)

@@ -14,7 +14,7 @@ smaller for that, in the proportion at which both ways take equally long (golden
 
 
 @dataclass
-class Parts:
+class GraphParts:
     """Delta debugging over consecutive nodes: both parts of a cut are tried, then smaller pieces at both ends are left
     out."""
 
@@ -60,7 +60,7 @@ class Parts:
                 self.start, self.stop = question.first, question.second
 
     def _proposed(self) -> Iterator[tuple[int, int]]:
-        """Parts to try; after each, `_shown` says whether it shows the difference."""
+        """GraphParts to try; after each, `_shown` says whether it shows the difference."""
         while self.stop - self.start > 1:
             start, stop = self.start, self.stop
             cut = start + max(1, min(stop - start - 1, round(_FIRST_SHARE * (stop - start))))

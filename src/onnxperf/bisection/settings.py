@@ -90,7 +90,7 @@ OPTIMIZERS = (
 """Graph optimisers of onnxruntime on a processor, in the order in which it applies them; it ignores unknown names."""
 
 
-class Setting(NamedTuple):
+class SettingStep(NamedTuple):
     """A value of one field of a session."""
 
     name: str
@@ -100,7 +100,7 @@ class Setting(NamedTuple):
     value: Any
 
 
-def settings_between(first: SessionOptions, second: SessionOptions) -> list[Setting]:
+def settings_between(first: SessionOptions, second: SessionOptions) -> list[SettingStep]:
     """What `second` has that `first` has not, one by one; a value that only `first` has cannot be left out alone."""
     ours, theirs = asdict(first), asdict(second)
     found = []
@@ -108,15 +108,15 @@ def settings_between(first: SessionOptions, second: SessionOptions) -> list[Sett
         if isinstance(value, dict):
             own = ours[field]
             keys = [key for key in value if own.get(key) != value[key]]
-            found += [Setting(f"{key}={value[key]}", field, key, value[key]) for key in keys]
+            found += [SettingStep(f"{key}={value[key]}", field, key, value[key]) for key in keys]
             if any(key not in value for key in own):
-                found.append(Setting(f"{field} without {', '.join(sorted({*own} - {*value}))}", field, "", value))
+                found.append(SettingStep(f"{field} without {', '.join(sorted({*own} - {*value}))}", field, "", value))
         elif value != ours[field]:
-            found.append(Setting(f"{field}={_text(value)}", field, "", value))
+            found.append(SettingStep(f"{field}={_text(value)}", field, "", value))
     return found
 
 
-def with_settings(session: SessionOptions, settings: Iterable[Setting]) -> SessionOptions:
+def with_settings(session: SessionOptions, settings: Iterable[SettingStep]) -> SessionOptions:
     """A session in which these settings are changed."""
     for each in settings:
         value = {**getattr(session, each.field), each.key: each.value} if each.key else each.value

@@ -15,7 +15,7 @@ from onnxperf.records.options import STEP_TIMEOUT_S
 
 @Parameter(name="*", group=Group("Search", sort_key=0))
 @dataclass(frozen=True)
-class SearchFlags(Flags):
+class CandidateFlags(Flags):
     """Where a change is searched; one of the first four."""
 
     only_here = ("releases", "optimizers", "options", "nodes")
@@ -44,7 +44,7 @@ class SearchFlags(Flags):
 
 @Parameter(name="*", group=Group("Comparison", sort_key=1))
 @dataclass(frozen=True)
-class ComparisonFlags(ToleranceFlags):
+class BisectionFlags(ToleranceFlags):
     """How two candidates are compared."""
 
     time: float | None = None
@@ -65,8 +65,8 @@ def bisect(
     model: str,
     /,
     *,
-    search: SearchFlags = SearchFlags(),
-    comparison: ComparisonFlags = ComparisonFlags(),
+    search: CandidateFlags = CandidateFlags(),
+    comparison: BisectionFlags = BisectionFlags(),
     inputs: InputFlags = InputFlags(),
     session: VariantFlags = VariantFlags(),
     output: KeptOutputFlags = KeptOutputFlags(),

@@ -36,7 +36,7 @@ _PARTS = 3
 """Dumps of a count: the calls before it, what counting itself takes, and the counted calls."""
 
 
-class Tools(Struct, frozen=True):
+class CountTools(Struct, frozen=True):
     """What counting needs besides a worker."""
 
     valgrind: str
@@ -52,7 +52,7 @@ class Count(Struct, frozen=True):
     """The widest that valgrind's processor has."""
 
 
-def find_tools() -> Tools:
+def find_tools() -> CountTools:
     """Valgrind and the compiled requests to it; what is missing is named before anything is measured."""
     valgrind = shutil.which("valgrind")
     if valgrind is None:
@@ -60,7 +60,7 @@ def find_tools() -> Tools:
     compiler = next(filter(None, map(shutil.which, _COMPILERS)), None)
     if compiler is None:
         raise BadInput(_missing("a C compiler", "compiles the requests to valgrind, once", "gcc"))
-    return Tools(valgrind, _library(compiler))
+    return CountTools(valgrind, _library(compiler))
 
 
 def _missing(what: str, purpose: str, package: str) -> str:
@@ -118,7 +118,9 @@ def calls_of(call_ns: float) -> tuple[int, int]:
     return calls, min(calls, _MOST_WARM_CALLS)
 
 
-def count_instructions(spec: WorkerSpec, call_ns: float, tools: Tools, launch: Callable[[WorkerSpec], Worker]) -> Count:
+def count_instructions(
+    spec: WorkerSpec, call_ns: float, tools: CountTools, launch: Callable[[WorkerSpec], Worker]
+) -> Count:
     """Count the calls of a worker's only subject, of which one takes so long without valgrind."""
     calls, warm = calls_of(call_ns)
     with tempfile.TemporaryDirectory(prefix="onnxperf-counts-") as name:

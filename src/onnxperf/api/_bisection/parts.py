@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from onnxperf.api._bisection.rows import Place
+from onnxperf.api._bisection.rows import RowPlace
 from onnxperf.api._bisection.trials import Trials
 from onnxperf.api._shared.outputs import tensors_of
 from onnxperf.api._shared.reading import applied
@@ -58,7 +58,7 @@ class PartTrials:
     """A model whose parts are compared under two variants."""
 
     entry: Entry
-    places: tuple[Place, Place]
+    places: tuple[RowPlace, RowPlace]
     by: By
     settings: Settings
     options: RaceOptions

@@ -16,36 +16,36 @@ from onnxperf.records.bisect import BisectCandidate
 from onnxperf.records.options import SessionOptions
 
 
-class Place(NamedTuple):
+class RowPlace(NamedTuple):
     """A candidate, and the session that it stands for."""
 
     candidate: BisectCandidate
     session: SessionOptions
 
 
-def releases(text: str, settings: Settings) -> list[Place]:
+def releases(text: str, settings: Settings) -> list[RowPlace]:
     """Releases of a package, each in an environment of its own."""
     session = settings.session
     if session.env:
         raise BadOption("releases are environments by themselves; leave `env` out", option="releases", value=text)
     return [
-        Place(BisectCandidate(name=each.name, cause=each.name), replace(session, env=each.requirement))
+        RowPlace(BisectCandidate(name=each.name, cause=each.name), replace(session, env=each.requirement))
         for each in releases_in(text, versions_of)
     ]
 
 
-def optimizers(settings: Settings) -> list[Place]:
+def optimizers(settings: Settings) -> list[RowPlace]:
     """Graph optimisers switched on one after the other, in the order of onnxruntime."""
     session = settings.session
     known = [name for name in OPTIMIZERS if name not in session.disabled_optimizers]
     own = session.disabled_optimizers
     return [
-        Place(_in_row(number, known, "optimisers"), replace(session, disabled_optimizers=(*own, *known[number:])))
+        RowPlace(_in_row(number, known, "optimisers"), replace(session, disabled_optimizers=(*own, *known[number:])))
         for number in range(len(known) + 1)
     ]
 
 
-def options(settings: Settings) -> list[Place]:
+def options(settings: Settings) -> list[RowPlace]:
     """Settings changed one after the other: those in which two variants differ, or those that are worth trying."""
     variants = settings.variants
     if len(variants) > 2:
@@ -55,7 +55,7 @@ def options(settings: Settings) -> list[Place]:
     changed = settings_between(first, second)
     names = [each.name for each in changed]
     return [
-        Place(_in_row(number, names, "settings"), with_settings(first, changed[:number]))
+        RowPlace(_in_row(number, names, "settings"), with_settings(first, changed[:number]))
         for number in range(len(changed) + 1)
     ]
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from onnxperf.analyze.answers.check import draws_random_numbers, not_deterministic
 from onnxperf.analyze.judges.agreement import Outputs, disagreement
 from onnxperf.analyze.judges.bisection import enough_for, raced, weighed
-from onnxperf.api._bisection.rows import Place
+from onnxperf.api._bisection.rows import RowPlace
 from onnxperf.api._shared.outputs import drawn_in, outputs_of, steady_outputs
 from onnxperf.api._shared.racing import judged_case, run_race, start_of
 from onnxperf.api._shared.requests import Settings
@@ -35,7 +35,7 @@ class Trials:
     """The candidates of a row, and what is already known about them."""
 
     entry: Entry
-    places: Sequence[Place]
+    places: Sequence[RowPlace]
     by: By
     settings: Settings
     options: RaceOptions
@@ -132,7 +132,7 @@ class Trials:
         return named_spec(self.entry, self.places[place])
 
 
-def named_spec(entry: Entry, place: Place) -> WorkerSpec:
+def named_spec(entry: Entry, place: RowPlace) -> WorkerSpec:
     """A model under a candidate's session and name."""
     spec = ort_spec(entry, place.session)
     return replace(spec, subjects=(replace(spec.subjects[0], name=place.candidate.name),))

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from onnxperf.analyze.answers.instructions import before_counting, note_on_uncounted
 from onnxperf.api._shared.racing import start_of
 from onnxperf.errors import SubjectError
-from onnxperf.measure.instructions import SLOWDOWN, START_S, Count, Tools, calls_of, count_instructions
+from onnxperf.measure.instructions import SLOWDOWN, START_S, Count, CountTools, calls_of, count_instructions
 from onnxperf.measure.messages import ModelSubject, WorkerSpec
 from onnxperf.measure.process import Worker
 from onnxperf.measure.race import Progress, RaceEnd
@@ -33,7 +33,7 @@ def counted(
     end: RaceEnd,
     specs: Sequence[WorkerSpec],
     limits: WorkerLimits,
-    tools: Tools,
+    tools: CountTools,
     progress: Progress,
     launch: Callable[[WorkerSpec], Worker] | None = None,
 ) -> tuple[RaceEnd, tuple[str, ...]]:
