@@ -70,7 +70,7 @@ PAGES = {
     "sweep": Expected(("Interrupted", "pending", "3 cases", "batch subject"), ("all.csv", "all.xlsx")),
     "notebook": Expected(("MatMul(points, first)", "numpy")),
     "einsum": Expected(("candidates", "× limit"), ("best.onnx", "orders.png")),  # noqa: RUF001
-    "rewrite": Expected(("Einsum node",)),
+    "rewrite": Expected(("Einsum_0",)),
     "scripting": Expected(("run-c", "us per call"), ("run.json",)),
     "restricted": Expected(
         ("xlsxwriter is not installed; install it with:", "[excel]'", "XDG_CACHE_HOME"), ("calls.csv",)

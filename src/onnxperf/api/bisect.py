@@ -20,6 +20,7 @@ from onnxperf.api._bisection.rows import RowPlace
 from onnxperf.api._bisection.search import Way, search_parts, search_row
 from onnxperf.api._bisection.trials import Trials
 from onnxperf.api._shared.opening import Source
+from onnxperf.api._shared.progress import automatic, shows_progress
 from onnxperf.api._shared.racing import visible_options
 from onnxperf.api._shared.requests import BisectKeywords, Settings, parse
 from onnxperf.api._shared.subjects import Entry, open_entries
@@ -36,6 +37,7 @@ from onnxperf.render.kit.files import check_folder
 from onnxperf.results.bisect import BisectResult
 
 
+@shows_progress
 def bisect(
     model: Source,
     *,
@@ -45,7 +47,7 @@ def bisect(
     change: Change = "any",
     output: str | Path | None = None,
     feeds: Mapping[str, Any] | None = None,
-    progress: Progress = lambda _done, _text: None,
+    progress: Progress = automatic,
     **keywords: Unpack[BisectKeywords],
 ) -> BisectResult:
     """Find where a model becomes slower or faster; Ctrl-C returns what was found until then.

@@ -10,7 +10,7 @@ from cyclopts import Group, Parameter
 from onnxperf.cli.options import Flags, InputFlags, Several, Switch, ToleranceFlags, VariantFlags, keywords_of, part
 from onnxperf.cli.present import KeptOutputFlags, present
 from onnxperf.errors import BadOption
-from onnxperf.records.options import STEP_TIMEOUT_S
+from onnxperf.records.timeouts import STEP_TIMEOUT_S
 
 
 @Parameter(name="*", group=Group("Search", sort_key=0))
