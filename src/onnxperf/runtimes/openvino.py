@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,7 +83,7 @@ def open_session(model: Path | bytes, options: SessionOptions, recording: Record
     """Compile a model for the CPU; of `options`, only the threads apply."""
     del recording
     library = _library()
-    core = library.Core()
+    core = _core()
     settings = {
         "PERFORMANCE_HINT": "LATENCY",
         "NUM_STREAMS": 1,
@@ -102,6 +102,12 @@ def open_session(model: Path | bytes, options: SessionOptions, recording: Record
     except Exception as error:
         raise BadModel(f"OpenVINO {_version(library)} cannot load the model: {explain(error)}") from error
     return OpenVinoSession(compiled, model, options)
+
+
+@cache
+def _core() -> Any:
+    """The one of this process, never freed: OpenVINO handles SIGINT, and crashes on it once its plug-in is unloaded."""
+    return _library().Core()
 
 
 def _refuse_types(model: Any) -> None:
