@@ -83,7 +83,7 @@ KNOWN: tuple[Known, ...] = (
         "NonZero",
         lambda case: _input(case).ndim == 0,
         "numpy",
-        "of a number without axes: ONNX asks for the shape (0, N); onnxruntime returns (1, N).",
+        "of a number without axes: ONNX requires the shape (0, N); onnxruntime returns (1, N).",
     ),
     Known(
         "MatMul",
