@@ -136,6 +136,13 @@ def test_a_setting_that_makes_no_sense_is_refused_in_one_line(keywords: dict[str
     assert said in str(refused.value)
 
 
+def test_entries_that_are_not_checked_hold_for_variants_by_hand_too() -> None:
+    newer = {"session.newer_than_all": "1"}
+    variants = {"usual": {}, "lean": {"threads": 1}}
+    setups = setups_of("ort", "run", parse({"options_unchecked": newer, "variants": variants}, BenchKeywords))
+    assert [setup.session.options for setup in setups] == [newer, newer]
+
+
 def test_more_than_32_combinations_race_where_all_are_requested() -> None:
     assert len(subjects(threads=list(range(1, 40)), all_combinations=True)) == 39
 

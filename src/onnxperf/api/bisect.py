@@ -188,7 +188,7 @@ def _bisect_nodes(request: _Request, output: str | Path | None) -> BisectResult:
         check_folder(output)
     machine = machines.describe_machine()
     entry = request.entry()
-    sides = [RowPlace(BisectCandidate(name=_side_name(each)), each.session) for each in variants]
+    sides = [RowPlace(BisectCandidate(name=each.label), each.session) for each in variants]
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
         nodes = nodes_of(entry.model)
         size = len(nodes)
@@ -218,10 +218,6 @@ def _bisect_nodes(request: _Request, output: str | Path | None) -> BisectResult:
         notes=tuple(entry.feeds.notes),
     )
     return _result(record)
-
-
-def _side_name(variant: Variant) -> str:
-    return variant.name or " ".join(text for _, text in variant.apart)
 
 
 def _kept(part: Path, output: Path) -> bool:

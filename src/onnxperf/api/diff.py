@@ -180,7 +180,7 @@ def _entries(sources: Sequence[Source], request: _Request) -> list[Entry]:
 
 def _labels(entries: Sequence[Entry], variants: Sequence[Variant], folders: _Pair) -> list[str]:
     """What sets the sides apart: the models, their folders, their settings."""
-    settings = [each.name or _settings_text(each) for each in variants]
+    settings = [each.label.removeprefix("opt_level=") for each in variants]
     same_settings = settings[0] == settings[1]
     if entries[0] is entries[1]:
         return ["first", "second"] if same_settings else settings
@@ -188,11 +188,6 @@ def _labels(entries: Sequence[Entry], variants: Sequence[Variant], folders: _Pai
     if folders[0] != folders[1]:
         names = [f"{folder}/{names[0]}" for folder in folders]
     return names if same_settings else [f"{name} · {each}" for name, each in zip(names, settings, strict=True)]
-
-
-def _settings_text(variant: Variant) -> str:
-    """The settings that differ; levels, environments and the like speak for themselves."""
-    return " ".join(text.removeprefix("opt_level=") for _, text in variant.apart)
 
 
 def _race(models: Sequence[_Model], machine: Machine, request: _Request) -> Case:

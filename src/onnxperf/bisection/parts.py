@@ -60,7 +60,7 @@ class GraphParts:
                 self.start, self.stop = question.first, question.second
 
     def _proposed(self) -> Iterator[tuple[int, int]]:
-        """GraphParts to try; after each, `_shown` says whether it shows the difference."""
+        """Parts to try; after each, `_shown` says whether it shows the difference."""
         while self.stop - self.start > 1:
             start, stop = self.start, self.stop
             cut = start + max(1, min(stop - start - 1, round(_FIRST_SHARE * (stop - start))))

@@ -244,7 +244,7 @@ def _turn_ns(call_ns: float, calls: int, every_ns: int = 0) -> float:
 
 
 def processors_of(number: int, cpus: Sequence[int], threads: int) -> tuple[int, ...]:
-    """The processors of a round, as many as a subject has threads: all subjects of a round use the same ones.
+    """The processors of a subject in a round, as many as it has threads: those with equal threads use the same ones.
 
     Another guest of the host slows down one processor and not the other: on different ones, equal subjects differ by
     12 % from round to round, on the same one by 1 %. Rounds take turns, so that no processor decides. Subjects that

@@ -329,12 +329,9 @@ def _notes_on_settings(specs: Sequence[WorkerSpec]) -> list[str]:
     """What all sessions have in common and onnxruntime would not do by itself; what differs is in their names."""
     sessions = [named_settings(spec.session) for spec in specs if spec.runtime == "ort"]
     if not sessions:
-        threads = {spec.threads for spec in specs}
-        return (
-            [f"every subject may use {count(min(threads), 'thread')} (`threads` changes it)"]
-            if len(threads) == 1
-            else []
-        )
+        numbers = {spec.threads for spec in specs}
+        alike = list(numbers) if len(numbers) == 1 else []
+        return [f"every subject may use {count(each, 'thread')} (`threads` changes it)" for each in alike]
     shared = {name: text for name, text in sessions[0].items() if all(each.get(name) == text for each in sessions)}
     threads_text = shared.pop("threads", None)
     changed = [] if threads_text is None else [count(int(threads_text), "intra-op thread")]

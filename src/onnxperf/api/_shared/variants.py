@@ -16,7 +16,7 @@ from onnxperf.wording.names import shortened
 
 _MOST_THREADS = 1024
 """A pool of more would only fill the system's table of processes."""
-JOINED = "+"
+_JOINED = "+"
 """Between the names of a list, which is one value: commas stand between several values."""
 _LONGEST_VALUE = 80
 """Characters of a wrong value in an error."""
@@ -37,6 +37,11 @@ class Variant:
     """Runtime and call style, where a variant made by hand has its own."""
     unchecked: frozenset[str] = field(default_factory=frozenset)
     """Config entries that are newer than what onnxperf knows, and were given as such."""
+
+    @property
+    def label(self) -> str:
+        """Its name, or what sets it apart from the other variants."""
+        return self.name or " ".join(text for _, text in self.apart)
 
 
 def variants_in(keywords: Mapping[str, Any]) -> tuple[Variant, ...]:
@@ -61,7 +66,8 @@ def variants_in(keywords: Mapping[str, Any]) -> tuple[Variant, ...]:
     by_hand = _mapping("variants", keywords)
     if by_hand and names:
         raise BadOption("several values of a setting cannot be combined with named variants", option="variants")
-    return tuple(_by_hand(name, each, combinations[0]) for name, each in by_hand.items()) or found
+    common = (combinations[0], frozenset(unchecked))
+    return tuple(_by_hand(name, each, *common) for name, each in by_hand.items()) or found
 
 
 def session_of(settings: Mapping[str, Any], unchecked: frozenset[str] = frozenset()) -> SessionOptions:
@@ -88,12 +94,13 @@ def named_settings(session: SessionOptions) -> dict[str, str]:
     return found
 
 
-def _by_hand(name: str, settings: object, common: Mapping[str, Any]) -> Variant:
+def _by_hand(name: str, settings: object, common: Mapping[str, Any], unchecked: frozenset[str]) -> Variant:
     if not isinstance(settings, Mapping):
         raise BadOption("expected settings by name", option="variants", value=name)
     own = {_ALIASES.get(key, str(key)): value for key, value in settings.items()}
     runtime, call = (str(own.pop(key, "")) for key in ("runtime", "call"))
-    return Variant(session_of({**common, **own}), name, runtime=runtime, call=call)
+    session = session_of({**common, **own}, unchecked)
+    return Variant(session, name, runtime=runtime, call=call, unchecked=unchecked)
 
 
 # ---------------------------------------------------------------- names and values
@@ -162,7 +169,7 @@ def _mapping(name: str, keywords: Mapping[str, Any]) -> dict[str, Any]:
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
-    return JOINED.join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    return _JOINED.join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _shown(value: Any) -> str:
@@ -212,9 +219,9 @@ def _arena(value: Any) -> str:
 
 
 def _names(value: Any) -> tuple[str, ...]:
-    parts = value.split(JOINED) if isinstance(value, str) else value
+    parts = value.split(_JOINED) if isinstance(value, str) else value
     if not isinstance(parts, list | tuple):
-        raise ValueError(f"names with {JOINED} between them")
+        raise ValueError(f"names with {_JOINED} between them")
     return tuple(part for part in map(str, parts) if part not in ("", "none"))
 
 
