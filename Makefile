@@ -77,6 +77,7 @@ benchmarks: $(VENV)/dev.ok
 	$(BIN)/python -m benchmarks.sweep
 	$(BIN)/python -m benchmarks.memory
 	$(BIN)/python -m benchmarks.views
+	$(BIN)/python -m benchmarks.roofline
 
 examples: $(VENV)/dev.ok
 	$(BIN)/python examples/call_styles.py

@@ -19,7 +19,7 @@ ROOMS = {
     "render": "onnxperf.render.race",
     "results": "onnxperf.results",
     "api": "onnxperf.api",
-    "cli": "onnxperf.cli",
+    "cli": "onnxperf.cli.commands",
 }
 ROWS = ("cli/main.py", "__init__.py")
 """The two rows that a command needs besides: its place in the command line, and its public name."""
@@ -33,7 +33,7 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         module = importlib.import_module(package)
         monkeypatch.setattr(module, "__path__", [*module.__path__, str(TOY / folder)])
     _forget()
-    main.app.command(importlib.import_module("onnxperf.cli.toy").toy)
+    main.app.command(importlib.import_module("onnxperf.cli.commands.toy").toy)
     yield
     del main.app["toy"]
     for package in ROOMS.values():

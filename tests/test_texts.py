@@ -16,7 +16,7 @@ KNOWN = {
     "a sentence of an answer": ("analyze/answers/check.py", "The first node that differs is {place}"),
     "a reason of a judge": ("analyze/judges/comparison.py", "its times vary too much"),
     "an error of a public function": ("api/diff.py", "a diff has two sides"),
-    "the help of a command": ("cli/bench.py", "Time models, and race the ways of running them."),
+    "the help of a command": ("cli/commands/bench.py", "Time models, and race the ways of running them."),
     "the help of an option": ("cli/options.py", "Seed of everything random."),
     "a message of the command line": ("cli/main.py", "--debug shows where; please report it"),
     "a refused equation": ("contraction/", "its element type is unknown"),

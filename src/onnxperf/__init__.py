@@ -8,6 +8,7 @@ TYPE_CHECKING = False  # importing `typing` for it would take longer than all th
 if TYPE_CHECKING:
     from typing import Any
 
+    from onnxperf.api.advise import advise
     from onnxperf.api.bench import bench
     from onnxperf.api.bisect import bisect
     from onnxperf.api.cached_einsums import cached_einsums
@@ -25,13 +26,17 @@ if TYPE_CHECKING:
     from onnxperf.api.optimize import optimize
     from onnxperf.api.optimize_einsum import optimize_einsum
     from onnxperf.api.profile import profile
+    from onnxperf.api.profile_variants import profile_variants
+    from onnxperf.api.quantize import quantize
     from onnxperf.api.rewrite_einsum import rewrite_einsum
     from onnxperf.api.runs import runs
     from onnxperf.api.stack import stack
     from onnxperf.api.sweep import sweep
     from onnxperf.api.to_onnx import to_onnx
+    from onnxperf.api.tune import tune
     from onnxperf.api.view import view
     from onnxperf.errors import BadFeed, BadInput, BadModel, BadOption, MissingExtra, OnnxperfError, StoreError
+    from onnxperf.results.advise import AdviseResult
     from onnxperf.results.bench import BenchResult
     from onnxperf.results.bisect import BisectResult
     from onnxperf.results.check import CheckResult
@@ -44,13 +49,17 @@ if TYPE_CHECKING:
     from onnxperf.results.memory import MemoryResult
     from onnxperf.results.optimize import OptimizeResult
     from onnxperf.results.profile import ProfileResult
+    from onnxperf.results.profiles import ProfilesResult
+    from onnxperf.results.quantize import QuantizeResult
     from onnxperf.results.rewrite import RewriteResult
     from onnxperf.results.runs import RunsResult
     from onnxperf.results.stack import StackResult
+    from onnxperf.results.tune import TuneResult
     from onnxperf.results.view import ViewResult
     from onnxperf.runtimes.base import Runner
 
 __all__ = [
+    "AdviseResult",
     "BadFeed",
     "BadInput",
     "BadModel",
@@ -69,12 +78,16 @@ __all__ = [
     "OnnxperfError",
     "OptimizeResult",
     "ProfileResult",
+    "ProfilesResult",
+    "QuantizeResult",
     "RewriteResult",
     "Runner",
     "RunsResult",
     "StackResult",
     "StoreError",
+    "TuneResult",
     "ViewResult",
+    "advise",
     "bench",
     "bisect",
     "cached_einsums",
@@ -92,11 +105,14 @@ __all__ = [
     "optimize",
     "optimize_einsum",
     "profile",
+    "profile_variants",
+    "quantize",
     "rewrite_einsum",
     "runs",
     "stack",
     "sweep",
     "to_onnx",
+    "tune",
     "view",
 ]
 

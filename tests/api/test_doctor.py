@@ -8,12 +8,14 @@ from functools import partial
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from onnxperf.api import doctor as doctoring
 from onnxperf.errors import BadOption, MissingExtra, SubjectError
 from onnxperf.measure.machine import noise
 from onnxperf.measure.machine.load import Snapshot
 from onnxperf.measure.race import Tools
+from tests.headrooms import PEAKS
 from tests.measure.fakes import FakeMachine, raising
 from tests.render import examples
 
@@ -33,6 +35,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeMachine:
     quiet = examples.machine(load_before=0.1, load_after=0.1)
     monkeypatch.setattr(doctoring, "start_of", lambda _limits: fake.launch)
     monkeypatch.setattr(doctoring, "Tools", partial(Tools, clock=fake.clock))
+    monkeypatch.setattr(doctoring, "measured_peaks", lambda threads, _progress: replace(PEAKS, threads=threads))
     monkeypatch.setattr(doctoring, "take_inventory", lambda _machine: [("providers", "some")])
     monkeypatch.setattr("onnxperf.measure.machine.load.snapshot", others_using(0.01))
     monkeypatch.setattr("onnxperf.measure.machine.describe.describe_machine", lambda: quiet)
@@ -153,3 +156,28 @@ def test_a_real_race_runs_from_end_to_end() -> None:
     assert "µs a call against itself on 1 thread" in result.record.rows["A/A race"]
     assert "CPUExecutionProvider" in result.record.rows["providers"]
     assert steps[0] == "looking at the machine"
+
+
+@pytest.mark.usefixtures("fake")
+def test_peaks_are_measured_with_one_thread_and_with_one_for_each_core() -> None:
+    record = doctoring.doctor().record
+    assert [each.threads for each in record.peaks] == [1, record.machine.cores]
+    assert record.rows["peak on 1 thread"] == "100 GFLOP/s (int8: 200 GOP/s), 10 GB/s from memory, 100 from a cache"
+
+
+@pytest.mark.usefixtures("fake")
+@pytest.mark.parametrize(
+    ("error", "rows", "status"),
+    [
+        (SubjectError("oom", "no memory left"), {"peaks": "not measured: no memory left"}, "ok"),
+        (KeyboardInterrupt(), {}, "interrupted"),
+    ],
+)
+def test_without_peaks_the_rest_of_the_report_is_there(
+    monkeypatch: pytest.MonkeyPatch, error: BaseException, rows: dict[str, str], status: str
+) -> None:
+    monkeypatch.setattr(doctoring, "measured_peaks", lambda _threads, _progress: raising(error)())
+    result = doctoring.doctor()
+    assert {name: text for name, text in result.record.rows.items() if "peak" in name} == rows
+    assert result.record.noise_band is not None
+    assert result.status == status

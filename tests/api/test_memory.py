@@ -234,7 +234,7 @@ def test_only_onnxruntime_copies_inputs_that_are_not_contiguous(
 ) -> None:
     feeds = Feeds({"X": np.ones((COLUMNS, 5)).T}, {})
     entry = Entry(model=cast(Any, None), feeds=feeds, casts=casts)
-    found = memory_breakdown._copies(entry, MemorySubject(name="s", runtime=runtime, call=call))
+    found = memory_breakdown.copies_of(entry, runtime, call)
     assert [(each.reason, each.to_type, each.copied_bytes) for each in found] == copies
 
 

@@ -20,7 +20,7 @@ from onnxperf.api._shared.plans import SweepPlan, check_models, plan_cells
 from onnxperf.api._shared.requests import BenchKeywords, CaseKeywords, parse
 from onnxperf.api._shared.run_recorder import RunRecorder
 from onnxperf.api._shared.sweeps import estimate_s, run_sweep, sources_of
-from onnxperf.cli.bench import bench
+from onnxperf.cli.commands.bench import bench
 from onnxperf.cli.options import Flags, keywords_of
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.records.race import Case

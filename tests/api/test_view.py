@@ -99,7 +99,7 @@ def test_a_profile_puts_time_on_the_nodes(linear_proto: onnx.ModelProto, tmp_pat
     [
         ({"as_": "jpeg"}, "unknown form 'jpeg'; choose from: text"),
         ({"op": "Conv"}, "unknown operator 'Conv'; choose from: MatMul"),
-        ({"by": "weight"}, "unknown measure 'weight'; choose from: time, memory"),
+        ({"by": "weight"}, "unknown measure 'weight'; choose from: time, memory, headroom"),
         ({"depth": -1}, "expected 0 or more"),
         ({"as_": "svg", "all": True}, "`all` chooses what a listing shows"),
         ({"as_": "json", "around": "Y"}, "`around` chooses what a listing shows"),

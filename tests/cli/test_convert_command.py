@@ -12,7 +12,7 @@ import pytest
 from cyclopts import App
 
 from onnxperf.cli import main
-from onnxperf.cli.convert import convert
+from onnxperf.cli.commands.convert import convert
 
 SOURCES = """
 import numpy as np

@@ -13,8 +13,8 @@ from cyclopts import App
 
 from onnxperf.api._shared.kept_runs import keep, load_result
 from onnxperf.api.runs import runs
+from onnxperf.cli.commands.memory import memory
 from onnxperf.cli.main import run as command
-from onnxperf.cli.memory import memory
 from onnxperf.records.memory import Memory
 from onnxperf.results.memory import MemoryResult
 from tests.render.memory import examples as made

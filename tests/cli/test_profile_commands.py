@@ -16,6 +16,7 @@ import pytest
 from onnxperf.cli.main import run
 from onnxperf.cli.present import command_line
 from onnxperf.store import open_store
+from tests.headrooms import PEAKS
 
 
 def test_profile_prints_its_tables_and_writes_every_file(
@@ -34,6 +35,20 @@ def test_profile_prints_its_tables_and_writes_every_file(
     assert (tmp_path / "p.perfetto.json").read_bytes() == (tmp_path / "perfetto.json").read_bytes()
     assert run(["profile", str(tmp_path / "trace.json"), "--quiet"]) == 0
     assert capsys.readouterr().out == "MatMul_0 takes 100 % of the time in 1 node.\n"
+
+
+def test_roofline_prints_what_could_be_won_and_writes_it(
+    linear_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("onnxperf.api._shared.recordings.peaks_of", lambda _threads, _progress: PEAKS)
+    options = ["--repeat", "3", "--threads", "1", "--roofline", "-o", str(tmp_path / "p.csv"), "--table", "headroom"]
+    assert run(["profile", str(linear_path), *options]) == 0
+    printed = capsys.readouterr().out
+    assert "Headroom per operator" in printed
+    assert "The nodes that could win the most" in printed
+    assert "could_win_us" in (tmp_path / "p.csv").read_text(encoding="utf-8").partition("\n")[0]
+    assert run(["view", str(linear_path), "--profile", "--by", "headroom", "--threads", "1"]) == 0
+    assert "what they could win at best" in " ".join(capsys.readouterr().out.split())
 
 
 def test_json_on_standard_output_stands_alone(linear_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -138,7 +138,9 @@ MOMENTS = 21
 
 @pytest.fixture(scope="module")
 def races() -> Iterator[Nursery]:
-    commands = Nursery("tests.cli.signalled:run_command", "onnxperf.cli.bench", "onnxperf.store", "onnxperf.api.bench")
+    commands = Nursery(
+        "tests.cli.signalled:run_command", "onnxperf.cli.commands.bench", "onnxperf.store", "onnxperf.api.bench"
+    )
     yield commands
     commands.close()
 

@@ -9,9 +9,9 @@ import pytest
 
 from onnxperf.api._shared.kept_runs import load_result
 from onnxperf.api.runs import runs
+from onnxperf.cli.commands.stack import StackFlags, stack
 from onnxperf.cli.main import run
 from onnxperf.cli.present import KeptOutputFlags
-from onnxperf.cli.stack import StackFlags, stack
 from onnxperf.records.stack import Stack
 
 

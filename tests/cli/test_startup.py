@@ -65,7 +65,8 @@ def test_a_listing_imports_nothing_that_runs_or_draws_a_model(one_node: str) -> 
     assert LIBRARIES & found == set()
     assert found & (SMALL_ONES | ROOMS | DRAWINGS) == set()
     assert {name for name in found if name.startswith("onnxperf.cli.")} == {
-        f"onnxperf.cli.{name}" for name in ("exit_codes", "help", "main", "options", "present", "view")
+        f"onnxperf.cli.{name}"
+        for name in ("commands", "commands.view", "exit_codes", "help", "main", "options", "present")
     }
 
 

@@ -22,9 +22,9 @@ import pytest
 from onnxperf.api._shared.cells import Cell
 from onnxperf.api._shared.kept_runs import keep
 from onnxperf.api._shared.requests import CaseKeywords, parse
+from onnxperf.cli.commands.sweep import ResumeFlags, resuming, run_kept
 from onnxperf.cli.main import run
 from onnxperf.cli.present import KeptOutputFlags
-from onnxperf.cli.sweep import ResumeFlags, resuming, run_kept
 from onnxperf.measure.messages import READER
 from onnxperf.measure.race import Progress
 from onnxperf.measure.worker_group import Launch
@@ -140,7 +140,7 @@ def run_for(nursery: Nursery, store: Path, moment_s: float | None, tag: str) -> 
 
 @pytest.fixture
 def nursery(folder: Path) -> Iterator[Nursery]:
-    commands = Nursery("onnxperf.cli.main:run", "onnxperf.cli.bench", "onnxperf.store", "onnxperf.api.bench")
+    commands = Nursery("onnxperf.cli.main:run", "onnxperf.cli.commands.bench", "onnxperf.store", "onnxperf.api.bench")
     yield commands
     commands.close()
 

@@ -141,6 +141,12 @@ def inputs() -> dict[str, bytes]:
     }
 
 
+SETTINGS = (
+    '{"version": 1, "settings": {"threads": "1", "arena": "off", "session.dynamic_block_base": "4"}, "call": "run-c"}',
+    '{"version": 1, "model": "m", "dims": {"n": 8}, "settings": {"dim.n": "8", "disabled_optimizers": "A+B"}}',
+    '{"settings": {"opt_level": "basic", "execution_mode": "parallel", "mem_pattern": "off"}, "runtime": "numpy"}',
+)
+"""Files that `onnxperf tune` could have saved."""
 EQUATIONS = ("ij,jk->ik", "bsnh,btnh->bnts", "...i,i...->...", "ii->i", "a b,b c", "->", "i...j->j...i", "abc,,d->dcba")
 
 

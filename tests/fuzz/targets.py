@@ -22,11 +22,12 @@ from onnxperf.analyze.trace.node_memory import node_memories
 from onnxperf.analyze.trace.profile import summarise
 from onnxperf.api._shared.plans import plan_cells
 from onnxperf.api._shared.recordings import result_of_trace
+from onnxperf.api._shared.variants import saved_settings
 from onnxperf.contraction.equation import parse
 from onnxperf.errors import OnnxperfError
 from onnxperf.measure.messages import decode_reply, decode_request
 from onnxperf.measure.trace.read import parse_trace
-from onnxperf.model.files import read_inputs
+from onnxperf.model.files import read_archive, read_inputs
 from onnxperf.model.load import open_model
 from onnxperf.records.profile import Profile
 from onnxperf.render.profile.perfetto import perfetto_json
@@ -106,6 +107,17 @@ def read_input(data: bytes) -> None:
     path.write_bytes(data[1:])
     with _only():
         read_inputs({"X": path})
+    if path.suffix == ".npz":
+        with _only():
+            read_archive(path)
+
+
+def read_settings(data: bytes) -> None:
+    """Read a file of settings."""
+    path = _folder() / "tuned.json"
+    path.write_bytes(data)
+    with _only():
+        saved_settings(path)
 
 
 def read_message(data: bytes) -> None:
@@ -175,6 +187,7 @@ TARGETS = {
     "equation": Target(read_equation, _equations, damaged_text),
     "plan": Target(read_plan, lambda: [plan.encode() for plan in seeds.PLANS.values()], damaged_text),
     "input": Target(read_input, _inputs),
+    "settings": Target(read_settings, lambda: [each.encode() for each in seeds.SETTINGS], damaged_json),
     "message": Target(read_message, _values(seeds.messages)),
     "stored": Target(read_stored, _values(seeds.timings)),
 }

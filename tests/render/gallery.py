@@ -7,19 +7,23 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from onnxperf.records.advice import Advice, Trial, TrialOutcome, Tried
 from onnxperf.records.lines import LineMemory, MemoryLines
 from onnxperf.records.node_memory import NodeMemories, NodeMemory
 from onnxperf.records.race import Bench, Case, Subject
+from onnxperf.render.advice.chart import advice_plot
 from onnxperf.render.memory.chart import memory_plot
 from onnxperf.render.memory.lines_chart import lines_plot
 from onnxperf.render.profile.diff_chart import operators_plot
 from onnxperf.render.profile.node_memory_chart import node_memory_plot
 from onnxperf.render.profile.profile_chart import Span, nodes_plot, profile_plot, sources_plot, timeline_plot
+from onnxperf.render.profile.roofline_chart import roofline_plot
 from onnxperf.render.race.bench_chart import bench_plot
 from onnxperf.render.race.einsum_chart import orders_plot, race_plot
 from onnxperf.render.stack.chart import stack_plot
 from onnxperf.results.bench import BenchResult
 from onnxperf.results.diff import DiffResult
+from tests.headrooms import with_limits
 from tests.render import einsum_examples, examples, sweeps
 from tests.render.memory import examples as memories
 from tests.render.profile import chart_examples as profiles
@@ -129,6 +133,28 @@ def timeline(names: str = "{}") -> Any:
     return timeline_plot(spans, "cnn.onnx, iteration 3 of 6")
 
 
+def advice(name: str = "trial", number: int = 3) -> Advice:
+    """Trials that helped, did not, and failed."""
+    outcomes: tuple[TrialOutcome, ...] = ("gain", "none", "untried", "undecided", "trade")
+    tried = []
+    for each in range(number):
+        outcome, speedup = outcomes[each % 5], 1.5 - 0.08 * each
+        trial = Trial(name=f"{name} {each}", settings={"threads": str(each)})
+        failed = outcome == "untried"
+        tried.append(
+            Tried(
+                hazard="made",
+                trial=trial,
+                status="failed" if failed else "ok",
+                speedup=None if failed else speedup,
+                speedup_low=None if failed else speedup - 0.05,
+                speedup_high=None if failed else speedup + 0.05,
+                outcome=outcome,
+            )
+        )
+    return Advice(model="cnn.onnx", tried=tuple(tried))
+
+
 def failed_sweep(sizes: Sequence[int], words: Sequence[str] = ("oom", "timeout", "not run")) -> Bench:
     """Sizes at which one subject has a time and the others have these words in place of theirs."""
     return examples.bench(
@@ -172,6 +198,9 @@ CHARTS: dict[str, Callable[[], Any]] = {
     "einsum race": lambda: race_plot(einsum_examples.plan()),
     "profile": lambda: profile_plot(profiles.before()),
     "profile with long names": lambda: profile_plot(profiles.many(14, LONG)),
+    "roofline": lambda: roofline_plot(with_limits(profiles.before())),
+    "roofline with long names": lambda: roofline_plot(with_limits(profiles.many(14, LONG))),
+    "roofline of many nodes": lambda: roofline_plot(with_limits(profiles.many(200, "n", "Relu"))),
     "nodes": lambda: nodes_plot(profiles.before()),
     "sources": lambda: sources_plot(profiles.after()),
     "timeline": timeline,
@@ -191,4 +220,7 @@ CHARTS: dict[str, Callable[[], Any]] = {
     ),
     "memory line by line": lambda: lines_plot(code_lines()),
     "stack": lambda: stack_plot(stacks.stack()),
+    "advice": lambda: advice_plot(advice()),
+    "advice with failures": lambda: advice_plot(advice(LONG, 12)),
+    "advice of nothing": lambda: advice_plot(Advice(model="linear.onnx")),
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -21,6 +20,8 @@ from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible
 from onnxperf.api._shared.recordings import Events, is_events, is_trace
 from onnxperf.api._shared.requests import DiffKeywords, Settings, names_in, parse, require
 from onnxperf.api._shared.setups import only_setup
+from onnxperf.api._shared.side_by_side import Side as ProfiledSide
+from onnxperf.api._shared.side_by_side import profiles_in_turns
 from onnxperf.api._shared.subjects import Entry, open_entries, ort_spec
 from onnxperf.api._shared.variants import Variant
 from onnxperf.errors import BadOption
@@ -28,7 +29,7 @@ from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.profiling import Progress
 from onnxperf.records.base import Machine
-from onnxperf.records.options import LONG_TIMEOUT_S, OptLevel, SessionOptions
+from onnxperf.records.options import LONG_TIMEOUT_S, OptLevel
 from onnxperf.records.profile import Diff, Profile
 from onnxperf.records.race import Case
 from onnxperf.results.diff import DiffResult
@@ -97,15 +98,6 @@ class _Request:
     progress: Progress
 
 
-@dataclass(frozen=True)
-class _Model:
-    """A side that can be run."""
-
-    entry: Entry
-    session: SessionOptions
-    label: str
-
-
 def _runs(side: Side) -> bool:
     return not isinstance(side, ProfileResult) and not is_events(side) and not is_trace(side)
 
@@ -162,7 +154,7 @@ def _diff_of_models(
     sessions = [only_setup("ort", "run", each).session for each in sides]
     entries = _entries(sources, request)
     labels = _labels(entries, [each.given[0] for each in sides], _folders(sources))
-    models = [_Model(*parts) for parts in zip(entries, sessions, labels, strict=True)]
+    models = [ProfiledSide(*parts) for parts in zip(entries, sessions, labels, strict=True)]
     case = _race(models, machine, request) if with_race else None
     stopped = case is not None and case.interrupted
     results = [_unprofiled(each, machine) for each in models] if stopped else _profiles(models, machine, request)
@@ -190,7 +182,7 @@ def _labels(entries: Sequence[Entry], variants: Sequence[Variant], folders: _Pai
     return names if same_settings else [f"{name} · {each}" for name, each in zip(names, settings, strict=True)]
 
 
-def _race(models: Sequence[_Model], machine: Machine, request: _Request) -> Case:
+def _race(models: Sequence[ProfiledSide], machine: Machine, request: _Request) -> Case:
     specs: list[WorkerSpec] = []
     for each in models:
         spec = ort_spec(each.entry, each.session)
@@ -200,28 +192,11 @@ def _race(models: Sequence[_Model], machine: Machine, request: _Request) -> Case
     return replace(judged_case(end, options), model=", ".join(dict.fromkeys(m.entry.model.label for m in models)))
 
 
-def _profiles(models: Sequence[_Model], machine: Machine, request: _Request) -> list[ProfileResult]:
-    repeat, limits, progress = request.repeat, request.settings.limits, request.progress
-    with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
-        plans = [
-            recordings.plan_recording(each.entry, each.session, Path(folder), name)
-            for each, name in zip(models, ("before", "after"), strict=True)
-        ]
-        fitting = [recordings.iterations_that_fit(plan, repeat, limits, progress) for plan in plans]
-        most = min((each for each in fitting if each is not None), default=None)
-        end = recordings.run_in_turns([plan.spec for plan in plans], repeat, most, limits, progress)
-        results = [
-            recordings.result_of_recording(plan.recorded, turns.trace)
-            for plan, turns in zip(plans, end.turns, strict=True)
-        ]
-    for each, result in zip(models, results, strict=True):
-        result.record = replace(
-            result.record, machine=machine, session=each.session, model=each.label, interrupted=end.interrupted
-        )
-    return results
+def _profiles(models: Sequence[ProfiledSide], machine: Machine, request: _Request) -> list[ProfileResult]:
+    return profiles_in_turns(models, machine, request.repeat, request.settings.limits, request.progress)
 
 
-def _unprofiled(model: _Model, machine: Machine) -> ProfileResult:
+def _unprofiled(model: ProfiledSide, machine: Machine) -> ProfileResult:
     """A side whose race the user stopped: nothing more is run."""
     record = Profile(
         model=model.label, machine=machine, session=model.session, events=0, iterations=0, interrupted=True

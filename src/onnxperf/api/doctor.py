@@ -11,13 +11,15 @@ import onnx
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.doctor import doctor_answer, race_text, why_not_kept
+from onnxperf.analyze.answers.headroom import peak_rows
 from onnxperf.analyze.judges.noise import TINY_EFFECT, noise_band
+from onnxperf.api._shared.peaks import measured_peaks
 from onnxperf.api._shared.progress import automatic, shows_progress
 from onnxperf.api._shared.racing import start_of
 from onnxperf.api._shared.requests import BenchKeywords, Settings, parse
 from onnxperf.api._shared.setups import only_setup
 from onnxperf.api._shared.subjects import Entry, function_specs, model_specs, open_entries
-from onnxperf.errors import BrokenLibrary, MissingExtra
+from onnxperf.errors import BrokenLibrary, MissingExtra, OnnxperfError
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.machine import load, noise
 from onnxperf.measure.machine.inventory import take_inventory
@@ -26,6 +28,7 @@ from onnxperf.measure.plan import DEFAULT_TIME_S
 from onnxperf.measure.race import Progress, RaceEnd, Tools, race
 from onnxperf.model.inputs import Feeds
 from onnxperf.records.doctor import MachineReport
+from onnxperf.records.headroom import Peaks
 from onnxperf.records.options import InputOptions, RaceOptions, WorkerLimits
 from onnxperf.results.doctor import DoctorResult
 
@@ -36,10 +39,11 @@ _ROWS, _COLUMNS = 64, 128
 
 @shows_progress
 def doctor(time: float = DEFAULT_TIME_S, threads: int | None = None, *, progress: Progress = automatic) -> DoctorResult:
-    """Describe this machine and race a small model against itself for `time` seconds.
+    """Describe this machine, race a small model against itself for `time` seconds, and measure its peaks.
 
     What that race could still mistake for a difference is the noise band; later benches claim nothing below it,
-    unless `why_not_kept` objects. One thread unless given: that measures the machine, not a thread pool.
+    unless `why_not_kept` objects. One thread unless given: that measures the machine, not a thread pool. The peaks, of
+    one thread and of all cores, are kept for `profile` with `roofline`.
     """
     asked = {"time": time, "min_effect": TINY_EFFECT, "threads": 1 if threads is None else threads}
     settings = parse(asked, BenchKeywords)
@@ -58,9 +62,40 @@ def doctor(time: float = DEFAULT_TIME_S, threads: int | None = None, *, progress
         if not reason:
             noise.remember(band, machine.cpu, datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
         rows["noise kept for bench"] = f"no: {reason}" if reason else "yes: later benches claim nothing smaller"
+    found = _peaks(machine.cores, progress) if not end.interrupted and not twins.missing else _Peaks()
+    rows |= peak_rows(found.peaks, found.missing)
     answer = doctor_answer(machine, band, time, end.subjects, end.interrupted)
-    report = MachineReport(machine=machine, rows=rows, noise_band=band, answer=answer, interrupted=end.interrupted)
+    report = MachineReport(
+        machine=machine,
+        rows=rows,
+        peaks=found.peaks,
+        noise_band=band,
+        answer=answer,
+        interrupted=end.interrupted or found.interrupted,
+    )
     return DoctorResult(report)
+
+
+class _Peaks(NamedTuple):
+    """What this machine reached, by number of threads."""
+
+    peaks: tuple[Peaks, ...] = ()
+    missing: str = ""
+    """Why some are not there."""
+    interrupted: bool = False
+
+
+def _peaks(cores: int, progress: Progress) -> _Peaks:
+    """Measure with one thread and with one for each core, and keep both for later profiles."""
+    found: list[Peaks] = []
+    try:
+        for threads in sorted({1, cores}):
+            found.append(measured_peaks(threads, progress))
+    except KeyboardInterrupt:
+        return _Peaks(tuple(found), interrupted=True)
+    except OnnxperfError as error:
+        return _Peaks(tuple(found), str(error))
+    return _Peaks(tuple(found))
 
 
 def _race_against_itself(specs: Sequence[WorkerSpec], options: RaceOptions, progress: Progress) -> RaceEnd:

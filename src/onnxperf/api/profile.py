@@ -12,6 +12,7 @@ from onnxperf.api._shared.progress import automatic, shows_progress
 from onnxperf.api._shared.recordings import Events, is_events, is_trace
 from onnxperf.api._shared.requests import InputKeywords, parse, require
 from onnxperf.api._shared.subjects import open_entries
+from onnxperf.errors import BadOption
 from onnxperf.measure.profiling import Progress
 from onnxperf.records.options import LONG_TIMEOUT_S
 from onnxperf.render.kit.files import check_folder
@@ -25,6 +26,7 @@ def profile(
     *,
     repeat: int | None = None,
     keep_trace: str | Path | None = None,
+    roofline: bool = False,
     timeout: float = LONG_TIMEOUT_S,
     progress: Progress = automatic,
     **keywords: Unpack[InputKeywords],
@@ -33,13 +35,17 @@ def profile(
 
     `source` is a model (a path, bytes or a ModelProto), a trace (a path or a list of events). A model runs in a
     process of its own, `repeat` times (for about a second unless given), in turn with a session that is not profiled,
-    so that the cost of profiling is known. `keep_trace` names a file for onnxruntime's trace.
+    so that the cost of profiling is known. `keep_trace` names a file for onnxruntime's trace. `roofline` adds the
+    operations and bytes of every node, and how far from what this machine can do it is; the peaks of the machine are
+    measured first, unless they are known for so many threads.
     """
     settings = parse(keywords, InputKeywords, timeout)
     if is_events(source) or is_trace(source):
+        if roofline:
+            raise BadOption("a trace does not say what its machine can do; `roofline` needs the model")
         return recordings.result_of_trace(cast("str | Events", source))
     require(repeat is None or repeat >= 1, "repeat", repeat, "at least 1")
     if keep_trace is not None:
         check_folder(keep_trace)
     entry = open_entries(cast("Source", source), settings.inputs, feeds, settings.limits.timeout)[0]
-    return recordings.profile_model(entry, settings, repeat, progress, keep_trace)
+    return recordings.profile_model(entry, settings, repeat, progress, keep_trace, roofline)

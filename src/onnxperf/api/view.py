@@ -61,8 +61,8 @@ def view(
     folds long models; `all` shows everything, `around` the neighbours of a node, `op` the nodes of one type, `depth`
     limits how far bodies are shown. `values` adds the values of all tensors to the JSON. `profile=True` profiles the
     model now and puts the time on its nodes; a result of `onnxperf.profile` or a trace does the same without running
-    it; `by="memory"` shows memory instead. `dims` and `shapes` settle free sizes. Multiply-adds count every body once,
-    however often it runs.
+    it; `by="memory"` shows memory instead, `by="headroom"` what each node could win at best on this machine.
+    `dims` and `shapes` settle free sizes. Multiply-adds count every body once, however often it runs.
     """
     settings = parse(keywords, ViewKeywords)
     chosen: dict[str, Any] = {name: value for name, value in keywords.items() if name in _LISTED}
@@ -73,7 +73,9 @@ def view(
     opened = open_source(model)
     record = view_of(opened, values, _settled(opened, request.inputs))
     _check_operator(request, record)
-    profiled = _profiled(profile, lambda: _measured(model, feeds, progress=progress, **inputs))
+    profiled = _profiled(
+        profile, by, lambda: _measured(model, feeds, roofline=by == "headroom", progress=progress, **inputs)
+    )
     if profiled is not None:
         record = msgspec.structs.replace(record, metrics=_metrics(profiled, record, by))
     listing = replace(request.listing, metrics=record.metrics)
@@ -135,7 +137,7 @@ def _sizes(signature: Signature, settled: Settled) -> Iterator[int | str | None]
         yield declared if is_free else size
 
 
-def _profiled(wanted: Profiled, measured: Callable[[], ProfileResult]) -> ProfileResult | None:
+def _profiled(wanted: Profiled, by: Measure, measured: Callable[[], ProfileResult]) -> ProfileResult | None:
     if wanted is None or wanted is False:
         return None
     if wanted is True:
@@ -146,6 +148,8 @@ def _profiled(wanted: Profiled, measured: Callable[[], ProfileResult]) -> Profil
 
     if isinstance(wanted, ProfileResult):
         return wanted
+    if by == "headroom":
+        raise BadOption("a trace does not say what its machine can do; `by=headroom` profiles the model itself")
     if not is_events(wanted) and not is_trace(wanted):
         raise BadOption(option="profile", value=wanted, expected="the .json file of a trace that onnxruntime wrote")
     return profile(wanted)
@@ -160,8 +164,10 @@ def _measured(model: Source, feeds: Mapping[str, Any] | None, **keywords: Any) -
 
 def _metrics(profiled: ProfileResult, record: GraphView, by: Measure) -> Metrics:
     """What colours the nodes; their tooltips have both time and memory, where the trace has both."""
-    from onnxperf.analyze.graphs.view_metrics import memory_metrics, time_metrics, with_lines_of
+    from onnxperf.analyze.graphs.view_metrics import headroom_metrics, memory_metrics, time_metrics, with_lines_of
 
+    if by == "headroom":
+        return headroom_metrics(profiled.record, record)
     time = time_metrics(profiled.record, record)
     try:
         memory = memory_metrics(profiled.memory().record.nodes, profiled.record, record)

@@ -1,1 +1,1 @@
-"""One file per command."""
+"""The command line: its table of commands, and what they share."""

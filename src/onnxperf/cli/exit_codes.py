@@ -71,6 +71,7 @@ def end_interrupted() -> int:
     """The exit code where nothing was measured that could be shown, with one line that says so."""
     from onnxperf.render.kit.complaints import complain
 
+    _finishing.append(True)  # an interruption that waits for the end of an import would say the same again
     complain(f"interrupted by {signal.Signals(interrupted() - 128).name}; nothing to show")
     return interrupted()
 

@@ -30,6 +30,7 @@ app = CommandLine(
     help_formatter=PlainHelp(),
 )
 _FUNCTIONS = [
+    "advise",
     "bench",
     "bisect",
     "check",
@@ -41,15 +42,17 @@ _FUNCTIONS = [
     "memory",
     "optimize",
     "profile",
+    "quantize",
     "stack",
     "sweep",
+    "tune",
     "view",
 ]
 """Commands that are functions, each in a module of its name, which is imported when the command is used."""
 for _command in _FUNCTIONS:
-    app.command(f"onnxperf.cli.{_command}:{_command}")
-app.command("onnxperf.cli.envs:envs")
-app.command("onnxperf.cli.runs:runs")
+    app.command(f"onnxperf.cli.commands.{_command}:{_command}")
+app.command("onnxperf.cli.commands.envs:envs")
+app.command("onnxperf.cli.commands.runs:runs")
 app.command("onnxperf.cli.help:help_", name="help")
 app.command("onnxperf.cli.completion:install_completion", name="--install-completion", group=_OPTIONS)
 for _flag in ("--help", "--version"):

@@ -140,7 +140,8 @@ class VariantFlags(SessionFlags):
     only_here: ClassVar[tuple[str, ...]] = (*RuntimeFlags.only_here, "variant")
 
     variant: Annotated[Several, Parameter(metavar="'NAME: SETTING=VALUE'")] = field(default_factory=list)
-    """Settings under a name: 'lean: threads=1, arena=off, call=io-binding'. May be repeated."""
+    """Settings under a name: 'lean: threads=1, arena=off, call=io-binding'; or a file that `onnxperf tune` saved:
+    @tuned.json. May be repeated."""
     all_combinations: Switch = False
     """Race more than 32 combinations of settings."""
 
@@ -270,8 +271,10 @@ def settings(option: str, texts: Sequence[str]) -> dict[str, Any]:
     return {name: values if len(values) > 1 else values[0] for name, values in found.items()}
 
 
-def _variant(text: str) -> tuple[str, dict[str, str]]:
-    """A name and its settings, as 'lean: threads=1, arena=off'."""
+def _variant(text: str) -> tuple[str, dict[str, str] | str]:
+    """A name and its settings, as 'lean: threads=1, arena=off'; or a file of settings, as @tuned.json."""
+    if text.startswith("@"):
+        return Path(text[1:]).stem or text, text
     name, colon, rest = text.partition(":")
     assignments = [each.strip().partition("=") for each in rest.split(",") if each.strip()]
     if not colon or not name.strip() or not all(key and equals and value for key, equals, value in assignments):

@@ -123,10 +123,15 @@ class OutputFlags:
 
     def without_model(self) -> tuple[str, Self]:
         """The .onnx file, which is written while measuring, and the same without it."""
-        models = [path for path in self.output if path.lower().endswith(".onnx")]
-        if len(models) != 1:
+        path, reports = self.with_optional_model()
+        if path is None or reports.named(".onnx"):
             raise BadOption(option="output", expected="one name that ends with .onnx, for the model")
-        return models[0], dataclasses.replace(self, output=[each for each in self.output if each not in models])
+        return path, reports
+
+    def with_optional_model(self) -> tuple[str | None, Self]:
+        """The .onnx file, where one is named, and the same without it."""
+        path = self.named(".onnx")
+        return path, dataclasses.replace(self, output=[each for each in self.output if each != path])
 
     def named(self, suffix: str) -> str | None:
         """The file of this kind among those of --output."""

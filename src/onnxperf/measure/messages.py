@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 READER = "reader"
 """In place of a runtime: a worker that reads models and runs none (`measure/reading.py`)."""
+QUANTIZER = "quantizer"
+"""In place of a runtime: a worker that quantises models and compares them (`measure/quantizing.py`)."""
 
 
 class ModelSubject(Struct, frozen=True, kw_only=True, tag="model"):
@@ -262,6 +264,24 @@ class SplitEach(Request[TimedSplit], frozen=True):
     subject: int
     calls: int
     warm_ns: int
+
+
+class MovedBytes(Reply, frozen=True):
+    """Arrays were moved."""
+
+    gb_per_s: list[float]
+    """Billions of bytes a second that were read and written, for each of the sizes."""
+
+
+class MoveBytes(Request[MovedBytes], frozen=True):
+    """Read and write arrays with several threads, as fast as they can; needs no session."""
+
+    answered_by = "onnxperf.measure.worker.bandwidth:answer_move"
+    threads: int
+    sizes: tuple[int, ...]
+    """Bytes of all arrays of all threads together."""
+    duration_ns: int
+    """For each size."""
 
 
 # ---------------------------------------------------------------- instructions

@@ -8,7 +8,7 @@ import warnings
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 import numpy as np
 import onnx
@@ -18,6 +18,8 @@ from onnxperf.model.generate import Array, DType, fits, too_large
 from onnxperf.model.graph import is_external
 from onnxperf.wording.names import first_of, one_line, shortened, visible
 from onnxperf.wording.numbers import count, size
+
+T = TypeVar("T")
 
 _NPY_MAGIC = b"\x93NUMPY"
 _NPY_HEADERS = {
@@ -37,11 +39,24 @@ def read_inputs(files: Mapping[str, str | Path]) -> dict[str, Array]:
     return {name: _read(name, Path(file)) for name, file in files.items()}
 
 
+def read_archive(file: Path) -> dict[str, Array]:
+    """All arrays of a .npz file, by their names."""
+    what = repr(str(file))
+    if file.suffix.lower() != ".npz":
+        raise BadFeed(f"{what} is of a kind that cannot be read; use .npz, an array for each input of the model")
+    return _carefully(_read_all, file, what)
+
+
 def _read(name: str, file: Path) -> Array:
     what = f"{str(file)!r}, given for input {name!r},"
     reader = _READERS.get(file.suffix.lower())
     if reader is None:
         raise BadFeed(f"{what} is of a kind that cannot be read; use {', '.join(_READERS)}")
+    return _carefully(reader, file, what)
+
+
+def _carefully(reader: Callable[[Path, str], T], file: Path, what: str) -> T:
+    """What a reader makes of a file; whatever is wrong with that becomes one line."""
     if not file.is_file():
         raise BadFeed(f"{what} {'is a folder' if file.is_dir() else 'does not exist'}")
     try:
@@ -80,6 +95,17 @@ def _read_npz(file: Path, what: str) -> Array:
             raise BadFeed(f"{what} holds {len(names)} arrays ({shown}); give a file with one")
         with archive.open(names[0]) as stream:
             return _array_in(stream, archive.getinfo(names[0]).file_size, what)
+
+
+def _read_all(file: Path, what: str) -> dict[str, Array]:
+    if not zipfile.is_zipfile(file):
+        raise BadFeed(f"{what} is not a .npz file; write it with np.savez")
+    found = {}
+    with zipfile.ZipFile(file) as archive:
+        for entry in archive.infolist():
+            with archive.open(entry) as stream:
+                found[entry.filename.removesuffix(".npy")] = _array_in(stream, entry.file_size, what)
+    return found
 
 
 def _array_in(stream: IO[bytes], held_bytes: int, what: str) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import field
 
 from onnxperf.records.base import Document, Machine
+from onnxperf.records.headroom import Peaks
 
 
 class MachineReport(Document, frozen=True, kw_only=True):
@@ -14,6 +15,8 @@ class MachineReport(Document, frozen=True, kw_only=True):
     """The machine, before and after the race."""
     rows: dict[str, str]
     """What else was found about it, by name."""
+    peaks: tuple[Peaks, ...] = ()
+    """What it reached with one thread and with one per core, if that was measured."""
     noise_band: float | None = None
     """Relative difference that a race on this machine could mistake for a real one; null if it was not measured."""
     answer: str = field(name="sentence", default="")

@@ -10,6 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from onnxperf.records.base import Experiment, Findings, Scalar
+from onnxperf.records.headroom import Headroom
 from onnxperf.records.options import SessionOptions
 from onnxperf.records.race import Case
 from onnxperf.records.trace import TensorTypes
@@ -191,6 +192,8 @@ class Profile(Experiment, frozen=True, kw_only=True):
     modules: tuple[ModuleTime, ...] = ()
     """Time per module of the source framework, where the exporter wrote them: each before those inside, the most costly
     first."""
+    headroom: Headroom | None = None
+    """How far from what this machine can do its nodes are, if that was requested."""
     interrupted: bool = False
     """Stopped by the user before its end."""
 

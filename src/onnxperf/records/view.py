@@ -11,7 +11,7 @@ from onnxperf.records.base import Document
 
 Dims = tuple[int | str | None, ...]
 Element = bool | int | float | str
-Measure = Literal["time", "memory"]
+Measure = Literal["time", "memory", "headroom"]
 
 
 class ViewValue(Struct, frozen=True, kw_only=True):

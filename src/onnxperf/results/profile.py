@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from msgspec.structs import replace
@@ -16,12 +16,14 @@ from onnxperf.analyze.trace.node_memory import node_memories
 from onnxperf.analyze.trace.profile import node_times
 from onnxperf.errors import BadOption
 from onnxperf.records.graph import Graph
+from onnxperf.records.headroom import Limit
 from onnxperf.records.profile import ModuleTime, NodeTime, OperatorTime, Profile, SourceTime
 from onnxperf.records.trace import Coded, Trace
 from onnxperf.render.kit.page import Page
 from onnxperf.render.profile.page import TOP, profile_page
 from onnxperf.render.profile.perfetto import perfetto_json
 from onnxperf.render.profile.profile_chart import Span, nodes_plot, profile_plot, sources_plot, timeline_plot
+from onnxperf.render.profile.roofline_chart import roofline_plot
 from onnxperf.results.base import Result, frame_of
 from onnxperf.results.formats import Format
 from onnxperf.results.node_memory import NodeMemoryResult
@@ -45,9 +47,10 @@ class ProfileResult(Result[Profile]):
         "sources": lambda self: self.by_source(),
         "modules": lambda self: self.by_module(),
         "iterations": lambda self: self.by_iteration(operators=True),
+        "headroom": lambda self: self.by_headroom(),
         "events": lambda self: self.events,
     }
-    charts = {"operators": profile_plot, "nodes": nodes_plot, "sources": sources_plot}
+    charts = {"operators": profile_plot, "nodes": nodes_plot, "sources": sources_plot, "roofline": roofline_plot}
     own_formats = {
         ".perfetto.json": Format("the trace, for ui.perfetto.dev", lambda result, _table: result.perfetto()),
     }
@@ -89,6 +92,7 @@ class ProfileResult(Result[Profile]):
         missing = {
             "sources": not self.record.sources,
             "modules": not self.record.modules,
+            "headroom": self.record.headroom is None,
             "events": self._trace is None,
         }
         return [name for name in self.tables if not missing.get(name)]
@@ -106,14 +110,22 @@ class ProfileResult(Result[Profile]):
 
     def by_operator(self, per_iteration: bool = False) -> DataFrame:
         """Time per operator type, the most costly first; summed over all iterations, or their mean."""
-        return self._frame(self.record.operators, _OPERATOR_COLUMNS, per_iteration)
+        return self._frame(self.record.operators, _OPERATOR_COLUMNS, per_iteration, self._limits("operators"))
 
     def by_node(self, op: str | None = None, min_us: float = 0, per_iteration: bool = False) -> DataFrame:
         """Time per node, in the order of execution; of one operator type, or of executions of at least `min_us`."""
-        nodes: Sequence[NodeTime] = self.record.nodes
-        if min_us > 0:
-            nodes = node_times(self.trace, self.layout, self.trace.duration_us >= min_us)
-        return self._frame([node for node in nodes if op in (None, node.op_name)], _NODE_COLUMNS, per_iteration)
+        nodes, limits = self.record.nodes, self._limits("nodes")
+        if min_us > 0:  # of some executions, the work is not counted
+            nodes, limits = node_times(self.trace, self.layout, self.trace.duration_us >= min_us), ()
+        chosen = [place for place, node in enumerate(nodes) if op in (None, node.op_name)]
+        kept = [limits[place] for place in chosen] if limits else ()
+        return self._frame([nodes[place] for place in chosen], _NODE_COLUMNS, per_iteration, kept)
+
+    def by_headroom(self) -> DataFrame:
+        """Nodes with their operations, bytes and limits; what could win the most first."""
+        if self.record.headroom is None:
+            raise BadOption(_NO_LIMITS)
+        return self.by_node().sort_values("could_win_us", ascending=False, kind="stable", ignore_index=True)
 
     def by_source(self, split: bool = False, per_iteration: bool = False) -> DataFrame:
         """Time per group of nodes of the original model; `split` adds an estimate for each node of a group."""
@@ -121,13 +133,13 @@ class ProfileResult(Result[Profile]):
             raise BadOption("a trace alone has no original model; profile the model itself")
         if split:
             return _split(self.record.sources, self._weights(), per_iteration)
-        return self._frame(self.record.sources, _SOURCE_COLUMNS, per_iteration)
+        return self._frame(self.record.sources, _SOURCE_COLUMNS, per_iteration, self._limits("sources"))
 
     def by_module(self, per_iteration: bool = False) -> DataFrame:
         """Time per module of the source framework, each before those inside it; `total_us` includes these."""
         if not self.record.modules:
             raise BadOption("this model does not say which modules its nodes come from; torch's exporter writes them")
-        return self._frame(self.record.modules, _MODULE_COLUMNS, per_iteration)
+        return self._frame(self.record.modules, _MODULE_COLUMNS, per_iteration, self._limits("modules"))
 
     def by_iteration(self, operators: bool = False) -> DataFrame:
         """Time per iteration: the inference, its executor, its nodes; with `operators`, a column for each type."""
@@ -140,6 +152,14 @@ class ProfileResult(Result[Profile]):
         columns |= {"run_us": self.record.run_us} if len(self.record.run_us) == count else {}
         columns |= {each.op_name: each.self_us for each in self.record.operators} if operators else {}
         return DataFrame(columns, index=RangeIndex(count, name="iteration"))
+
+    def plot(self, ax: Any = None) -> Any:
+        """The roofline where the profile has limits, else operators and the most costly nodes."""
+        return super().plot(ax) if self.record.headroom is None else roofline_plot(self.record, ax)
+
+    def plot_operators(self, ax: Any = None) -> Any:
+        """Operators, and the most costly nodes beside them."""
+        return profile_plot(self.record, ax)
 
     def plot_nodes(self, op: str | None = None, min_us: float = 0, ax: Axes | None = None) -> Axes:
         """A bar per node, the longest on top."""
@@ -173,15 +193,32 @@ class ProfileResult(Result[Profile]):
         """The trace in a form that Perfetto opens: one track per thread, and counters of the arena's memory."""
         return perfetto_json(self.trace, self.record.model)
 
-    def _frame(self, rows: Sequence[T], columns: dict[str, Callable[[T], object]], per_iteration: bool) -> DataFrame:
-        """One row per record: what it is, then its times; without times that none of them has."""
+    def _limits(self, of: Literal["nodes", "operators", "sources", "modules"]) -> Sequence[Limit]:
+        """The limits of rows, in their order; none where they were not requested."""
+        headroom = self.record.headroom
+        return getattr(headroom, of) if headroom is not None else ()
+
+    def _frame(
+        self,
+        rows: Sequence[T],
+        columns: dict[str, Callable[[T], object]],
+        per_iteration: bool,
+        limits: Sequence[Limit] = (),
+    ) -> DataFrame:
+        """One row per record: what it is, its times, its limits; without times that none of them has."""
         everything = self.record.usual_nodes_us
         made = [[*(read(row) for read in columns.values()), *_times(row, everything, per_iteration)] for row in rows]
-        frame = frame_of(made, [*columns, *_Times._fields])
+        names = [*columns, *_Times._fields]
+        if limits:
+            names += _LIMIT_COLUMNS
+            for cells, limit in zip(made, limits, strict=True):
+                cells += [read(limit) for read in _LIMIT_COLUMNS.values()]
+        frame = frame_of(made, names)
         return frame.drop(columns=[name for name in ("total_us", "kernel_us") if frame[name].isna().all()])
 
 
 _NO_EVENTS = "this profile has only sums, as kept in the store; profile the model again, or read a trace"
+_NO_LIMITS = "this profile has no limits; profile the model with `roofline`"
 _OPERATOR_COLUMNS: dict[str, Callable[[OperatorTime], object]] = {
     "op_name": lambda row: row.op_name,
     "nodes": lambda row: row.nodes,
@@ -211,6 +248,18 @@ _SOURCE_COLUMNS: dict[str, Callable[[SourceTime], object]] = {
     "executed_ops": lambda row: row.group.executed_ops,
     "path": lambda row: "/".join(row.group.path),
     "same_as": lambda row: row.group.same_as,
+}
+
+
+_LIMIT_COLUMNS: dict[str, Callable[[Limit], object]] = {
+    "flop": lambda limit: limit.flop if limit.counted else None,
+    "moved_bytes": lambda limit: limit.moved_bytes,
+    "gflop_per_s": lambda limit: limit.gflop_per_s,
+    "gb_per_s": lambda limit: limit.gb_per_s,
+    "bound": lambda limit: limit.bound,
+    "limit_us": lambda limit: limit.limit_us,
+    "times_limit": lambda limit: limit.ratio,
+    "could_win_us": lambda limit: limit.could_win_us,
 }
 
 

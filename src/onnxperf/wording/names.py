@@ -52,6 +52,11 @@ PLAIN_SIGNS = "onnxperf.plain_signs"
 codecs.register_error(PLAIN_SIGNS, _plain_signs)
 
 
+def capital(text: str) -> str:
+    """The text as the beginning of a sentence."""
+    return text[:1].upper() + text[1:]
+
+
 def storable(text: str) -> str:
     """A text that files and tables take: half a surrogate pair, as file names may hold, becomes an escape."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

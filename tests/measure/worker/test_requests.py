@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from onnxperf.measure import messages as ms
-from onnxperf.measure import reading
+from onnxperf.measure import quantizing, reading
 from onnxperf.measure.messages import Reply, Request, decoder_of, encode
 from onnxperf.measure.worker.host import Host, handler_of
 from tests.measure.processes import Workers
 
-REQUESTS = [kind for kind in Request.__subclasses__() if kind.__module__ in (ms.__name__, reading.__name__)]
+MODULES = (ms.__name__, reading.__name__, quantizing.__name__)
+REQUESTS = [kind for kind in Request.__subclasses__() if kind.__module__ in MODULES]
 
 
 def reply_of(kind: type[Request[Any]]) -> type[Reply]:

@@ -8,11 +8,13 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from onnxperf.errors import BadOption
 from onnxperf.records.graph import Path, Place
+from onnxperf.records.headroom import Limit
 from onnxperf.records.node_memory import NodeMemory
 from onnxperf.records.profile import NodeTime, Profile, SourceTime
 from onnxperf.records.view import GraphView, Metrics, NodeMetric, ViewGraph, ViewNode
-from onnxperf.wording.numbers import count, percent, time_text
+from onnxperf.wording.numbers import count, magnitude, percent, significant, spoken_size, time_text
 
 _WHY = {
     "folded": "computed once, when the model is loaded",
@@ -69,6 +71,49 @@ def _of_names(nodes: tuple[NodeTime, ...], places: _Places) -> Iterator[tuple[st
 def _title(profile: Profile, total_us: float) -> str:
     whole = f"{time_text(total_us * 1000)} per inference ({profile.model})"
     return f"nodes, with their share of {whole}; fused nodes share one time"
+
+
+def headroom_metrics(profile: Profile, view: GraphView) -> Metrics:
+    """What every node of a view could win at best, against the time in all nodes."""
+    headroom = profile.headroom
+    if headroom is None:
+        raise BadOption("this profile has no limits; profile the model with `roofline`")
+    total = headroom.whole.time_us
+    places = _places(profile, view)
+    nodes: dict[str, NodeMetric] = {}
+    for source, limit in zip(profile.sources, headroom.sources, strict=True):
+        for name in source.group.sources:
+            key = places.key_of(source.group.path, name)
+            if key is not None and source.group.kind not in _WHY:
+                share = limit.could_win_us / total if total else 0.0
+                lines = tuple(_headroom_lines(limit))
+                nodes[key] = NodeMetric(key=key, share=share, value=limit.could_win_us, unit="us", lines=lines)
+    whole = f"{time_text(total * 1000)} per inference ({profile.model})"
+    title = f"nodes, with what they could win at best of {whole}; fused nodes share one figure"
+    added = sum(
+        limit.could_win_us
+        for source, limit in zip(profile.sources, headroom.sources, strict=True)
+        if not source.group.sources
+    )
+    notes = (
+        [f"nodes that onnxruntime added could win {percent(added / total)}"] if total and added >= 0.005 * total else []
+    )
+    return Metrics(by="headroom", title=title, nodes=nodes, notes=(*_general_notes(profile, view), *notes))
+
+
+def _headroom_lines(limit: Limit) -> Iterator[str]:
+    if limit.bound == "unknown":
+        yield f"{time_text(limit.time_us * 1000)} per inference; its limit is not known"
+        return
+    yield f"could win {time_text(limit.could_win_us * 1000)} of {time_text(limit.time_us * 1000)} at best"
+    if limit.ratio is None:
+        yield "moves and computes nothing"
+        return
+    what = {"compute": "arithmetic", "memory": "moving bytes"}.get(limit.bound, "its limit")
+    yield "at its limit" if limit.ratio <= 1 else f"{significant(limit.ratio)} times what {what} takes at best"
+    if limit.counted and limit.flop:
+        yield f"{magnitude(limit.flop)}FLOP"
+    yield f"{spoken_size(limit.moved_bytes)} read and written"
 
 
 def _general_notes(profile: Profile, view: GraphView) -> Iterator[str]:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from onnxperf.analyze.answers.profile import node_memory_answer
 from onnxperf.analyze.graphs.live_set import live_sets
 from onnxperf.analyze.trace.events import Integers, TraceLayout
+from onnxperf.analyze.trace.work import ELEMENT_BYTES
 from onnxperf.errors import BadOption
 from onnxperf.records.graph import Graph
 from onnxperf.records.node_memory import NodeMemories, NodeMemory
@@ -17,16 +18,6 @@ from onnxperf.records.trace import MISSING, TensorType, Trace
 
 _IN_USE, _DELTA = "mem_bytes_in_use", "mem_in_use_delta"
 _COLUMNS = (_IN_USE, "mem_bytes_requested_in_use", "mem_arena_held", "output_size")
-_ELEMENT_BYTES = {
-    **dict.fromkeys(("bool", "int8", "uint8"), 1),
-    **dict.fromkeys(("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "float8e8m0"), 1),
-    **dict.fromkeys(("float16", "bfloat16", "int16", "uint16"), 2),
-    **dict.fromkeys(("float", "int32", "uint32"), 4),
-    **dict.fromkeys(("double", "int64", "uint64", "complex64"), 8),
-    "complex128": 16,
-    **dict.fromkeys(("int4", "uint4", "float4e2m1"), 0.5),
-    **dict.fromkeys(("int2", "uint2"), 0.25),
-}
 
 
 def node_memories(
@@ -122,7 +113,7 @@ def _nodes(trace: Trace, layout: TraceLayout, rows: Integers) -> list[NodeMemory
 
 def _size_bytes(tensor: TensorType) -> int | None:
     """Size of a tensor; texts have none in the trace."""
-    element = _ELEMENT_BYTES.get(tensor.dtype)
+    element = ELEMENT_BYTES.get(tensor.dtype)
     return None if element is None else math.ceil(math.prod(tensor.shape) * element)
 
 

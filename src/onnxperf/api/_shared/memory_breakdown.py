@@ -20,7 +20,7 @@ from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.measure.profiling import take_turns
 from onnxperf.records.graph import Graph
-from onnxperf.records.memory import Breakdown, InputCopy, MemorySubject
+from onnxperf.records.memory import Breakdown, InputCopy
 from onnxperf.records.options import SessionOptions
 from onnxperf.records.trace import MISSING
 from onnxperf.results.profile import ProfileResult
@@ -88,7 +88,7 @@ def breakdown_of(entry: Entry, memory_probe: MemoryProbe, account: ArenaAccount 
         weights_in_memory_bytes=account.weights_bytes if account else None,
         input_bytes=entry.feeds.nbytes,
         output_bytes=memory_probe.output_bytes,
-        copies=tuple(_copies(entry, memory_probe.subject)) if is_model else (),
+        copies=tuple(copies_of(entry, memory_probe.subject.runtime, memory_probe.subject.call)) if is_model else (),
         arena_held_bytes=max(account.arena_bytes, default=None) if account else None,
         arena_used_bytes=account.used_bytes if account else None,
         planned_bytes=live.live_bytes if live else None,
@@ -98,9 +98,9 @@ def breakdown_of(entry: Entry, memory_probe: MemoryProbe, account: ArenaAccount 
     )
 
 
-def _copies(entry: Entry, subject: MemorySubject) -> Iterable[InputCopy]:
+def copies_of(entry: Entry, runtime: str, call: str | None) -> Iterable[InputCopy]:
     """Inputs of another type are copied in every call; so are those spread in memory, where the runtime does that."""
-    makes_contiguous = find_runtime(subject.runtime).call(subject.call or "run").makes_contiguous
+    makes_contiguous = find_runtime(runtime).call(call or "run").makes_contiguous
     for name, array in entry.feeds.arrays.items():
         kind, arrives = array.dtype.name, array
         if name in entry.casts:

@@ -148,7 +148,7 @@ def outline_of(model: Model, named: bool = False, copy: Path | None = None) -> O
 
 def outline_of_file(path: Path, what: str) -> Outlined:
     """The graph in a file that onnxruntime wrote."""
-    return outline_of(_written(path, what))
+    return outline_of(written_model(path, what))
 
 
 def random_operators_of(model: Model) -> tuple[str, ...]:
@@ -168,7 +168,7 @@ def sizes_of(model: Model, shapes: Shapes) -> Sized:
 
 def sizes_of_file(path: Path, what: str) -> Sized:
     """The same of a file that onnxruntime wrote."""
-    return sizes_of(_written(path, what), {})
+    return sizes_of(written_model(path, what), {})
 
 
 def applied(model: Model, function: str, question: bytes, weights: bool = False) -> bytes:
@@ -181,7 +181,8 @@ def source_of(model: Model) -> str:
     return _ask(Translate, model, weights=True).source
 
 
-def _written(path: Path, what: str) -> Model:
+def written_model(path: Path, what: str) -> Model:
+    """A file that onnxruntime wrote, as a model to ask about."""
     return Model(path.stem, path, "", (), (), (), 0, what=what)
 
 

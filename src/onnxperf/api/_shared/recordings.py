@@ -14,13 +14,16 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from onnxperf.analyze.answers.headroom import headroom_answer, headroom_notes
 from onnxperf.analyze.answers.profile import profile_answer
 from onnxperf.analyze.graphs.attribution import attribute, source_times
 from onnxperf.analyze.graphs.modules import module_times, with_origins
 from onnxperf.analyze.trace import profile as sums
 from onnxperf.analyze.trace.events import lay_out
+from onnxperf.analyze.trace.headroom import headroom_of
+from onnxperf.api._shared.peaks import peaks_of
 from onnxperf.api._shared.racing import start_of
-from onnxperf.api._shared.reading import outline_of, outline_of_file, work_of_nodes
+from onnxperf.api._shared.reading import applied, outline_of, outline_of_file, work_of_nodes, written_model
 from onnxperf.api._shared.requests import Settings
 from onnxperf.api._shared.setups import only_setup
 from onnxperf.api._shared.subjects import Entry, ort_spec
@@ -30,8 +33,11 @@ from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.profiling import Progress, TurnsEnd, most_iterations, take_turns
 from onnxperf.measure.reading import Outlined
 from onnxperf.measure.trace.read import read_trace, trace_of_events
+from onnxperf.model.node_settings import answer_settings, decode_settings
 from onnxperf.model.opened import Model
+from onnxperf.records.headroom import Peaks
 from onnxperf.records.options import Recording, SessionOptions, WorkerLimits
+from onnxperf.records.profile import Profile
 from onnxperf.records.trace import EVENT_CAP, Trace
 from onnxperf.render.kit.files import write
 from onnxperf.results.profile import ProfileResult
@@ -136,9 +142,11 @@ def profile_model(
     repeat: int | None,
     progress: Progress,
     keep_trace: str | Path | None = None,
+    roofline: bool = False,
 ) -> ProfileResult:
     """Run a model that records itself in turn with one that does not."""
     session = only_setup("ort", "run", settings).session
+    peaks = peaks_of(session.threads or 1, progress) if roofline else None
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
         plan = plan_recording(entry, session, Path(folder), "model")
         most = iterations_that_fit(plan, repeat, settings.limits, progress)
@@ -146,6 +154,8 @@ def profile_model(
         end = run_in_turns([plain, plan.spec], repeat, most, settings.limits, progress)
         trace = end.turns[1].trace
         result = result_of_recording(plan.recorded, trace)
+        if peaks is not None:
+            result.record = _with_headroom(result, plan.recorded, peaks)
         if keep_trace is not None:
             write(Path(keep_trace), Path(str(trace)).read_bytes())
     unprofiled, profiled = end.turns
@@ -160,6 +170,16 @@ def profile_model(
         notes=(*result.record.notes, *_notes(entry, repeat, most)),
     )
     return result
+
+
+def _with_headroom(result: ProfileResult, recorded: RecordedModel, peaks: Peaks) -> Profile:
+    """The record with the limits of its nodes; packed weights and attributes come from the executed graph."""
+    executed = written_model(recorded.executed_path, "the graph that onnxruntime executes")
+    settings = decode_settings(applied(executed, f"{answer_settings.__module__}:{answer_settings.__name__}", b""))
+    headroom = headroom_of(result.record, result.trace, result.layout, settings, peaks)
+    record = replace(result.record, headroom=headroom)
+    answer = " ".join(filter(None, [record.answer, headroom_answer(record)]))
+    return replace(record, answer=answer, notes=(*record.notes, *headroom_notes(record)))
 
 
 def _notes(entry: Entry, repeat: int | None, most: int | None) -> list[str]:

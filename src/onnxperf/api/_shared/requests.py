@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from os import PathLike
 from typing import Any, TypedDict, TypeVar, get_type_hints
 
 import msgspec
@@ -49,6 +50,10 @@ Settled = Setting | Sequence[Setting]
 """One value, or several where variants race each other."""
 
 
+SavedFile = str | PathLike[str]
+"""A file of settings, as tuned.json or @tuned.json."""
+
+
 class RuntimeKeywords(TypedDict, total=False):
     """How a runtime is set up; see SessionOptions."""
 
@@ -68,7 +73,7 @@ class LoadKeywords(RuntimeKeywords, total=False):
 class VariantKeywords(TypedDict, total=False):
     """Variants by hand, and how many may race."""
 
-    variants: Mapping[str, Mapping[str, Setting]]
+    variants: Mapping[str, Mapping[str, Setting] | SavedFile] | SavedFile | Sequence[SavedFile]
     all_combinations: bool
 
 
@@ -155,6 +160,10 @@ class ConvertKeywords(FeedKeywords, ToleranceKeywords, total=False):
     """How a conversion is checked; every other keyword is one of the converter."""
 
     timeout: float
+
+
+class ProfileKeywords(InputKeywords, VariantKeywords, total=False):
+    """How the sessions of variants are set up, and their inputs made."""
 
 
 class DiffKeywords(RuntimeKeywords, FeedKeywords, VariantKeywords, RaceKeywords, total=False):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeGuard, cast
 
 import cloudpickle
+import numpy as np
 
 from onnxperf.analyze.judges.agreement import unlike_values
 from onnxperf.api._shared.opening import Source, open_source
@@ -72,6 +73,15 @@ def open_entries(
         casts = {name: types[name] for name, array in feeds.arrays.items() if _needs_cast(array, types[name])}
         entries.append(Entry(model, feeds, casts, twin))
     return entries
+
+
+def with_ready_inputs(entry: Entry) -> Entry:
+    """The same inputs as arrays that no call needs to cast or to copy."""
+    arrays = {
+        name: np.ascontiguousarray(array, dtype=entry.casts.get(name, array.dtype))
+        for name, array in entry.feeds.arrays.items()
+    }
+    return Entry(entry.model, replace(entry.feeds, arrays=arrays), {})
 
 
 def _same_feeds(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 import msgspec
 from msgspec.structs import asdict
 
-from onnxperf.errors import BadOption
+from onnxperf.errors import BadInput, BadOption
 from onnxperf.records.options import ArenaSetting, ExecutionMode, ExecutionOrder, OptLevel, SessionOptions
+from onnxperf.records.tune import SAVED_VERSION, TunedSettings
 from onnxperf.wording.names import shortened
 
 _MOST_THREADS = 1024
@@ -20,6 +23,14 @@ _JOINED = "+"
 """Between the names of a list, which is one value: commas stand between several values."""
 _LONGEST_VALUE = 80
 """Characters of a wrong value in an error."""
+_LARGEST_FILE = 1 << 20
+_UNSAFE = frozenset({"env", "custom_ops", "provider", "fixed_dims"})
+"""Settings that choose what code runs, and what has its own prefix."""
+_SAFE_RUNTIMES = ("ort", "numpy", "reference", "openvino")
+_SAFE_NUMBERS = frozenset(
+    {"session.dynamic_block_base", "session.intra_op.spin_duration_us", "session.intra_op.spin_backoff_max"}
+)
+"""Config entries with any value that a file may have: numbers."""
 _SWITCHES = {"on": True, "off": False, "1": True, "0": False, "true": True, "false": False}
 
 
@@ -63,11 +74,16 @@ def variants_in(keywords: Mapping[str, Any]) -> tuple[Variant, ...]:
         )
         for each in combinations
     )
-    by_hand = _mapping("variants", keywords)
+    by_hand = _variants(keywords.get("variants"))
     if by_hand and names:
         raise BadOption("several values of a setting cannot be combined with named variants", option="variants")
     common = (combinations[0], frozenset(unchecked))
     return tuple(_by_hand(name, each, *common) for name, each in by_hand.items()) or found
+
+
+def several_in(keywords: Mapping[str, Any]) -> bool:
+    """Whether the keywords of a public function stand for more than one variant, or name some."""
+    return bool(keywords.get("variants")) or len(variants_in(keywords)) > 1
 
 
 def session_of(settings: Mapping[str, Any], unchecked: frozenset[str] = frozenset()) -> SessionOptions:
@@ -94,13 +110,76 @@ def named_settings(session: SessionOptions) -> dict[str, str]:
     return found
 
 
+def _variants(given: Any) -> dict[str, Any]:
+    """Settings by name; files of settings have the names of the files."""
+    if isinstance(given, Mapping):
+        return {str(name): each for name, each in given.items()}
+    files = given if isinstance(given, list | tuple) else [] if given is None else [given]
+    if not all(isinstance(each, str | os.PathLike) for each in files):
+        raise BadOption(option="variants", value=_shown(given), expected="settings by name, or files of settings")
+    found = {saved_path(each).stem: each for each in files}
+    if len(found) < len(files):
+        raise BadOption("two files of settings have the same name; give settings by name", option="variants")
+    return found
+
+
 def _by_hand(name: str, settings: object, common: Mapping[str, Any], unchecked: frozenset[str]) -> Variant:
+    if isinstance(settings, str | os.PathLike):
+        settings = all_settings(saved_settings(settings))
     if not isinstance(settings, Mapping):
         raise BadOption("expected settings by name", option="variants", value=name)
     own = {_ALIASES.get(key, str(key)): value for key, value in settings.items()}
     runtime, call = (str(own.pop(key, "")) for key in ("runtime", "call"))
     session = session_of({**common, **own}, unchecked)
     return Variant(session, name, runtime=runtime, call=call, unchecked=unchecked)
+
+
+# ---------------------------------------------------------------- files of settings
+
+
+def saved_path(file: str | os.PathLike[str]) -> Path:
+    """The path of a file of settings, which may be written as @FILE."""
+    return Path(os.fspath(file).removeprefix("@"))
+
+
+def saved_settings(file: str | os.PathLike[str]) -> TunedSettings:
+    """Settings from a file that `onnxperf tune` wrote; one that could make a session run other code is refused."""
+    path = saved_path(file)
+    try:
+        if path.stat().st_size > _LARGEST_FILE:
+            raise BadInput(f"{str(path)!r} is too large for a file of settings")
+        saved = msgspec.json.decode(path.read_bytes(), type=TunedSettings)
+    except OSError as error:
+        raise BadInput(f"{str(path)!r} cannot be read: {error.strerror or error}") from error
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise BadInput(f"{str(path)!r} is not a file of settings: {error}") from error
+    if saved.version > SAVED_VERSION:
+        raise BadInput(f"{str(path)!r} was written by a newer onnxperf; update onnxperf")
+    if saved.runtime not in ("", *_SAFE_RUNTIMES):
+        raise BadInput(f"{str(path)!r} names the runtime {_shown(saved.runtime)!r}, which a file may not choose")
+    for name in saved.settings:
+        if not _is_safe(name):
+            raise BadInput(f"{str(path)!r} names {_shown(name)!r}, which is not a setting that a file may have")
+    session_of(saved.settings)  # refuses values that make no sense
+    return saved
+
+
+def all_settings(saved: TunedSettings) -> dict[str, str]:
+    """Settings with runtime and call style, as a variant by hand has them."""
+    kinds = {"runtime": saved.runtime, "call": saved.call}
+    return {**saved.settings, **{name: each for name, each in kinds.items() if each}}
+
+
+def _is_safe(name: str) -> bool:
+    """Whether a setting is known, and names no library, interpreter or file."""
+    if name in _CONVERTED:
+        return name not in _UNSAFE
+    if name.startswith("dim."):
+        return True
+    from onnxperf.runtimes.ort.config_keys import SESSION_KEYS
+
+    known = {entry.name for entry in SESSION_KEYS if entry.values or entry.name in _SAFE_NUMBERS}
+    return name in known
 
 
 # ---------------------------------------------------------------- names and values

@@ -15,16 +15,16 @@ _MOST_PROCESSES = 0
 """More than there are already: none. The kernel does not hold root to that."""
 
 
-def confine() -> None:
-    """From now on: no file larger than a model, no process, no core dump."""
+def confine(threads: bool = False) -> None:
+    """From now on: no file larger than a model, no process, no core dump; for the kernel, threads are processes."""
     if sys.platform == "win32":
         return
     import resource
 
     wanted = {
         resource.RLIMIT_FSIZE: LARGEST_PROTO_BYTES,
-        resource.RLIMIT_NPROC: _MOST_PROCESSES,
         resource.RLIMIT_CORE: 0,
+        **({} if threads else {resource.RLIMIT_NPROC: _MOST_PROCESSES}),
     }
     for kind, most in wanted.items():
         with contextlib.suppress(OSError, ValueError):

@@ -10,7 +10,7 @@ import signal
 import sys
 from pathlib import Path
 
-from onnxperf.measure.messages import READER, Ready, decode_request, encode, handles_of
+from onnxperf.measure.messages import QUANTIZER, READER, Ready, decode_request, encode, handles_of
 from onnxperf.measure.shared import receive_file
 from onnxperf.measure.worker.host import Host
 from onnxperf.measure.worker.pipe import open_pipe
@@ -27,8 +27,8 @@ def serve(handle: int, parent: int, runtime: str) -> None:
     if hasattr(os, "register_at_fork"):
         # A child that a subject forks would keep the pipe open, and its parent's death a secret until the timeout.
         os.register_at_fork(after_in_child=pipe.close)
-    if runtime == READER:
-        _become_a_reader()
+    if runtime in _ROLES:
+        _ROLES[runtime]()
     elif runtime != "callable":
         # The import is not part of the load time; an error comes again, and is reported, when the model is loaded.
         with contextlib.suppress(Exception):
@@ -49,6 +49,18 @@ def _become_a_reader() -> None:
 
     _ = reading
     limits.confine()
+
+
+def _become_a_quantizer() -> None:
+    """Import what quantises models; onnxruntime needs its threads."""
+    from onnxperf.measure.worker import limits, quantizing
+
+    _ = quantizing
+    limits.confine(threads=True)
+
+
+_ROLES = {READER: _become_a_reader, QUANTIZER: _become_a_quantizer}
+"""Workers that host no subjects."""
 
 
 def die_with(parent: int) -> None:

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 
 import msgspec
 
-from onnxperf.records.view import GraphView, Metrics, NodeMetric, ViewGraph, ViewNode
+from onnxperf.records.view import GraphView, Measure, Metrics, ViewGraph, ViewNode
 from onnxperf.render.graph.shared import all_graphs
 
-_NAMES = {"us": "time_us", "bytes": "memory_bytes"}
+_NAMES: dict[Measure, str] = {"time": "time_us", "memory": "memory_bytes", "headroom": "could_win_us"}
 
 
 def graph_netron(view: GraphView, metrics: Metrics) -> str:
     """A JSON file to drop onto the open model, for nodes with a name of their own: Netron finds them by that."""
-    rows = [row for node in _found(view, metrics) for row in _rows(_target(node), metrics.nodes[node.key])]
+    rows = [row for node in _found(view, metrics) for row in _rows(_target(node), metrics, node.key)]
     document = {"signature": "netron:attachment", "metadata": [], "metrics": rows}
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
 
@@ -34,8 +34,9 @@ def _found(view: GraphView, metrics: Metrics) -> list[ViewNode]:
     ]
 
 
-def _rows(target: str, metric: NodeMetric) -> Iterator[dict[str, object]]:
-    yield _row(target, _NAMES[metric.unit], metric.value)
+def _rows(target: str, metrics: Metrics, key: str) -> Iterator[dict[str, object]]:
+    metric = metrics.nodes[key]
+    yield _row(target, _NAMES[metrics.by], metric.value)
     yield _row(target, "share_percent", round(100 * metric.share, 2))
     if metric.lines:
         yield _row(target, "details", "; ".join(metric.lines))

@@ -8,6 +8,7 @@ from onnxperf.render.kit.machine import cpu_text, runtime_texts
 from onnxperf.render.kit.page import GAP, Flow, Heading, Line, Part, closing
 from onnxperf.render.kit.table import Table
 from onnxperf.render.profile.groups import timeless_lines
+from onnxperf.render.profile.headroom import headroom_tables
 from onnxperf.render.profile.tables import estimator, modules_table, nodes_table, operators_table, sources_table
 from onnxperf.wording.numbers import count, duration, microseconds, percent, ratio
 
@@ -21,6 +22,7 @@ def profile_page(profile: Profile, top: int = TOP) -> list[Part]:
         Flow(_times(profile)),
         *_tables(profile, top),
         *_without_time(profile),
+        *headroom_tables(profile, top),
         *closing(profile.answer, profile.notes, profile.interrupted),
     ]
 

@@ -1,0 +1,142 @@
+"""What advice says, in plain sentences: what was seen, what was gained by trying, and what to do."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from onnxperf.analyze.judges.advice import best_of, best_rewrite, gained_in
+from onnxperf.records.advice import Advice, Goal, Hazard, Trial, TrialOutcome, Tried
+from onnxperf.wording.names import capital
+from onnxperf.wording.numbers import count, factor
+
+_OWN_OPTIONS = ("threads", "provider", "opt_level", "env")
+"""Settings that are options of their own; all others are values of `options`."""
+_MOST_IN_ANSWER = 3
+
+
+class Finding(NamedTuple):
+    """A hazard as it is shown."""
+
+    title: str
+    evidence: str
+    result: str
+    """What trying gave; empty where nothing could be tried."""
+    action: str
+    """What to do; empty where nothing helped."""
+    outcome: TrialOutcome
+
+
+def findings(record: Advice) -> list[Finding]:
+    """Every hazard, in the order of the record."""
+    found: list[Finding] = []
+    shown: dict[tuple[object, Goal], str] = {}
+    for hazard in record.hazards:
+        best = best_of(hazard, record.tried)
+        helps = best is not None and best.outcome in ("gain", "trade")
+        result = result_text(best, hazard.goal) if best is not None else ""
+        if best is not None and helps:
+            earlier = shown.setdefault((best.trial.key, gained_in(best, hazard.goal)), hazard.title)
+            if earlier != hazard.title:
+                result = f"{result} (the same trial as for: {earlier})"
+        action = f"{hazard.remedy}: {setting_text(best.trial)}" if best is not None and helps else ""
+        action = action.removesuffix(": ")
+        found.append(Finding(hazard.title, hazard.evidence, result, action, best.outcome if best else "untried"))
+    return found
+
+
+def result_text(tried: Tried, goal: Goal) -> str:
+    """What a trial gave, with its interval."""
+    name = tried.trial.name
+    if tried.outcome == "untried":
+        return f"{name} {_why_untried(tried)}"
+    approximate = "; it computes approximately, within the tolerances" if tried.trial.approximate else ""
+    gained = gained_in(tried, goal)
+    if gained != "time" and tried.outcome in ("gain", "trade"):
+        return f"with {name}, {_saved(tried, gained)} and is {_speed(tried)}{approximate}"
+    if tried.outcome == "undecided":
+        reason = f" ({tried.reason})" if tried.reason else ""
+        return f"with {name}, the model may be {_speed(tried)}, which is undecided{reason}{approximate}"
+    return f"with {name}, the model is {_speed(tried)}{approximate}"
+
+
+def setting_text(trial: Trial) -> str:
+    """How a user asks for what was tried: options in backquotes, which the command line spells as its own."""
+    texts = [
+        f"`{name}={value}`" if name in _OWN_OPTIONS else f"`options={name}={value}`"
+        for name, value in trial.settings.items()
+    ]
+    calls = [f"`call={trial.call}`"] if trial.call else []
+    return " ".join([*texts, *calls, *(["`output=FILE.onnx` writes the rewritten model"] if trial.rewrite else [])])
+
+
+def advise_answer(record: Advice) -> str:
+    """What helps, by how much; or that nothing does."""
+    if not record.hazards:
+        return "No hazard was found, so that nothing was tried."
+    found = [(hazard, best_of(hazard, record.tried)) for hazard in record.hazards]
+    number = count(len(record.hazards), "hazard")
+    if not any(tried.speedup is not None for tried in record.tried):
+        before = "Interrupted before anything was tried" if record.interrupted else "Nothing could be tried"
+        return f"{before}: {number} {'was' if len(record.hazards) == 1 else 'were'} found."
+    gains = _different([(hazard, best) for hazard, best in found if best is not None and best.outcome == "gain"])
+    trades = _different([(hazard, best) for hazard, best in found if best is not None and best.outcome == "trade"])
+    sentences = [f"{capital(result_text(best, hazard.goal))}." for hazard, best in gains[:_MOST_IN_ANSWER]]
+    if len(gains) > _MOST_IN_ANSWER:
+        sentences.append(f"{count(len(gains) - _MOST_IN_ANSWER, 'more remedy', 'more remedies')} helped.")
+    if not gains:
+        sentences.append(_nothing_helps(record))
+    sentences += [f"A trade: {result_text(best, hazard.goal)}." for hazard, best in trades[:1]]
+    rewrite = best_rewrite(record.tried) if record.output else None
+    written = [f"The model after {rewrite.name} is in {record.output}."] if rewrite else []
+    return " ".join([*sentences, *written])
+
+
+def notes_on(record: Advice) -> list[str]:
+    """What a reader must know of gains."""
+    raced = [note for race in record.races for note in race.notes]
+    several = sum(each.outcome == "gain" for each in record.tried) > 1
+    return [*(["each gain was measured alone; gains need not add up"] if several else []), *raced]
+
+
+def _nothing_helps(record: Advice) -> str:
+    trials = len({each.trial.key for each in record.tried if each.outcome != "untried"})
+    open_ = len({each.trial.key for each in record.tried if each.outcome == "undecided"})
+    if open_ == trials:
+        return f"Nothing is decided after {count(trials, 'trial')}; more `time` may tell."
+    rest = f"; {count(open_, 'trial')} stay{'s' if open_ == 1 else ''} undecided, more `time` may tell" if open_ else ""
+    advice = "" if open_ else "; keep the session as it is"
+    return f"Nothing that was tried is faster beyond the noise ({count(trials, 'trial')}){advice}{rest}."
+
+
+def _different(found: list[tuple[Hazard, Tried]]) -> list[tuple[Hazard, Tried]]:
+    """Without hazards whose gain is that of an earlier one: they share a trial."""
+    seen: dict[tuple[object, Goal], tuple[Hazard, Tried]] = {}
+    for hazard, best in found:
+        seen.setdefault((best.trial.key, gained_in(best, hazard.goal)), (hazard, best))
+    return list(seen.values())
+
+
+def _why_untried(tried: Tried) -> str:
+    if tried.status == "differs":
+        return f"is no remedy, the outputs change: {tried.reason}"
+    if tried.status == "pending":
+        return "was not tried"
+    return f"could not be tried: {tried.reason}" if tried.reason else "could not be tried"
+
+
+def _saved(tried: Tried, gained: Goal) -> str:
+    if gained == "cpu":
+        within = _within(tried.cpu_low, tried.cpu_high)
+        return f"the model takes {factor(tried.cpu_ratio)} times the CPU time{within}"
+    within = _within(tried.memory_low, tried.memory_high)
+    return f"the model needs {factor(tried.memory_ratio)} times the memory{within}"
+
+
+def _speed(tried: Tried) -> str:
+    if tried.speedup is None:
+        return "of unknown speed"
+    return f"{factor(tried.speedup)} times as fast{_within(tried.speedup_low, tried.speedup_high)}"
+
+
+def _within(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f" ({factor(low)} to {factor(high)})"

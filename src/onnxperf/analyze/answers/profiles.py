@@ -1,0 +1,29 @@
+"""What takes the most time under each variant, in plain sentences."""
+
+from __future__ import annotations
+
+from onnxperf.records.profile import OperatorTime, Profile
+from onnxperf.records.profiles import Profiles
+from onnxperf.wording.names import listed, name_of
+from onnxperf.wording.numbers import microseconds
+
+NO_VERDICT = "profiles have no verdict; `onnxperf bench` races the variants, `onnxperf diff` compares two node by node"
+
+
+def profiles_answer(record: Profiles) -> str:
+    """The operator that takes the most time: one for all, or one for each."""
+    most = {profile.model: found for profile in record.variants if (found := _costliest(profile)) is not None}
+    if not most:
+        return "No node took any time that the traces could show."
+    operators = list(dict.fromkeys(each.op_name for each in most.values()))
+    if len(operators) == 1:
+        times = [f"{microseconds(each.usual_us)} under {name_of(name)}" for name, each in most.items()]
+        every = f"all {len(most)} variants" if len(most) > 2 else "both variants" if len(most) == 2 else "the variant"
+        return f"{name_of(operators[0])} takes the most time under {every}: {listed(times)}."
+    parts = [f"{name_of(o.op_name)} under {name_of(name)} ({microseconds(o.usual_us)})" for name, o in most.items()]
+    return f"The most time goes to {listed(parts)}."
+
+
+def _costliest(profile: Profile) -> OperatorTime | None:
+    timed = [operator for operator in profile.operators if operator.usual_us > 0]
+    return max(timed, key=lambda operator: operator.usual_us, default=None)

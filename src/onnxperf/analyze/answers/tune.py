@@ -1,0 +1,143 @@
+"""What a tuning found, in plain sentences."""
+
+from __future__ import annotations
+
+from onnxperf.records.race import Verdict
+from onnxperf.records.tune import Goal, TuneRow, Tuning
+from onnxperf.wording.names import first_of, name_of
+from onnxperf.wording.numbers import count, duration, factor, significant, size
+
+_COMPARED: dict[Goal, str] = {
+    "latency": "is {times} times as fast as onnxruntime's defaults",
+    "cpu": "uses {times} times the CPU time of onnxruntime's defaults",
+    "memory": "needs {times} times the memory of onnxruntime's defaults",
+}
+_NOT_BETTER: dict[Verdict, str] = {
+    "slower": "worse than the defaults",
+    "equivalent": "no better than the defaults",
+    "undecided": "not proven better than the defaults",
+    "baseline": "not compared with the defaults",
+    "faster": "",
+}
+_STYLES = {
+    "ort-values": "the onnxruntime values of the inputs are made once; new inputs cost what making them costs",
+    "io-binding-fixed": "inputs are copied into the same buffers, and every call overwrites the last outputs",
+    "io-binding-inplace": "inputs have to be written into the same buffers, and every call overwrites the last outputs",
+}
+"""What a call style asks of a program."""
+
+
+def tune_answer(record: Tuning) -> str:
+    """The winner and its gain, or that the defaults are best; then what was tried and how sure that is."""
+    sentences = {"tuned": _tuned, "defaults": _defaults, "unconfirmed": _unconfirmed}
+    return " ".join(filter(None, [sentences[record.outcome](record), _about_approximate(record)]))
+
+
+def notes_on(record: Tuning) -> list[str]:
+    """What was not tried or not chosen, and what the winner asks of a program."""
+    notes = []
+    skipped = [row for row in record.rows if row.status == "skipped"]
+    without_time = [row for row in skipped if "no time" in row.reason]
+    if without_time:
+        names = first_of([name_of(row.choice.name) for row in without_time])
+        many = count(len(without_time), "choice")
+        notes.append(f"{many} not tried for lack of time: {names}; increase `time`, or `resume`")
+    for row in record.rows:
+        if row.status in ("ok", "pending") or row in without_time:
+            continue
+        what = "other outputs" if row.status == "differs" else row.status
+        notes.append(f"{name_of(row.choice.name)}: {what}{f' ({row.reason})' if row.reason else ''}")
+    winner = record.winner
+    if winner is not None and winner.call in _STYLES:
+        notes.append(f"call={winner.call}: {_STYLES[winner.call]}")
+    if winner is not None and "dimensions" in winner.knobs:
+        notes.append("fixed dimensions: the session accepts no other sizes")
+    if winner is not None and winner.rewrite == "einsum":
+        notes.append("the rewritten model holds only for the shapes of these inputs")
+    return [*notes, *_note_on_times(record)]
+
+
+def _note_on_times(record: Tuning) -> list[str]:
+    """Where the times before and after do not have the ratio that the gain claims."""
+    low, high, before, after = record.gain_low, record.gain_high, record.before, record.after
+    if low is None or high is None or not before or not after or low <= before / after <= high:
+        return []
+    ratio = factor(before / after)
+    return [
+        f"the times before and after have the ratio {ratio}: they include disturbances, the gain is paired by launch"
+    ]
+
+
+# ---------------------------------------------------------------- by outcome
+
+
+def _tuned(record: Tuning) -> str:
+    name = name_of(record.winner.name) if record.winner else ""
+    amounts = f": {_amount(record, record.after)} instead of {_amount(record, record.before)}"
+    return f"{name} {_gain(record)}{amounts}, {_where(record)}."
+
+
+def _defaults(record: Tuning) -> str:
+    number = sum(row.launches > 0 for row in record.rows)
+    if record.tried is None:
+        if not number:
+            return "Keep the defaults: nothing else was tried."
+        least = significant(100 * record.min_effect)
+        skipped = sum(row.status == "skipped" for row in record.rows)
+        whole = count(number + skipped, "choice")
+        tried = f"the {number} of {whole} that there was time for" if skipped else whole
+        return f"Keep the defaults: none of {tried} was better by {least} % or more."
+    found = f"the best of {count(number, 'choice')}, {name_of(record.tried.name)},"
+    within = _within(record.gain_low, record.gain_high)
+    ratio = f" ({factor(record.gain)} times as good{within})" if record.gain is not None else ""
+    what = _NOT_BETTER[record.verdict or "undecided"]
+    return f"Keep the defaults: {found} was {what} {_where(record)}{ratio}."
+
+
+def _unconfirmed(record: Tuning) -> str:
+    best = record.winner
+    if best is None:
+        return "Unconfirmed: until it was stopped, nothing was better than the defaults."
+    row = next((row for row in record.rows if row.choice.name == best.name), None)
+    seen = f": {factor(row.speedup)} times as good as the defaults in the search" if row and row.speedup else ""
+    return f"Unconfirmed: the best until it was stopped is {name_of(best.name)}{seen}, which flatters the best of many."
+
+
+# ---------------------------------------------------------------- words
+
+
+def _where(record: Tuning) -> str:
+    what = "in fresh processes" if record.goal == "memory" else "in a race of its own"
+    return f"{what} on fresh inputs"
+
+
+def _gain(record: Tuning) -> str:
+    """How much faster, or which part of the CPU time or the memory is left."""
+    gain, low, high = record.gain or 1.0, record.gain_low, record.gain_high
+    if record.goal != "latency":
+        gain, low, high = 1 / gain, high and 1 / high, low and 1 / low
+    bounds = f" ({factor(low)} to {factor(high)})" if low is not None and high is not None else ""
+    return _COMPARED[record.goal].format(times=factor(gain)) + bounds
+
+
+def _within(low: float | None, high: float | None) -> str:
+    return f", {factor(low)} to {factor(high)}" if low is not None and high is not None else ""
+
+
+def _amount(record: Tuning, value: float | None) -> str:
+    return size(value) if record.goal == "memory" else duration(value)
+
+
+def _about_approximate(record: Tuning) -> str:
+    """The best of those that change the outputs a little, where it was not chosen."""
+    rows = [row for row in record.rows if row.choice.approximate and row.status == "ok" and row.speedup]
+    if not rows or (record.winner is not None and record.winner.approximate):
+        return ""
+    best: TuneRow = max(rows, key=lambda row: row.speedup or 0.0)
+    if best.speedup is None or best.speedup <= 1 + record.min_effect:
+        return ""
+    error = f" with an error of {significant(best.error)}" if best.error is not None else ""
+    allowed = "" if record.max_error is None else ", which is more than allowed"
+    hint = " (`max_error` allows it)" if record.max_error is None else ""
+    times = factor(best.speedup)
+    return f"{name_of(best.choice.name)} was {times} times as good in the search{error}{allowed}{hint}."

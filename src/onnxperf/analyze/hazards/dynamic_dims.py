@@ -1,0 +1,89 @@
+"""Symbolic dimensions: what depends on them is computed in every call, and cannot be fused or planned."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from onnxperf.analyze.graphs.executed import executed_as_written, executed_where, names_of, share_of
+from onnxperf.analyze.hazards.base import Facts
+from onnxperf.records.advice import Hazard, Trial
+from onnxperf.records.profile import NodeTime
+from onnxperf.wording.names import dims_text
+from onnxperf.wording.numbers import count, share_percent
+
+_SHAPE_OPERATORS = frozenset({"Shape", "Size"})
+_FOLLOWING = frozenset(
+    {
+        "Gather",
+        "Concat",
+        "Unsqueeze",
+        "Squeeze",
+        "Slice",
+        "Add",
+        "Sub",
+        "Mul",
+        "Div",
+        "Cast",
+        "Range",
+        "ConstantOfShape",
+    }
+)
+"""What is computed from shapes, where it is done with whole numbers."""
+_MOST_ELEMENTS = 8
+"""Of a tensor that is a shape, or a part of one."""
+
+
+def find(facts: Facts) -> Iterator[Hazard]:
+    """Nodes that only compute shapes, in a model whose inputs have symbolic dimensions."""
+    sizes = sizes_of_symbols(facts)
+    nodes = executed_where(facts.profile, _computes_shapes)
+    share = share_of(facts.profile, nodes)
+    if not sizes or share is None or not any(node.op_name in _SHAPE_OPERATORS for node in nodes):
+        return
+    settings = {f"dim.{name}": str(size) for name, size in sizes.items()}
+    yield Hazard(
+        kind="dynamic-dims",
+        title="shapes computed in every call",
+        evidence=f"{count(len(nodes), 'node that computes shapes', 'nodes that compute shapes')}, "
+        f"{share_percent(share)} of the time, because "
+        f"{count(len(sizes), 'dimension is', 'dimensions are')} symbolic: {dims_text(sizes)}",
+        remedy="fix the dimensions that never change, in the session or in the model",
+        nodes=names_of(nodes),
+        share=share,
+        trials=(Trial(name=", ".join(f"{key}={value}" for key, value in settings.items()), settings=settings),),
+    )
+
+
+def sizes_of_symbols(facts: Facts) -> dict[str, int]:
+    """The sizes that symbolic dimensions had in the profile, where tensors show them."""
+    inspection = facts.inspection
+    found: dict[str, int] = {}
+    for name, shape in _shapes(facts):
+        dims = inspection.tensors[name].dims if name in inspection.tensors else None
+        if dims is not None and len(dims) == len(shape):
+            for dim, size in zip(dims, shape, strict=True):
+                if isinstance(dim, str):
+                    found.setdefault(dim, size)
+    return {name: found[name] for name in inspection.symbols if name in found}
+
+
+def _shapes(facts: Facts) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Tensors of the model whose shapes the profile shows: inputs of nodes that were kept first, then results."""
+    graph = facts.inspection.graph
+    executed = executed_as_written(facts.profile, graph)
+    fed = set(graph.inputs)
+    for node in graph.nodes:
+        if node.name in executed and not fed.isdisjoint(node.inputs):
+            types = executed[node.name].inputs
+            if len(types) == len(node.inputs):
+                yield from ((name, each.shape) for name, each in zip(node.inputs, types, strict=True) if name in fed)
+    for each in facts.profile.nodes:
+        yield from ((name, found.shape) for name, found in zip(each.tensors, each.outputs, strict=False))
+
+
+def _computes_shapes(node: NodeTime) -> bool:
+    if node.op_name in _SHAPE_OPERATORS:
+        return True
+    made = [each for each in node.outputs if each.dtype == "int64" and math.prod(each.shape) <= _MOST_ELEMENTS]
+    return node.op_name in _FOLLOWING and bool(made) and len(made) == len(node.outputs)

@@ -1,0 +1,45 @@
+"""Work in float16 on a processor for which onnxruntime has hardly any kernels of that type."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from onnxperf.analyze.graphs.executed import executed_where, names_of, share_of
+from onnxperf.analyze.hazards.base import Facts
+from onnxperf.records.advice import Hazard, Trial
+from onnxperf.records.profile import NodeTime
+from onnxperf.wording.numbers import count, share_percent
+
+_CPU = "CPUExecutionProvider"
+
+
+def find(facts: Facts) -> Iterator[Hazard]:
+    """A model with float16 tensors whose nodes run on the CPU, with Casts added or operators taken apart for it."""
+    half = [name for name, each in facts.inspection.tensors.items() if each.dtype == "float16"]
+    parts_of = Counter(node.sources for node in facts.profile.nodes)
+    nodes = executed_where(facts.profile, lambda node: _is_added(node, parts_of) and node.provider in ("", _CPU))
+    share = share_of(facts.profile, nodes)
+    if not half or share is None:
+        return
+    casts = sum(node.op_name == "Cast" for node in nodes)
+    apart = {name for node in nodes if node.op_name != "Cast" for name in node.sources}
+    parts = [count(casts, "Cast") + " added"] if casts else []
+    parts += [f"{count(len(apart), 'operator')} taken apart into {count(len(nodes) - casts, 'node')}"] if apart else []
+    yield Hazard(
+        kind="float16",
+        title="float16 on a CPU",
+        evidence=f"{count(len(half), 'tensor is', 'tensors are')} float16, for which onnxruntime lacks kernels "
+        f"on a CPU: {' and '.join(parts)}, {share_percent(share)} of the time",
+        remedy="export the model in float32 for a CPU",
+        nodes=names_of(nodes),
+        share=share,
+        trials=(Trial(name="rewrite widen-float16", rewrite="widen-float16", approximate=True),),
+    )
+
+
+def _is_added(node: NodeTime, parts_of: Mapping[tuple[str, ...], int]) -> bool:
+    """A Cast that is in no original, or a part of an operator that was replaced by the nodes of its definition."""
+    if not node.sources:
+        return node.op_name == "Cast"
+    return len(node.sources) == 1 and parts_of[node.sources] > 1

@@ -1,0 +1,23 @@
+"""A quantised model in which products are computed in float32 between DequantizeLinear and QuantizeLinear."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnxperf.analyze.graphs.unfused import unfused_hazard
+from onnxperf.analyze.hazards.base import Facts
+from onnxperf.records.advice import Hazard, Trial
+
+
+def find(facts: Facts) -> Iterator[Hazard]:
+    """Products that have dequantised operands, and are executed in float32."""
+    found = unfused_hazard(
+        facts.profile,
+        facts.inspection,
+        "qdq",
+        "quantised product that is computed in float32",
+        "quantise both operands and the result of these nodes, or leave them out of the quantisation",
+        (Trial(name="session.disable_quant_qdq=1", settings={"session.disable_quant_qdq": "1"}),),
+    )
+    if found is not None:
+        yield found

@@ -1,0 +1,29 @@
+"""Initialisers that no node uses: they are read and stored for nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnxperf.analyze.hazards.base import Facts
+from onnxperf.records.advice import Hazard, Trial
+from onnxperf.wording.names import first_of
+from onnxperf.wording.numbers import count, size
+
+_FEWEST_BYTES = 1024
+"""Fewer matter to nothing."""
+
+
+def find(facts: Facts) -> Iterator[Hazard]:
+    """Initialisers without a user that are large enough to matter."""
+    unused = facts.inspection.unused
+    stored = sum(each.nbytes for each in unused)
+    if stored < _FEWEST_BYTES:
+        return
+    yield Hazard(
+        kind="unused-weights",
+        title="unused weights",
+        evidence=f"{count(len(unused), 'initialiser')} with {size(stored)} that nothing uses: "
+        f"{first_of([each.name for each in unused], 3)}",
+        remedy="leave them out when the model is exported",
+        trials=(Trial(name="rewrite drop-unused", rewrite="drop-unused"),),
+    )

@@ -1,0 +1,182 @@
+"""How far from what a machine can do each node of a profile is, and its operators, sources and modules."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from onnxperf.analyze.graphs.attribution import places_of
+from onnxperf.analyze.trace.events import TraceLayout, combine, number_distinct
+from onnxperf.analyze.trace.work import Work, constant_bytes_of, work_of
+from onnxperf.records.graph import Place
+from onnxperf.records.headroom import CPU_PROVIDER, Bound, Headroom, Limit, NodeSettings, Peaks
+from onnxperf.records.profile import NodeTime, Profile, steady
+from onnxperf.records.trace import Trace
+
+NEAR = 1.5
+"""Times its limit up to which a node is near to it."""
+
+
+def headroom_of(
+    profile: Profile, trace: Trace, layout: TraceLayout, settings: Sequence[NodeSettings], peaks: Peaks
+) -> Headroom:
+    """The limits of everything that the profile has a time for."""
+    known: Mapping[Place, NodeSettings] = {(each.path, each.name): each for each in settings}
+    # An inference reads all weights once: where they do not fit into a cache together, each comes from memory.
+    weights_bytes = constant_bytes_of(settings)
+    executions = _executions(trace, layout, known)
+    calls = np.bincount(layout.node[layout.counted], minlength=len(layout.node_rows))
+    numbers = np.flatnonzero(calls).tolist()  # those that the profile has, in its order
+    nodes = tuple(
+        node_limit(node, executions.get(number, []), peaks, weights_bytes)
+        for number, node in zip(numbers, profile.nodes, strict=True)
+    )
+    return summed_up(profile, nodes, peaks)
+
+
+def summed_up(profile: Profile, nodes: tuple[Limit, ...], peaks: Peaks) -> Headroom:
+    """The limits of nodes, and their sums over operators, sources and modules."""
+    whole = together(nodes)
+    near = sum(each.time_us for each in nodes if _is_near(each))
+    return Headroom(
+        peaks=peaks,
+        whole=whole,
+        near_share=near / whole.time_us if whole.time_us else 0.0,
+        nodes=nodes,
+        operators=_of_operators(profile, nodes),
+        sources=_of_sources(profile, nodes),
+        modules=_of_modules(profile, nodes),
+    )
+
+
+def _is_near(limit: Limit) -> bool:
+    return limit.bound != "unknown" and limit.ratio is not None and limit.ratio <= NEAR
+
+
+def together(limits: Iterable[Limit]) -> Limit:
+    """Several nodes as one: sums, so that what could be won adds up.
+
+    A profile's own time of a group is not below that sum: its iterations are those in which the whole group was fast.
+    """
+    members = list(limits)
+    bounds: dict[Bound, float] = defaultdict(float)
+    for each in members:
+        bounds[each.bound] += each.best_us
+    best_us = sum(each.best_us for each in members)
+    counted = [each for each in members if each.counted]
+    return Limit(
+        time_us=sum(each.time_us for each in members),
+        limit_us=sum(each.limit_us for each in members),
+        best_us=best_us,
+        flop=sum(each.flop for each in counted),
+        moved_bytes=sum(each.moved_bytes for each in members),
+        counted=len(counted) == len(members),
+        bound=max(bounds, key=lambda bound: bounds[bound]) if best_us else "nothing",
+    )
+
+
+# ---------------------------------------------------------------- nodes
+
+
+Executions = list[tuple[Work, float]]
+"""Different executions of a node, and how often each occurs in an inference."""
+
+
+def _executions(trace: Trace, layout: TraceLayout, settings: Mapping[Place, NodeSettings]) -> dict[int, Executions]:
+    """The executions of every node in the iterations that its usual time comes from."""
+    iterations = range(max(layout.iterations, 1))
+    counted = steady(iterations)
+    rows = np.flatnonzero(layout.counted & (layout.iteration >= counted[0]))
+    shapes = combine(trace.inputs.codes[rows], trace.outputs.codes[rows])
+    kinds, first = number_distinct(combine(layout.node[rows], shapes))
+    often = np.bincount(kinds, minlength=len(first)) / len(counted)
+    places = layout.places()
+    found: dict[int, Executions] = defaultdict(list)
+    for row, calls in zip(rows[first].tolist(), often.tolist(), strict=True):
+        node = int(layout.node[row])
+        work = work_of(
+            trace.op_names.at(row, ""), trace.inputs.at(row, ()), trace.outputs.at(row, ()), settings.get(places[node])
+        )
+        found[node].append((work, calls))
+    return found
+
+
+def node_limit(node: NodeTime, executions: Executions, peaks: Peaks, weights_bytes: float) -> Limit:
+    """What a node does in an inference, and how long that takes at best."""
+    compute_us = memory_us = flop = moved = 0.0
+    counted, time_us = True, node.usual_us
+    for work, calls in executions:
+        speed = _speed(work, peaks)
+        arithmetic_us = work.flop / speed / 1e3 if work.flop is not None and speed else 0.0
+        bytes_us = memory_time_us(work, peaks, weights_bytes)
+        counted &= work.flop is not None and speed is not None
+        flop += calls * (work.flop or 0.0)
+        moved += calls * work.moved_bytes
+        compute_us += calls * (arithmetic_us if arithmetic_us >= bytes_us else 0.0)
+        memory_us += calls * (bytes_us if bytes_us > arithmetic_us else 0.0)
+    limit_us = compute_us + memory_us
+    is_here = node.provider in ("", CPU_PROVIDER)
+    if not is_here or not counted:
+        # Moving the bytes is only a part of the work: how much could be won is not known.
+        return Limit(
+            time_us=time_us,
+            limit_us=memory_us if is_here else 0.0,
+            best_us=time_us,
+            flop=flop,
+            moved_bytes=moved,
+            counted=False,
+            bound="unknown",
+        )
+    return Limit(
+        time_us=time_us,
+        limit_us=limit_us,
+        best_us=min(limit_us, time_us),
+        flop=flop,
+        moved_bytes=moved,
+        bound="nothing" if not limit_us else "compute" if compute_us >= memory_us else "memory",
+    )
+
+
+def _speed(work: Work, peaks: Peaks) -> float | None:
+    """GFLOP/s of the arithmetic that a node uses; a double is two floats wide."""
+    speeds = {"float": peaks.gflop_per_s, "double": peaks.gflop_per_s / 2, "int8": peaks.int8_gop_per_s}
+    return speeds[work.arithmetic]
+
+
+def memory_time_us(work: Work, peaks: Peaks, weights_bytes: float) -> float:
+    """What moving the bytes of a node takes at best: what flows may still lie in a cache, weights only if all fit."""
+    constant_rate = peaks.gb_per_s(max(weights_bytes, work.constant_bytes))
+    return work.streamed_bytes / peaks.gb_per_s(work.streamed_bytes) / 1e3 + work.constant_bytes / constant_rate / 1e3
+
+
+# ---------------------------------------------------------------- groups
+
+
+def _of_operators(profile: Profile, nodes: Sequence[Limit]) -> tuple[Limit, ...]:
+    members: dict[str, list[Limit]] = defaultdict(list)
+    for node, limit in zip(profile.nodes, nodes, strict=True):
+        members[node.op_name].append(limit)
+    return tuple(together(members[each.op_name]) for each in profile.operators)
+
+
+def _of_sources(profile: Profile, nodes: Sequence[Limit]) -> tuple[Limit, ...]:
+    members: dict[int, list[Limit]] = defaultdict(list)
+    places = places_of([source.group for source in profile.sources], profile.nodes)
+    for place, limit in zip(places, nodes, strict=True):
+        if place is not None:
+            members[place[0]].append(limit)
+    return tuple(together(members[index]) for index in range(len(profile.sources)))
+
+
+def _of_modules(profile: Profile, nodes: Sequence[Limit]) -> tuple[Limit, ...]:
+    """Modules with those inside."""
+    return tuple(
+        together(limit for node, limit in zip(profile.nodes, nodes, strict=True) if _is_in(node.module, module.module))
+        for module in profile.modules
+    )
+
+
+def _is_in(module: str | None, outer: str) -> bool:
+    return module is not None and (not outer or module == outer or module.startswith(f"{outer}."))

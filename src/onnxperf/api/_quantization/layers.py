@@ -1,0 +1,87 @@
+"""Where int8 wins and loses: profiles of both sides in turn, and the error of each layer quantised alone."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from onnxperf.analyze.judges.quantization import Sides, nodes_to_exclude, worst_error
+from onnxperf.api._quantization.quantizer import Quantized, Quantizer
+from onnxperf.api._quantization.search import MOST_COMPARED
+from onnxperf.api._shared import recordings
+from onnxperf.api._shared.opening import open_source
+from onnxperf.api._shared.reading import outline_of_file
+from onnxperf.api._shared.subjects import Entry
+from onnxperf.errors import BadInput, SubjectError
+from onnxperf.measure.profiling import Progress
+from onnxperf.records.graph import Graph
+from onnxperf.records.options import SessionOptions, WorkerLimits
+from onnxperf.records.quantize import LayerChange, QuantizationWay
+
+MOST_LAYERS = 12
+"""Layers whose errors are measured, the costliest first."""
+
+
+def profile_sides(
+    entry: Entry,
+    quantizer: Quantizer,
+    model: Quantized,
+    session: SessionOptions,
+    limits: WorkerLimits,
+    progress: Progress,
+) -> Sides:
+    """Profile the original and a quantised model in turn."""
+    other = dataclasses.replace(entry, model=open_source(model.path, entry.model.label), twin=entry)
+    folder = quantizer.folder
+    named = [(entry, "float32"), (other, f"{model.path.stem}-int8")]
+    plans = [recordings.plan_recording(each, session, folder, name) for each, name in named]
+    fitting = [recordings.iterations_that_fit(plan, None, limits, progress) for plan in plans]
+    most = min((each for each in fitting if each is not None), default=None)
+    end = recordings.run_in_turns([plan.spec for plan in plans], None, most, limits, progress)
+    if end.interrupted:
+        raise KeyboardInterrupt
+    before, after = (
+        recordings.result_of_recording(plan.recorded, turns.trace).record
+        for plan, turns in zip(plans, end.turns, strict=True)
+    )
+    return Sides(
+        original=plans[0].recorded.outlined.graph,
+        prepared=outline_of_file(quantizer.prepared, "the prepared model").graph,
+        quantized=plans[1].recorded.outlined.graph,
+        before=before,
+        before_graph=_executed(plans[0].recorded.executed_path),
+        after=after,
+        after_graph=_executed(plans[1].recorded.executed_path),
+        touched=frozenset(model.nodes),
+    )
+
+
+def _executed(path: Path) -> Graph:
+    return outline_of_file(path, "the graph that onnxruntime executes").graph
+
+
+def errors_alone(
+    quantizer: Quantizer,
+    way: QuantizationWay,
+    sides: Sides,
+    layers: Sequence[LayerChange],
+    seconds: float,
+    progress: Progress,
+) -> dict[tuple[str, ...], float | None]:
+    """The error of an output where only one layer is quantised, for the costliest ones, as long as there is time."""
+    chosen = [layer for layer in layers if layer.quantized][:MOST_LAYERS]
+    found: dict[tuple[str, ...], float | None] = {}
+    end = time.monotonic() + seconds
+    for number, layer in enumerate(chosen):
+        progress(number / len(chosen), f"error of layer {number + 1} of {len(chosen)} alone")
+        if time.monotonic() > end:
+            break
+        try:
+            alone = quantizer.quantized(way, only=nodes_to_exclude(sides, [layer]))
+            if alone.nodes:
+                found[layer.nodes] = worst_error(quantizer.errors(alone.path, MOST_COMPARED))
+        except (SubjectError, BadInput):
+            continue  # a layer that cannot stand alone has no number
+    return found

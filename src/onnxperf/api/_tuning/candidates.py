@@ -1,0 +1,95 @@
+"""Candidates: ways to run one model, raced against the first of them, their outputs compared with its own."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from onnxperf.api._shared.opening import open_source
+from onnxperf.api._shared.outputs import compared
+from onnxperf.api._shared.racing import judged_case, run_race, start_of
+from onnxperf.api._shared.requests import Settings
+from onnxperf.api._shared.setups import Setup
+from onnxperf.api._shared.subjects import Entry, check_names, model_specs, with_ready_inputs
+from onnxperf.measure.messages import WorkerSpec
+from onnxperf.measure.race import Progress, Settled
+from onnxperf.measure.worker_group import Launch
+from onnxperf.records.options import RaceOptions, SessionOptions
+from onnxperf.records.race import Case
+
+
+@dataclass(frozen=True)
+class RunCandidate:
+    """One way to run a model."""
+
+    name: str
+    """What its row is called."""
+    session: SessionOptions
+    """How its session is set up."""
+    call: str = "run"
+    """How it is called."""
+    runtime: str = "ort"
+    """What executes it."""
+    path: Path | None = None
+    """A rewritten model with the same inputs and outputs; None: the model itself."""
+    ready_inputs: bool = False
+    """Inputs are cast and made contiguous before the calls, so that no call copies them."""
+
+
+def spec_of(entry: Entry, candidate: RunCandidate) -> WorkerSpec:
+    """The worker of a candidate."""
+    return _spec(_entry_of(entry, candidate), [candidate])
+
+
+def race_candidates(
+    entry: Entry,
+    candidates: Sequence[RunCandidate],
+    settings: Settings,
+    options: RaceOptions,
+    progress: Progress,
+    enough: Settled | None = None,
+    launch: Launch | None = None,
+) -> Case:
+    """Race candidates; the first is the baseline, and one whose outputs are not its outputs has the status `differs`.
+
+    Neighbours that only call the same session in another way share a process. Ctrl-C returns what was measured until
+    then, `interrupted`.
+    """
+    options = replace(options, baseline=candidates[0].name)
+    groups = [list(each) for _, each in groupby(candidates, lambda each: (each.session, each.runtime, each.path))]
+    entries = [_entry_of(entry, each[0]) for each in groups]  # rewritten models: kept until the race is over
+    specs = [_spec(own, each) for own, each in zip(entries, groups, strict=True)]
+    check_names(specs, options.baseline)
+    end = run_race(specs, options, launch or start_of(settings.limits), progress, settings.tolerances.check, enough)
+    equality = compared(end, specs, [entry], settings.tolerances)
+    case = judged_case(end, options, equality.differing)
+    return replace(
+        case,
+        model=entry.model.label,
+        fingerprint={entry.model.label: entry.model.fingerprint},
+        dims=entry.feeds.dims,
+        shapes={name: array.shape for name, array in entry.feeds.arrays.items()},
+        notes=(*entry.feeds.notes, *equality.notes, *case.notes),
+    )
+
+
+def _entry_of(entry: Entry, candidate: RunCandidate) -> Entry:
+    if candidate.ready_inputs:
+        entry = with_ready_inputs(entry)
+    if candidate.path is None:
+        return entry
+    return dataclasses.replace(entry, model=open_source(candidate.path, entry.model.label), twin=entry)
+
+
+def _spec(entry: Entry, candidates: Sequence[RunCandidate]) -> WorkerSpec:
+    """A worker of candidates that share a session."""
+    first = candidates[0]
+    calls = tuple(each.call for each in candidates)
+    spec = model_specs([entry], [Setup(first.runtime, calls, first.session)])[0]
+    subjects = zip(spec.subjects, candidates, strict=True)
+    return replace(spec, subjects=tuple(replace(each, name=candidate.name) for each, candidate in subjects))

@@ -1,0 +1,82 @@
+"""Files that a tuning leaves, and runs that it goes on with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from onnxperf.api._shared.kept_runs import Where, load_result
+from onnxperf.api._shared.subjects import Entry
+from onnxperf.api._tuning.request import Aim
+from onnxperf.errors import BadOption
+from onnxperf.records.tune import TunedSettings, Tuning
+from onnxperf.render.kit.files import check_folder, write
+from onnxperf.render.kit.model_files import write_model
+
+
+class Places(NamedTuple):
+    """Where the winner is saved."""
+
+    settings: Path
+    model: Path
+    """Beside it, where a rewritten model is part of the winner."""
+
+
+def check_places(save: str | Path | None) -> Places | None:
+    """Where files will be written; a name or a folder that cannot be is refused before anything is measured."""
+    if save is None:
+        return None
+    path = Path(save)
+    if path.suffix.lower() != ".json":
+        raise BadOption(option="save", value=save, expected="a name that ends with .json")
+    check_folder(path)
+    return Places(path, path.with_suffix(".onnx"))
+
+
+def save_settings(record: Tuning, places: Places | None, paths: Mapping[str, Path]) -> Tuning:
+    """Write what is proven better; nothing is written for the defaults, or for what is not confirmed."""
+    winner = record.winner
+    if places is None or winner is None or record.outcome != "tuned":
+        missing = [f"{places.settings} was not written: there is no winner"] if places is not None else []
+        return replace(record, notes=(*record.notes, *missing))
+    saved = TunedSettings(
+        model=record.model,
+        fingerprint=record.fingerprint,
+        dims=record.dims,
+        settings=winner.settings,
+        call=winner.call or record.call,
+        runtime=winner.runtime,
+    )
+    write(places.settings, msgspec.json.format(msgspec.json.encode(saved), indent=2) + b"\n")
+    if not winner.rewrite:
+        return replace(record, saved=str(places.settings))
+    _write_model(paths[winner.rewrite], places.model)
+    note = f"the settings in {places.settings} are for {places.model}, which is the model with {winner.rewrite} applied"
+    return replace(record, saved=str(places.settings), saved_model=str(places.model), notes=(*record.notes, note))
+
+
+def _write_model(rewritten: Path, place: Path) -> None:
+    """Write the model with its weights; it is parsed here for the first time, after it ran and won."""
+    import onnx
+
+    proto = onnx.load(rewritten)
+    write_model(proto, place, sum(len(each.raw_data) for each in proto.graph.initializer))
+
+
+def unfinished(run: str, entry: Entry, aim: Aim, store: Where) -> Tuning:
+    """A tuning in the store that can be resumed: of the same model, inputs and goal, and not at its end."""
+    record = load_result(run, store=store).record
+    if not isinstance(record, Tuning):
+        raise BadOption("that run is not a tuning", option="resume", value=run)
+    shapes = {name: array.shape for name, array in entry.feeds.arrays.items()}
+    asked = (entry.model.fingerprint, shapes, aim.goal, aim.call)
+    if (record.fingerprint, dict(record.shapes), record.goal, record.call) != asked:
+        raise BadOption("that run has another model, other inputs, or another goal", option="resume", value=run)
+    has_more = any(row.status == "skipped" and "no time" in row.reason for row in record.rows)
+    if not record.interrupted and not has_more:
+        raise BadOption("that run is complete; run it again without `resume`", option="resume", value=run)
+    return record

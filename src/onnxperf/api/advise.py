@@ -1,0 +1,152 @@
+"""`onnxperf.advise`: what costs time or memory in a model, and what is gained by a remedy, measured by trying it."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Unpack
+
+from msgspec.structs import replace
+
+from onnxperf.analyze.answers.advise import advise_answer, notes_on
+from onnxperf.analyze.hazards.base import Facts
+from onnxperf.analyze.hazards.table import hazards_in
+from onnxperf.analyze.judges.advice import Attempt, best_rewrite, judged_trials, ranked
+from onnxperf.api._advice.facts import facts_of
+from onnxperf.api._advice.trials import RemedyTrials
+from onnxperf.api._shared.opening import Source
+from onnxperf.api._shared.progress import automatic, shows_progress
+from onnxperf.api._shared.racing import visible_options
+from onnxperf.api._shared.requests import (
+    InputKeywords,
+    LimitKeywords,
+    RaceKeywords,
+    Settings,
+    ToleranceKeywords,
+    parse,
+)
+from onnxperf.api._shared.setups import only_setup
+from onnxperf.api._shared.subjects import Entry, open_entries
+from onnxperf.errors import FileNotWritten
+from onnxperf.measure.machine import describe as machines
+from onnxperf.measure.race import Progress
+from onnxperf.records.advice import Advice, Hazard, Tried
+from onnxperf.records.race import Case
+from onnxperf.render.kit.files import check_folder
+from onnxperf.results.advise import AdviseResult
+
+_FACTS, _RACE = 0.1, 0.85
+"""Parts of the progress at which the facts are known, and the race is over."""
+
+
+class AdviseKeywords(InputKeywords, RaceKeywords, LimitKeywords, ToleranceKeywords, total=False):
+    """How the session is set up that everything is compared with, how long trials race, and what counts as equal."""
+
+    warmup: float
+
+
+@shows_progress
+def advise(
+    model: Source,
+    *,
+    output: str | Path | None = None,
+    feeds: Mapping[str, Any] | None = None,
+    progress: Progress = automatic,
+    **keywords: Unpack[AdviseKeywords],
+) -> AdviseResult:
+    """Find what costs time or memory in a model, and try remedies; Ctrl-C returns what was found until then.
+
+    The model is profiled and inspected, then every remedy of every hazard races the session as it is, all at once, for
+    `time` seconds (60 unless given). Verdicts on all of them share the error probability of one race. A remedy whose
+    outputs differ is not recommended. `output` is a file for the model with the rewrite that gained most, if one did.
+    """
+    settings = parse(keywords, AdviseKeywords)
+    if output is not None:
+        check_folder(output)
+    session = only_setup("ort", "run", settings).session
+    machine = machines.describe_machine()
+    settings = dataclasses.replace(settings, race=visible_options(settings.race, machine.cpu))
+    entry = open_entries(model, settings.inputs, feeds, settings.limits.timeout)[0]
+    facts, interrupted = facts_of(entry, settings, session, partial(_report, progress, 0.0, _FACTS))
+    hazards = hazards_in(facts)
+    record = Advice(
+        model=entry.model.label,
+        fingerprint=entry.model.fingerprint,
+        dims=dict(entry.feeds.dims),
+        session=session,
+        command="onnxperf.advise",
+        notes=tuple(entry.feeds.notes),
+    )
+    request = _Request(entry, settings, None if output is None else Path(output), progress)
+    record = _tried(record, request, facts, hazards, interrupted)
+    record = replace(ranked(record), machine=machines.after_the_race(machine))
+    record = replace(record, notes=tuple(dict.fromkeys((*record.notes, *notes_on(record)))))
+    return AdviseResult(replace(record, answer=advise_answer(record)), output is None or bool(record.output))
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What was requested of a model."""
+
+    entry: Entry
+    settings: Settings
+    output: Path | None
+    progress: Progress
+
+
+def _tried(record: Advice, request: _Request, facts: Facts, hazards: Sequence[Hazard], interrupted: bool) -> Advice:
+    """The record with what all trials gave."""
+    from onnxperf.api._tuning.rewriting import rewritten
+
+    race: Case | None = None
+    needs: dict[str, list[int]] = {}
+    with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
+        trials = RemedyTrials(request.entry, request.settings, facts.session, Path(folder), rewritten)
+        try:
+            if not interrupted:
+                trials.add(hazards, partial(_report, request.progress, _FACTS, _FACTS))
+                race = trials.race(partial(_report, request.progress, _FACTS, _RACE))
+            if race is not None and race.interrupted:
+                interrupted = True
+            elif race is not None:
+                needs = trials.needs(race, partial(_report, request.progress, _RACE, 1.0))
+        except KeyboardInterrupt:
+            interrupted = True
+        tried = judged_trials([*trials.attempts, *_missing(hazards, trials.attempts)], race, needs)
+        record = _written(record, trials, tried, request.output)
+    return replace(
+        record,
+        hazards=tuple(hazards),
+        tried=tried,
+        races=(race,) if race is not None else (),
+        interrupted=interrupted,
+    )
+
+
+def _written(record: Advice, trials: RemedyTrials, tried: Sequence[Tried], output: Path | None) -> Advice:
+    """The record with the file of the best rewrite; what was measured is not lost where it cannot be written."""
+    best = best_rewrite(tried)
+    if output is None:
+        return record
+    if best is None:
+        return replace(record, notes=(*record.notes, f"no rewrite of the model helped: {output} was not written"))
+    try:
+        trials.keep(best.rewrite, output)
+    except FileNotWritten as error:
+        return replace(record, notes=(*record.notes, str(error)))
+    return replace(record, output=str(output))
+
+
+def _missing(hazards: Sequence[Hazard], attempts: Sequence[Attempt]) -> list[Attempt]:
+    """Trials that Ctrl-C left without an attempt."""
+    known = {(each.hazard.kind, each.trial.name) for each in attempts}
+    several = [(hazard, trial) for hazard in hazards for trial in hazard.trials]
+    return [Attempt(hazard, trial, "") for hazard, trial in several if (hazard.kind, trial.name) not in known]
+
+
+def _report(progress: Progress, start: float, end: float, done: float, text: str) -> None:
+    progress(start + (end - start) * done, text)

@@ -1,0 +1,260 @@
+"""`onnxperf.quantize`: a model in int8 by onnxruntime's quantiser, with what each layer wins, loses and costs."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Unpack
+
+from msgspec.structs import replace
+
+from onnxperf.analyze.answers.quantize import notes_on, nothing_to_quantize, quantize_answer
+from onnxperf.analyze.judges.quantization import (
+    best_way,
+    is_faster,
+    layers_of,
+    marked,
+    nodes_to_exclude,
+    to_exclude,
+    unfused_of,
+    with_race,
+)
+from onnxperf.api._quantization.layers import errors_alone, profile_sides
+from onnxperf.api._quantization.quantizer import Quantized, Quantizer, open_quantizer
+from onnxperf.api._quantization.samples import Calibration, given_calls, samples_of
+from onnxperf.api._quantization.search import WAYS, Attempts, attempt, race_models
+from onnxperf.api._shared.opening import Source, open_source
+from onnxperf.api._shared.progress import automatic, shows_progress
+from onnxperf.api._shared.racing import visible_options
+from onnxperf.api._shared.requests import InputKeywords, LimitKeywords, Settings, parse, require
+from onnxperf.api._shared.setups import only_setup
+from onnxperf.api._shared.subjects import Entry, open_entries
+from onnxperf.errors import BadInput, BadModel, BadOption, FileNotWritten, SubjectError
+from onnxperf.measure.machine import describe as machines
+from onnxperf.measure.race import Progress
+from onnxperf.records.base import Machine
+from onnxperf.records.options import LONG_TIMEOUT_S, SessionOptions
+from onnxperf.records.quantize import FLOAT32, INT8, Quantization, QuantizationWay, TriedWay
+from onnxperf.records.race import Case
+from onnxperf.render.kit.files import check_folder
+from onnxperf.results.quantize import QuantizeResult
+
+DEFAULT_S = 120.0
+_SHARES = {"ways": 0.3, "exclusion": 0.15, "layers": 0.2, "confirm": 0.3}
+"""Parts of the time for the race of all ways, for that without the slower nodes, for errors of layers alone, and for
+the confirming race; the rest is for quantising and profiling."""
+_WITHOUT = "without slower nodes"
+
+
+class QuantizeKeywords(InputKeywords, LimitKeywords, total=False):
+    """How the model is run, and how long everything may take."""
+
+    time: float
+    min_effect: float
+    warmup: float
+
+
+@shows_progress
+def quantize(
+    model: Source,
+    output: str | Path | None = None,
+    *,
+    calibrate: Calibration = None,
+    max_error: float = 0.1,
+    feeds: Mapping[str, Any] | None = None,
+    progress: Progress = automatic,
+    **keywords: Unpack[QuantizeKeywords],
+) -> QuantizeResult:
+    """Quantise a model to int8, and say what that gives: as a whole, by layer, in time and in accuracy.
+
+    Several ways are tried: dynamic and static, signed and unsigned, per channel. The fastest whose relative error on
+    held-out inputs is at most `max_error` is profiled; nodes that are slower in int8 stay in float32 where the race
+    shows that this is faster. The answer rests on a race on fresh inputs. `calibrate` has real inputs: .npz files with
+    an array for each input, calls or rows along the first axis, or such arrays; without them inputs are random. The
+    model is written to `output`, if that is given. `time` is for all of it; Ctrl-C returns what was found until then.
+    """
+    settings = parse({"time": DEFAULT_S, **keywords}, QuantizeKeywords, LONG_TIMEOUT_S)
+    require(0 < max_error < 10, "max_error", max_error, "between 0 and 10 (0.1 is 10 %)")
+    if output is not None:
+        check_folder(output)
+    machine = machines.describe_machine()
+    session = only_setup("ort", "run", settings).session
+    opened = open_source(model, timeout_s=settings.limits.timeout)
+    if output is not None and Path(output).absolute() == opened.path:
+        raise BadOption("that is the model itself; choose another name", option="output", value=output)
+    calls = given_calls(opened, calibrate, settings.inputs)
+    given = {**(feeds or {}), **(calls[0] if calls else {})}
+    entry = open_entries(model, settings.inputs, given, settings.limits.timeout)[0]
+    fixed = {name: entry.feeds.arrays[name] for name in feeds or {}}
+    samples = samples_of(entry.model, entry.feeds, calls, settings.inputs, fixed)
+    with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
+        progress(0.0, "preparing the model")
+        limits = settings.limits
+        with open_quantizer(entry.model, session, samples, Path(folder), limits) as quantizer:
+            work = _Work(entry, quantizer, session, settings, machine, max_error, progress)
+            try:
+                work.run()
+            except KeyboardInterrupt:
+                work.interrupted = True
+        if work.chosen is not None and output is not None and not work.interrupted:
+            _keep(work.chosen, Path(output))
+            work.output = str(output)
+        return _result(work)
+
+
+@dataclass
+class _Work:
+    """One quantisation, step by step; what is known when it is interrupted stays."""
+
+    entry: Entry
+    quantizer: Quantizer
+    session: SessionOptions
+    settings: Settings
+    machine: Machine
+    max_error: float
+    progress: Progress
+    attempts: Attempts = field(default_factory=Attempts)
+    record: Quantization = field(init=False)
+    chosen: Quantized | None = None
+    output: str = ""
+    interrupted: bool = False
+
+    def __post_init__(self) -> None:
+        samples, entry = self.quantizer.samples, self.entry
+        self.record = Quantization(
+            model=entry.model.label,
+            fingerprint=entry.model.fingerprint,
+            dims=entry.feeds.dims,
+            calibrated=samples.given,
+            calibration_inputs=samples.calibration.last - samples.calibration.first,
+            held_out_inputs=samples.held_out.last - samples.held_out.first,
+            overlap=samples.overlap,
+            max_error=self.max_error,
+            size_before_bytes=entry.model.size_bytes,
+            command="onnxperf.quantize",
+        )
+
+    def run(self) -> None:
+        """Find the best way, explain it, improve it, and confirm it."""
+        best = self._search()
+        if best is None:
+            return
+        self._choose(best.way, best.way.name)
+        self._explain(best.way)
+        self._confirm()
+
+    def _search(self) -> TriedWay | None:
+        for number, way in enumerate(WAYS):
+            self.progress(0.2 * number / len(WAYS), f"quantising: {way.name}")
+            attempt(self.quantizer, way, self.attempts, self.max_error)
+            self.record = replace(self.record, ways=tuple(self.attempts.rows))
+        names = self.attempts.runnable
+        if not names:
+            raise BadModel(nothing_to_quantize(self.entry.model.what, self.attempts.rows))
+        case = self._race(self.entry, (FLOAT32, *names), "ways", self._within(0.2, 0.5))
+        rows = with_race(self.attempts.rows, case)
+        self.record = replace(self.record, ways=rows, searches=(case,))
+        _stop_if(case.interrupted)
+        return best_way(rows)
+
+    def _choose(self, way: QuantizationWay, name: str) -> None:
+        self.chosen = self.attempts.models[name]
+        self.record = replace(
+            self.record, chosen=way.name, errors=self.attempts.errors[name], size_after_bytes=self.chosen.size_bytes
+        )
+
+    def _explain(self, way: QuantizationWay) -> None:
+        """Profile both sides; where layers are slower in int8, try without them; then the errors of layers alone."""
+        model, limits = self.attempts.models[way.name], self.settings.limits
+        try:
+            sides = profile_sides(self.entry, self.quantizer, model, self.session, limits, self._within(0.5, 0.55))
+        except BadInput as error:
+            self.record = replace(self.record, notes=(*self.record.notes, f"layers could not be compared: {error}"))
+            return
+        layers = layers_of(sides)
+        self.record = replace(self.record, layers=layers, unfused=unfused_of(sides))
+        slower = to_exclude(layers)
+        names = nodes_to_exclude(sides, slower)
+        if names and len(names) < len(model.nodes) and self._is_faster_without(way, names):
+            self.record = replace(self.record, excluded=tuple(name for layer in slower for name in layer.nodes))
+        errors = errors_alone(self.quantizer, way, sides, layers, self._seconds("layers"), self._within(0.65, 0.75))
+        self.record = replace(self.record, layers=marked(layers, self.record.excluded, errors))
+
+    def _is_faster_without(self, way: QuantizationWay, names: tuple[str, ...]) -> bool:
+        """Whether the model is faster with these nodes in float32; then that is what is chosen."""
+        name = f"{way.name}, {_WITHOUT}"
+        attempt(self.quantizer, replace(way, name=name), self.attempts, self.max_error, names)
+        if self.attempts.rows[-1].status != "ok":
+            self.record = replace(self.record, ways=(*self.record.ways, self.attempts.rows[-1]))
+            return False
+        case = self._race(self.entry, (way.name, name), "exclusion", self._within(0.55, 0.65))
+        (row,) = with_race(self.attempts.rows[-1:], case)
+        self.record = replace(self.record, ways=(*self.record.ways, row), searches=(*self.record.searches, case))
+        _stop_if(case.interrupted)
+        if not is_faster(case, name) or not (row.acceptable or not self._is_acceptable(way.name)):
+            return False
+        self._choose(row.way, name)
+        return True
+
+    def _is_acceptable(self, name: str) -> bool:
+        return any(row.way.name == name and row.acceptable for row in self.attempts.rows)
+
+    def _confirm(self) -> None:
+        """Compare what was chosen on all held-out inputs, and race it on inputs that no decision rests on."""
+        if self.chosen is None:
+            return
+        self.progress(0.75, "errors on all held-out inputs")
+        with contextlib.suppress(SubjectError):  # those of the search stand
+            self.record = replace(self.record, errors=self.quantizer.errors(self.chosen.path))
+        fresh = dataclasses.replace(self.entry, feeds=self.quantizer.samples.fresh, twin=None)
+        self.attempts.models[INT8] = self.chosen
+        case = self._race(fresh, (FLOAT32, INT8), "confirm", self._within(0.75, 1.0))
+        self.record = replace(self.record, race=case)
+        _stop_if(case.interrupted)
+
+    def _race(self, entry: Entry, names: Sequence[str], share: str, progress: Progress) -> Case:
+        """Race the model and what was made of it, by name; the first is the baseline."""
+        made = self.attempts.models
+        models = [(name, made[name].path if name in made else None) for name in names]
+        options = replace(self.settings.race, time=self._seconds(share))
+        visible = visible_options(options, self.machine.cpu)
+        return race_models(entry, self.session, models, self.settings, visible, progress)
+
+    def _seconds(self, share: str) -> float:
+        return _SHARES[share] * (self.settings.race.time or DEFAULT_S)
+
+    def _within(self, start: float, end: float) -> Progress:
+        def report(done: float, text: str) -> None:
+            self.progress(start + (end - start) * done, text)
+
+        return report
+
+
+def _stop_if(interrupted: bool) -> None:
+    """A Ctrl-C that a race answered with what it had ends everything, too."""
+    if interrupted:
+        raise KeyboardInterrupt
+
+
+def _keep(model: Quantized, output: Path) -> None:
+    try:
+        shutil.copyfile(model.path, output)
+    except OSError as error:
+        raise FileNotWritten(f"cannot write {output}: {error.strerror or error}") from error
+
+
+def _result(work: _Work) -> QuantizeResult:
+    record = replace(
+        work.record,
+        output=work.output,
+        interrupted=work.interrupted,
+        machine=machines.after_the_race(work.machine),
+        notes=(*work.entry.feeds.notes, *work.record.notes),
+    )
+    record = replace(record, notes=(*record.notes, *notes_on(record)))
+    return QuantizeResult(replace(record, answer=quantize_answer(record)))

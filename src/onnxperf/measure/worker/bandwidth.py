@@ -1,0 +1,80 @@
+"""How fast threads of a worker read and write arrays of given sizes: numpy's loops, which hold no lock of Python."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onnxperf.measure.messages import MoveBytes, MovedBytes
+from onnxperf.measure.worker.host import Host
+from onnxperf.measure.worker.timing import monotonic_ns
+
+_ROUND_NS = 4_000_000
+"""Of one round: short against what disturbs, long against starting all threads."""
+_FEWEST_ROUNDS = 3
+_WAIT_S = 30.0
+"""For a thread that never comes."""
+
+
+class _Kernel(NamedTuple):
+    """One way to move bytes."""
+
+    arrays: int
+    """That it reads and writes: the memory is divided among them."""
+    move: Callable[[list[Any]], object]
+
+
+_KERNELS = (
+    _Kernel(2, lambda arrays: np.copyto(arrays[1], arrays[0])),
+    _Kernel(3, lambda arrays: np.add(arrays[0], arrays[1], out=arrays[2])),
+    _Kernel(2, lambda arrays: np.dot(arrays[0], arrays[1])),  # two streams: a core waits less than with one
+)
+
+
+def answer_move(_host: Host, request: MoveBytes) -> MovedBytes:
+    """The fastest kernel for each size."""
+    with ThreadPoolExecutor(request.threads) as pool:
+        return MovedBytes([_fastest(pool, request, size) for size in request.sizes])
+
+
+def _fastest(pool: ThreadPoolExecutor, request: MoveBytes, size_bytes: int) -> float:
+    """Billions of bytes a second of the best round of the best kernel."""
+    numbers = max(size_bytes // request.threads // 4, 12)
+    # Each thread touches its own memory first, so that the system puts it near.
+    memories = list(pool.map(lambda _: np.ones(numbers, dtype=np.float32), range(request.threads)))
+    best = 0.0
+    for kernel in _KERNELS:
+        end_ns = monotonic_ns() + request.duration_ns // len(_KERNELS)
+        calls, rounds = 1, 0
+        while rounds < _FEWEST_ROUNDS or monotonic_ns() < end_ns:
+            taken_ns = _round(pool, kernel, memories, calls)
+            best = max(best, calls * _bytes(kernel, memories) / max(taken_ns, 1))
+            calls = max(1, min(int(calls * _ROUND_NS / max(taken_ns, 1)), 100_000))
+            rounds += 1
+    return best
+
+
+def _bytes(kernel: _Kernel, memories: list[Any]) -> int:
+    return sum(kernel.arrays * (memory.nbytes // kernel.arrays // 4 * 4) for memory in memories)
+
+
+def _round(pool: ThreadPoolExecutor, kernel: _Kernel, memories: list[Any], calls: int) -> int:
+    """From the start of the first thread to the end of the last: threads that share a core do not count twice."""
+    barrier = threading.Barrier(len(memories))
+    spans = list(pool.map(partial(_work, barrier, kernel, calls), memories))
+    return max(end_ns for _, end_ns in spans) - min(start_ns for start_ns, _ in spans)
+
+
+def _work(barrier: threading.Barrier, kernel: _Kernel, calls: int, memory: Any) -> tuple[int, int]:
+    part = len(memory) // kernel.arrays
+    arrays = [memory[place * part : (place + 1) * part] for place in range(kernel.arrays)]
+    barrier.wait(_WAIT_S)
+    start_ns = monotonic_ns()
+    for _ in range(calls):
+        kernel.move(arrays)
+    return start_ns, monotonic_ns()

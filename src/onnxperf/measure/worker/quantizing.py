@@ -1,0 +1,270 @@
+"""The quantiser's side: onnxruntime's quantiser and converters run here, and what they write is compared here."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import numpy_helper, version_converter
+
+from onnxperf.errors import BadModel, SubjectError, required
+from onnxperf.measure.quantizing import (
+    ComparedModels,
+    CompareModels,
+    ConvertedModel,
+    ConvertModel,
+    InputRange,
+    PreparedModel,
+    PrepareModel,
+    QuantizedModel,
+    QuantizeModel,
+)
+from onnxperf.measure.worker.host import Host
+from onnxperf.measure.worker.limits import allow_memory
+from onnxperf.measure.worker.output_errors import OutputComparison
+from onnxperf.model.graph import initialisers
+from onnxperf.model.load import parse_file
+from onnxperf.model.outline import with_names
+from onnxperf.records.quantize import Mode
+from onnxperf.runtimes.find import find_runtime
+
+_CACHE = "calibration.json"
+"""Ranges of activations, beside the prepared model: all static ways share them."""
+_MOST_KEPT_BYTES = 1 << 28
+_LEAST_OPSET = 13
+"""Since then DequantizeLinear has an axis, and MaxPool (12) takes int8."""
+_FIRST_IR_WITH_CONSTANTS = 4
+"""Before this version every initialiser had to be an input."""
+_FLOAT16, _BFLOAT16 = onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16
+
+
+def prepare_model(host: Host, request: PrepareModel) -> PreparedModel:
+    """Parse with all checks, load the weights, and let onnxruntime simplify the graph where it can."""
+    allow_memory(request.place.memory_bytes)
+    logging.disable(logging.CRITICAL)  # the quantiser warns about everything, with a backtrace
+    source = request.place.path
+    proto, _ = with_names(parse_file(source, request.place.what).proto)
+    onnx.load_external_data_for_model(proto, str(source.parent))
+    _settle_weights(proto, host.feeds[0] if host.feeds else ())
+    proto = _renewed(proto)
+    path = Path(request.path)
+    named = path.with_name(f"named-{path.name}")
+    named.write_bytes(proto.SerializeToString())
+    prepare = _quantization("shape_inference").quant_pre_process
+    for options in ({}, {"skip_optimization": True}):
+        try:
+            prepare(str(named), str(path), skip_symbolic_shape=True, **options)
+        except Exception:  # noqa: S112 - it raises anything; what it cannot simplify may still be quantised
+            continue
+        if path.is_file():
+            break
+    if not path.is_file():
+        path.write_bytes(proto.SerializeToString())
+    prepared, _ = with_names(onnx.load(path))  # nodes that onnxruntime put in have no name of their own
+    _forget_shapes_of_weights(prepared)
+    path.write_bytes(prepared.SerializeToString())
+    return PreparedModel(len(prepared.graph.node))
+
+
+def _settle_weights(proto: onnx.ModelProto, fed: Collection[str]) -> None:
+    """Weights that are inputs, too, as old versions demanded, can be quantised only if nobody feeds them."""
+    weights = initialisers(proto.graph).difference(fed)
+    kept = [value for value in proto.graph.input if value.name not in weights]
+    if len(kept) < len(proto.graph.input):
+        del proto.graph.input[:]
+        proto.graph.input.extend(kept)
+        proto.ir_version = max(proto.ir_version, _FIRST_IR_WITH_CONSTANTS)
+
+
+def _forget_shapes_of_weights(proto: onnx.ModelProto) -> None:
+    """The quantiser transposes weights, and then refuses the shapes that exporters such as torch's note for them."""
+    weights = initialisers(proto.graph)
+    kept = [value for value in proto.graph.value_info if value.name not in weights]
+    del proto.graph.value_info[:]
+    proto.graph.value_info.extend(kept)
+
+
+def _renewed(proto: onnx.ModelProto) -> onnx.ModelProto:
+    """The model in an opset in which more can be quantised, where onnx can convert it and its nodes stay the same."""
+    if _opset(proto) >= _LEAST_OPSET:
+        return proto
+    try:
+        newer = version_converter.convert_version(proto, _LEAST_OPSET)
+        onnx.checker.check_model(newer)
+    except Exception:
+        return proto  # it raises anything, and the old one may be quantised, too
+    names = {node.name for node in newer.graph.node}
+    return newer if all(node.name in names for node in proto.graph.node) else proto
+
+
+def _opset(proto: onnx.ModelProto) -> int:
+    return next((each.version for each in proto.opset_import if each.domain in ("", "ai.onnx")), 0)
+
+
+def quantize_model(host: Host, request: QuantizeModel) -> QuantizedModel:
+    """Call onnxruntime's quantiser as a way says."""
+    tools, way = _quantization(), request.way
+    before = onnx.load(request.prepared)
+    if way.mode == "static" and way.per_channel:
+        _require_opset(before, _LEAST_OPSET)
+    types = {"int8": tools.QuantType.QInt8, "uint8": tools.QuantType.QUInt8}
+    common = {
+        "weight_type": types[way.weights],
+        "per_channel": way.per_channel,
+        "nodes_to_quantize": _with_aliases(request.only),
+        "nodes_to_exclude": _with_aliases(request.exclude),
+        "extra_options": {"DefaultTensorType": onnx.TensorProto.FLOAT},
+    }
+    if way.mode == "dynamic":
+        tools.quantize_dynamic(request.prepared, request.path, **common)
+    else:
+        tools.quantize_static(
+            request.prepared,
+            request.path,
+            _Reader(_inputs_of(host, request.calibration)),
+            quant_format=tools.QuantFormat.QDQ,
+            activation_type=types[way.activations],
+            **common,
+            **_cached(tools.quantize_static, Path(request.prepared).with_name(_CACHE)),
+        )
+    return QuantizedModel(
+        _quantized_nodes(before, onnx.load(request.path), way.mode), Path(request.path).stat().st_size
+    )
+
+
+def _quantization(module: str = "") -> Any:
+    """Onnxruntime's quantiser; imported here, for no other worker needs it."""
+    name = "onnxruntime.quantization" + (f".{module}" if module else "")
+    return required(name, "cpu", "onnxruntime")
+
+
+def _require_opset(proto: onnx.ModelProto, least: int) -> None:
+    version = _opset(proto)
+    if version < least:
+        raise SubjectError("skipped", f"it needs opset {least}, and the model has {version}")
+
+
+def _cached(function: Any, path: Path) -> dict[str, str]:
+    """Where releases that can keep the ranges of a calibration keep them."""
+    known = "calibration_cache_path" in inspect.signature(function).parameters
+    return {"calibration_cache_path": str(path)} if known else {}
+
+
+def _with_aliases(nodes: Sequence[str]) -> list[str]:
+    """Names of nodes as the quantiser sees them: in dynamic mode it divides a Gemm first."""
+    return [alias for name in nodes for alias in (name, f"{name}_MatMul", f"{name}_Add")]
+
+
+class _Reader:
+    """Inputs as the quantiser asks for them."""
+
+    def __init__(self, inputs: Iterator[dict[str, Any]]) -> None:
+        self._inputs = inputs
+
+    def get_next(self) -> dict[str, Any] | None:
+        """The next inputs; None where there are no more."""
+        return next(self._inputs, None)
+
+
+def _inputs_of(host: Host, span: InputRange) -> Iterator[dict[str, Any]]:
+    """Inputs of single calls; the worker holds those of all calls in one array each, calls along its first axis."""
+    for number in range(span.first, span.last):
+        yield {name: np.ascontiguousarray(array[number]) for name, array in host.feeds[0].items()}
+
+
+def _quantized_nodes(before: onnx.ModelProto, after: onnx.ModelProto, mode: Mode) -> tuple[str, ...]:
+    """Nodes that were replaced; in a static way, those that read what was converted from int8."""
+    names = {node.name: node for node in after.graph.node}
+    dequantized = {name for node in after.graph.node if node.op_type == "DequantizeLinear" for name in node.output}
+    found = []
+    for node in before.graph.node:
+        if node.op_type in ("QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"):
+            continue
+        replaced = any(f"{node.name}{suffix}" in names for suffix in ("_quant", "_MatMul_quant"))
+        same = names.get(node.name)
+        if replaced or (mode == "static" and same is not None and not dequantized.isdisjoint(same.input)):
+            found.append(node.name)
+    return tuple(found)
+
+
+# ---------------------------------------------------------------- other floating-point types
+
+
+def convert_model(host: Host, request: ConvertModel) -> ConvertedModel:
+    """Convert, and call the result once: not every type has kernels for every operator."""
+    tools = required("onnxruntime.transformers.float16", "cpu", "onnxruntime")
+    proto = tools.convert_float_to_float16(onnx.load(request.prepared), keep_io_types=True)
+    if request.precision == "bfloat16":
+        _to_bfloat16(proto)
+    path = Path(request.path)
+    path.write_bytes(proto.SerializeToString())
+    session = find_runtime("ort").open_session(path, request.session)
+    session.bind("run", next(_inputs_of(host, InputRange(0, 1))), {})()
+    return ConvertedModel(path.stat().st_size)
+
+
+def _to_bfloat16(proto: onnx.ModelProto) -> None:
+    """Turn every float16 of a converted model into a bfloat16, which ONNX treats alike."""
+    graph = proto.graph
+    for tensor in graph.initializer:
+        if tensor.data_type == _FLOAT16:
+            values = numpy_helper.to_array(tensor).astype(np.float32)
+            tensor.CopyFrom(onnx.helper.make_tensor(tensor.name, _BFLOAT16, tensor.dims, values.ravel()))
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.name == "to" and attribute.i == _FLOAT16:
+                attribute.i = _BFLOAT16
+            if attribute.HasField("t") and attribute.t.data_type == _FLOAT16:
+                raise BadModel("constants in attributes cannot be converted to bfloat16")
+    for value in graph.value_info:
+        if value.type.tensor_type.elem_type == _FLOAT16:
+            value.type.tensor_type.elem_type = _BFLOAT16
+
+
+# ---------------------------------------------------------------- comparison
+
+
+def compare_models(host: Host, request: CompareModels) -> ComparedModels:
+    """Run both on each of the inputs, and add up how their outputs differ."""
+    open_session = find_runtime("ort").ready()
+    second = open_session(Path(request.path), request.session)
+    comparison: OutputComparison | None = None
+    for number, (names, ours) in enumerate(_reference_outputs(host, request)):
+        comparison = comparison or OutputComparison(names)
+        feeds = next(_inputs_of(host, InputRange(request.inputs.first + number, request.inputs.last)))
+        comparison.add(ours, _outputs(second, feeds))
+    return ComparedModels(comparison.errors() if comparison is not None else ())
+
+
+_Call = tuple[list[str], list[Any]]
+_KEPT: dict[tuple[str, InputRange], list[_Call]] = {}
+"""Outputs of the model that is right, which every other one is compared with; those of one model only."""
+
+
+def _reference_outputs(host: Host, request: CompareModels) -> Iterator[_Call]:
+    key = (request.reference, request.inputs)
+    if key in _KEPT:
+        yield from _KEPT[key]
+        return
+    _KEPT.clear()
+    session = find_runtime("ort").ready()(Path(request.reference), request.session)
+    calls: list[_Call] = []
+    kept_bytes = 0
+    for feeds in _inputs_of(host, request.inputs):
+        call = list(session.output_names), _outputs(session, feeds)
+        kept_bytes += sum(getattr(each, "nbytes", 0) for each in call[1])
+        if kept_bytes <= _MOST_KEPT_BYTES:
+            calls.append(call)
+        yield call
+    if kept_bytes <= _MOST_KEPT_BYTES:
+        _KEPT[key] = calls
+
+
+def _outputs(session: Any, feeds: dict[str, Any]) -> list[Any]:
+    values: list[Any] = session.bind("run", feeds, {})()
+    return values

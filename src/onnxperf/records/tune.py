@@ -1,0 +1,149 @@
+"""What a tuning tried, what each setting gave, and which settings are faster than the defaults."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from onnxperf.records.base import Experiment, Status
+from onnxperf.records.race import Case, Verdict
+
+Goal = Literal["latency", "cpu", "memory"]
+TuneStage = Literal["alone", "longer", "together"]
+TuneOutcome = Literal["tuned", "defaults", "unconfirmed"]
+
+DEFAULTS = "defaults"
+"""The name of onnxruntime's defaults in every race of a tuning."""
+SAVED_VERSION = 1
+
+
+class TuneChoice(Struct, frozen=True, kw_only=True):
+    """One way to run the model: settings, a call style, a runtime, or a rewritten model."""
+
+    name: str
+    """What its row is called, such as `threads=1`; those of a combination are joined by a comma."""
+    knobs: tuple[str, ...]
+    """What it changes; two choices that change the same are not combined."""
+    settings: dict[str, str] = {}
+    """Settings by the names that users give them, as in --variant."""
+    call: str = ""
+    """Call style; empty for `run`, or for the one that was requested."""
+    runtime: str = ""
+    """Runtime; empty for onnxruntime."""
+    rewrite: str = ""
+    """Name of a rewritten model, such as `einsum` or `int8 dynamic`; empty for the model itself."""
+    approximate: bool = False
+    """Its outputs are meant to differ a little."""
+
+
+class TuneRow(Struct, frozen=True, kw_only=True):
+    """A choice, and what it gave against the defaults in the search, which is not proof."""
+
+    choice: TuneChoice
+    """What was tried."""
+    stage: TuneStage = "alone"
+    """The last stage in which it took part: alone, alone and longer, or in a combination."""
+    status: Status = "pending"
+    """How it ended; `differs` where its outputs are not those of the defaults, `skipped` where there was no time."""
+    reason: str = ""
+    """Why it is not ok, or why it was dropped."""
+    dropped: bool = False
+    """It left the search before its end: slower, or without a gain that matters."""
+    launch_speedups: tuple[float, ...] = ()
+    """Defaults / own, of one launch of both each; above 1 is better."""
+    speedup: float | None = None
+    """Trimmed mean of these (on the scale of ratios)."""
+    speedup_low: float | None = None
+    """Lower end of its 95 % interval, not widened for the number of choices; null below 2 launches."""
+    speedup_high: float | None = None
+    """Upper end of that interval."""
+    amount: float | None = None
+    """Median over launches: nanoseconds of a call (CPU time with the goal `cpu`), or bytes with the goal `memory`."""
+    error: float | None = None
+    """Of an approximate choice: largest difference of an output / largest value of that output, on fresh inputs."""
+    pareto: bool = False
+    """No other choice is both at least as good and at least as exact."""
+
+    @property
+    def launches(self) -> int:
+        """How many launches of it were compared with the defaults."""
+        return len(self.launch_speedups)
+
+
+class Tuning(Experiment, frozen=True, kw_only=True):
+    """What `onnxperf tune` found: settings that are proven better than the defaults, or that there are none."""
+
+    model: str
+    """Label of the model."""
+    fingerprint: str = ""
+    """Hash of its file and its external data."""
+    dims: dict[str, int] = {}
+    """Every dimension that was free in the model, with the size it got."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    """Shape of every input."""
+    goal: Goal = "latency"
+    """What should become less."""
+    call: str = ""
+    """Call style that was requested for all choices; empty where styles were choices, too."""
+    min_effect: float = 0.01
+    """Smallest relative gain that matters."""
+    max_error: float | None = None
+    """Largest error with which an approximate choice may win; null: none may."""
+    budget_s: float = 0.0
+    """Seconds for everything, those of resumed runs included."""
+    spent_s: float = 0.0
+    """Seconds that were used, those of resumed runs included."""
+    threads: int = 0
+    """Threads of the defaults."""
+    default_amount: float | None = None
+    """Median of the defaults over all launches of the search: nanoseconds of a call, or bytes."""
+    rows: tuple[TuneRow, ...] = ()
+    """Every choice, in the order in which it was first tried."""
+    outcome: TuneOutcome = "unconfirmed"
+    """Settings that are proven better, the defaults, or what was best until then."""
+    winner: TuneChoice | None = None
+    """What is best; null where the defaults are."""
+    tried: TuneChoice | None = None
+    """What was raced against the defaults in the end; null where nothing was worth it."""
+    gain: float | None = None
+    """Defaults / winner in the confirming race alone; above 1 is better."""
+    gain_low: float | None = None
+    """Lower end of its interval."""
+    gain_high: float | None = None
+    """Upper end of that interval."""
+    verdict: Verdict | None = None
+    """What the confirming race says; `faster` stands for less of what the goal names."""
+    before: float | None = None
+    """The defaults in the confirming race: nanoseconds of a call, or bytes."""
+    after: float | None = None
+    """The winner in that race."""
+    confirmation: Case | None = None
+    """The confirming race with its raw timings; null where none took place, or memory was compared."""
+    snippet: str = ""
+    """Python that sets up and calls the winner with onnxruntime alone."""
+    saved: str = ""
+    """File with the settings of the winner."""
+    saved_model: str = ""
+    """File with the rewritten model, where that is part of the winner."""
+    interrupted: bool = False
+    """Stopped by the user before its end."""
+
+
+class TunedSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A file of settings, which names nothing that runs code: no library, interpreter or other file."""
+
+    version: int = SAVED_VERSION
+    """Version of this format."""
+    model: str = ""
+    """Label of the model for which they were found."""
+    fingerprint: str = ""
+    """Hash of that model."""
+    dims: dict[str, int] = {}
+    """The sizes for which they were found."""
+    settings: dict[str, str] = {}
+    """Settings by name, as in --variant."""
+    call: str = ""
+    """Call style; empty for `run`."""
+    runtime: str = ""
+    """Runtime; empty for onnxruntime."""

@@ -1,0 +1,1 @@
+"""What would make a model faster, as pages and charts."""

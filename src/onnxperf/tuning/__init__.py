@@ -1,0 +1,1 @@
+"""Proposes what may make a model faster, and who races whom for how long; the races judge."""

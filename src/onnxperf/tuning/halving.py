@@ -1,0 +1,158 @@
+"""The schedule of a tuning: who races on, who is dropped, which combinations grow, and when each stage has to end."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from statistics import median
+
+from msgspec import Struct
+
+from onnxperf.records.tune import TuneChoice, TuneRow, TuneStage
+from onnxperf.tuning.base import can_join, joined
+
+FEWEST_LAUNCHES = 3
+"""Launches before anything is dropped: one launch in five may say the opposite of all others."""
+ENOUGH_LAUNCHES = 8
+"""Launches after which a choice is known as well as the search needs; the confirming race decides."""
+_MOST_TOGETHER = 4
+"""Combinations that are tried at a time."""
+_LONG_CALL_NS = 5e6
+"""From this length on, how a session is called makes a difference below 1 %, but for large inputs and outputs."""
+_FINALISTS = 4
+"""So many choices are not halved any more."""
+_CHUNK = 8
+"""Choices that race side by side in the first stage, besides call styles."""
+_ENDS: dict[TuneStage, float] = {"alone": 0.55, "longer": 0.8, "together": 1.0}
+"""Part of the time of the search after which each stage ends."""
+_CONFIRMATION = 0.28
+"""Part of the time that is left for the confirming race, or more where launches are costly…"""
+_LAUNCHES_TO_CONFIRM = 6
+_MOST_TO_CONFIRM = 0.6
+"""… up to this."""
+
+
+class Budget(Struct, frozen=True):
+    """The time of a tuning."""
+
+    start_s: float
+    total_s: float
+
+    def end_of(self, stage: TuneStage, each_s: float) -> float:
+        """When a stage has to end, where one choice in one launch takes so many seconds."""
+        launches_s = 2 * _LAUNCHES_TO_CONFIRM * each_s
+        reserved_s = min(max(_CONFIRMATION * self.total_s, launches_s), _MOST_TO_CONFIRM * self.total_s)
+        return self.start_s + _ENDS[stage] * (self.total_s - reserved_s)
+
+    def left(self, now_s: float) -> float:
+        """Seconds until the end of everything."""
+        return self.start_s + self.total_s - now_s
+
+
+# ---------------------------------------------------------------- one choice
+
+
+def why_dropped(row: TuneRow, min_effect: float) -> str:
+    """Why a choice does not race on; empty where it does."""
+    if row.launches < FEWEST_LAUNCHES:
+        return ""
+    if row.speedup_high is not None and row.speedup_high < 1:
+        return "slower"
+    if max(row.launch_speedups) < 1:
+        return "slower in every launch"
+    if max(row.launch_speedups) < 1 + min_effect:
+        return "no gain in any launch"
+    if row.launches >= 2 * FEWEST_LAUNCHES and usual(row) < 1:
+        return "no gain in most launches"
+    return ""
+
+
+def usual(row: TuneRow) -> float:
+    """The median of its launches: the few that lie far off do not move it."""
+    return median(row.launch_speedups) if row.launch_speedups else 0.0
+
+
+def has_gain(row: TuneRow, min_effect: float) -> bool:
+    """Whether it seems to be better by enough to go on with; most launches have to say so."""
+    alive = row.status == "ok" and not row.dropped and row.launches >= FEWEST_LAUNCHES
+    return alive and usual(row) >= 1 + min_effect
+
+
+def ranked(rows: Sequence[TuneRow]) -> list[TuneRow]:
+    """The best first, with what is at least to be expected of each."""
+    return sorted(rows, key=lambda row: (-_expected(row), row.choice.name))
+
+
+def _expected(row: TuneRow) -> float:
+    """The median of its launches less their median deviation: high ratios of launches that disagree count little."""
+    logs = [math.log(each) for each in row.launch_speedups]
+    if not logs:
+        return -math.inf
+    middle = median(logs)
+    return middle - median(abs(each - middle) for each in logs)
+
+
+# ---------------------------------------------------------------- stages
+
+
+def in_order(choices: Sequence[TuneChoice], call_ns: float) -> list[TuneChoice]:
+    """Call styles of the same session come first, for they cost little; with long calls last, for they win little."""
+    first = call_ns < _LONG_CALL_NS
+    return sorted(choices, key=lambda each: shares_process(each) is not first)
+
+
+def side_by_side(choices: Sequence[TuneChoice]) -> int:
+    """How many of the first of them race side by side."""
+    shared = len(list(itertools.takewhile(shares_process, choices)))
+    return min(len(choices), shared + _CHUNK)
+
+
+def shares_process(choice: TuneChoice) -> bool:
+    """Whether it only calls the session of the defaults in another way."""
+    return bool(choice.call) and not (choice.settings or choice.runtime or choice.rewrite)
+
+
+def halved(rows: Sequence[TuneRow]) -> list[TuneRow]:
+    """The better half of those that race on, or all where they are few."""
+    order = ranked(rows)
+    return order[: max(_FINALISTS, math.ceil(len(order) / 2))]
+
+
+def need_more(rows: Sequence[TuneRow]) -> list[TuneRow]:
+    """Those that are not known well enough."""
+    return [row for row in rows if row.launches < ENOUGH_LAUNCHES]
+
+
+def combinations(base: TuneChoice, others: Sequence[TuneRow], known: Sequence[str]) -> list[TuneChoice]:
+    """What may be better still: the best so far with one more of those that won alone, the best of them first."""
+    found = [joined([base, row.choice]) for row in ranked(others) if can_join(base, row.choice)]
+    return [each for each in found if each.name not in known][:_MOST_TOGETHER]
+
+
+def is_better(one: TuneRow, other: TuneRow, min_effect: float) -> bool:
+    """Whether a combination is worth its further settings."""
+    return usual(one) > usual(other) * (1 + min_effect)
+
+
+def may_win(row: TuneRow, max_error: float | None) -> bool:
+    """Whether a choice may be the answer: equal outputs, or an error that was allowed."""
+    if row.status != "ok" or row.dropped:
+        return False
+    if not row.choice.approximate:
+        return True
+    return max_error is not None and row.error is not None and row.error <= max_error
+
+
+def pareto_front(rows: Sequence[TuneRow]) -> set[str]:
+    """Names of choices than which no other is both at least as good and at least as exact."""
+    measured = [row for row in rows if row.status == "ok" and row.launches]
+    return {
+        row.choice.name for row in measured if not any(_dominates(other, row) for other in measured if other is not row)
+    }
+
+
+def _dominates(one: TuneRow, other: TuneRow) -> bool:
+    ours, theirs = (one.error or 0.0, other.error or 0.0)
+    at_least = usual(one) >= usual(other) and ours <= theirs
+    return at_least and (usual(one) > usual(other) or ours < theirs)

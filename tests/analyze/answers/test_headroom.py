@@ -1,0 +1,91 @@
+"""Sentences about what could be won."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from onnxperf.analyze.answers.headroom import headroom_answer, headroom_notes, peak_rows
+from onnxperf.records.profile import NodeTime, Profile
+from tests.analyze.trace.test_headroom import node, profile
+from tests.headrooms import PEAKS, with_limits
+
+LIMITS = "limits: 100 GFLOP/s (int8: 200 GOP/s), 10 GB/s from memory, 100 from a cache, with 1 thread"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "sentence"),
+    [
+        ([], ""),
+        (
+            [node("a", us=2600.0), node("r1", "Relu", 400.0), node("r2", "Relu", 400.0)],
+            "76 % of the time is within 1.5x of what this machine can do; the 2 Relu nodes could win up to 741 µs of "
+            "3.4 ms.",
+        ),
+        (
+            [node("a", us=5000.0)],
+            "0 % of the time is within 1.5x of what this machine can do; a (MatMul) could win up to 2.5 ms of 5.",
+        ),
+        (
+            [node("MatMul_7", us=5000.0)],
+            "0 % of the time is within 1.5x of what this machine can do; MatMul_7 could win up to 2.5 ms of 5.",
+        ),
+        (
+            [node("a", us=2510.0)],
+            "100 % of the time is within 1.5x of what this machine can do; no operator is known to win 3 %.",
+        ),
+        (
+            [node("t", "TreeEnsembleRegressor", 9000.0), node("a", us=3000.0)],
+            "25 % of the time is within 1.5x of what this machine can do, the limit of 75 % is not known; a (MatMul) "
+            "could win up to 500 µs of 12 ms.",
+        ),
+        ([node("t", "TopK")], "How far from what this machine can do that is, is not known."),
+    ],
+)
+def test_the_answer_names_the_operator_that_could_win_the_most(nodes: list[NodeTime], sentence: str) -> None:
+    assert headroom_answer(with_limits(profile(*nodes))) == sentence
+
+
+def test_without_limits_nothing_is_said() -> None:
+    assert headroom_answer(profile(node("a"))) == ""
+    assert list(headroom_notes(profile(node("a")))) == []
+
+
+def disturbed() -> Profile:
+    """Two nodes that were never fast in the same iterations."""
+    first = node("a", us=3000.0, self_us=(3000, 9000), total_us=(3000, 9000))
+    return profile(first, replace(first, name="b", self_us=(9000, 3000), total_us=(9000, 3000)))
+
+
+@pytest.mark.parametrize(
+    ("made", "notes"),
+    [
+        (profile(node("a")), []),
+        (
+            profile(node("a", us=1000.0)),
+            [
+                "1 node was faster than its limit, and counts as at it: the peaks are what was measured, and small "
+                "times are whole microseconds"
+            ],
+        ),
+        (
+            profile(node("t", "TopK")),
+            ["the arithmetic of TopK (100 % of the time) is not counted"],
+        ),
+        (
+            profile(node("a"), node("g", provider="CUDAExecutionProvider")),
+            ["1 node runs on another provider, whose limits are not known"],
+        ),
+        (
+            disturbed(),
+            ["disturbed: limits are compared with the usual times of single nodes, which add up to 6 ms of 12"],
+        ),
+    ],
+)
+def test_notes_say_what_the_limits_leave_open(made: Profile, notes: list[str]) -> None:
+    assert list(headroom_notes(with_limits(made))) == [LIMITS, *notes]
+
+
+def test_rows_of_a_report_say_why_peaks_are_missing() -> None:
+    assert list(peak_rows([PEAKS, replace(PEAKS, threads=2)], "")) == ["peak on 1 thread", "peak on 2 threads"]
+    assert peak_rows([], "no memory left") == {"peaks": "not measured: no memory left"}

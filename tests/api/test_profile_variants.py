@@ -1,0 +1,79 @@
+"""One model profiled under several variants."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import onnxperf
+from onnxperf.analyze.answers.profiles import profiles_answer
+from onnxperf.cli.main import run
+from onnxperf.errors import BadOption
+from onnxperf.records.profile import OperatorTime, Profile
+from onnxperf.records.profiles import Profiles
+
+
+def profile(name: str, **times: float) -> Profile:
+    """A profile of these operators."""
+    operators = [
+        OperatorTime(op_name=op, calls=1, self_us=(int(us),), usual_us=us, nodes=1, total_us=(int(us),))
+        for op, us in times.items()
+    ]
+    return Profile(model=name, events=1, iterations=1, operators=tuple(operators))
+
+
+CASES = {
+    "Conv takes the most time under both variants: 30 µs under a and 20 µs under b.": [
+        profile("a", Conv=30, Add=10),
+        profile("b", Conv=20, Add=10),
+    ],
+    "The most time goes to Conv under a (30 µs) and Add under b (12 µs).": [
+        profile("a", Conv=30, Add=10),
+        profile("b", Conv=8, Add=12),
+    ],
+    "No node took any time that the traces could show.": [profile("a"), profile("b", Add=0)],
+}
+
+
+@pytest.mark.parametrize(("text", "variants"), list(CASES.items()))
+def test_the_answer_names_what_takes_the_most_time_under_each_variant(text: str, variants: list[Profile]) -> None:
+    assert profiles_answer(Profiles(model="m", variants=tuple(variants))) == text
+
+
+def test_each_value_of_a_setting_has_a_column_and_a_profile_of_its_own(linear_path: Path) -> None:
+    result = onnxperf.profile_variants(linear_path, repeat=3, opt_level=["disable", "all"], threads=1)
+    frame = result.by_operator()
+    assert list(frame.columns) == ["op_name", "opt_level=disable", "opt_level=all"]
+    session = result["opt_level=all"].record.session
+    assert session is not None
+    assert session.opt_level == "all"
+    assert set(result.by_node()["variant"]) == {"opt_level=disable", "opt_level=all"}
+    assert "no verdict" in result.to_markdown()
+    assert result.plot() is not None
+
+
+def test_variants_by_name_are_profiled_on_the_command_line_and_kept(
+    linear_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = tmp_path / "profiles.json"
+    named = ["--variant", "one: threads=1", "--variant", "lean: threads=1, arena=off"]
+    assert run(["profile", str(linear_path), "--repeat", "3", *named, "-o", str(written)]) == 0
+    assert [each["model"] for each in json.loads(written.read_text())["variants"]] == ["one", "lean"]
+    assert "lean" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("option", ["--keep-trace trace.json", "--trace-out trace.json", "--roofline"])
+def test_what_one_profile_has_is_refused_where_there_are_several(
+    linear_path: Path, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["profile", str(linear_path), "--threads", "1,2", *option.split()]) == 2
+    assert "needs one of them" in capsys.readouterr().err
+
+
+def test_a_trace_has_no_variants(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    trace.write_text("[]")
+    with pytest.raises(BadOption, match="name a model"):
+        onnxperf.profile_variants(trace, threads=[1, 2])

@@ -1,0 +1,76 @@
+"""Advice as a page and as a chart."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from onnxperf.records.advice import Advice, Hazard
+from onnxperf.render.kit.console import page_text
+from onnxperf.results.advise import AdviseResult
+from onnxperf.wording.options import as_flags
+from tests.analyze.answers.test_advise_answer import GAIN, NONE, ONE, SPINNING, THREADS, TRADE
+from tests.render.examples import NASTY_NAMES, machine
+
+TINY = replace(THREADS, kind="tiny", title="Tiny nodes")
+FACT = Hazard(kind="fact", title="Old opset", evidence="opset 7", remedy="Convert it")
+RECORD = Advice(
+    model="m",
+    dims={"N": 8},
+    hazards=(THREADS, TINY, SPINNING, FACT),
+    tried=(GAIN, replace(GAIN, hazard="tiny"), TRADE),
+    machine=machine(),
+    answer="It is faster.",
+)
+
+
+def test_the_page_has_evidence_gain_and_remedy_worst_first_and_then_every_trial_once() -> None:
+    page = as_flags(page_text(AdviseResult(RECORD).page()))
+    places = [
+        page.index(text)
+        for text in (
+            "What helps",
+            "Surplus threads: 4 threads.",
+            "With threads=1, the model is 1.290 times as fast",
+            "Use fewer: --threads 1.",
+            "What saves CPU time or memory, but is slower",
+            "Sleep: --option session.intra_op.allow_spinning=0.",
+            "Seen, but not tried",
+            "Old opset: opset 7.",
+            "speedup",
+            "It is faster.",
+        )
+    ]
+    assert places == sorted(places)
+    assert page.count("1.240…1.330") == 1
+    assert "Convert it" not in page
+
+
+def test_what_did_not_help_is_listed_without_advice() -> None:
+    page = page_text(AdviseResult(replace(RECORD, hazards=(THREADS,), tried=(NONE,))).page())
+    assert "Tried, no gain" in page
+    assert "Use fewer" not in page
+
+
+@pytest.mark.parametrize("name", NASTY_NAMES)
+def test_names_of_others_do_no_harm(name: str) -> None:
+    tried = replace(GAIN, trial=replace(ONE, name=name))
+    result = AdviseResult(replace(RECORD, model=name, hazards=(THREADS,), tried=(tried,)))
+    assert "\x1b" not in page_text(result.page())
+    assert "<b>bold" not in result._repr_html_()
+    assert result.to_markdown()
+
+
+def test_tables_have_a_row_per_trial_and_per_hazard() -> None:
+    result = AdviseResult(RECORD)
+    assert result.to_df().trial.tolist() == ["threads=1", "threads=1", "no spinning"]
+    assert result.table("hazards").outcome.tolist() == ["gain", "gain", "trade", "untried"]
+    assert bool(result)
+    assert not AdviseResult(replace(RECORD, tried=(TRADE,)))
+
+
+def test_the_chart_has_a_bar_per_trial_and_a_line_at_one() -> None:
+    axes = AdviseResult(RECORD).plot()
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["threads=1", "no spinning"]
+    assert [bar.get_width() for bar in axes.patches] == [1.29, 0.8]
+    assert AdviseResult(replace(RECORD, tried=())).plot() is not None

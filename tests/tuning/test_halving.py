@@ -1,0 +1,109 @@
+"""Who races on, who is dropped, and which combinations grow."""
+
+from __future__ import annotations
+
+import pytest
+
+from onnxperf.records.tune import TuneChoice, TuneRow
+from onnxperf.tuning import halving
+from onnxperf.tuning.halving import Budget
+
+SHUFFLENET = (1.31, 0.68, 1.29)
+"""Three launches of which one says the opposite of the others."""
+
+
+def choice(name: str, knob: str = "", **more: object) -> TuneChoice:
+    return TuneChoice(name=name, knobs=(knob or name,), **more)  # type: ignore[arg-type]
+
+
+def row(name: str, *speedups: float, **more: object) -> TuneRow:
+    return TuneRow(choice=choice(name), status="ok", launch_speedups=speedups, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("speedups", "high", "reason"),
+    [
+        ((0.5, 0.5), 0.6, ""),
+        ((0.5, 0.5, 0.5), 0.6, "slower"),
+        ((0.9, 0.95, 0.99), 1.08, "slower in every launch"),
+        ((1.002, 0.99, 1.004), 1.02, "no gain in any launch"),
+        ((0.9, 0.95, 1.2), 1.4, ""),
+        (SHUFFLENET, 2.0, ""),
+        ((0.9, 0.95, 1.2, 0.9, 0.95, 0.9), 1.1, "no gain in most launches"),
+        ((1.2, 1.2, 1.2), 1.3, ""),
+    ],
+)
+def test_a_choice_is_dropped_only_after_three_launches_and_for_a_reason(
+    speedups: tuple[float, ...], high: float, reason: str
+) -> None:
+    assert halving.why_dropped(row("a", *speedups, speedup_high=high), 0.01) == reason
+
+
+def test_one_launch_that_lies_far_off_does_not_hide_a_gain() -> None:
+    assert halving.has_gain(row("threads=1", *SHUFFLENET), 0.01)
+    assert not halving.has_gain(row("threads=1", 1.31, 1.29), 0.01)
+    assert not halving.has_gain(row("threads=1", 1.3, 1.3, 1.3, dropped=True), 0.01)
+
+
+def test_call_styles_of_the_same_session_come_first_and_need_no_process_of_their_own() -> None:
+    style, both = choice("call=run-c", call="run-c"), choice("both", call="run-c", settings={"threads": "1"})
+    others = [choice(f"knob {number}") for number in range(12)]
+    order = halving.in_order([*others, both, style], 10_000.0)
+    assert order[0] is style
+    assert halving.side_by_side(order) == 9
+    assert halving.side_by_side(order[-3:]) == 3
+    late = halving.in_order([style, *others, both], 90e6)  # a call takes so long that its style hardly matters
+    assert late[-1] is style
+    assert halving.side_by_side(late) == 8
+
+
+def test_of_many_the_better_half_goes_on_and_few_stay() -> None:
+    rows = [row(f"{number}", *(1 + number / 100,) * 3) for number in range(10)]
+    assert [each.choice.name for each in halving.halved(rows)] == ["9", "8", "7", "6", "5"]
+    assert len(halving.halved(rows[:4])) == 4
+
+
+def test_launches_that_disagree_count_less_than_those_that_agree_but_for_one() -> None:
+    rows = [row("noisy", 0.7, 1.5, 3.0), row("threads=1", *SHUFFLENET), row("steady", 1.2, 1.2, 1.2)]
+    assert [each.choice.name for each in halving.ranked(rows)] == ["threads=1", "steady", "noisy"]
+
+
+def test_combinations_add_one_choice_at_a_time_to_the_best_and_none_twice() -> None:
+    best = row("threads=1", 1.3, 1.3, 1.3)
+    others = [best, row("arena=off", 1.1, 1.1, 1.1), row("call=run-c", 1.2, 1.2, 1.2)]
+    proposed = halving.combinations(best.choice, others, [])
+    assert [each.name for each in proposed] == ["threads=1, call=run-c", "threads=1, arena=off"]
+    assert [each.name for each in halving.combinations(best.choice, others, [proposed[0].name])] == [proposed[1].name]
+
+
+@pytest.mark.parametrize(
+    ("error", "max_error", "may"), [(0.001, None, False), (0.001, 0.01, True), (0.02, 0.01, False), (None, 0.01, False)]
+)
+def test_an_approximate_choice_wins_only_within_the_error_that_was_allowed(
+    error: float | None, max_error: float | None, may: bool
+) -> None:
+    approximate = TuneRow(choice=choice("int8", approximate=True), status="ok", error=error)
+    assert halving.may_win(approximate, max_error) is may
+    assert halving.may_win(row("exact", 1.1), None)
+    assert not halving.may_win(TuneRow(choice=choice("a"), status="differs"), max_error)
+
+
+def test_the_pareto_front_has_what_nothing_else_is_better_and_more_exact_than() -> None:
+    rows = [
+        row("exact", 1.1, error=0.0),
+        row("float16", 1.5, error=0.001),
+        row("int8 signed", 3.0, error=0.02),
+        row("int8 unsigned", 2.0, error=0.03),
+        TuneRow(choice=choice("failed"), status="failed"),
+    ]
+    assert halving.pareto_front(rows) == {"exact", "float16", "int8 signed"}
+
+
+@pytest.mark.parametrize(("each_s", "alone", "together"), [(0.1, 39.6, 72.0), (4.0, 28.6, 52.0), (50.0, 22.0, 40.0)])
+def test_the_confirming_race_has_its_time_and_more_where_launches_are_costly(
+    each_s: float, alone: float, together: float
+) -> None:
+    budget = Budget(10.0, 100.0)
+    assert budget.end_of("alone", each_s) == pytest.approx(10 + alone)
+    assert budget.end_of("together", each_s) == pytest.approx(10 + together)
+    assert budget.left(30.0) == 80.0

@@ -1,0 +1,162 @@
+"""Whole tunings on a simulated machine with noise and effects that are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from benchmarks.tune import USELESS, SimulatedMeasure, claims_a_gain, quiet, simulated_search
+from onnxperf.analyze.judges.tuning import Confirmed, Sample
+from onnxperf.api._tuning.search import TuneSearch
+from onnxperf.measure.race import Progress
+from onnxperf.records.tune import DEFAULTS, TuneChoice
+from onnxperf.tuning.halving import FEWEST_LAUNCHES, Budget
+
+
+@pytest.mark.slow
+def test_of_20_tunings_for_which_nothing_helps_at_most_one_claims_a_gain() -> None:
+    assert sum(claims_a_gain(seed) for seed in range(20)) <= 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_helps_alone_and_together_is_found_and_proven(seed: int) -> None:
+    search = simulated_search(seed, {**USELESS, "one": 1.1, "two": 1.2})
+    assert search.best is not None
+    assert set(search.best.choice.knobs) >= {"one", "two"}
+    assert search.confirmed is not None
+    assert search.confirmed.verdict == "faster"
+    assert search.confirmed.gain == pytest.approx(1.32, rel=0.05)
+    slower = [row for name, row in search.rows.items() if name.startswith("slower")]
+    assert all(row.dropped and row.launches == FEWEST_LAUNCHES for row in slower)
+
+
+def test_a_tuning_ends_in_its_time() -> None:
+    search = simulated_search(1, {**USELESS, "one": 1.1}, time_s=20.0)
+    assert isinstance(search.measure, SimulatedMeasure)
+    assert search.measure.machine.now_ns <= 22e9
+
+
+class Scripted:
+    """A measure whose choices have the same ratio in every launch, and that takes a second for each of them."""
+
+    def __init__(self, speedups: dict[str, float], stop_after: int | None = None) -> None:
+        self.speedups, self.stop_after = speedups, stop_after
+        self.now, self.laps, self.raced = 0.0, 0, [0]
+        self.errors: dict[str, float] = {}
+
+    def lap(self, choices: Sequence[TuneChoice], progress: Progress) -> dict[str, Sample]:
+        progress(0.5, "a round")
+        if self.laps == self.stop_after:
+            raise KeyboardInterrupt
+        self.laps += 1
+        self.now += 1 + len(choices)
+        self.raced.append(len(choices))
+        found = {DEFAULTS: Sample("ok", "", 1.0, 100.0)}
+        return found | {each.name: self._sample(each) for each in choices}
+
+    def _sample(self, choice: TuneChoice) -> Sample:
+        if choice.name == "wrong":
+            return Sample("differs", "output Y differs", 3.0, 30.0)
+        if choice.name == "broken":
+            return Sample("failed", "it cannot be loaded")
+        speedup = 1.0
+        for name in choice.name.split(", "):
+            speedup *= self.speedups[name]
+        return Sample("differs" if choice.approximate else "ok", "", speedup, 100 / speedup)
+
+    def confirm(self, choice: TuneChoice, time_s: float, progress: Progress) -> Confirmed:
+        progress(0.5, "a round")
+        self.now += time_s
+        return Confirmed("faster", self._sample(choice).speedup)
+
+    def error(self, choice: TuneChoice) -> float | None:
+        return max((self.errors.get(name, 0.0) for name in choice.name.split(", ")), default=None)
+
+
+def searched(measure: Scripted, names: dict[str, bool], time_s: float = 1000.0, **more: object) -> TuneSearch:
+    """`names` are choices, and whether each is approximate."""
+    choices = [TuneChoice(name=name, knobs=(name,), approximate=each) for name, each in names.items()]
+    clock = lambda: measure.now  # noqa: E731
+    search = TuneSearch(measure, choices, Budget(0.0, time_s), 0.01, clock, quiet, **more)  # type: ignore[arg-type]
+    search.run()
+    return search
+
+
+def test_what_differs_or_fails_is_shown_and_not_tried_again() -> None:
+    measure = Scripted({"good": 1.1})
+    search = searched(measure, dict.fromkeys(["wrong", "broken", "good"], False))
+    assert {name: (row.status, row.launches) for name, row in search.rows.items() if name != "good"} == {
+        "wrong": ("differs", 1),
+        "broken": ("failed", 0),
+    }
+    assert search.rows["wrong"].reason == "output Y differs"
+    assert search.best is not None
+    assert search.best.choice.name == "good"
+
+
+@pytest.mark.parametrize(("max_error", "winner"), [(None, "exact"), (0.01, "exact"), (0.1, "int8, exact")])
+def test_approximate_choices_are_measured_and_win_only_within_their_error(max_error: float | None, winner: str) -> None:
+    measure = Scripted({"exact": 1.1, "int8": 3.0})
+    measure.errors["int8"] = 0.05
+    search = searched(measure, {"exact": False, "int8": True}, max_error=max_error)
+    assert search.rows["int8"].error == 0.05
+    assert search.rows["int8"].status == "ok"
+    assert search.best is not None
+    assert search.best.choice.name == winner
+
+
+def test_what_there_is_no_time_for_is_skipped_and_said() -> None:
+    names = {f"{number}": False for number in range(30)}
+    search = searched(Scripted(dict.fromkeys(names, 1.0)), names, time_s=100.0)
+    skipped = [row for row in search.rows.values() if row.status == "skipped"]
+    assert skipped
+    assert all("no time" in row.reason for row in skipped)
+    assert len(search.rows) == 30
+
+
+def test_where_nothing_is_to_be_confirmed_its_time_is_for_what_was_skipped() -> None:
+    names = {f"{number}": False for number in range(8)}
+    speedups = {name: 1.3 if name == "7" else 1.0 for name in names}
+    search = searched(Scripted(speedups), names, time_s=50.0)
+    assert search.rows["7"].launches == FEWEST_LAUNCHES
+    assert search.best is not None
+    assert search.best.choice.name == "7"
+    assert search.confirmed is not None
+    assert not any(row.status == "skipped" for row in search.rows.values())
+
+
+def test_ctrl_c_leaves_the_best_until_then_and_a_resumed_search_keeps_what_was_measured() -> None:
+    names = dict.fromkeys(["a", "b", "better"], False)
+    speedups = {"a": 1.0, "b": 0.9, "better": 1.2}
+    stopped = searched(Scripted(speedups, stop_after=5), names)
+    assert stopped.interrupted
+    assert stopped.best is not None
+    assert stopped.best.choice.name == "better"
+    assert stopped.confirmed is None
+    again = Scripted(speedups)
+    resumed = searched(again, names, rows=dict(stopped.rows))
+    assert not resumed.interrupted
+    assert resumed.rows["b"] == stopped.rows["b"]
+    assert resumed.rows["better"].launches > stopped.rows["better"].launches
+    assert max(again.raced) == 1  # the others were dropped before
+    assert resumed.confirmed is not None
+
+
+def test_progress_names_the_best_so_far() -> None:
+    texts: list[str] = []
+    measure = Scripted({"a": 1.0, "better": 1.25})
+    choices = [TuneChoice(name=name, knobs=(name,)) for name in ("a", "better")]
+    report = lambda done, text: texts.append(f"{0 <= done <= 1} {text}")  # noqa: E731
+    TuneSearch(measure, choices, Budget(0.0, 500.0), 0.01, lambda: measure.now, report).run()
+    assert texts[0] == "True each alone: a round"
+    assert "True the better ones: a round; best so far better: 1.250×" in texts  # noqa: RUF001
+    assert texts[-1].startswith("True confirming better: a round")
+
+
+def test_where_nothing_helps_the_time_of_combinations_goes_to_what_was_skipped() -> None:
+    names = {f"{number}": False for number in range(30)}
+    useless = searched(Scripted(dict.fromkeys(names, 1.0)), names, time_s=100.0)
+    helped = searched(Scripted(dict.fromkeys(names, 1.1)), names, time_s=100.0)
+    tried = [sum(search.rows[name].launches > 0 for name in names) for search in (useless, helped)]
+    assert tried[0] > tried[1]
