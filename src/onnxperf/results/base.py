@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args
 
 from msgspec import Struct
 
-from onnxperf.analyze.judges.outcome import answers_of, status_of
+from onnxperf.analyze.judges.outcome import answers_of, status_of, topic_of
 from onnxperf.errors import BadOption
 from onnxperf.records.runs import RunStatus
 from onnxperf.render.kit.documents import to_json
@@ -20,6 +20,7 @@ from onnxperf.render.kit.files import suffix_of, write
 from onnxperf.render.kit.html import page_html
 from onnxperf.render.kit.markdown import page_markdown
 from onnxperf.render.kit.page import Page
+from onnxperf.render.web.base import Section, Story
 from onnxperf.results.formats import FORMATS, Format
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ class Result(ABC, Generic[R]):
     """DataFrames by name; the first is the one of `to_df` and of files that hold one table."""
     charts: ClassVar[Mapping[str, Callable[..., Any]]] = {}
     """Functions of the record and of axes to draw on, by name; the first is `plot`."""
+    sections: ClassVar[Sequence[Callable[[Any], Sequence[Section]]]] = ()
+    """Functions that tell a part of the story of the record, in their order, on an HTML page."""
     own_formats: ClassVar[Mapping[str, Format]] = {}
     """Kinds of files beyond the common ones, or other meanings of their suffixes."""
 
@@ -107,6 +110,23 @@ class Result(ABC, Generic[R]):
     def to_markdown(self) -> str:
         """The page with its tables, answer and notes."""
         return page_markdown(self.page())
+
+    def story_sections(self) -> list[Section]:
+        """What an HTML page shows above the page of the command line."""
+        return [section for tell in self.sections for section in tell(self.record)]
+
+    def story(self) -> Story:
+        """The result as an HTML page tells it."""
+        from onnxperf.render.web.story import story_of
+
+        answers = self.answer.splitlines()
+        return story_of(self.record, self.kind, topic_of(self.record), answers, self.story_sections(), self.page())
+
+    def to_html(self) -> str:
+        """A page that is one file: the answer, charts, tables, conditions; it needs no network."""
+        from onnxperf.render.web.document import report_html  # Jinja takes its time to load
+
+        return report_html([self.story()])
 
     @classmethod
     def formats(cls) -> dict[str, Format]:

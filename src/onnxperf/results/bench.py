@@ -28,6 +28,7 @@ from onnxperf.render.race import sweep_page
 from onnxperf.render.race.bench_chart import bench_plot
 from onnxperf.render.race.page import bench_page
 from onnxperf.render.race.sweep_chart import crossover_plot, sweep_plot
+from onnxperf.render.web.sections.race import bench_sections
 from onnxperf.results.base import Result, frame_of
 from onnxperf.wording.names import dims_text, storable
 
@@ -57,6 +58,7 @@ class BenchResult(Result[Bench]):
         "blocks": lambda self: self.blocks_df(),
     }
     charts = {"times": _chart}
+    sections = (bench_sections,)
 
     def page(self) -> Page:
         """One race with all its figures, or a row per case of many."""

@@ -28,6 +28,9 @@ def _markdown(result: Any, table: str | None) -> bytes:
 FORMATS: dict[str, Format] = {
     ".json": Format("the whole record", lambda result, _: result.to_json().encode(), "record"),
     ".md": Format("the page, or the table that is chosen", _markdown, "page"),
+    ".html": Format(
+        "the whole story as a page with charts, for a browser", lambda result, _: result.to_html().encode(), "page"
+    ),
     ".csv": Format("a table", lambda result, table: frames.csv_bytes(result.table(table)), "table"),
     ".parquet": Format(
         "a table", lambda result, table: frames.parquet_bytes(result.table(table)), "table", frames.require_pyarrow

@@ -1,0 +1,107 @@
+"use strict";
+// Charts are drawn when they come into view. A chart's script knows what to draw; here is what all of them share.
+onnxperf.startCharts = () => {
+  const drawn = new Map();
+
+  const shared = (option, look, summary) => ({
+    animation: false,
+    color: look.colours,
+    textStyle: { color: look.text, fontFamily: "system-ui, sans-serif" },
+    backgroundColor: "transparent",
+    aria: { enabled: true, label: { description: summary } },
+    ...option,
+    tooltip: option.tooltip === null ? undefined : {
+      renderMode: "richText",  // marks and words on the canvas: no HTML is made of names
+      confine: true,
+      backgroundColor: look.panel,
+      borderColor: look.line,
+      textStyle: { color: look.text, fontSize: 12 },
+      ...option.tooltip,
+    },
+  });
+
+  const zoom = (chart, factor) => {
+    const option = chart.getOption();
+    (option.dataZoom || []).forEach((range, dataZoomIndex) => {
+      const middle = (range.start + range.end) / 2;
+      const half = Math.min(50, ((range.end - range.start) / 2) * factor);
+      const start = Math.max(0, Math.min(100 - 2 * half, middle - half));
+      chart.dispatchAction({ type: "dataZoom", dataZoomIndex, start, end: start + 2 * half });
+    });
+  };
+  const move = (chart, part) => {
+    (chart.getOption().dataZoom || []).forEach((range, dataZoomIndex) => {
+      const width = range.end - range.start;
+      const start = Math.max(0, Math.min(100 - width, range.start + part * width));
+      chart.dispatchAction({ type: "dataZoom", dataZoomIndex, start, end: start + width });
+    });
+  };
+  const keys = { "+": (chart) => zoom(chart, 0.5), "-": (chart) => zoom(chart, 2), ArrowLeft: (chart) => move(chart, -0.25), ArrowRight: (chart) => move(chart, 0.25), 0: (chart) => zoom(chart, 1e9) };
+
+  const addZoom = (figure, canvas, chart) => {
+    const tools = figure.querySelector(".tools");
+    tools.append(
+      onnxperf.button("+", () => keys["+"](chart), "Zoom in"),
+      onnxperf.button("−", () => keys["-"](chart), "Zoom out"),
+      onnxperf.button("Whole", () => keys[0](chart), "Show the whole"),
+    );
+    tools.hidden = false;
+    canvas.tabIndex = 0;
+    canvas.addEventListener("keydown", (event) => {
+      if (keys[event.key]) { keys[event.key](chart); event.preventDefault(); }
+    });
+  };
+
+  const draw = (figure) => {
+    if (drawn.has(figure)) return;
+    const { kind, summary, data } = onnxperf.data.charts[figure.id];
+    const canvas = figure.querySelector(".canvas");
+    canvas.style.height = `${figure.dataset.height}px`;
+    const chart = echarts.init(canvas, null, { renderer: "canvas" });
+    const redraw = (replace = true) => {
+      const look = onnxperf.look();
+      chart.setOption(shared(onnxperf.charts[kind](data, look, { width: canvas.clientWidth, figure, redraw }), look, summary), replace);
+    };
+    drawn.set(figure, { chart, redraw });
+    redraw();
+    if (chart.getOption().dataZoom?.length) addZoom(figure, canvas, chart);
+    chart.on("click", (event) => { if (event.data?.key) onnxperf.select(event.data.key, figure); });
+    figure.chart = chart;  // for those who want to ask it
+  };
+
+  const waiting = new IntersectionObserver((seen) => {
+    for (const each of seen.filter((one) => one.isIntersecting)) { draw(each.target); waiting.unobserve(each.target); }
+  }, { rootMargin: "400px" });
+  const figures = document.querySelectorAll("figure.chart");
+  figures.forEach((figure) => {
+    figure.querySelector(".canvas").style.height = `${figure.dataset.height}px`;
+    waiting.observe(figure);
+  });
+  onnxperf.theming.push(() => drawn.forEach(({ redraw }) => redraw()));
+  addEventListener("beforeprint", () => { figures.forEach(draw); drawn.forEach(({ chart }) => chart.resize()); });
+  let width = innerWidth;
+  addEventListener("resize", () => {
+    if (innerWidth === width) return;
+    width = innerWidth;
+    drawn.forEach(({ chart, redraw }) => { chart.resize(); redraw(); });
+  });
+};
+
+// An axis in the words of all charts; `name` has its unit, and ticks are plain numbers.
+onnxperf.axis = (look, name, more = {}) => ({
+  name,
+  nameLocation: "middle",
+  nameGap: 28,
+  nameTextStyle: { color: look.dim },
+  axisLabel: { color: look.dim, hideOverlap: true },
+  axisLine: { lineStyle: { color: look.line } },
+  splitLine: { lineStyle: { color: look.line } },
+  ...more,
+});
+
+// Names left of rows, cut in the middle where the page is narrow.
+onnxperf.names = (names, look, width) => {
+  const most = Math.max(8, Math.floor((width * 0.38) / 7));
+  const cut = (text) => (text.length <= most ? text : `${text.slice(0, Math.ceil(most / 2) - 1)}…${text.slice(1 - Math.floor(most / 2))}`);
+  return onnxperf.axis(look, "", { type: "category", data: names, inverse: true, axisTick: { show: false }, splitLine: { show: false }, axisLabel: { color: look.text, formatter: cut, interval: 0 } });
+};

@@ -1,0 +1,60 @@
+"use strict";
+// What all parts of the page share: the theme, and what is selected.
+const onnxperf = {
+  data: JSON.parse(document.getElementById("data").textContent),
+  charts: {},  // functions by kind: (data, look) -> option of ECharts
+  selecting: [],  // functions that receive the key that is selected, and who selected it
+  theming: [],  // functions that redraw in other colours
+  selected: "",
+};
+
+onnxperf.select = (key, from) => {
+  onnxperf.selected = key;
+  for (const receive of onnxperf.selecting) receive(key, from);
+};
+
+onnxperf.look = () => {
+  const style = getComputedStyle(document.documentElement);
+  const colour = (name) => style.getPropertyValue(`--${name}`).trim();
+  const look = { colours: [0, 1, 2, 3, 4, 5, 6, 7].map((n) => colour(`c${n}`)) };
+  for (const name of ["back", "panel", "text", "dim", "line", "accent", "green", "red", "yellow", "mark"]) look[name] = colour(name);
+  return look;
+};
+
+onnxperf.button = (words, act, label) => {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.textContent = words;
+  if (label) made.setAttribute("aria-label", label);
+  made.addEventListener("click", act);
+  return made;
+};
+
+onnxperf.startTheme = () => {
+  const root = document.documentElement;
+  const button = document.getElementById("theme");
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const set = (theme) => {
+    root.dataset.theme = theme;
+    button.textContent = theme === "dark" ? "Light" : "Dark";
+    for (const redraw of onnxperf.theming) redraw();
+  };
+  set(dark.matches ? "dark" : "light");
+  dark.addEventListener("change", () => set(dark.matches ? "dark" : "light"));
+  button.hidden = false;
+  button.addEventListener("click", () => set(root.dataset.theme === "dark" ? "light" : "dark"));
+  let before = "";
+  addEventListener("beforeprint", () => { before = root.dataset.theme; set("light"); });
+  addEventListener("afterprint", () => set(before));
+};
+
+onnxperf.startCopying = () => {
+  for (const box of document.querySelectorAll(".copied")) {
+    const text = box.querySelector("pre");
+    const button = onnxperf.button("Copy", async () => {
+      await navigator.clipboard.writeText(text.textContent);
+      button.textContent = "Copied";
+    });
+    if (navigator.clipboard) box.append(button);
+  }
+};

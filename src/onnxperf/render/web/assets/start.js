@@ -1,0 +1,7 @@
+"use strict";
+onnxperf.startTables();
+if (onnxperf.startCharts) onnxperf.startCharts();
+if (onnxperf.startDrawings) onnxperf.startDrawings();
+onnxperf.startCopying();
+onnxperf.startTheme();
+document.documentElement.dataset.ready = "";

@@ -1,0 +1,214 @@
+"""Stories as one HTML file: styles, scripts and data inside, and a policy that lets nothing else run or load."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from onnxperf.render.kit.page import Flow, Heading, Line, Verbatim
+from onnxperf.render.kit.table import Row, Table
+from onnxperf.render.web.base import Chart, Drawing, LinkedTable, Part, Story
+from onnxperf.wording.names import name_of, visible
+from onnxperf.wording.reading import number_in
+
+STATIC_ROWS = 300
+"""Rows of a table that are in the page itself; further ones are made by the script when they are wanted."""
+_HERE = files(__package__)
+
+
+def report_html(stories: Sequence[Story], title: str = "") -> str:
+    """The whole page."""
+    build = _Build()
+    told = [build.story(story) for story in stories]
+    title = title or " · ".join(f"{each.kind} {visible(each.topic)}" for each in stories)
+    scripts = [_asset(name) for name in build.scripts()]
+    style = _asset("report.css")
+    template = _templates().get_template("report.html")
+    return template.render(
+        title=f"{title} · onnxperf",
+        stories=told,
+        style=style,
+        scripts=scripts,
+        data=_json({"charts": build.charts, "tables": build.tables}),
+        policy=_policy([style], scripts),
+    )
+
+
+def _policy(styles: Sequence[str], scripts: Sequence[str]) -> str:
+    """Only these styles and scripts, no connection, no frame, no form; pictures only from the page itself."""
+    allowed = {
+        "default-src": "'none'",
+        "script-src": " ".join(map(_source_hash, scripts)) or "'none'",
+        "style-src": " ".join(map(_source_hash, styles)),
+        "img-src": "data:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+    return "; ".join(f"{name} {value}" for name, value in allowed.items())
+
+
+def _source_hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _json(value: object) -> str:
+    """Data that a script element can hold, whatever the names in it are."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+@cache
+def _asset(name: str) -> str:
+    return _HERE.joinpath(name if name.startswith("vendor/") else f"assets/{name}").read_text(encoding="utf-8")
+
+
+@cache
+def _templates() -> Any:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    found = Environment(
+        loader=PackageLoader(__package__, "assets"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.globals["ours"] = Markup  # only for what was made by us: assets, drawings, and data as JSON  # noqa: S704
+    return found
+
+
+@dataclass
+class _Build:
+    """Parts as the template takes them, and what its scripts need besides."""
+
+    charts: dict[str, object] = field(default_factory=dict)
+    tables: dict[str, object] = field(default_factory=dict)
+    kinds: set[str] = field(default_factory=set)
+    drawings: int = 0
+    _ids: int = 0
+
+    def scripts(self) -> list[str]:
+        """The files that this page needs, in their order."""
+        charts = [f"charts/{kind}.js" for kind in sorted(self.kinds)]
+        return [
+            *(["vendor/echarts.min.js"] if charts else []),
+            "report.js",
+            "tables.js",
+            *(["charts.js", *charts] if charts else []),
+            *(["drawing.js"] if self.drawings else []),
+            "start.js",
+        ]
+
+    def story(self, story: Story) -> dict[str, object]:
+        """A story with the ids of its sections."""
+        sections = [
+            {"id": self._id("section"), "title": visible(each.title), "parts": list(self._parts(each.parts))}
+            for each in story.sections
+        ]
+        texts: dict[str, Sequence[str]] = {
+            "answers": story.answers,
+            "warnings": story.warnings,
+            "notes": story.notes,
+        }
+        return {
+            "id": self._id("story"),
+            "kind": story.kind,
+            "topic": visible(story.topic),
+            "machine": [(name, visible(text)) for name, text in story.machine],
+            "command": visible(story.command),
+            "snippet": "\n".join(map(visible, story.snippet.splitlines())),
+            "sections": [each for each in sections if each["parts"]],
+            **{name: [visible(text) for text in several] for name, several in texts.items()},
+        }
+
+    def _parts(self, parts: Sequence[Part]) -> Iterator[dict[str, object]]:
+        for part in parts:
+            made = _DRAWN[type(part)](self, part)
+            if made:
+                yield made
+
+    def _heading(self, part: Heading) -> dict[str, object]:
+        return {"type": "heading", "text": visible(name_of(part.name)), "facts": _facts(part.facts)}
+
+    def _flow(self, part: Flow) -> dict[str, object]:
+        return {"type": "flow", "facts": _facts(part.parts)}
+
+    def _line(self, part: Line) -> dict[str, object]:
+        return {"type": "line", "text": visible(part.text), "style": part.style} if part.text else {}
+
+    def _verbatim(self, part: Verbatim) -> dict[str, object]:
+        return {"type": "verbatim", "text": "\n".join(map(visible, part.text.split("\n")))}
+
+    def _table(self, part: Table) -> dict[str, object]:
+        return self._linked(LinkedTable(part, ()))
+
+    def _linked(self, part: LinkedTable) -> dict[str, object]:
+        table = part.table.flat()
+        if not table.rows:
+            return {}
+        keys = [visible(key) for key in part.keys] or [""] * len(table.rows)
+        rows = [(key, _cells(row)) for key, row in zip(keys, table.rows, strict=True)]
+        name = self._id("table")
+        if len(rows) > STATIC_ROWS:
+            self.tables[name] = rows[STATIC_ROWS:]
+        columns = [{"heading": visible(each.heading), "left": each.left} for each in table.columns]
+        return {
+            "type": "table",
+            "id": name,
+            "title": visible(table.title),
+            "columns": columns,
+            "rows": rows[:STATIC_ROWS],
+            "number": len(rows),
+        }
+
+    def _chart(self, part: Chart) -> dict[str, object]:
+        name = self._id("chart")
+        self.kinds.add(part.kind)
+        self.charts[name] = {"kind": part.kind, "summary": visible(part.summary), "data": part.data}
+        return {
+            "type": "chart",
+            "id": name,
+            "title": visible(part.title),
+            "summary": visible(part.summary),
+            "height": part.height,
+            "table": self._table(part.table),
+        }
+
+    def _drawing(self, part: Drawing) -> dict[str, object]:
+        self.drawings += 1
+        texts = {"title": visible(part.title), "summary": visible(part.summary), "svg": part.svg}
+        return {"type": "drawing", "id": self._id("drawing"), **texts}
+
+    def _id(self, what: str) -> str:
+        self._ids += 1
+        return f"{what}-{self._ids}"
+
+
+_DRAWN: Mapping[type, Callable[[_Build, Any], dict[str, object]]] = {
+    Heading: _Build._heading,
+    Flow: _Build._flow,
+    Line: _Build._line,
+    Verbatim: _Build._verbatim,
+    Table: _Build._table,
+    LinkedTable: _Build._linked,
+    Chart: _Build._chart,
+    Drawing: _Build._drawing,
+}
+
+
+def _facts(parts: Sequence[str]) -> list[str]:
+    return [visible(text) for text in parts if text]
+
+
+def _cells(row: Row) -> list[tuple[str, float | None, str]]:
+    """Text, the number to sort by, and the style of each cell."""
+    styles = [f"{row.style} {row.styles.get(place, '')}".strip() for place in range(len(row.cells))]
+    texts = [visible(text) for text in row.cells]
+    return [(text, number_in(text), style) for text, style in zip(texts, styles, strict=True)]

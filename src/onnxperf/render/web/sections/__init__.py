@@ -1,0 +1,1 @@
+"""What a page shows of a record, one file per kind."""

@@ -1,0 +1,61 @@
+"""What every story tells, whatever was measured: the answer, what limits it, where and how to measure it again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from onnxperf.records.base import Machine
+from onnxperf.render.kit.machine import machine_facts
+from onnxperf.render.kit.page import INTERRUPTED, Page
+from onnxperf.render.web.base import Section, Story, without_story
+from onnxperf.wording.options import as_flags
+
+_ENGINES = ("onnxperf", "onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "openvino", "numpy", "torch")
+"""What decides how fast a model is: the versions to install for the same measurement."""
+
+
+def story_of(
+    record: Struct, kind: str, topic: str, answers: Sequence[str], sections: Sequence[Section], page: Page
+) -> Story:
+    """A record as a story: its sections, then the page that the command line prints."""
+    machine: Machine | None = getattr(record, "machine", None)
+    command: str = getattr(record, "command", "")
+    notes = _notes(record)
+    warnings = [INTERRUPTED.text] if getattr(record, "interrupted", False) else []
+    details = without_story(page, [*answers, *notes, INTERRUPTED.text])
+    story = Story(
+        kind=kind,
+        topic=topic,
+        answers=answers,
+        warnings=warnings,
+        notes=notes,
+        sections=[*sections, Section("Details", details)],
+        machine=machine_facts(machine) if machine is not None else (),
+        command=command,
+        snippet=_snippet(command, machine),
+    )
+    return _in_flags(story) if command.startswith("onnxperf ") else story
+
+
+def _notes(record: Struct) -> list[str]:
+    parts = [record, *getattr(record, "cases", ())]
+    return list(dict.fromkeys(note for part in parts for note in getattr(part, "notes", ())))
+
+
+def _snippet(command: str, machine: Machine | None) -> str:
+    """The command, after the versions that were installed."""
+    if machine is None or not command.startswith("onnxperf "):
+        return ""
+    pins = [f"{name}=={machine.versions[name]}" for name in _ENGINES if name in machine.versions]
+    return "\n".join([f"pip install {' '.join(pins)}", command])
+
+
+def _in_flags(story: Story) -> Story:
+    """The same with options as they are typed."""
+    return story._replace(
+        answers=[as_flags(text) for text in story.answers],
+        warnings=[as_flags(text) for text in story.warnings],
+        notes=[as_flags(text) for text in story.notes],
+    )
