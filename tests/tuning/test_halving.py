@@ -1,8 +1,13 @@
-"""Who races on, who is dropped, and which combinations grow."""
+"""Who races on, who is dropped, and which combinations are tried."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from onnxperf.records.tune import TuneChoice, TuneRow
 from onnxperf.tuning import halving
@@ -68,12 +73,77 @@ def test_launches_that_disagree_count_less_than_those_that_agree_but_for_one() -
     assert [each.choice.name for each in halving.ranked(rows)] == ["threads=1", "steady", "noisy"]
 
 
-def test_combinations_add_one_choice_at_a_time_to_the_best_and_none_twice() -> None:
-    best = row("threads=1", 1.3, 1.3, 1.3)
-    others = [best, row("arena=off", 1.1, 1.1, 1.1), row("call=run-c", 1.2, 1.2, 1.2)]
-    proposed = halving.combinations(best.choice, others, [])
-    assert [each.name for each in proposed] == ["threads=1, call=run-c", "threads=1, arena=off"]
-    assert [each.name for each in halving.combinations(best.choice, others, [proposed[0].name])] == [proposed[1].name]
+SINGLES = [
+    row("call=run-c", 1.2, 1.2, 1.2),
+    row("arena=off", 1.004, 1.004, 1.004, dropped=True),
+    row("threads=1", 1.3, 1.3, 1.3),
+    row("spinning=0", 0.99, 0.99, 0.99, dropped=True),
+    row("denormals=1", 1.1, 1.1),
+]
+
+
+def names(choices: Sequence[TuneChoice]) -> list[str]:
+    return [each.name for each in choices]
+
+
+def test_all_that_won_alone_and_all_that_did_not_lose_are_tried_at_once() -> None:
+    assert names(halving.all_at_once(SINGLES, 0.01)) == [
+        "call=run-c, threads=1",
+        "call=run-c, arena=off, threads=1",
+    ]
+    assert names(halving.all_at_once(SINGLES[1:4], 0.01)) == ["arena=off, threads=1"]
+    assert halving.all_at_once(SINGLES[2:], 0.01) == []
+
+
+def test_of_choices_that_exclude_each_other_the_better_one_is_tried_at_once_with_the_others() -> None:
+    rivals = [TuneRow(choice=choice(name, "call"), launch_speedups=(1.25,) * 3, status="ok") for name in ("b", "a")]
+    runtime = TuneRow(choice=choice("numpy", "runtime", runtime="numpy"), launch_speedups=(2.0,) * 3, status="ok")
+    assert names(halving.all_at_once([*SINGLES, *rivals, runtime], 0.01))[0] == "call=run-c, threads=1, a"
+
+
+def test_near_the_best_are_combinations_with_one_part_more_or_less_and_one_name_for_the_same_parts() -> None:
+    assert names(halving.neighbours(SINGLES[2].choice, SINGLES, 0.01)) == ["call=run-c, threads=1"]
+    all_three = halving.all_at_once(SINGLES, 0.01)[1]
+    assert names(halving.neighbours(all_three, SINGLES, 0.01)) == [
+        "call=run-c, threads=1",  # without the one that has the smallest gain alone
+        "arena=off, threads=1",
+        "call=run-c, arena=off",
+    ]
+
+
+def test_a_part_is_replaced_by_another_value_of_the_same_knob() -> None:
+    rival = TuneRow(choice=choice("call=x", "call=run-c", call="x"), launch_speedups=(1.2,) * 3, status="ok")
+    best = halving.all_at_once(SINGLES, 0.01)[0]
+    assert "threads=1, call=x" in names(halving.neighbours(best, [*SINGLES, rival], 0.01))
+
+
+def test_of_choices_that_are_hardly_apart_the_one_that_changes_least_is_best() -> None:
+    single = row("threads=1", 1.3, 1.3, 1.3)
+    both = TuneRow(choice=choice("both"), launch_speedups=(1.304,) * 3, status="ok")
+    both = replace(both, choice=replace(both.choice, knobs=("threads", "arena")))
+    assert halving.best_of([single, both], 0.01) is single
+    assert halving.best_of([single, replace(both, launch_speedups=(1.32,) * 3)], 0.01) is not single
+    assert halving.best_of([], 0.01) is None
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcd"), st.floats(0.8, 1.4)), max_size=8), st.floats(0.0, 0.1))
+def test_no_combination_changes_the_same_thing_twice_and_each_is_proposed_once(
+    drawn: list[tuple[str, float]], min_effect: float
+) -> None:
+    singles = [
+        TuneRow(
+            choice=choice(f"{knob}={number}", knob, settings={knob: f"{number}"}),
+            launch_speedups=(gain,) * 3,
+            status="ok",
+        )
+        for number, (knob, gain) in enumerate(drawn)
+    ]
+    at_once = halving.all_at_once(singles, min_effect)
+    best = halving.best_of(singles, min_effect)
+    near = halving.neighbours(at_once[-1] if at_once else best.choice, singles, min_effect) if best is not None else []
+    for proposed in (at_once, near):
+        assert len(set(names(proposed))) == len(proposed)
+        assert all(len(set(each.knobs)) == len(each.knobs) > 1 for each in proposed)
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,29 @@ def test_what_helps_alone_and_together_is_found_and_proven(seed: int) -> None:
     assert all(row.dropped and row.launches == FEWEST_LAUNCHES for row in slower)
 
 
+def test_gains_that_are_too_small_to_be_seen_alone_are_found_together() -> None:
+    measure = Scripted({"big": 1.2, **dict.fromkeys("abcd", 1.008)})
+    search = searched(measure, dict.fromkeys(["big", *"abcd"], False))
+    assert search.best is not None
+    assert search.best.choice.name == "big, a, b, c, d"
+    assert {name: row.stage for name, row in search.rows.items() if len(row.choice.knobs) == 1}["big"] == "longer"
+    assert search.rows[search.best.choice.name].stage == "together"
+
+
+def test_what_harms_a_combination_is_left_out_of_it() -> None:
+    class Clashing(Scripted):
+        """Two choices that help alone and harm each other."""
+
+        def _sample(self, choice: TuneChoice) -> Sample:
+            sample = super()._sample(choice)
+            clash = {"a", "b"} <= set(choice.name.split(", "))
+            return sample._replace(speedup=(sample.speedup or 1.0) * 0.8) if clash else sample
+
+    search = searched(Clashing({"a": 1.05, "b": 1.1, "c": 1.2, "d": 1.15}), dict.fromkeys("abcd", False))
+    assert search.best is not None
+    assert search.best.choice.name == "b, c, d"
+
+
 def test_a_tuning_ends_in_its_time() -> None:
     search = simulated_search(1, {**USELESS, "one": 1.1}, time_s=20.0)
     assert isinstance(search.measure, SimulatedMeasure)
@@ -95,7 +118,7 @@ def test_what_differs_or_fails_is_shown_and_not_tried_again() -> None:
     assert search.best.choice.name == "good"
 
 
-@pytest.mark.parametrize(("max_error", "winner"), [(None, "exact"), (0.01, "exact"), (0.1, "int8, exact")])
+@pytest.mark.parametrize(("max_error", "winner"), [(None, "exact"), (0.01, "exact"), (0.1, "exact, int8")])
 def test_approximate_choices_are_measured_and_win_only_within_their_error(max_error: float | None, winner: str) -> None:
     measure = Scripted({"exact": 1.1, "int8": 3.0})
     measure.errors["int8"] = 0.05

@@ -45,6 +45,16 @@ def can_join(one: TuneChoice, other: TuneChoice) -> bool:
     return True
 
 
+def is_part(part: TuneChoice, whole: TuneChoice) -> bool:
+    """Whether a combination changes all that this choice changes, in the same way."""
+    kinds = ((part.call, whole.call), (part.runtime, whole.runtime), (part.rewrite, whole.rewrite))
+    return (
+        set(part.knobs) <= set(whole.knobs)
+        and part.settings.items() <= whole.settings.items()
+        and all(own in ("", other) for own, other in kinds)
+    )
+
+
 def joined(choices: Sequence[TuneChoice]) -> TuneChoice:
     """All of these together."""
     return TuneChoice(

@@ -10,21 +10,23 @@ from statistics import median
 from msgspec import Struct
 
 from onnxperf.records.tune import TuneChoice, TuneRow, TuneStage
-from onnxperf.tuning.base import can_join, joined
+from onnxperf.tuning.base import can_join, is_part, joined
 
 FEWEST_LAUNCHES = 3
 """Launches before anything is dropped: one launch in five may say the opposite of all others."""
 ENOUGH_LAUNCHES = 8
 """Launches after which a choice is known as well as the search needs; the confirming race decides."""
-_MOST_TOGETHER = 4
+MOST_TOGETHER = 4
 """Combinations that are tried at a time."""
+_HARDLY = 0.5
+"""Part of the smallest gain that matters for which no further setting is worth having: several of them add up."""
 _LONG_CALL_NS = 5e6
 """From this length on, how a session is called makes a difference below 1 %, but for large inputs and outputs."""
 _FINALISTS = 4
 """So many choices are not halved any more."""
 _CHUNK = 8
 """Choices that race side by side in the first stage, besides call styles."""
-_ENDS: dict[TuneStage, float] = {"alone": 0.55, "longer": 0.8, "together": 1.0}
+_ENDS: dict[TuneStage, float] = {"alone": 0.55, "longer": 0.75, "together": 1.0}
 """Part of the time of the search after which each stage ends."""
 _CONFIRMATION = 0.28
 """Part of the time that is left for the confirming race, or more where launches are costly…"""
@@ -124,20 +126,57 @@ def need_more(rows: Sequence[TuneRow]) -> list[TuneRow]:
     return [row for row in rows if row.launches < ENOUGH_LAUNCHES]
 
 
-def combinations(base: TuneChoice, others: Sequence[TuneRow], known: Sequence[str]) -> list[TuneChoice]:
-    """What may be better still: the best so far with one more of those that won alone, the best of them first."""
-    found = [joined([base, row.choice]) for row in ranked(others) if can_join(base, row.choice)]
-    return [each for each in found if each.name not in known][:_MOST_TOGETHER]
+def all_at_once(singles: Sequence[TuneRow], min_effect: float) -> list[TuneChoice]:
+    """Everything that won alone, and everything that did not lose: gains that are too small to be seen alone add up."""
+    order = [row for row in ranked(singles) if row.launches >= FEWEST_LAUNCHES and not row.choice.runtime]
+    found = {}
+    for least in (1 + min_effect, 1.0):
+        parts = _compatible([row.choice for row in order if usual(row) > least])
+        if len(parts) > 1:
+            whole = _whole(parts, singles)
+            found[whole.name] = whole
+    return list(found.values())
 
 
-def is_better(one: TuneRow, other: TuneRow, min_effect: float) -> bool:
-    """Whether a combination is worth its further settings."""
-    return usual(one) > usual(other) * (1 + min_effect)
+def neighbours(best: TuneChoice, singles: Sequence[TuneRow], min_effect: float) -> list[TuneChoice]:
+    """Combinations near the best: with one more that won alone, then without one of its parts."""
+    order = ranked(singles)
+    parts = [row.choice for row in order if is_part(row.choice, best)]
+    won = [row.choice for row in order if has_gain(row, min_effect) and row.choice not in parts]
+    more = [[each, *(part for part in parts if can_join(part, each))] for each in won]
+    fewer = [[part for part in parts if part is not least] for least in reversed(parts)]
+    return [_whole(each, singles) for each in (*more, *fewer) if len(each) > 1]
+
+
+def _compatible(choices: Sequence[TuneChoice]) -> list[TuneChoice]:
+    """Those that go together; the first ones have precedence."""
+    found: list[TuneChoice] = []
+    for each in choices:
+        if all(can_join(each, other) for other in found):
+            found.append(each)
+    return found
+
+
+def _whole(parts: Sequence[TuneChoice], singles: Sequence[TuneRow]) -> TuneChoice:
+    """These together, in the order in which they were first tried: the same parts have one name."""
+    return joined([row.choice for row in singles if row.choice in parts])
+
+
+def best_of(rows: Sequence[TuneRow], min_effect: float) -> TuneRow | None:
+    """The best; of those that are hardly worse, the one that changes least."""
+    order = ranked(rows)
+    close = [row for row in order if usual(row) * (1 + _HARDLY * min_effect) >= usual(order[0])]
+    return min(close, key=lambda row: len(row.choice.knobs), default=None)
 
 
 def may_win(row: TuneRow, max_error: float | None) -> bool:
-    """Whether a choice may be the answer: equal outputs, or an error that was allowed."""
-    if row.status != "ok" or row.dropped:
+    """Whether a choice may be the answer."""
+    return may_be_part(row, max_error) and not row.dropped
+
+
+def may_be_part(row: TuneRow, max_error: float | None) -> bool:
+    """Whether a choice may be part of the answer: equal outputs, or an error that was allowed."""
+    if row.status != "ok":
         return False
     if not row.choice.approximate:
         return True

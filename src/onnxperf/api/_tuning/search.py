@@ -57,6 +57,7 @@ class TuneSearch:
         try:
             self._lap([], "alone")  # shows what a launch takes
             self._alone(partial(self._left_of, "alone"))
+            self._at_once()
             self._longer()
             self._together()
             if self.best is None:  # there is nothing to confirm, so that there is time for what was skipped
@@ -87,9 +88,15 @@ class TuneSearch:
             self.rows[each.name] = TuneRow(choice=each, status="skipped", reason=_NO_TIME)
         self._measure_errors()
 
+    def _at_once(self) -> None:
+        """All that seem to help are launched together: that shows in a few launches what single steps lead to."""
+        proposed = self._unknown(halving.all_at_once(self._singles(), self.min_effect))
+        proposed = proposed[: self._affordable(len(proposed), self._left_of("longer"))]
+        self._launched(proposed)
+
     def _longer(self) -> None:
         """Those that were not dropped have more launches; of many, the better half goes on."""
-        pool = self._alive()
+        pool = halving.halved(self._alive())
         while pool := halving.need_more(pool):
             number = self._affordable(len(pool), self._left_of("longer"), laps=1)
             if not number:
@@ -102,23 +109,15 @@ class TuneSearch:
                 pool = halving.halved(pool)
 
     def _together(self) -> None:
-        """The best with one more of those that won alone, as long as that helps."""
+        """The best with one part more or less, as long as there is one that was not tried, and time."""
         self.best = self._best_so_far()
         while self.best is not None:
-            won = [row for row in self._alive() if halving.has_gain(row, self.min_effect) and self._may_win(row)]
-            alone = [row for row in won if len(row.choice.knobs) == 1]
-            proposed = halving.combinations(self.best.choice, alone, list(self.rows))
-            if not proposed or not self._fits(len(proposed) + 1, FEWEST_LAUNCHES, "together"):
+            proposed = self._unknown(halving.neighbours(self.best.choice, self._singles(), self.min_effect))
+            number = self._affordable(min(len(proposed), halving.MOST_TOGETHER) + 1, self._left_of("together"))
+            if not proposed or number < 2:
                 return
-            for _ in range(FEWEST_LAUNCHES):
-                self._lap([self.best.choice, *(each for each in proposed if self._races_on(each))], "together")
-            self._measure_errors()
-            self.best = self.rows[self.best.choice.name]
-            grown = [self.rows[each.name] for each in proposed]
-            better = [row for row in grown if self._may_win(row) and halving.is_better(row, self.best, self.min_effect)]
-            if not better:
-                return
-            self.best = halving.ranked(better)[0]
+            self._launched([self.best.choice, *proposed[: number - 1]])
+            self.best = self._best_so_far()
 
     def _confirm(self) -> None:
         if self.best is None:
@@ -132,6 +131,13 @@ class TuneSearch:
 
     # ---------------------------------------------------------------- steps
 
+    def _launched(self, choices: Sequence[TuneChoice]) -> None:
+        """Combinations have their first launches, and the best so far as many more."""
+        for _ in range(FEWEST_LAUNCHES):
+            if racing := [each for each in choices if self._races_on(each)]:
+                self._lap(racing, "together")
+        self._measure_errors()
+
     def _lap(self, choices: Sequence[TuneChoice], stage: TuneStage) -> None:
         begin = self.clock()
         done_s = begin - self.budget.start_s
@@ -141,7 +147,7 @@ class TuneSearch:
         self.base_amounts += [each for each in [samples[DEFAULTS].amount] if each is not None]
         for choice in choices:
             self._samples[choice.name].append(samples[choice.name])
-            row = row_of(choice, stage, self._samples[choice.name], self._resumed.get(choice.name))
+            row = row_of(choice, _stage_of(choice, stage), self._samples[choice.name], self._resumed.get(choice.name))
             known = self.rows.get(choice.name)
             if known is not None:
                 row = replace(row, error=known.error)
@@ -180,9 +186,17 @@ class TuneSearch:
     def _may_win(self, row: TuneRow) -> bool:
         return halving.may_win(row, self.max_error)
 
+    def _singles(self) -> list[TuneRow]:
+        """Choices that may be part of the answer, each alone."""
+        rows = [self.rows[each.name] for each in self.choices if each.name in self.rows]
+        return [row for row in rows if halving.may_be_part(row, self.max_error)]
+
+    def _unknown(self, choices: Sequence[TuneChoice]) -> list[TuneChoice]:
+        return [each for each in choices if each.name not in self.rows]
+
     def _best_so_far(self) -> TuneRow | None:
         won = [row for row in self._alive() if halving.has_gain(row, self.min_effect) and self._may_win(row)]
-        return halving.ranked(won)[0] if won else None
+        return halving.best_of(won, self.min_effect)
 
     def _left_of(self, stage: TuneStage) -> float:
         """Seconds until a stage ends."""
@@ -193,6 +207,9 @@ class TuneSearch:
         number = int(left_s / max(laps * self._each_s, 1e-9)) - 1
         return max(0 if self._samples else 1, min(wanted, number))
 
-    def _fits(self, choices: int, laps: int, stage: TuneStage) -> bool:
-        needed = laps * self._each_s * (choices + 1)
-        return needed <= self._left_of(stage)
+
+def _stage_of(choice: TuneChoice, stage: TuneStage) -> TuneStage:
+    """What its row says: one choice stays alone, however often it races beside combinations."""
+    if len(choice.knobs) > 1:
+        return "together"
+    return "alone" if stage == "alone" else "longer"
