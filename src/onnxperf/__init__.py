@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from onnxperf.api.profile import profile
     from onnxperf.api.profile_variants import profile_variants
     from onnxperf.api.quantize import quantize
+    from onnxperf.api.report import report
     from onnxperf.api.rewrite_einsum import rewrite_einsum
     from onnxperf.api.runs import runs
     from onnxperf.api.stack import stack
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from onnxperf.results.profile import ProfileResult
     from onnxperf.results.profiles import ProfilesResult
     from onnxperf.results.quantize import QuantizeResult
+    from onnxperf.results.report import Report
     from onnxperf.results.rewrite import RewriteResult
     from onnxperf.results.runs import RunsResult
     from onnxperf.results.stack import StackResult
@@ -80,6 +82,7 @@ __all__ = [
     "ProfileResult",
     "ProfilesResult",
     "QuantizeResult",
+    "Report",
     "RewriteResult",
     "Runner",
     "RunsResult",
@@ -107,6 +110,7 @@ __all__ = [
     "profile",
     "profile_variants",
     "quantize",
+    "report",
     "rewrite_einsum",
     "runs",
     "stack",
@@ -116,7 +120,7 @@ __all__ = [
     "view",
 ]
 
-_ELSEWHERE = {"Runner": "runtimes.base"}
+_ELSEWHERE = {"Report": "results.report", "Runner": "runtimes.base"}
 
 
 def __getattr__(name: str) -> Any:

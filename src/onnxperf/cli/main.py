@@ -43,6 +43,7 @@ _FUNCTIONS = [
     "optimize",
     "profile",
     "quantize",
+    "report",
     "stack",
     "sweep",
     "tune",

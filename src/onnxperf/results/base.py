@@ -117,10 +117,12 @@ class Result(ABC, Generic[R]):
 
     def story(self) -> Story:
         """The result as an HTML page tells it."""
-        from onnxperf.render.web.story import story_of
+        from onnxperf.analyze.answers.limits import limits_of
+        from onnxperf.render.web.story import Claim, story_of
 
-        answers = self.answer.splitlines()
-        return story_of(self.record, self.kind, topic_of(self.record), answers, self.story_sections(), self.page())
+        answers, limits = self.answer.splitlines(), limits_of(self.record)
+        claim = Claim(self.kind, topic_of(self.record), answers, limits, self.interrupted)
+        return story_of(self.record, claim, self.story_sections(), self.page())
 
     def to_html(self) -> str:
         """A page that is one file: the answer, charts, tables, conditions; it needs no network."""
@@ -168,7 +170,7 @@ def struct_frame(rows: Sequence[Struct], kind: type[Struct]) -> DataFrame:
 
 
 @cache
-def result_classes() -> dict[type, type[Result[Any]]]:
+def result_classes() -> dict[type[Struct], type[Result[Any]]]:
     """The class of result for every class of record: a new one is found because it is in this package."""
     package = importlib.import_module("onnxperf.results")
     modules = [
@@ -179,7 +181,7 @@ def result_classes() -> dict[type, type[Result[Any]]]:
     return {_record_class(each): each for each in results}
 
 
-def _record_class(kind: type) -> type:
+def _record_class(kind: type) -> type[Struct]:
     bases = getattr(kind, "__orig_bases__", ())
     found = (argument for base in bases for argument in get_args(base) if isinstance(argument, type))
     return next(found)

@@ -19,6 +19,7 @@ _PARTS_MAY_MISS = 0.2
 _LONG_S = 15.0
 """A race that lasts longer is announced with its length."""
 _SEVERAL = {"launch": "launches", "set-up": "set-ups", "round": "rounds"}
+_OTHERS = "other programs used"
 _DRIFT = "the machine changed its speed during the race"
 _SINGLES_DIFFER = "single calls differ from calls in blocks"
 
@@ -64,9 +65,12 @@ def note_on_others(share: float | None) -> tuple[str, ...]:
     """A warning where other programs used the processors during a race."""
     if share is None or share <= BUSY_SHARE:
         return ()
-    return (
-        f"other programs used {whole_percent(share)} of the processors meanwhile: close them for more precise results",
-    )
+    return (f"{_OTHERS} {whole_percent(share)} of the processors meanwhile: close them for more precise results",)
+
+
+def is_disturbance(note: str) -> bool:
+    """Whether a note says that a race was disturbed."""
+    return note.startswith((_OTHERS, _DRIFT))
 
 
 def notes_on_medians(case: Case) -> list[str]:

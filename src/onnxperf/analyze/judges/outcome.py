@@ -19,13 +19,19 @@ _NAMES = ("model", "equation", "function", "name")
 
 def status_of(record: Struct) -> RunStatus:
     """Interrupted, the first status that is not ok, differs where outputs are not equal, or ok."""
-    parts = list(_parts(record))
+    parts = list(parts_of(record))
     if any(getattr(part, "interrupted", False) for part in parts):
         return "interrupted"
     statuses: list[RunStatus] = [getattr(part, "status", "ok") for part in parts]
     faults = (status for status in statuses if status not in _FINE)
     differs: RunStatus = "differs" if any(getattr(part, "equal", True) is False for part in parts) else "ok"
     return next(faults, differs)
+
+
+def fault_of(part: Struct) -> str:
+    """The status of a subject, a case or a comparison that did not end as it should; else nothing."""
+    status = str(getattr(part, "status", "ok"))
+    return "" if status in _FINE else status
 
 
 def topic_of(record: Struct) -> str:
@@ -45,13 +51,13 @@ def answers_of(record: Struct) -> list[str]:
     return [answer for answer in found if answer]
 
 
-def _parts(record: Struct) -> Iterator[Struct]:
+def parts_of(record: Struct) -> Iterator[Struct]:
     """A record, its cases, subjects and comparisons, its race, and its two sides."""
     yield record
     for name in _SEVERAL:
         for part in getattr(record, name, None) or ():
-            yield from _parts(part)
+            yield from parts_of(part)
     for name in _SINGLE:
         part = getattr(record, name, None)
         if isinstance(part, Struct):
-            yield from _parts(part)
+            yield from parts_of(part)

@@ -19,11 +19,15 @@ class _Header(Struct):
 
 def to_json(record: object) -> bytes:
     """A whole record, indented; numbers that JSON lacks become null."""
+    return msgspec.json.format(compact_json(record), indent=2) + b"\n"
+
+
+def compact_json(value: object) -> bytes:
+    """The same in as few bytes as possible."""
     try:
-        encoded = msgspec.json.encode(record)
+        return msgspec.json.encode(value)
     except UnicodeEncodeError:  # a file name that is not UTF-8
-        encoded = msgspec.json.encode(_encodable(msgspec.to_builtins(record)))
-    return msgspec.json.format(encoded, indent=2) + b"\n"
+        return msgspec.json.encode(_encodable(msgspec.to_builtins(value)))
 
 
 def from_json(data: bytes, kind: type[R]) -> R:

@@ -20,19 +20,23 @@ _ESCAPES = str.maketrans(
 
 def page_markdown(page: Page) -> str:
     """Every part as a paragraph, a table or a block of its own."""
-    return "\n\n".join(text for part in page if (text := _part(part))) + "\n"
+    return "\n\n".join(text for part in page if (text := part_markdown(part))) + "\n"
 
 
-def _part(part: Part) -> str:
+def part_markdown(part: Part) -> str:
+    """One part; nothing where it is empty."""
     match part:
         case Heading():
             return " · ".join(
-                [f"**{_text(name_of(visible(part.name).strip()))}**", *map(_text, filter(None, part.facts))]
+                [
+                    f"**{markdown_text(name_of(visible(part.name).strip()))}**",
+                    *map(markdown_text, filter(None, part.facts)),
+                ]
             )
         case Flow():
-            return _started(" · ".join(map(_text, filter(None, part.parts))))
+            return _started(" · ".join(map(markdown_text, filter(None, part.parts))))
         case Line():
-            return f"- {_started(_text(part.text))}" if part.indent else _started(_text(part.text))
+            return f"- {_started(markdown_text(part.text))}" if part.indent else _started(markdown_text(part.text))
         case Verbatim():
             fence = max(["``", *re.findall(r"`{3,}", part.text)], key=len) + "`"
             return "\n".join([fence, *map(visible, part.text.split("\n")), fence])
@@ -44,19 +48,19 @@ def _table(table: Table) -> Iterator[str]:
     if not table.rows:
         return
     if table.title:
-        yield f"{_text(table.title)}:\n"
-    yield _row(_text(column.heading) for column in table.columns)
+        yield f"{markdown_text(table.title)}:\n"
+    yield _row(markdown_text(column.heading) for column in table.columns)
     yield _row("---" if column.left else "---:" for column in table.columns)
     for row in table.rows:
         # Cells that are indented stay so.
-        yield _row(("&emsp;" if cell.startswith(" ") else "") + _text(cell.strip(" ")) for cell in row.cells)
+        yield _row(("&emsp;" if cell.startswith(" ") else "") + markdown_text(cell.strip(" ")) for cell in row.cells)
 
 
 def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _text(text: str) -> str:
+def markdown_text(text: str) -> str:
     """A text in which Markdown finds nothing to interpret."""
     escaped = visible(text).translate(_ESCAPES)
     for link, broken in _LINKS.items():

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from onnxperf.render.kit.documents import compact_json
 from onnxperf.render.kit.page import Flow, Heading, Line, Verbatim
 from onnxperf.render.kit.table import Row, Table
 from onnxperf.render.web.base import Chart, Drawing, LinkedTable, Part, Story
@@ -59,7 +59,7 @@ def _source_hash(text: str) -> str:
 
 def _json(value: object) -> str:
     """Data that a script element can hold, whatever the names in it are."""
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    text = compact_json(value).decode()
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
@@ -80,7 +80,7 @@ def _templates() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.globals["ours"] = Markup  # only for what was made by us: assets, drawings, and data as JSON  # noqa: S704
+    found.globals["ours"] = Markup  # only for what was made by us: assets, drawings, and data as JSON
     return found
 
 
@@ -101,7 +101,7 @@ class _Build:
             *(["vendor/echarts.min.js"] if charts else []),
             "report.js",
             "tables.js",
-            *(["charts.js", *charts] if charts else []),
+            *(["charts.js", "filters.js", *charts] if charts else []),
             *(["drawing.js"] if self.drawings else []),
             "start.js",
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -16,19 +17,29 @@ _ENGINES = ("onnxperf", "onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino"
 """What decides how fast a model is: the versions to install for the same measurement."""
 
 
-def story_of(
-    record: Struct, kind: str, topic: str, answers: Sequence[str], sections: Sequence[Section], page: Page
-) -> Story:
+class Claim(NamedTuple):
+    """What a result says."""
+
+    kind: str
+    """The command."""
+    topic: str
+    answers: Sequence[str]
+    limits: Sequence[str]
+    """What limits the answer."""
+    interrupted: bool = False
+
+
+def story_of(record: Struct, claim: Claim, sections: Sequence[Section], page: Page) -> Story:
     """A record as a story: its sections, then the page that the command line prints."""
     machine: Machine | None = getattr(record, "machine", None)
     command: str = getattr(record, "command", "")
-    notes = _notes(record)
-    warnings = [INTERRUPTED.text] if getattr(record, "interrupted", False) else []
-    details = without_story(page, [*answers, *notes, INTERRUPTED.text])
+    warnings = [*([INTERRUPTED.text] if claim.interrupted else []), *claim.limits]
+    notes = [note for note in _notes(record) if note not in warnings]
+    details = without_story(page, [*claim.answers, *warnings, *notes])
     story = Story(
-        kind=kind,
-        topic=topic,
-        answers=answers,
+        kind=claim.kind,
+        topic=claim.topic,
+        answers=claim.answers,
         warnings=warnings,
         notes=notes,
         sections=[*sections, Section("Details", details)],

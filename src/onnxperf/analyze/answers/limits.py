@@ -1,0 +1,44 @@
+"""What limits an answer: faults, interruptions and disturbances that its reader must know first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from onnxperf.analyze.answers.race import is_disturbance, note_on_others, notes_on_medians
+from onnxperf.analyze.judges.outcome import fault_of, parts_of
+from onnxperf.records.race import Case
+from onnxperf.wording.names import name_of
+from onnxperf.wording.numbers import count
+
+_MOST = 6
+"""Sentences; a list of hundreds would hide the answer."""
+
+
+def limits_of(record: Struct) -> list[str]:
+    """Sentences that stand right below the answer."""
+    found = list(dict.fromkeys(_limits(record)))
+    if len(found) <= _MOST:
+        return found
+    return [*found[: _MOST - 1], f"{count(len(found) - _MOST + 1, 'more limitation')}: see the details below"]
+
+
+def _limits(record: Struct) -> Iterator[str]:
+    machine = getattr(record, "machine", None)
+    yield from note_on_others(machine.others_share if machine is not None else None)
+    for part in parts_of(record):
+        yield from (note for note in getattr(part, "notes", ()) if is_disturbance(note))
+        if fault := fault_of(part):
+            yield f"{_name(part)}: {fault}{_because(part)}"
+        if isinstance(part, Case):
+            yield from notes_on_medians(part)
+
+
+def _because(part: Struct) -> str:
+    reason = str(getattr(part, "reason", ""))
+    return f" ({reason})" if reason else ""
+
+
+def _name(part: Struct) -> str:
+    return name_of(str(getattr(part, "name", "") or getattr(part, "model", "")))
