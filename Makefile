@@ -14,12 +14,12 @@ export PYTHONDONTWRITEBYTECODE :=
 test coverage quick: export OPENBLAS_NUM_THREADS := 1
 test coverage quick: export OMP_NUM_THREADS := 1
 
-.PHONY: demo test environments valgrind coverage quick mutants fuzz soak lint texts benchmarks examples clean
+.PHONY: demo test environments valgrind chromium coverage quick mutants fuzz soak lint texts benchmarks examples clean
 
 demo: $(VENV)/demo.ok
 	$(BIN)/onnxperf demo
 
-test: lint environments valgrind
+test: lint environments valgrind chromium
 	$(BIN)/python -m pytest $(PARALLEL) $(TRACED:%=tests/%) $(TRACED:%=--cov=onnxperf.%)
 	$(BIN)/python -m pytest $(PARALLEL) $(TRACED:%=--ignore=tests/%)
 
@@ -30,6 +30,10 @@ environments: $(VENV)/dev.ok
 # Debian's package, for the tests that count instructions; they are skipped where it is missing and we may not install it.
 valgrind:
 	@command -v valgrind >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -qy valgrind; } || echo "tests that count instructions will be skipped: valgrind is not installed"
+
+# Debian's package, for the tests that open pages; they are skipped where it is missing and we may not install it.
+chromium:
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -qy chromium; } || echo "tests in a browser will be skipped: chromium is not installed"
 
 coverage: $(VENV)/dev.ok
 	$(BIN)/python -m pytest $(PARALLEL) --cov=onnxperf

@@ -26,6 +26,8 @@ from onnxperf.results.formats import FORMATS, Format
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from onnxperf.results.report import Report
+
 R = TypeVar("R", bound=Struct)
 
 
@@ -129,6 +131,12 @@ class Result(ABC, Generic[R]):
         from onnxperf.render.web.document import report_html  # Jinja takes its time to load
 
         return report_html([self.story()])
+
+    def report(self) -> Report:
+        """That page as something that a notebook shows."""
+        from onnxperf.results.report import Report
+
+        return Report([self])
 
     @classmethod
     def formats(cls) -> dict[str, Format]:

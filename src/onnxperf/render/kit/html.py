@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from onnxperf.render.kit.page import Flow, Heading, Line, Page, Part, Verbatim
-from onnxperf.render.kit.table import Row, Table
-from onnxperf.wording.names import name_of, visible
+from onnxperf.render.kit.table import Column, Row, Stacking, Table
+from onnxperf.wording.names import name_of, text_width, visible
 
 _LINE = "1px solid rgba(128,128,128,.35)"
 _CELL = "padding:.3em .8em;border:0;white-space:nowrap;background:transparent;color:inherit"
+_ROOM = 120
+"""Characters of a table that the cell of a notebook of 900 pixels shows without scrolling."""
 # Colours of middle lightness hold on white and on black; signs and words say the same as the colours.
 _STYLES = {
     "dim": "opacity:.7",
@@ -38,24 +40,43 @@ def _part(part: Part) -> str:
             lines = "\n".join(map(visible, part.text.split("\n")))
             return f"<pre>{escape(lines)}</pre>"
         case Table():
-            return _table(part.flat())
+            return _table(part)
 
 
 def _table(table: Table) -> str:
     """A table under its title; nothing where it has no rows."""
     if not table.rows:
         return ""
-    sides = ["left" if column.left else "right" for column in table.columns]
-    head = _row(_cell("th", column.heading, side) for column, side in zip(table.columns, sides, strict=True))
+    groups = _groups(table)
+    sides = ["left" if table.columns[places[0]].left else "right" for places in groups]
+    stacked = max(map(len, groups)) > 1
+    headings = [[_heading(table.columns[place], stacked) for place in places] for places in groups]
+    head = _row(_cell("th", [(text, "") for text in lines], side) for lines, side in zip(headings, sides, strict=True))
     body = "".join(
         _row(
-            _cell("td", cell, side, _look(row, place) + (";white-space:pre" if cell.startswith(" ") else ""))
-            for place, (cell, side) in enumerate(zip(row.cells, sides, strict=True))
+            _cell("td", [(row.cells[place], _look(row, place)) for place in places], side)
+            for places, side in zip(groups, sides, strict=True)
         )
         for row in table.rows
     )
     style = "border-collapse:collapse;font-variant-numeric:tabular-nums"
     return f'{_paragraph(table.title, "bold")}<table style="{style}"><thead>{head}</thead><tbody>{body}</tbody></table>'
+
+
+def _groups(table: Table) -> Sequence[tuple[int, ...]]:
+    """Columns that share a cell, below each other, where a notebook has no room for one beside the other."""
+    if not table.stackings:
+        return [(place,) for place in range(len(table.columns))]
+    return next((each.columns for each in table.stackings if _width(table, each) <= _ROOM), table.stackings[-1].columns)
+
+
+def _width(table: Table, stacking: Stacking) -> int:
+    rows = [[column.heading for column in table.columns], *(row.cells for row in table.rows)]
+    return sum(2 + max(text_width(cells[place]) for cells in rows for place in places) for places in stacking.columns)
+
+
+def _heading(column: Column, stacked: bool) -> str:
+    return (column.short.strip() if stacked else "") or column.heading
 
 
 def _look(row: Row, place: int) -> str:
@@ -70,8 +91,12 @@ def _row(cells: Iterable[str]) -> str:
     return f'<tr style="border-bottom:{_LINE};background:transparent">{"".join(cells)}</tr>'
 
 
-def _cell(tag: str, text: str, side: str, more: str = "") -> str:
-    return f'<{tag} style="{_CELL};text-align:{side}{more}">{escape(visible(text))}</{tag}>'
+def _cell(tag: str, lines: Sequence[tuple[str, str]], side: str) -> str:
+    """Texts below each other, each with its style; one that is indented stays so."""
+    (first, look), *others = lines
+    more = look + (";white-space:pre" if first.startswith(" ") else "")
+    below = "".join(f'<br><span style="{css.lstrip(";")}">{escape(visible(text))}</span>' for text, css in others)
+    return f'<{tag} style="{_CELL};text-align:{side}{more}">{escape(visible(first))}{below}</{tag}>'
 
 
 def _paragraph(text: str, style: str = "", more: str = "") -> str:
