@@ -59,7 +59,7 @@ def test_such_a_command_is_shown_kept_found_and_written_in_every_format(
     from onnxperf.cli.main import run
 
     monkeypatch.setattr(sys, "argv", ["onnxperf", "toy"])  # the list of runs shows it, in one line with the answer
-    suffixes = (".json", ".csv", ".md", ".xlsx", ".parquet")
+    suffixes = (".json", ".csv", ".md", ".html", ".xlsx", ".parquet")
     files = [word for suffix in suffixes for word in ("-o", str(tmp_path / f"toy{suffix}"))]
     store = ["--store", str(tmp_path / "runs.sqlite")]
     assert run(["toy", str(linear_path), *store, *files]) == 0
@@ -78,4 +78,4 @@ def test_such_a_command_refuses_files_that_its_result_does_not_have(
     from onnxperf.cli.main import run
 
     assert run(["toy", str(linear_path), "-o", str(tmp_path / "toy.png")]) == 2
-    assert "expected a name that ends with .csv, .json, .md, .parquet, .xlsx" in capsys.readouterr().err
+    assert "expected a name that ends with .csv, .html, .json, .md, .parquet, .xlsx" in capsys.readouterr().err
