@@ -28,7 +28,9 @@ from onnxperf.render.race import sweep_page
 from onnxperf.render.race.bench_chart import bench_plot
 from onnxperf.render.race.page import bench_page
 from onnxperf.render.race.sweep_chart import crossover_plot, sweep_plot
-from onnxperf.render.web.sections.race import bench_sections
+from onnxperf.render.web.base import Section
+from onnxperf.render.web.sections.race import race_sections
+from onnxperf.render.web.sections.sweep import sweep_sections
 from onnxperf.results.base import Result, frame_of
 from onnxperf.wording.names import dims_text, storable
 
@@ -58,13 +60,18 @@ class BenchResult(Result[Bench]):
         "blocks": lambda self: self.blocks_df(),
     }
     charts = {"times": _chart}
-    sections = (bench_sections,)
 
     def page(self) -> Page:
         """One race with all its figures, or a row per case of many."""
         if len(self.cases) == 1:
             return bench_page(self.record, [[*notes_on_medians(case), *notes_on_parts(case)] for case in self.cases])
         return sweep_page.sweep_page(self.record, sweep_models(self.cases))
+
+    def story_sections(self) -> list[Section]:
+        """One race with its samples, or what many cases say together."""
+        if len(self.cases) == 1:
+            return race_sections(self.cases[0])
+        return sweep_sections(self.record, sweep_models(self.cases), panels_of(self.record))
 
     @property
     def cases(self) -> tuple[Case, ...]:

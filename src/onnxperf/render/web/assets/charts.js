@@ -60,7 +60,7 @@ onnxperf.startCharts = () => {
     const chart = echarts.init(canvas, null, { renderer: "canvas" });
     const redraw = (replace = true) => {
       const look = onnxperf.look();
-      chart.setOption(shared(onnxperf.charts[kind](data, look, { width: canvas.clientWidth, figure, redraw }), look, summary), replace);
+      chart.setOption(shared(onnxperf.charts[kind](onnxperf.chosen(figure, data, redraw), look, { width: canvas.clientWidth, figure, redraw }), look, summary), replace);
     };
     drawn.set(figure, { chart, redraw });
     redraw();
@@ -99,9 +99,58 @@ onnxperf.axis = (look, name, more = {}) => ({
   ...more,
 });
 
+// An axis of numbers as Python describes it: its name, whether it is logarithmic, and its ticks where these are known.
+onnxperf.valueAxis = (look, { name, log, ticks, zero, ends }, more = {}) => {
+  const words = new Map(ticks);
+  const at = ticks.length ? ticks.map(([place]) => place) : log && ends ? onnxperf.ticks(...ends) : null;
+  const places = at ? { customValues: at } : {};
+  const tick = (value) => words.get(value) ?? String(Number(value.toPrecision(4)));
+  const [min, max] = ends || [undefined, undefined];
+  return onnxperf.axis(look, name, { type: log ? "log" : "value", scale: !zero, min, max, axisTick: places, axisLabel: { color: look.dim, hideOverlap: true, formatter: tick, ...places }, ...more });
+};
+
+// Ticks of a logarithmic axis: 1, 2 and 5 of each power of ten between its ends; fewer where these are far apart.
+onnxperf.ticks = (low, high) => {
+  const digits = high / low > 3000 ? [1] : high / low > 1.5 ? [1, 2, 5] : [1, 1.1, 1.2, 1.3, 1.5, 1.7, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9];
+  const powers = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power += 1) powers.push(...digits.map((digit) => digit * 10 ** power));
+  return powers.filter((value) => value >= low && value <= high);
+};
+
+// A text that loses its middle where it is longer than this.
+onnxperf.cut = (text, most) => (text.length <= most ? text : `${text.slice(0, Math.ceil(most / 2) - 1)}…${text.slice(1 - Math.floor(most / 2))}`);
+
 // Names left of rows, cut in the middle where the page is narrow.
 onnxperf.names = (names, look, width) => {
   const most = Math.max(8, Math.floor((width * 0.38) / 7));
-  const cut = (text) => (text.length <= most ? text : `${text.slice(0, Math.ceil(most / 2) - 1)}…${text.slice(1 - Math.floor(most / 2))}`);
+  const cut = (text) => onnxperf.cut(text, most);
   return onnxperf.axis(look, "", { type: "category", data: names, inverse: true, axisTick: { show: false }, splitLine: { show: false }, axisLabel: { color: look.text, formatter: cut, interval: 0 } });
 };
+
+// Black or white, whichever is easier to read on a colour.
+onnxperf.ink = (colour) => {
+  const [red, green, blue] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+  return red * 0.299 + green * 0.587 + blue * 0.114 > 140 ? "#000000" : "#ffffff";
+};
+
+// Tell a chart once about later selections and zooms; its figure has the chart after it was drawn for the first time.
+onnxperf.follow = (figure, { selected, zoomed }) => {
+  if (figure.follows) return;
+  figure.follows = true;
+  if (selected) onnxperf.selecting.push((key, from) => selected(key, from));
+  queueMicrotask(() => {
+    const canvas = figure.querySelector(".canvas");
+    let waiting = false;
+    const later = () => { waiting = false; zoomed(); };
+    if (zoomed) figure.chart.on("datazoom", () => { if (!waiting) { waiting = true; requestAnimationFrame(later); } });
+    // The wheel and a finger belong to the page until the chart has the focus.
+    const live = (is) => {
+      const ranges = (figure.chart.getOption().dataZoom || []).map((range) => (range.type === "inside" ? { zoomOnMouseWheel: is || "ctrl", moveOnMouseMove: is, preventDefaultMouseMove: is } : {}));
+      if (ranges.length) figure.chart.setOption({ dataZoom: ranges });
+    };
+    canvas.addEventListener("focus", () => live(true));
+    canvas.addEventListener("blur", () => live(false));
+  });
+};
+
+onnxperf.inside = (more = {}) => ({ type: "inside", filterMode: "none", zoomOnMouseWheel: "ctrl", moveOnMouseMove: false, preventDefaultMouseMove: false, ...more });

@@ -39,6 +39,7 @@ onnxperf.startTables = () => {
     const more = box.querySelector(".more");
     let order = rows;
     let limit = step;
+    let kept = () => true;  // rows that a select box of a chart leaves
 
     const element = (row) => {
       row.element ??= row.make();
@@ -53,7 +54,7 @@ onnxperf.startTables = () => {
     };
     const found = () => {
       const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-      return words.length ? order.filter((row) => words.every((word) => row.texts.some((text) => text.toLowerCase().includes(word)))) : order;
+      return order.filter((row) => kept(row) && words.every((word) => row.texts.some((text) => text.toLowerCase().includes(word))));
     };
     const show = () => {
       const shown = found();
@@ -100,6 +101,7 @@ onnxperf.startTables = () => {
       if (row || body.querySelector(".selected")) show();
       if (row && from !== box && !box.closest("details:not([open])")) row.element.scrollIntoView({ block: "nearest" });
     });
+    box.keep = (keeps) => { kept = keeps; limit = step; show(); };
     show();
   };
   document.querySelectorAll("div.table").forEach(start);

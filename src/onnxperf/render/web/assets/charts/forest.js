@@ -2,35 +2,49 @@
 // Estimates with their intervals, one row each; the band around 1 is what does not matter.
 onnxperf.charts.forest = (data, look, { width }) => {
   const marks = data.marks;
-  const ends = marks.flatMap((mark) => [mark.low, mark.high, 1]);
-  const span = Math.max(...ends) / Math.min(...ends);
   const colour = (mark) => look.colours[mark.colour];
+  const ends = (value) => Number(value.toPrecision(3));
+  const within = (value) => Math.min(Math.max(value, data.from), data.to);
+  const band = data.effect ? [[{ xAxis: within(1 / (1 + data.effect)) }, { xAxis: within(1 + data.effect) }]] : [];
   return {
-    grid: { left: 8, right: 24, top: 12, bottom: 44, containLabel: true },
+    grid: { left: 8, right: 20, top: 14, bottom: 44, containLabel: true },
     tooltip: { trigger: "item", formatter: (event) => `${event.name}\n${marks[event.dataIndex].words}` },
-    xAxis: onnxperf.axis(look, data.axis, { type: span > 5 ? "log" : "value", scale: true, min: (range) => range.min / 1.02, max: (range) => range.max * 1.02, axisLabel: { color: look.dim, hideOverlap: true, formatter: (value) => String(Number(value.toPrecision(3))) } }),
+    xAxis: onnxperf.axis(look, data.axis, {
+      type: data.log ? "log" : "value",
+      min: data.from,
+      max: data.to,
+      axisLabel: { color: look.dim, hideOverlap: true, showMinLabel: false, showMaxLabel: false, formatter: (value) => String(ends(value)), ...(data.log ? { customValues: onnxperf.ticks(data.from, data.to) } : {}) },
+      ...(data.log ? { axisTick: { customValues: onnxperf.ticks(data.from, data.to) } } : {}),
+    }),
     yAxis: onnxperf.names(marks.map((mark) => mark.name), look, width),
     series: [
       {
         type: "custom",
-        data: marks.map((mark, row) => ({ name: mark.name, value: [mark.value, row, mark.low, mark.high] })),
+        clip: true,
+        data: marks.map((mark, row) => ({ name: mark.name, key: mark.key, value: [mark.value, row, within(mark.low), within(mark.high)] })),
         encode: { x: [0, 2, 3], y: 1 },
-        renderItem: (_, api) => {
+        renderItem: (params, api) => {
           const row = api.value(1);
+          const mark = marks[row];
           const [low, at, high] = [api.value(2), api.value(0), api.value(3)].map((value) => api.coord([value, row]));
-          const stroke = { stroke: colour(marks[row]), lineWidth: 2 };
+          const stroke = { stroke: colour(mark), lineWidth: 2 };
           const line = (x1, y1, x2, y2) => ({ type: "line", shape: { x1, y1, x2, y2 }, style: stroke });
+          const edge = (x, value) => (value === within(value) ? [line(x, at[1] - 5, x, at[1] + 5)] : []);
+          const area = params.coordSys;
+          const half = mark.label.length * 3.2;
+          const x = Math.min(Math.max(at[0], area.x + half), area.x + area.width - half);
           return {
             type: "group",
             children: [
               line(low[0], at[1], high[0], at[1]),
-              line(low[0], at[1] - 5, low[0], at[1] + 5),
-              line(high[0], at[1] - 5, high[0], at[1] + 5),
-              { type: "circle", shape: { cx: at[0], cy: at[1], r: 5 }, style: { fill: colour(marks[row]) } },
+              ...edge(low[0], mark.low),
+              ...edge(high[0], mark.high),
+              { type: "circle", shape: { cx: at[0], cy: at[1], r: 5 }, style: { fill: colour(mark) } },
+              { type: "text", style: { text: mark.label, x, y: at[1] - 7, align: "center", verticalAlign: "bottom", fill: look.text, fontSize: 11, backgroundColor: look.back, padding: [0, 2] } },
             ],
           };
         },
-        markArea: { silent: true, itemStyle: { color: look.line, opacity: 0.35 }, data: [[{ xAxis: 1 / (1 + data.effect) }, { xAxis: 1 + data.effect }]] },
+        markArea: { silent: true, itemStyle: { color: look.line, opacity: 0.35 }, data: band },
         markLine: { silent: true, symbol: "none", label: { show: false }, lineStyle: { color: look.dim, type: "solid" }, data: [{ xAxis: 1 }] },
       },
     ],

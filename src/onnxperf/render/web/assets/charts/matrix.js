@@ -1,0 +1,55 @@
+"use strict";
+// A cell per pair of sizes, its colour by winner or by time; a thick line where the winner changes.
+onnxperf.charts.matrix = (data, look, { width }) => {
+  const parts = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+  const mixed = (colour, share) => {
+    const [full, back] = [parts(colour), parts(look.back)];
+    return full.map((value, place) => Math.round(back[place] + share * (value - back[place])));
+  };
+  const light = ([red, green, blue]) => 0.3 * red + 0.59 * green + 0.11 * blue > 140;
+  const fill = (cell) => (cell.failed ? parts(look.panel) : mixed(look.colours[cell.colour], cell.strength));
+  const thick = (x1, y1, x2, y2) => ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke: look.text, lineWidth: 3 } });
+  const axis = (name, labels, more) => onnxperf.axis(look, name, { type: "category", data: labels, axisTick: { show: false }, splitLine: { show: false }, axisLabel: { color: look.text, formatter: (text) => onnxperf.cut(text, width < 600 ? 10 : 24) }, ...more });
+  const columns = data.columns.length;
+  return {
+    grid: { left: 24, right: 8, top: 30, bottom: 34 + 20 * data.legend.length, containLabel: true },
+    tooltip: { trigger: "item", formatter: (event) => data.cells[event.dataIndex].words },
+    xAxis: axis(data.columnName, data.columns, { position: "top", nameGap: 24 }),
+    yAxis: axis(data.rowName, data.rows, { inverse: true, nameGap: data.rowName ? 44 : 8 }),
+    graphic: data.legend.map((each, place) => ({
+      type: "group",
+      left: 24,
+      bottom: 6 + 20 * (data.legend.length - 1 - place),
+      silent: true,
+      children: [
+        { type: "rect", shape: { x: 0, y: 0, width: 14, height: 14 }, style: { fill: each.failed ? look.panel : `rgb(${mixed(look.colours[each.colour], each.strength)})`, stroke: look.line } },
+        { type: "text", style: { text: onnxperf.cut(each.words, Math.floor(width / 7.5)), x: 20, y: 1, fill: look.dim, fontSize: 12 } },
+      ],
+    })),
+    series: [
+      {
+        type: "custom",
+        data: data.cells.map((cell) => ({ value: [cell.column, cell.row], key: cell.key })),
+        encode: { x: 0, y: 1 },
+        renderItem: (params, api) => {
+          const cell = data.cells[params.dataIndex];
+          const [x, y] = api.coord([cell.column, cell.row]);
+          const [cellWidth, cellHeight] = api.size([1, 1]);
+          const [left, top] = [x - cellWidth / 2, y - cellHeight / 2];
+          const colour = fill(cell);
+          const shape = { x: left + 0.5, y: top + 0.5, width: cellWidth - 1, height: cellHeight - 1 };
+          const fits = cell.text.length * 6.4 < cellWidth && cellHeight > 13;
+          return {
+            type: "group",
+            children: [
+              { type: "rect", shape, style: { fill: `rgb(${colour})`, stroke: cell.failed ? look.red : undefined, lineDash: [3, 3] } },
+              ...(fits ? [{ type: "text", style: { text: cell.text, x, y, align: "center", verticalAlign: "middle", fill: cell.failed ? look.red : light(colour) ? "#1b1f24" : "#ffffff", fontSize: 11, fontWeight: cell.bold ? 600 : 400 } }] : []),
+              ...(cell.right ? [thick(left + cellWidth, top, left + cellWidth, top + cellHeight)] : []),
+              ...(cell.below ? [thick(left, top + cellHeight, left + cellWidth, top + cellHeight)] : []),
+            ],
+          };
+        },
+      },
+    ],
+  };
+};

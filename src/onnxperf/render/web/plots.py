@@ -1,0 +1,109 @@
+"""Lines, bars and points as the data of a chart: what several sections draw alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+LOG_SPAN = 10.0
+"""Ratio of the largest to the smallest value from which on an axis is logarithmic."""
+_MARGIN = 0.04
+"""Room beside the outermost values of a logarithmic axis, in parts of it."""
+
+
+class Axis(NamedTuple):
+    """An axis with its unit in its name."""
+
+    name: str
+    is_log: bool = False
+    ticks: Sequence[tuple[float, str]] = ()
+    """Places and words of its ticks, where these are known; else the chart chooses."""
+    from_zero: bool = False
+    ends: tuple[float, float] | None = None
+    """Where it begins and ends, where that is known."""
+
+    @property
+    def data(self) -> dict[str, object]:
+        """What the script of a chart takes."""
+        return {"name": self.name, "log": self.is_log, "ticks": self.ticks, "zero": self.from_zero, "ends": self.ends}
+
+
+def value_axis(name: str, values: Sequence[float], from_zero: bool = False, span: float = LOG_SPAN) -> Axis:
+    """An axis for these values: logarithmic, and as long as they need it, where they are far apart."""
+    sound = [value for value in values if math.isfinite(value) and value > 0]
+    if not is_wide(sound, span):
+        return Axis(name, from_zero=from_zero)
+    margin = (max(sound) / min(sound)) ** _MARGIN
+    return Axis(name, is_log=True, ends=(min(sound) / margin, max(sound) * margin))
+
+
+class Point(NamedTuple):
+    """A place, and what a tooltip says about it; without `y` the line has a gap there."""
+
+    x: float
+    y: float | None
+    words: str = ""
+    low: float | None = None
+    """Lower end of a band around the line."""
+    high: float | None = None
+
+
+class Line(NamedTuple):
+    """Points that belong together."""
+
+    name: str
+    points: Sequence[Point]
+    colour: int
+    is_step: bool = False
+    """A step for each point, filled, as in a histogram."""
+
+
+def lines_data(x: Axis, y: Axis, lines: Sequence[Line]) -> dict[str, object]:
+    """Lines with bands; each is named in a legend."""
+    return {"x": x.data, "y": y.data, "lines": [_line(each) for each in lines]}
+
+
+def _line(line: Line) -> dict[str, object]:
+    bands = [[each.x, each.low, each.high] for each in line.points if each.low is not None and each.high is not None]
+    return {
+        "name": line.name,
+        "colour": line.colour,
+        "step": line.is_step,
+        "points": [[each.x, each.y] for each in line.points],
+        "words": [each.words for each in line.points],
+        "band": bands if len(bands) > 1 else [],
+    }
+
+
+class Part(NamedTuple):
+    """One colour of all bars."""
+
+    name: str
+    values: Sequence[float | None]
+    words: Sequence[str]
+    """What stands at each of them in a tooltip."""
+    colour: int
+
+
+def bars_data(
+    names: Sequence[str],
+    parts: Sequence[Part],
+    axis: Axis,
+    stacked: bool = True,
+    line: Mapping[str, object] | None = None,
+) -> dict[str, object]:
+    """A bar per name, its parts behind each other or below each other."""
+    drawn = [part._asdict() for part in parts]
+    return {"names": list(names), "parts": drawn, "axis": axis.data, "stacked": stacked, "line": line}
+
+
+def is_wide(values: Sequence[float], span: float = LOG_SPAN) -> bool:
+    """Whether positive values are so far apart that only a logarithmic axis shows them all."""
+    sound = [value for value in values if math.isfinite(value) and value > 0]
+    return bool(sound) and max(sound) / min(sound) >= span
+
+
+def finite(value: float | None) -> float | None:
+    """The value, unless it has no place on an axis."""
+    return value if value is not None and math.isfinite(value) else None
