@@ -10,7 +10,8 @@ from msgspec import Struct
 from onnxperf.records.base import Machine
 from onnxperf.render.kit.machine import machine_facts
 from onnxperf.render.kit.page import INTERRUPTED, Page
-from onnxperf.render.web.base import Section, Story, without_story
+from onnxperf.render.kit.table import Table
+from onnxperf.render.web.base import LinkedTable, Part, Section, Story, without_story
 from onnxperf.wording.options import as_flags
 
 _ENGINES = ("onnxperf", "onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "openvino", "numpy", "torch")
@@ -35,7 +36,9 @@ def story_of(record: Struct, claim: Claim, sections: Sequence[Section], page: Pa
     command: str = getattr(record, "command", "")
     warnings = [*([INTERRUPTED.text] if claim.interrupted else []), *claim.limits]
     notes = [note for note in _notes(record) if note not in warnings]
-    details = without_story(page, [*claim.answers, *warnings, *notes])
+    details = [
+        part for part in without_story(page, [*claim.answers, *warnings, *notes]) if not _is_told(part, sections)
+    ]
     story = Story(
         kind=claim.kind,
         topic=claim.topic,
@@ -48,6 +51,12 @@ def story_of(record: Struct, claim: Claim, sections: Sequence[Section], page: Pa
         snippet=_snippet(command, machine),
     )
     return _in_flags(story) if command.startswith("onnxperf ") else story
+
+
+def _is_told(part: Part, sections: Sequence[Section]) -> bool:
+    """Whether a section shows this table already."""
+    told = [each.table for section in sections for each in section.parts if isinstance(each, LinkedTable)]
+    return isinstance(part, Table) and bool(part.title) and part.title in [table.title for table in told]
 
 
 def _notes(record: Struct) -> list[str]:

@@ -1,7 +1,8 @@
 "use strict";
 // Tables that can be sorted and searched; of long ones, rows are made when they are wanted.
 onnxperf.startTables = () => {
-  const step = 300;  // rows that are shown at a time
+  const first = 25;  // rows that are shown at once: what comes below a table should not be far away
+  const step = 300;  // rows that each click adds
   const short = 8;  // rows up to which nobody needs a search
 
   const rowOf = (element) => ({
@@ -38,7 +39,7 @@ onnxperf.startTables = () => {
     const status = tools.querySelector("[role=status]");
     const more = box.querySelector(".more");
     let order = rows;
-    let limit = step;
+    let limit = first;
     let kept = () => true;  // rows that a select box of a chart leaves
 
     const element = (row) => {
@@ -89,7 +90,8 @@ onnxperf.startTables = () => {
       head.setAttribute("aria-sort", "none");
       head.replaceChildren(onnxperf.button(words, () => sort(place)));
     });
-    search.addEventListener("input", () => { limit = step; show(); });
+    addEventListener("beforeprint", () => { limit = Math.max(limit, step); show(); });
+    search.addEventListener("input", () => { limit = first; show(); });
     more.addEventListener("click", () => { limit += step; show(); });
     tools.hidden = rows.length <= short;
     onnxperf.selecting.push((key, from) => {
@@ -101,7 +103,7 @@ onnxperf.startTables = () => {
       if (row || body.querySelector(".selected")) show();
       if (row && from !== box && !box.closest("details:not([open])")) row.element.scrollIntoView({ block: "nearest" });
     });
-    box.keep = (keeps) => { kept = keeps; limit = step; show(); };
+    box.keep = (keeps) => { kept = keeps; limit = first; show(); };
     show();
   };
   document.querySelectorAll("div.table").forEach(start);
