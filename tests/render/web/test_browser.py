@@ -219,3 +219,19 @@ def test_printing_shows_every_chart_and_no_tools(browser: Any, page_of: Callable
         assert all(figure.evaluate("(each) => each.chart !== undefined") for figure in figures)
         assert not opened.page.locator("header").is_visible()
         assert opened.complaints == []
+
+
+def test_a_notebook_shows_the_page_in_its_frame(browser: Any, tmp_path: Path) -> None:
+    from onnxperf.results.bench import BenchResult
+    from tests.render import examples
+
+    race = [examples.subject("run", 10.0, "baseline"), examples.subject("run-c", 8.0, "faster")]
+    shown = BenchResult(examples.bench(examples.case(*race))).report()._repr_html_()
+    path = tmp_path / "notebook.html"
+    path.write_text(f"<!doctype html><html data-ready><meta charset=utf-8>{shown}</html>")
+    with opened_page(browser, path) as opened:
+        frame = opened.page.frame_locator("iframe")
+        frame.locator("html[data-ready]").wait_for(state="attached")
+        frame.locator("nav a").last.click()
+        assert frame.locator("h1").inner_text() == "linear.onnx"
+        assert (opened.complaints, opened.requests) == ([], ["about:srcdoc"])
