@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic
 from typing import Any, Unpack
 
 from msgspec.structs import replace
@@ -24,10 +25,11 @@ from onnxperf.analyze.judges.quantization import (
     unfused_of,
     with_race,
 )
+from onnxperf.api._quantization.budget import QuantizeBudget, Stage
 from onnxperf.api._quantization.layers import errors_alone, profile_sides
 from onnxperf.api._quantization.quantizer import Quantized, Quantizer, open_quantizer
 from onnxperf.api._quantization.samples import Calibration, given_calls, samples_of
-from onnxperf.api._quantization.search import WAYS, Attempts, attempt, race_models
+from onnxperf.api._quantization.search import MOST_COMPARED, WAYS, Attempts, attempt, race_models, try_ways
 from onnxperf.api._shared.opening import Source, open_source
 from onnxperf.api._shared.progress import automatic, shows_progress
 from onnxperf.api._shared.racing import visible_options
@@ -45,9 +47,8 @@ from onnxperf.render.kit.files import check_folder
 from onnxperf.results.quantize import QuantizeResult
 
 DEFAULT_S = 120.0
-_SHARES = {"ways": 0.3, "exclusion": 0.15, "layers": 0.2, "confirm": 0.3}
-"""Parts of the time for the race of all ways, for that without the slower nodes, for errors of layers alone, and for
-the confirming race; the rest is for quantising and profiling."""
+_COMPARING = 0.2
+"""Part of the time that is left for comparing the result on all held-out inputs, before the confirming race."""
 _WITHOUT = "without slower nodes"
 
 
@@ -76,8 +77,10 @@ def quantize(
     held-out inputs is at most `max_error` is profiled; nodes that are slower in int8 stay in float32 where the race
     shows that this is faster. The answer rests on a race on fresh inputs. `calibrate` has real inputs: .npz files with
     an array for each input, calls or rows along the first axis, or such arrays; without them inputs are random. The
-    model is written to `output`, if that is given. `time` is for all of it; Ctrl-C returns what was found until then.
+    model is written to `output`, if that is given. `time` is for all of it: of a large model, only the ways that won
+    most often elsewhere are tried. Ctrl-C returns what was found until then.
     """
+    start_s = monotonic()
     settings = parse({"time": DEFAULT_S, **keywords}, QuantizeKeywords, LONG_TIMEOUT_S)
     require(0 < max_error < 10, "max_error", max_error, "between 0 and 10 (0.1 is 10 %)")
     if output is not None:
@@ -92,11 +95,12 @@ def quantize(
     entry = open_entries(model, settings.inputs, given, settings.limits.timeout)[0]
     fixed = {name: entry.feeds.arrays[name] for name in feeds or {}}
     samples = samples_of(entry.model, entry.feeds, calls, settings.inputs, fixed)
+    budget = QuantizeBudget(start_s, settings.race.time or DEFAULT_S, monotonic)
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
         progress(0.0, "preparing the model")
         limits = settings.limits
         with open_quantizer(entry.model, session, samples, Path(folder), limits) as quantizer:
-            work = _Work(entry, quantizer, session, settings, machine, max_error, progress)
+            work = _Work(entry, quantizer, session, settings, machine, max_error, budget, progress)
             try:
                 work.run()
             except KeyboardInterrupt:
@@ -117,6 +121,7 @@ class _Work:
     settings: Settings
     machine: Machine
     max_error: float
+    budget: QuantizeBudget
     progress: Progress
     attempts: Attempts = field(default_factory=Attempts)
     record: Quantization = field(init=False)
@@ -149,14 +154,17 @@ class _Work:
         self._confirm()
 
     def _search(self) -> TriedWay | None:
-        for number, way in enumerate(WAYS):
-            self.progress(0.2 * number / len(WAYS), f"quantising: {way.name}")
-            attempt(self.quantizer, way, self.attempts, self.max_error)
+        within = self._within(0.0, 0.4)
+        try:
+            try_ways(self.quantizer, WAYS, self.attempts, self.max_error, self.budget, within)
+        finally:  # Ctrl-C leaves those that were made
             self.record = replace(self.record, ways=tuple(self.attempts.rows))
         names = self.attempts.runnable
         if not names:
             raise BadModel(nothing_to_quantize(self.entry.model.what, self.attempts.rows))
-        case = self._race(self.entry, (FLOAT32, *names), "ways", self._within(0.2, 0.5))
+        if len(names) == 1:  # nothing to choose: the confirming race has the time
+            return next(row for row in self.attempts.rows if row.way.name == names[0])
+        case = self._race(self.entry, (FLOAT32, *names), "ways", self._within(0.4, 0.6))
         rows = with_race(self.attempts.rows, case)
         self.record = replace(self.record, ways=rows, searches=(case,))
         _stop_if(case.interrupted)
@@ -165,16 +173,22 @@ class _Work:
     def _choose(self, way: QuantizationWay, name: str) -> None:
         self.chosen = self.attempts.models[name]
         self.record = replace(
-            self.record, chosen=way.name, errors=self.attempts.errors[name], size_after_bytes=self.chosen.size_bytes
+            self.record,
+            chosen=way.name,
+            errors=self.attempts.compared[name].errors,
+            size_after_bytes=self.chosen.size_bytes,
         )
 
     def _explain(self, way: QuantizationWay) -> None:
         """Profile both sides; where layers are slower in int8, try without them; then the errors of layers alone."""
+        if self.budget.left_of("explaining") < 0:
+            self._note("layers were not compared for lack of time: increase `time`")
+            return
         model, limits = self.attempts.models[way.name], self.settings.limits
         try:
-            sides = profile_sides(self.entry, self.quantizer, model, self.session, limits, self._within(0.5, 0.55))
+            sides = profile_sides(self.entry, self.quantizer, model, self.session, limits, self._within(0.6, 0.65))
         except BadInput as error:
-            self.record = replace(self.record, notes=(*self.record.notes, f"layers could not be compared: {error}"))
+            self._note(f"layers could not be compared: {error}")
             return
         layers = layers_of(sides)
         self.record = replace(self.record, layers=layers, unfused=unfused_of(sides))
@@ -182,17 +196,21 @@ class _Work:
         names = nodes_to_exclude(sides, slower)
         if names and len(names) < len(model.nodes) and self._is_faster_without(way, names):
             self.record = replace(self.record, excluded=tuple(name for layer in slower for name in layer.nodes))
-        errors = errors_alone(self.quantizer, way, sides, layers, self._seconds("layers"), self._within(0.65, 0.75))
+        each_s, within = self.attempts.expected_s(way.mode), self._within(0.7, 0.75)
+        errors = errors_alone(self.quantizer, way, sides, layers, self.budget, each_s, within)
         self.record = replace(self.record, layers=marked(layers, self.record.excluded, errors))
 
     def _is_faster_without(self, way: QuantizationWay, names: tuple[str, ...]) -> bool:
         """Whether the model is faster with these nodes in float32; then that is what is chosen."""
+        if self.budget.left_of("explaining") < self.attempts.expected_s(way.mode):
+            self._note("nodes that are slower in int8 were not left in float32 for lack of time: increase `time`")
+            return False
         name = f"{way.name}, {_WITHOUT}"
         attempt(self.quantizer, replace(way, name=name), self.attempts, self.max_error, names)
         if self.attempts.rows[-1].status != "ok":
             self.record = replace(self.record, ways=(*self.record.ways, self.attempts.rows[-1]))
             return False
-        case = self._race(self.entry, (way.name, name), "exclusion", self._within(0.55, 0.65))
+        case = self._race(self.entry, (way.name, name), "explaining", self._within(0.65, 0.7))
         (row,) = with_race(self.attempts.rows[-1:], case)
         self.record = replace(self.record, ways=(*self.record.ways, row), searches=(*self.record.searches, case))
         _stop_if(case.interrupted)
@@ -210,23 +228,32 @@ class _Work:
             return
         self.progress(0.75, "errors on all held-out inputs")
         with contextlib.suppress(SubjectError):  # those of the search stand
-            self.record = replace(self.record, errors=self.quantizer.errors(self.chosen.path))
+            self._compare(self.chosen)
         fresh = dataclasses.replace(self.entry, feeds=self.quantizer.samples.fresh, twin=None)
         self.attempts.models[INT8] = self.chosen
-        case = self._race(fresh, (FLOAT32, INT8), "confirm", self._within(0.75, 1.0))
+        case = self._race(fresh, (FLOAT32, INT8), "confirming", self._within(0.75, 1.0))
         self.record = replace(self.record, race=case)
         _stop_if(case.interrupted)
 
-    def _race(self, entry: Entry, names: Sequence[str], share: str, progress: Progress) -> Case:
+    def _compare(self, model: Quantized) -> None:
+        """Measure errors on as many held-out inputs as there is time for."""
+        known = self.attempts.compared[self.record.chosen]
+        affordable = _COMPARING * self.budget.left_of("confirming") / max(known.call_s + known.reference_call_s, 1e-9)
+        most = min(self.record.held_out_inputs, max(MOST_COMPARED, int(affordable)))
+        errors = self.quantizer.errors(model.path, most)
+        self.record = replace(self.record, errors=errors, held_out_inputs=most)
+
+    def _note(self, text: str) -> None:
+        self.record = replace(self.record, notes=(*self.record.notes, text))
+
+    def _race(self, entry: Entry, names: Sequence[str], stage: Stage, progress: Progress) -> Case:
         """Race the model and what was made of it, by name; the first is the baseline."""
         made = self.attempts.models
         models = [(name, made[name].path if name in made else None) for name in names]
-        options = replace(self.settings.race, time=self._seconds(share))
+        time_s = self.budget.race_s(stage, len(models), self.attempts.opening_s)
+        options = replace(self.settings.race, time=time_s)
         visible = visible_options(options, self.machine.cpu)
         return race_models(entry, self.session, models, self.settings, visible, progress)
-
-    def _seconds(self, share: str) -> float:
-        return _SHARES[share] * (self.settings.race.time or DEFAULT_S)
 
     def _within(self, start: float, end: float) -> Progress:
         def report(done: float, text: str) -> None:

@@ -77,9 +77,20 @@ class ConvertModel(Request[ConvertedModel], frozen=True):
 
 
 class ComparedModels(Reply, frozen=True):
-    """How the outputs of two models differ, by output."""
+    """How the outputs of two models differ, by output, and what the comparison showed of their speed on its way."""
 
     errors: tuple[OutputError, ...]
+    opening_s: float = 0.0
+    """Opening the other model."""
+    call_s: float = 0.0
+    """Median of its calls."""
+    reference_call_s: float = 0.0
+    """That of the model that is right."""
+
+    @property
+    def ratio(self) -> float:
+        """Time of a call / that of the model that is right."""
+        return self.call_s / max(self.reference_call_s, 1e-9)
 
 
 class CompareModels(Request[ComparedModels], frozen=True):

@@ -207,24 +207,29 @@ def record(speedup: float, low: float, high: float, verdict: Any, **more: Any) -
     [
         (
             record(2.1, 2.0, 2.2, "faster", excluded=("a", "b", "c")),
-            "int8 (dynamic S8) is 2.1x as fast as float32 (2 to 2.2): 1.00 ms against 2.00 ms per call. "
+            "int8 (dynamic S8) is 2.10 times as fast as float32 (2.00 to 2.20): 1.00 ms against 2.00 ms per call. "
             "3 nodes stay in float32 because they were slower in int8: a, b, c. "
             "Top-1 agreement is 99.2 % on 500 held-out inputs; the largest relative error of an output is 3.1 %.",
         ),
         (
             record(0.5, 0.4, 0.625, "slower", output="x.onnx", size_before_bytes=4096, size_after_bytes=1024),
-            "takes 2x as long (1.6 to 2.5): 1.00 ms against 2.00 ms per call. Top-1 agreement is 99.2 % on 500 "
-            "held-out inputs; the largest relative error of an output is 3.1 %. It was written to x.onnx "
+            "takes 2.00 times as long (1.600 to 2.50): 1.00 ms against 2.00 ms per call. Top-1 agreement is 99.2 % on "
+            "500 held-out inputs; the largest relative error of an output is 3.1 %. It was written to x.onnx "
             "(1.00 KiB instead of 4.00 KiB), as requested, although it is not faster.",
         ),
-        (record(1.02, 0.9, 1.1, "undecided"), "int8 is not faster than float32 beyond the noise: dynamic S8"),
+        (
+            record(1.02, 0.9, 1.1, "undecided", output="x.onnx"),
+            "int8 is not proven faster than float32 (more `time` may tell): dynamic S8, the best way, has a speedup of "
+            "1.020 (0.900 to 1.100).",
+        ),
+        (record(1.02, 0.9, 1.1, "undecided", output="x.onnx"), "as requested, although it is not proven faster."),
         (record(1.0, 0.995, 1.005, "equivalent"), "int8 is as fast as float32: dynamic S8"),
         (
             record(2.1, 2.0, 2.2, "faster", max_error=0.02),
             "the largest relative error of an output is 3.1 %, more than the 2 % of `max_error`.",
         ),
     ],
-    ids=["faster", "slower", "undecided", "equivalent", "too far off"],
+    ids=["faster", "slower", "undecided", "undecided and written", "equivalent", "too far off"],
 )
 def test_the_answer_rests_on_the_confirming_race(quantization: Quantization, words: str) -> None:
     assert words in quantize_answer(quantization)
@@ -234,6 +239,45 @@ def test_what_weakens_the_answer_is_noted() -> None:
     notes = notes_on(record(2.1, 2.0, 2.2, "faster", calibrated=False, overlap=True))
     assert any("inputs are random" in note for note in notes)
     assert any("inputs of the calibration" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "bounds", "words"),
+    [
+        ("faster", (1.9, 2.1), []),
+        (
+            "faster",
+            (1.4, 1.6),
+            [
+                "the times of float32 and int8 have the ratio 2.00: they include disturbances, the speedup is paired "
+                "by launch"
+            ],
+        ),
+        ("undecided", (1.4, 1.6), []),
+    ],
+    ids=["they agree", "they do not", "no times are shown"],
+)
+def test_times_that_do_not_have_the_ratio_of_the_speedup_are_explained(
+    verdict: str, bounds: tuple[float, float], words: list[str]
+) -> None:
+    assert notes_on(record(sum(bounds) / 2, *bounds, verdict)) == words
+
+
+@pytest.mark.parametrize(
+    ("ratios", "acceptable", "slow"),
+    [
+        ({"a": 0.6, "b": 1.4, "c": 3.0}, ["a", "b", "c"], {"c"}),
+        ({"a": 0.6, "c": 3.0}, ["c"], set()),
+        ({"a": 2.0, "b": 3.0}, ["a", "b"], {"b"}),
+        ({"a": 2.0, "b": 3.0}, [], {"b"}),
+        ({}, [], set()),
+    ],
+    ids=["far slower", "the only acceptable one", "all are slower", "none is acceptable", "nothing"],
+)
+def test_ways_that_are_far_slower_are_not_raced_unless_nothing_else_is_acceptable(
+    ratios: dict[str, float], acceptable: list[str], slow: set[str]
+) -> None:
+    assert judge.too_slow_to_race(ratios, acceptable) == slow
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from onnxperf.analyze.answers.paired_times import note_on_times
 from onnxperf.analyze.judges.quantization import is_faster, worst_error
 from onnxperf.records.quantize import INT8, OutputError, Quantization, TriedWay
 from onnxperf.records.race import Subject
 from onnxperf.wording.names import first_of, name_of, with_reasons
-from onnxperf.wording.numbers import count, duration, percent, percent_at_most, significant, size
+from onnxperf.wording.numbers import count, duration, factor, percent, percent_at_most, size
 
 _QUANTIZABLE = "MatMul, Gemm, Conv or another operator with float32 weights"
 
@@ -29,11 +30,18 @@ def notes_on(record: Quantization) -> list[str]:
         notes.append("inputs are random, so the errors say little about real ones: give some with `calibrate`")
     if record.overlap:
         notes.append("errors were measured on the inputs of the calibration: give more to keep some of them apart")
-    failed = [(each.way.name, each.reason) for each in record.ways if each.status not in ("ok", "pending")]
-    notes.extend(with_reasons(failed))
+    untried = [each for each in record.ways if each.status not in ("ok", "pending")]
+    notes.extend(with_reasons((each.way.name, each.reason) for each in untried))
     if record.race is not None:
         notes.extend(note for note in record.race.notes if note not in record.notes)
-    return notes
+    return [*notes, *_note_on_times(record)]
+
+
+def _note_on_times(record: Quantization) -> list[str]:
+    subject, times = _subject(record), _medians(record)
+    if subject is None or times is None or subject.verdict not in ("faster", "slower"):
+        return []  # no times are shown
+    return note_on_times(*times, subject.speedup_low, subject.speedup_high, "of float32 and int8", "speedup")
 
 
 def nothing_to_quantize(what: str, rows: Sequence[TriedWay]) -> str:
@@ -59,24 +67,32 @@ def _about_speed(record: Quantization) -> str:
     if subject is None or subject.speedup is None:
         return f"{record.chosen} was the best in the search, which no race confirmed."
     low, high = subject.speedup_low, subject.speedup_high
-    within = f" ({significant(low)} to {significant(high)})" if low is not None and high is not None else ""
+    within = f" ({factor(low)} to {factor(high)})" if low is not None and high is not None else ""
     times = _times(record)
     if subject.verdict == "faster":
-        return f"int8 ({record.chosen}) is {significant(subject.speedup)}x as fast as float32{within}{times}."
+        return f"int8 ({record.chosen}) is {factor(subject.speedup)} times as fast as float32{within}{times}."
     if subject.verdict == "slower":
-        slower = significant(1 / subject.speedup)
-        inverse = f" ({significant(1 / high)} to {significant(1 / low)})" if low and high else ""
-        return f"int8 is slower than float32: {record.chosen}, the best way, takes {slower}x as long{inverse}{times}."
-    known = "as fast as float32" if subject.verdict == "equivalent" else "not faster than float32 beyond the noise"
-    return f"int8 is {known}: {record.chosen}, the best way, has a speedup of {significant(subject.speedup)}{within}."
+        slower = factor(1 / subject.speedup)
+        inverse = f" ({factor(1 / high)} to {factor(1 / low)})" if low and high else ""
+        best = f"{record.chosen}, the best way, takes {slower} times as long{inverse}"
+        return f"int8 is slower than float32: {best}{times}."
+    if subject.verdict == "equivalent":
+        known = "as fast as float32"
+    else:
+        known = "not proven faster than float32 (more `time` may tell)"
+    return f"int8 is {known}: {record.chosen}, the best way, has a speedup of {factor(subject.speedup)}{within}."
 
 
 def _times(record: Quantization) -> str:
+    times = _medians(record)
+    return f": {duration(times[1])} against {duration(times[0])} per call" if times is not None else ""
+
+
+def _medians(record: Quantization) -> tuple[float, float] | None:
+    """Times of a call in float32 and in int8, where both are known."""
     subjects = record.race.subjects if record.race is not None else ()
-    medians = [subject.median_ns for subject in subjects]
-    if len(medians) != 2 or None in medians:
-        return ""
-    return f": {duration(medians[1])} against {duration(medians[0])} per call"
+    medians = [subject.median_ns for subject in subjects if subject.median_ns is not None]
+    return (medians[0], medians[1]) if len(medians) == 2 else None
 
 
 def _subject(record: Quantization) -> Subject | None:
@@ -118,4 +134,6 @@ def _about_file(record: Quantization) -> str:
         return ""
     if is_faster(record.race, INT8):
         return f"It is in {record.output}{smaller}."
-    return f"It was written to {record.output}{smaller}, as requested, although it is not faster."
+    subject = _subject(record)
+    known = "not proven faster" if subject is None or subject.verdict == "undecided" else "not faster"
+    return f"It was written to {record.output}{smaller}, as requested, although it is {known}."

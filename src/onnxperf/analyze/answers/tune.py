@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from onnxperf.analyze.answers.paired_times import note_on_times
 from onnxperf.records.race import Verdict
 from onnxperf.records.tune import Goal, TuneRow, Tuning
 from onnxperf.wording.names import first_of, name_of
@@ -54,18 +55,7 @@ def notes_on(record: Tuning) -> list[str]:
         notes.append("fixed dimensions: the session accepts no other sizes")
     if winner is not None and winner.rewrite == "einsum":
         notes.append("the rewritten model holds only for the shapes of these inputs")
-    return [*notes, *_note_on_times(record)]
-
-
-def _note_on_times(record: Tuning) -> list[str]:
-    """Where the times before and after do not have the ratio that the gain claims."""
-    low, high, before, after = record.gain_low, record.gain_high, record.before, record.after
-    if low is None or high is None or not before or not after or low <= before / after <= high:
-        return []
-    ratio = factor(before / after)
-    return [
-        f"the times before and after have the ratio {ratio}: they include disturbances, the gain is paired by launch"
-    ]
+    return [*notes, *note_on_times(record.before, record.after, record.gain_low, record.gain_high)]
 
 
 # ---------------------------------------------------------------- by outcome

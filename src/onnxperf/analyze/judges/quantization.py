@@ -18,6 +18,8 @@ from onnxperf.wording.names import name_of
 
 WORTH = 0.005
 """Part of the time of an inference that a layer has to lose before it is worth another trial."""
+_FAR_SLOWER = 1.5
+"""Calls of a way that take so many times as long as those of float32 are not worth a race."""
 
 
 class Sides(Struct, frozen=True, kw_only=True):
@@ -52,6 +54,12 @@ def worst_error(errors: Sequence[OutputError]) -> float | None:
 def is_acceptable(error: float | None, max_error: float) -> bool:
     """Whether an error is known and within the limit."""
     return error is not None and error <= max_error
+
+
+def too_slow_to_race(ratios: Mapping[str, float], acceptable: Sequence[str]) -> set[str]:
+    """Ways whose calls take far longer than those of float32, unless no other is acceptable and faster than these."""
+    quickest = min((ratios[name] for name in acceptable or ratios), default=0.0)
+    return {name for name, ratio in ratios.items() if ratio > max(_FAR_SLOWER, quickest)}
 
 
 def best_way(ways: Sequence[TriedWay]) -> TriedWay | None:

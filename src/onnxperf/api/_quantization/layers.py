@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from onnxperf.analyze.judges.quantization import Sides, nodes_to_exclude, worst_error
+from onnxperf.api._quantization.budget import QuantizeBudget
 from onnxperf.api._quantization.quantizer import Quantized, Quantizer
 from onnxperf.api._quantization.search import MOST_COMPARED
 from onnxperf.api._shared import recordings
@@ -67,21 +67,28 @@ def errors_alone(
     way: QuantizationWay,
     sides: Sides,
     layers: Sequence[LayerChange],
-    seconds: float,
+    budget: QuantizeBudget,
+    each_s: float,
     progress: Progress,
 ) -> dict[tuple[str, ...], float | None]:
-    """The error of an output where only one layer is quantised, for the costliest ones, as long as there is time."""
+    """The error of an output where only one layer is quantised, for the costliest ones, as long as there is time.
+
+    `each_s` is what the first of them probably takes.
+    """
     chosen = [layer for layer in layers if layer.quantized][:MOST_LAYERS]
     found: dict[tuple[str, ...], float | None] = {}
-    end = time.monotonic() + seconds
+    end_s = budget.clock() + budget.left_of("layers")
     for number, layer in enumerate(chosen):
-        progress(number / len(chosen), f"error of layer {number + 1} of {len(chosen)} alone")
-        if time.monotonic() > end:
+        begin_s = budget.clock()
+        if begin_s + each_s > end_s:
             break
+        progress(number / len(chosen), f"error of layer {number + 1} of {len(chosen)} alone")
         try:
             alone = quantizer.quantized(way, only=nodes_to_exclude(sides, [layer]))
             if alone.nodes:
                 found[layer.nodes] = worst_error(quantizer.errors(alone.path, MOST_COMPARED))
+            alone.path.unlink(missing_ok=True)  # nearly as large as the model, and there may be many
         except (SubjectError, BadInput):
             continue  # a layer that cannot stand alone has no number
+        each_s = budget.clock() - begin_s
     return found

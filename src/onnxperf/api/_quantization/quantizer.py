@@ -16,7 +16,14 @@ from onnxperf.errors import BadModel, SubjectError
 from onnxperf.measure.messages import QUANTIZER, Hold, Reply, Request, WorkerSpec
 from onnxperf.measure.packing import pack_feeds
 from onnxperf.measure.process import ProcessWorker
-from onnxperf.measure.quantizing import CompareModels, ConvertModel, InputRange, PrepareModel, QuantizeModel
+from onnxperf.measure.quantizing import (
+    ComparedModels,
+    CompareModels,
+    ConvertModel,
+    InputRange,
+    PrepareModel,
+    QuantizeModel,
+)
 from onnxperf.measure.reading import ModelPlace
 from onnxperf.model.opened import LARGEST_PROTO_BYTES, Model
 from onnxperf.records.options import SessionOptions, WorkerLimits
@@ -83,10 +90,13 @@ class Quantizer:
 
     def errors(self, path: Path, most: int | None = None) -> tuple[OutputError, ...]:
         """How the outputs of a file differ from those of the model on held-out inputs, or on the first of them."""
+        return self.compared(path, most).errors
+
+    def compared(self, path: Path, most: int | None = None) -> ComparedModels:
+        """The same, with the times that this showed."""
         inputs = self.samples.held_out
         last = inputs.last if most is None else min(inputs.last, inputs.first + most)
-        request = CompareModels(str(self.model.path), str(path), self.session, InputRange(inputs.first, last))
-        return self._ask(request).errors
+        return self._ask(CompareModels(str(self.model.path), str(path), self.session, InputRange(inputs.first, last)))
 
     def close(self) -> None:
         """End the process."""

@@ -6,7 +6,9 @@ import inspect
 import logging
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from statistics import median
+from time import perf_counter
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
@@ -65,6 +67,7 @@ def prepare_model(host: Host, request: PrepareModel) -> PreparedModel:
             break
     if not path.is_file():
         path.write_bytes(proto.SerializeToString())
+    named.unlink()
     prepared, _ = with_names(onnx.load(path))  # nodes that onnxruntime put in have no name of their own
     _forget_shapes_of_weights(prepared)
     path.write_bytes(prepared.SerializeToString())
@@ -232,16 +235,29 @@ def _to_bfloat16(proto: onnx.ModelProto) -> None:
 def compare_models(host: Host, request: CompareModels) -> ComparedModels:
     """Run both on each of the inputs, and add up how their outputs differ."""
     open_session = find_runtime("ort").ready()
+    begin = perf_counter()
     second = open_session(Path(request.path), request.session)
+    opening_s = perf_counter() - begin
     comparison: OutputComparison | None = None
-    for number, (names, ours) in enumerate(_reference_outputs(host, request)):
-        comparison = comparison or OutputComparison(names)
+    times: tuple[list[float], list[float]] = [], []
+    for number, ours in enumerate(_reference_outputs(host, request)):
+        comparison = comparison or OutputComparison(ours.names)
         feeds = next(_inputs_of(host, InputRange(request.inputs.first + number, request.inputs.last)))
-        comparison.add(ours, _outputs(second, feeds))
-    return ComparedModels(comparison.errors() if comparison is not None else ())
+        theirs = _called(second, feeds)
+        comparison.add(ours.outputs, theirs.outputs)
+        times[0].append(ours.seconds)
+        times[1].append(theirs.seconds)
+    if comparison is None:
+        return ComparedModels((), opening_s)
+    return ComparedModels(comparison.errors(), opening_s, median(times[1]), median(times[0]))
 
 
-_Call = tuple[list[str], list[Any]]
+class _Call(NamedTuple):
+    names: list[str]
+    outputs: list[Any]
+    seconds: float
+
+
 _KEPT: dict[tuple[str, InputRange], list[_Call]] = {}
 """Outputs of the model that is right, which every other one is compared with; those of one model only."""
 
@@ -256,8 +272,8 @@ def _reference_outputs(host: Host, request: CompareModels) -> Iterator[_Call]:
     calls: list[_Call] = []
     kept_bytes = 0
     for feeds in _inputs_of(host, request.inputs):
-        call = list(session.output_names), _outputs(session, feeds)
-        kept_bytes += sum(getattr(each, "nbytes", 0) for each in call[1])
+        call = _called(session, feeds)
+        kept_bytes += sum(getattr(each, "nbytes", 0) for each in call.outputs)
         if kept_bytes <= _MOST_KEPT_BYTES:
             calls.append(call)
         yield call
@@ -265,6 +281,8 @@ def _reference_outputs(host: Host, request: CompareModels) -> Iterator[_Call]:
         _KEPT[key] = calls
 
 
-def _outputs(session: Any, feeds: dict[str, Any]) -> list[Any]:
-    values: list[Any] = session.bind("run", feeds, {})()
-    return values
+def _called(session: Any, feeds: dict[str, Any]) -> _Call:
+    call = session.bind("run", feeds, {})
+    begin = perf_counter()
+    outputs: list[Any] = call()
+    return _Call(list(session.output_names), outputs, perf_counter() - begin)

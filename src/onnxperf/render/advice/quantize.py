@@ -21,6 +21,8 @@ _MOST_UNFUSED = 8
 _OUTCOMES = {"won": "green", "lost": "red", "same": ""}
 _VERDICTS = {"faster": "green", "slower": "red"}
 _LABEL_LENGTH = 60
+_ALIKE = 0.1
+"""Times that differ by less are called the same; by more, but within their noise, unclear."""
 
 
 def quantize_page(record: Quantization, answer: str) -> list[Part]:
@@ -62,15 +64,15 @@ def _ways_table(record: Quantization) -> Table:
 
 
 def _way_row(record: Quantization, tried: TriedWay) -> Row:
-    known = tried.speedup is not None
+    known, bounded = tried.speedup is not None, tried.speedup_low is not None
     cells = (
         tried.way.name,
         str(tried.nodes) if tried.nodes else "",
         size(tried.size_bytes) if tried.size_bytes is not None else "",
         factor(tried.speedup) if known else "",
-        interval(tried.speedup_low, tried.speedup_high) if known else "",
+        interval(tried.speedup_low, tried.speedup_high) if bounded else "",
         tried.against if known else "",
-        _error(tried.error) if tried.status == "ok" else "",
+        _error(tried.error) if tried.status == "ok" or tried.error is not None else "",
         _result(record, tried),
     )
     return Row(cells, styles={3: _VERDICTS.get(tried.verdict or "", "")})
@@ -81,7 +83,9 @@ def _result(record: Quantization, tried: TriedWay) -> str:
         return tried.status
     if tried.way.name == record.chosen:
         return "chosen"
-    return tried.verdict or "" if tried.acceptable else "error too large"
+    if not tried.acceptable:
+        return "error too large"
+    return tried.verdict if tried.verdict in _VERDICTS else ""  # a search decides nothing else
 
 
 def _layers(record: Quantization) -> list[Part]:
@@ -120,33 +124,51 @@ def _layer_row(layer: LayerChange) -> Row:
         microseconds(layer.convert_us) if layer.convert_us else "",
         ", ".join(dict.fromkeys(layer.kernels)),
         _error(layer.error) if layer.error is not None else "",
-        f"{layer.outcome}, stays in float32" if layer.excluded else layer.outcome,
+        f"{_outcome(layer)}, stays in float32" if layer.excluded else _outcome(layer),
     )
     return Row(cells, styles={8: _OUTCOMES[layer.outcome]})
 
 
+def _outcome(layer: LayerChange) -> str:
+    """What is not beyond the noise is the same only where the times say so, too."""
+    alike = abs(layer.before_us - layer.after_us) <= _ALIKE * max(layer.before_us, layer.after_us)
+    return "unclear" if layer.outcome == "same" and not alike else layer.outcome
+
+
 def _unfused(record: Quantization) -> list[Part]:
-    inside = [each for each in record.unfused if each.node]
-    if not inside:
+    """Conversions that one kind of operator breaks for one reason are one row: a network has many of them."""
+    alike: dict[tuple[str, str, str], list[UnfusedPair]] = {}
+    for each in record.unfused:
+        if each.node:
+            alike.setdefault((each.op_name, each.node_op, _reason(each)), []).append(each)
+    if not alike:
         return []
     columns = (
         Column("not fused", left=True),
-        Column("tensor", left=True, rank=3, room=14),
-        Column("broken by", left=True, room=16),
-        Column("operator", left=True, rank=1),
+        Column("number"),
+        Column("broken by", left=True),
+        Column("nodes", left=True, rank=2, room=20),
         Column("time"),
-        Column("why", left=True, room=24, cut=True),
+        Column("why", left=True, room=30),
     )
-    rows = [Row(_unfused_cells(each)) for each in inside[:_MOST_UNFUSED]]
-    rest = inside[_MOST_UNFUSED:]
+    order = sorted(alike.values(), key=lambda several: -sum(each.time_us for each in several))
+    rows = [Row(_unfused_cells(each)) for each in order[:_MOST_UNFUSED]]
+    rest = [each for several in order[_MOST_UNFUSED:] for each in several]
     spent = microseconds(sum(each.time_us for each in rest))
     more = [Line(f"{count(len(rest), 'conversion')} more: {spent}", "dim")] if rest else []
     return [Table(columns, rows, "Conversions that are executed as nodes of their own"), *more]
 
 
-def _unfused_cells(pair: UnfusedPair) -> tuple[str, ...]:
-    names = (name_of(pair.tensor), name_of(pair.node), name_of(pair.node_op))
-    return (pair.op_name, *names, microseconds(pair.time_us), pair.why)
+def _unfused_cells(alike: Sequence[UnfusedPair]) -> tuple[str, ...]:
+    nodes = first_of([name_of(each.node) for each in alike], 2)
+    first, spent = alike[0], microseconds(sum(each.time_us for each in alike))
+    return (first.op_name, str(len(alike)), name_of(first.node_op), nodes, spent, _reason(first))
+
+
+def _reason(pair: UnfusedPair) -> str:
+    """Why it is not fused, without the name of a tensor."""
+    left = "the quantiser left an input of it in float32"
+    return left if pair.why.startswith("the quantiser left its input") else pair.why
 
 
 def _errors_table(record: Quantization) -> Table:

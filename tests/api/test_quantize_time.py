@@ -1,0 +1,119 @@
+"""The time of a quantisation: what is skipped, what stages may take, and what is left for the confirming race."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from onnxperf.api._quantization.budget import QuantizeBudget
+from onnxperf.api._quantization.layers import errors_alone
+from onnxperf.api._quantization.quantizer import Quantized
+from onnxperf.api._quantization.search import NO_TIME, WAYS, Attempts, try_ways
+from onnxperf.errors import SubjectError
+from onnxperf.measure.quantizing import ComparedModels
+from onnxperf.records.quantize import LayerChange, OutputError, QuantizationWay
+
+
+class FakeQuantizer:
+    """Takes so many seconds for a way of each mode; calls of some ways are slow, and some ways fail."""
+
+    def __init__(self, folder: Path, seconds: dict[str, float], slow: tuple[str, ...] = (), bad: str = "") -> None:
+        self.now, self.made, self.folder = 0.0, [], folder  # type: float, list[str], Path
+        self.seconds, self.slow, self.bad = seconds, slow, bad
+
+    def clock(self) -> float:
+        return self.now
+
+    def quantized(self, way: QuantizationWay, **_more: Any) -> Quantized:
+        self.now += self.seconds[way.mode]
+        if way.name == self.bad:
+            raise SubjectError("failed", "bad weights")
+        path = self.folder / f"{len(self.made)}.onnx"
+        path.write_bytes(b"model")
+        self.made.append(way.name)
+        return Quantized(path, ("node",), 5)
+
+    def compared(self, path: Path, _most: int) -> ComparedModels:
+        name = self.made[int(path.stem)]
+        error = OutputError(name="Y", relative=0.01, elements=1)
+        return ComparedModels((error,), 0.5, 3.0 if name in self.slow else 0.5, 1.0)
+
+    def errors(self, path: Path, most: int) -> tuple[OutputError, ...]:
+        return self.compared(path, most).errors
+
+
+@pytest.fixture
+def tried(tmp_path: Path) -> Callable[..., Attempts]:
+    def ways(time_s: float, seconds: dict[str, float], **more: Any) -> Attempts:
+        quantizer: Any = FakeQuantizer(tmp_path, seconds, **more)
+        attempts = Attempts()
+        budget = QuantizeBudget(0.0, time_s, quantizer.clock)
+        try_ways(quantizer, WAYS, attempts, 0.1, budget, lambda _done, _text: None)
+        return attempts
+
+    return ways
+
+
+def test_ways_are_made_until_half_of_the_time_is_over_and_the_others_say_what_to_do(
+    tried: Callable[..., Attempts],
+) -> None:
+    attempts = tried(120.0, {"dynamic": 10.0, "static": 20.0})
+    assert attempts.runnable == ["dynamic S8", "static U8S8", "static S8S8", "dynamic S8 per channel"]
+    rest = [row for row in attempts.rows if row.status == "skipped"]
+    assert {row.way.name for row in rest} == {"static U8S8 per channel", "dynamic U8", "static U8U8"}
+    assert {row.reason for row in rest} == {NO_TIME}
+
+
+def test_one_way_is_made_however_long_that_takes(tried: Callable[..., Attempts]) -> None:
+    assert tried(10.0, {"dynamic": 60.0, "static": 60.0}).runnable == ["dynamic S8"]
+    assert tried(10.0, {"dynamic": 60.0, "static": 60.0}, bad="dynamic S8").runnable == ["static U8S8"]
+
+
+def test_with_enough_time_all_ways_are_made(tried: Callable[..., Attempts]) -> None:
+    assert len(tried(600.0, {"dynamic": 1.0, "static": 2.0}).runnable) == len(WAYS)
+
+
+def test_ways_that_were_far_slower_when_outputs_were_compared_are_not_raced(tried: Callable[..., Attempts]) -> None:
+    attempts = tried(600.0, {"dynamic": 1.0, "static": 1.0}, slow=("dynamic S8",))
+    (row,) = [row for row in attempts.rows if row.status == "skipped"]
+    assert row.way.name == "dynamic S8"
+    assert row.reason == "not raced: its calls took 3 times as long as those of float32"
+    assert row.error == 0.01
+
+
+def test_errors_of_layers_stop_in_time_and_leave_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onnxperf.api._quantization.layers.nodes_to_exclude", lambda _sides, _layers: ("node",))
+    quantizer: Any = FakeQuantizer(tmp_path, {"dynamic": 4.0})
+    layers = [LayerChange(nodes=(f"n{i}",), ops=("A",), before_us=1, after_us=1, quantized=True) for i in range(9)]
+    budget = QuantizeBudget(0.0, 100.0, quantizer.clock)
+    sides: Any = None
+    found = errors_alone(quantizer, WAYS[0], sides, layers, budget, 4.0, lambda _done, _text: None)
+    assert list(found) == [("n0",), ("n1",), ("n2",)]  # 15 % of the time
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("now_s", "stage", "left_s"),
+    [
+        (0.0, "quantising", 50.0),
+        (45.0, "quantising", 5.0),
+        (10.0, "ways", 20.0),
+        (60.0, "ways", 10.0),
+        (10.0, "explaining", 15.0),
+        (90.0, "explaining", -5.0),
+        (10.0, "confirming", 90.0),
+        (95.0, "confirming", 5.0),
+    ],
+)
+def test_what_a_stage_leaves_is_for_the_confirming_race(now_s: float, stage: Any, left_s: float) -> None:
+    assert QuantizeBudget(0.0, 100.0, lambda: now_s).left_of(stage) == pytest.approx(left_s)
+
+
+def test_a_race_is_asked_for_less_where_sessions_take_long_to_be_opened() -> None:
+    budget = QuantizeBudget(0.0, 100.0, lambda: 60.0)
+    assert budget.race_s("confirming", 2, 0.0) == pytest.approx(39.5)
+    assert budget.race_s("confirming", 2, 5.0) == pytest.approx((40 - 10.5) / 2)
+    assert budget.race_s("confirming", 2, 50.0) == 1.0
