@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean as mean
 from typing import Literal
 
@@ -49,6 +49,27 @@ def usual(values: Sequence[int], alike: Sequence[int] = ()) -> float:
 def added(rows: Iterable[Sequence[int]]) -> tuple[int, ...]:
     """Times added iteration by iteration."""
     return tuple(map(sum, zip(*rows, strict=True)))
+
+
+def link(path: Sequence[str], name: str) -> str:
+    """What rows, marks and boxes of a page share that stand for one node, or for nodes that are executed as one."""
+    return " > ".join((*path, name))
+
+
+def operator_link(op_name: str) -> str:
+    """The same for all nodes of an operator type."""
+    return f"operator {op_name}"
+
+
+def module_link(module: str) -> str:
+    """The same for all nodes of a module and of those inside it."""
+    return f"module {module}"
+
+
+def modules_around(module: str) -> Iterator[str]:
+    """What a node of a module shares with the rows of this one and of those around it."""
+    parts = module.split(".") if module else []
+    yield from (module_link(".".join(parts[:depth])) for depth in range(len(parts) + 1))
 
 
 class Times(Struct, frozen=True, kw_only=True):
@@ -132,6 +153,11 @@ class SourceGroup(Struct, frozen=True, kw_only=True):
     same_as: str = ""
     """Of a duplicate: the node that was kept."""
 
+    @property
+    def link(self) -> str:
+        """What its nodes share on a page; that of the first one that is executed."""
+        return link(self.path, next(iter((*self.executed, *self.sources)), ""))
+
 
 class ModuleTime(Times, frozen=True, kw_only=True):
     """A module of the source framework: the nodes of its own, and those of the modules inside."""
@@ -151,6 +177,33 @@ class SourceTime(Times, frozen=True, kw_only=True):
 
     group: SourceGroup
     """The nodes."""
+
+
+class Timeline(Struct, frozen=True, kw_only=True):
+    """When the nodes of one inference ran: a column per figure, in the order in which they ended."""
+
+    iteration: int
+    """Which inference, from 0: the one that took most nearly the usual time."""
+    nodes: tuple[int, ...]
+    """Places of the executed nodes in the list of nodes."""
+    start_us: tuple[int, ...]
+    """When each began, since the first one began."""
+    duration_us: tuple[int, ...]
+    """How long each took, bodies included."""
+    threads: tuple[int, ...]
+    """Number of the thread that ran it, from 0."""
+    left_out: int = 0
+    """Executions that are not here, because there are too many: the shortest ones."""
+    in_use_bytes: tuple[int | None, ...] = ()
+    """What of onnxruntime's arena was in use when each ended; empty where the trace does not say."""
+    held_bytes: tuple[int | None, ...] = ()
+    """What the arena had taken from the system."""
+    live_bytes: tuple[int | None, ...] = ()
+    """Intermediate results and outputs that were needed while it ran; empty where the graph is not known."""
+    loaded_bytes: int | None = None
+    """In use before the first node of the first inference: weights that kernels have packed."""
+    base_bytes: int | None = None
+    """In use before the first node of this inference."""
 
 
 class Profile(Experiment, frozen=True, kw_only=True):
@@ -194,6 +247,8 @@ class Profile(Experiment, frozen=True, kw_only=True):
     first."""
     headroom: Headroom | None = None
     """How far from what this machine can do its nodes are, if that was requested."""
+    timeline: Timeline | None = None
+    """When the nodes of the usual inference ran; of many, the longest."""
     interrupted: bool = False
     """Stopped by the user before its end."""
 
@@ -201,6 +256,13 @@ class Profile(Experiment, frozen=True, kw_only=True):
     def overhead(self) -> float | None:
         """Profiled time / unprofiled time."""
         return self.profiled_ns / self.unprofiled_ns if self.profiled_ns and self.unprofiled_ns else None
+
+    @property
+    def node_links(self) -> tuple[str, ...]:
+        """For each node what it shares on a page with the original nodes whose work it does."""
+        groups = [source.group for source in self.sources]
+        known = {(group.path, name): group.link for group in groups for name in group.executed}
+        return tuple(known.get((node.path, node.name)) or link(node.path, node.name) for node in self.nodes)
 
     def usual_of(self, rows: Iterable[Times]) -> float:
         """Self time of several rows together in the usual iteration."""

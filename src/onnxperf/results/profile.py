@@ -10,20 +10,26 @@ import numpy as np
 from msgspec.structs import replace
 
 from onnxperf.analyze.graphs.attribution import split_estimate
+from onnxperf.analyze.graphs.view_metrics import links_of, time_metrics
 from onnxperf.analyze.trace.events import TraceLayout
 from onnxperf.analyze.trace.frames import events_frame, ort_frame
 from onnxperf.analyze.trace.node_memory import node_memories
 from onnxperf.analyze.trace.profile import node_times
+from onnxperf.analyze.trace.timeline import DRAWN, timeline_of
 from onnxperf.errors import BadOption
 from onnxperf.records.graph import Graph
 from onnxperf.records.headroom import Limit
-from onnxperf.records.profile import ModuleTime, NodeTime, OperatorTime, Profile, SourceTime
+from onnxperf.records.profile import ModuleTime, NodeTime, OperatorTime, Profile, SourceTime, Timeline
 from onnxperf.records.trace import Coded, Trace
+from onnxperf.records.view import GraphView
 from onnxperf.render.kit.page import Page
 from onnxperf.render.profile.page import TOP, profile_page
 from onnxperf.render.profile.perfetto import perfetto_json
 from onnxperf.render.profile.profile_chart import Span, nodes_plot, profile_plot, sources_plot, timeline_plot
 from onnxperf.render.profile.roofline_chart import roofline_plot
+from onnxperf.render.web.base import Section
+from onnxperf.render.web.sections.graph import DrawnGraph
+from onnxperf.render.web.sections.profile import profile_sections
 from onnxperf.results.base import Result, frame_of
 from onnxperf.results.formats import Format
 from onnxperf.results.node_memory import NodeMemoryResult
@@ -62,12 +68,14 @@ class ProfileResult(Result[Profile]):
         layout: TraceLayout | None = None,
         weights: Callable[[], Mapping[str, float]] | None = None,
         executed: Graph | None = None,
+        view: Callable[[], GraphView] | None = None,
     ) -> None:
         super().__init__(record)
         self._trace = trace
         self._layout = layout
         self._weights = weights or dict
         self._executed = executed
+        self._view = view
 
     @property
     def trace(self) -> Trace:
@@ -86,6 +94,25 @@ class ProfileResult(Result[Profile]):
     def page(self, top: int = TOP) -> Page:
         """Time per operator, the most costly nodes and the groups of the original model."""
         return profile_page(self.record, top)
+
+    def story_sections(self) -> list[Section]:
+        """Everything that the record has; with the trace also a long inference, with the model also its graph."""
+        return profile_sections(self.record, self._whole_timeline(), self._graph())
+
+    def _whole_timeline(self) -> Timeline | None:
+        """The one of the record, unless the trace has more."""
+        kept = self.record.timeline
+        if self._trace is None or self._layout is None or (kept is not None and not kept.left_out):
+            return kept
+        return timeline_of(self._trace, self._layout, self.record, self._executed, DRAWN)
+
+    def _graph(self) -> DrawnGraph | None:
+        """The original model with the time of its nodes, where it is at hand."""
+        if self._view is None:
+            return None
+        view = self._view()
+        coloured = replace(view, metrics=time_metrics(self.record, view))
+        return DrawnGraph(coloured, links_of(self.record, view))
 
     def table_names(self) -> list[str]:
         """The tables that this profile has: a trace alone has no sources, a run from the store no events."""

@@ -21,9 +21,10 @@ from onnxperf.analyze.graphs.modules import module_times, with_origins
 from onnxperf.analyze.trace import profile as sums
 from onnxperf.analyze.trace.events import lay_out
 from onnxperf.analyze.trace.headroom import headroom_of
+from onnxperf.analyze.trace.timeline import timeline_of
 from onnxperf.api._shared.peaks import peaks_of
 from onnxperf.api._shared.racing import start_of
-from onnxperf.api._shared.reading import applied, outline_of, outline_of_file, work_of_nodes, written_model
+from onnxperf.api._shared.reading import applied, outline_of, outline_of_file, view_of, work_of_nodes, written_model
 from onnxperf.api._shared.requests import Settings
 from onnxperf.api._shared.setups import only_setup
 from onnxperf.api._shared.subjects import Entry, ort_spec
@@ -234,12 +235,15 @@ def result_of_recording(recorded: RecordedModel, trace: Path | None) -> ProfileR
         sources=source_times(groups, nodes, alike),
         modules=module_times(nodes, alike),
     )
-    record = replace(record, answer=profile_answer(record))
+    timeline = timeline_of(result.trace, result.layout, record, executed)
+    record = replace(record, answer=profile_answer(record), timeline=timeline)
     weights = partial(work_of_nodes, recorded.model, recorded.shapes)
-    return ProfileResult(record, result.trace, result.layout, weights, executed)
+    view = partial(view_of, recorded.model, False, recorded.shapes)
+    return ProfileResult(record, result.trace, result.layout, weights, executed, view)
 
 
 def _summed_up(trace: Trace, label: str) -> ProfileResult:
     layout = lay_out(trace)
     record = sums.summarise(trace, layout, label)
-    return ProfileResult(replace(record, answer=profile_answer(record)), trace, layout)
+    record = replace(record, answer=profile_answer(record), timeline=timeline_of(trace, layout, record))
+    return ProfileResult(record, trace, layout)

@@ -49,6 +49,8 @@ class Paint(NamedTuple):
     """Words beside its operator."""
     tips: tuple[str, ...] = ()
     """Lines of its tooltip."""
+    keys: tuple[str, ...] = ()
+    """What it stands for on a page, and then what it belongs to: an operator, modules."""
 
 
 class Plate(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from itertools import chain
 from math import ceil
@@ -22,6 +22,7 @@ from onnxperf.render.graph.boxes import (
     TITLE_SIZE,
     Canvas,
     Paint,
+    Painter,
     Plate,
     frame_size,
     sheets_of,
@@ -58,12 +59,26 @@ _STEPS = 24
 """Patches of the scale in a legend."""
 
 
-def graph_svg(view: GraphView, metrics: Metrics | None = None, *, interactive: bool = True) -> str:
-    """The model as one SVG without references to anything outside; with metrics, coloured and sized by share."""
-    sheets = sheets_of(view, by_family if metrics is None else by_share(metrics))
+def graph_svg(
+    view: GraphView,
+    metrics: Metrics | None = None,
+    *,
+    interactive: bool = True,
+    keys: Mapping[str, tuple[str, ...]] | None = None,
+) -> str:
+    """The model as one SVG without references to anything outside; with metrics, coloured and sized by share.
+
+    `keys` has, by the key of a node, what its box stands for on a page that has other things of that kind.
+    """
+    painter = by_family if metrics is None else by_share(metrics)
+    sheets = sheets_of(view, painter if keys is None else _with_keys(painter, keys))
     legend = _family_legend(view) if metrics is None else _share_legend(metrics)
     legend += _lines(view.notes)
     return document(name_of(view.model), legend, sheets, start=_first_column(sheets[0]), interactive=interactive)
+
+
+def _with_keys(painter: Painter, keys: Mapping[str, tuple[str, ...]]) -> Painter:
+    return lambda node: painter(node)._replace(keys=keys.get(node.key, ()))
 
 
 def _first_column(sheet: Canvas) -> float:
@@ -95,8 +110,8 @@ def document(
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" data-onnxperf="graph" data-start="{_n(left + start)}" '
         f'viewBox="0 0 {_n(width)} {_n(height)}" width="{_n(width)}" height="{_n(height)}" '
-        f'preserveAspectRatio="xMidYMin meet" font-family="{_FONTS}" font-size="{_n(SMALL_SIZE)}" '
-        f'style="background:#ffffff{_fitting(width) if interactive else ""}">',
+        f'preserveAspectRatio="xMidYMin meet" font-family="{_FONTS}" font-size="{_n(SMALL_SIZE)}"'
+        f"{_fitting(width) if interactive else ''}>",
         f"<title>{_text(title)}</title>",
         f'<rect x="-100000" y="-100000" width="{_n(width + 2e5)}" height="{_n(height + 2e5)}" fill="#ffffff"/>',
         f'<g data-header="1"><text x="{_n(MARGIN)}" y="{_n(MARGIN + 14)}" font-size="16" font-weight="bold" '
@@ -112,7 +127,8 @@ def document(
 
 def _fitting(width: float) -> str:
     """Without its script, a drawing is as wide as the page around it, down to what can be read."""
-    return f";max-width:100%;min-width:{_n(width * SMALLEST_SCALE)}px;height:auto"
+    narrowest = _n(width * SMALLEST_SCALE)
+    return f' style="background:#ffffff;max-width:100%;min-width:{narrowest}px;height:auto"'
 
 
 def _side_by_side(sheets: Sequence[Canvas]) -> tuple[float, float, list[str]]:
@@ -194,7 +210,7 @@ def _sheet(sheet: Canvas) -> Iterator[str]:
         yield f'<path d="{line}">{title}</path><path d="{heads[wire]}" fill="{EDGE_INK}" stroke="none"/>'
     yield "</g>"
     for plate, spot in zip(sheet.plates, sheet.layout.spots, strict=True):
-        yield f'<g transform="translate({_n(spot.x)} {_n(spot.y)})">'
+        yield f'<g transform="translate({_n(spot.x)} {_n(spot.y)})"{_keys(plate)}>'
         yield from _plate(plate)
         yield "</g>"
     yield '<g fill="#4b5563">'
@@ -202,6 +218,14 @@ def _sheet(sheet: Canvas) -> Iterator[str]:
         if label:
             yield f'<text x="{_n(port.x + 5)}" y="{_n(port.y + 12)}">{_text(label)}</text>'
     yield "</g>"
+
+
+def _keys(plate: Plate) -> str:
+    """What a box stands for, and below each other what it belongs to."""
+    if plate.paint is None or not plate.paint.keys:
+        return ""
+    own, *groups = (_text(visible(key)) for key in plate.paint.keys)
+    return f' data-key="{own}"' + (f' data-groups="{"&#10;".join(groups)}"' if groups else "")
 
 
 def _path(runs: Sequence[Run]) -> str:

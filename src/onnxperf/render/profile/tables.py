@@ -87,8 +87,7 @@ def nodes_table(profile: Profile, top: int) -> Table:
     """A row for each of the most costly nodes; nodes of bodies stand under the node that has the body."""
     nodes = profile.nodes
     whole = profile.usual_nodes_us
-    costly = sorted(range(len(nodes)), key=lambda i: (-nodes[i].usual_us, i))
-    tree = _tree(nodes, costly[:top])
+    tree = costly_tree(profile, top)
     providers = len({node.provider for node in nodes}) > 1
     totals = any(nodes[i].self_us != nodes[i].total_us for i, _ in tree)
     columns = (
@@ -112,6 +111,13 @@ def nodes_table(profile: Profile, top: int) -> Table:
     others = [node for i, node in enumerate(nodes) if i not in shown]
     rows += _others(profile, others, (5, 8, len(columns)))
     return without_empty(Table(columns, rows, f"The most costly nodes ({estimator(profile)})"))
+
+
+def costly_tree(profile: Profile, top: int) -> list[tuple[int, int]]:
+    """Places and depths of the most costly nodes, as a table lists them."""
+    nodes = profile.nodes
+    costly = sorted(range(len(nodes)), key=lambda i: (-nodes[i].usual_us, i))
+    return _tree(nodes, costly[:top])
 
 
 def _node_cells(node: NodeTime, depth: int, whole: float) -> list[str]:

@@ -6,7 +6,17 @@ onnxperf.startDrawings = () => {
     const svg = frame.querySelector("svg");
     const whole = svg.viewBox.baseVal;
     const all = { x: whole.x, y: whole.y, width: whole.width, height: whole.height };
-    let view = { ...all };
+    // The first view: everything where that can be read, else the part where the model is fed.
+    const first = () => {
+      const [across, down] = [frame.clientWidth || 800, frame.clientHeight || 500];
+      const scale = Math.min(1, Math.min(across / all.width, down / all.height));
+      if (scale >= 0.55) return { ...all };
+      const [width, height] = [across / 0.7, down / 0.7];
+      const middle = Number(svg.dataset.start) || all.width / 2;
+      const x = width >= all.width ? (all.width - width) / 2 : Math.min(Math.max(middle - width / 2, 0), all.width - width);
+      return { x, y: 0, width, height };
+    };
+    let view = first();
     const show = () => svg.setAttribute("viewBox", `${view.x} ${view.y} ${view.width} ${view.height}`);
     const scale = (factor, x = view.x + view.width / 2, y = view.y + view.height / 2) => {
       const width = Math.min(Math.max(view.width * factor, all.width / 400), all.width * 2);
@@ -19,13 +29,22 @@ onnxperf.startDrawings = () => {
       const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
       return [point.x, point.y];
     };
-    const boxes = new Map();
-    for (const box of svg.querySelectorAll("[data-key]")) boxes.set(box.dataset.key, [...(boxes.get(box.dataset.key) || []), box]);
+    show();
+    const boxes = new Map();  // by what they stand for, and by the operators and modules that they belong to
+    const add = (key, box) => { if (boxes.has(key)) boxes.get(key).push(box); else boxes.set(key, [box]); };
+    const titles = [];
+    for (const box of svg.querySelectorAll("[data-key]")) {
+      add(box.dataset.key, box);
+      for (const group of (box.dataset.groups || "").split("\n").filter(Boolean)) add(group, box);
+      titles.push([box.querySelector("title").textContent.split("\n")[0].toLowerCase(), box]);
+    }
 
-    frame.addEventListener("wheel", (event) => { scale(event.deltaY > 0 ? 1.25 : 0.8, ...place(event)); event.preventDefault(); }, { passive: false });
+    // The wheel and a finger belong to the page until the drawing has the focus.
+    const live = (event) => document.activeElement === frame || event.ctrlKey || event.metaKey;
+    frame.addEventListener("wheel", (event) => { if (!live(event)) return; scale(event.deltaY > 0 ? 1.25 : 0.8, ...place(event)); event.preventDefault(); }, { passive: false });
     let held = null;
     let moved = false;
-    frame.addEventListener("pointerdown", (event) => { held = place(event); moved = false; });
+    frame.addEventListener("pointerdown", (event) => { held = event.pointerType === "touch" && !live(event) ? null : place(event); moved = false; });
     frame.addEventListener("pointermove", (event) => {
       if (!held || !event.buttons) return;
       const now = place(event);
@@ -33,7 +52,7 @@ onnxperf.startDrawings = () => {
       view = { ...view, x: view.x - now[0] + held[0], y: view.y - now[1] + held[1] };
       show();
     });
-    frame.addEventListener("pointerup", () => { held = null; });
+    for (const end of ["pointerup", "pointercancel", "pointerleave"]) frame.addEventListener(end, () => { held = null; });
     frame.addEventListener("click", (event) => {
       const box = event.target.closest("[data-key]");
       if (box && !moved) onnxperf.select(box.dataset.key, figure);
@@ -55,22 +74,26 @@ onnxperf.startDrawings = () => {
       const found = boxes.get(key) || [];
       found.forEach((box) => box.classList.add("selected"));
       if (found.length && from !== figure) reveal(found[0]);
+      status.textContent = found.length > 1 ? `${found.length} nodes are lit` : "";
     });
 
     const tools = figure.querySelector(".tools");
+    const status = document.createElement("span");
+    status.className = "dim";
+    status.setAttribute("role", "status");
     const search = document.createElement("input");
     search.type = "search";
     search.placeholder = "Find a node";
     search.setAttribute("aria-label", "Find a node");
     search.addEventListener("change", () => {
       const words = search.value.toLowerCase();
-      const known = [...boxes.keys()];
-      const key = known.find((each) => each.toLowerCase() === words) || known.find((each) => words && each.toLowerCase().includes(words));
+      const named = titles.find(([title]) => title.startsWith(`${words} (`)) || titles.find(([title]) => title.includes(words));
+      const key = words && named ? named[1].dataset.key : "";
       search.setCustomValidity(key || !words ? "" : "No node has this in its name.");
       search.reportValidity();
-      if (key) onnxperf.select(key, search);
+      if (key) { onnxperf.select(key, search); reveal(named[1]); }
     });
-    tools.append(search, onnxperf.button("+", keys["+"], "Enlarge"), onnxperf.button("−", keys["-"], "Reduce"), onnxperf.button("Whole", keys[0], "Show the whole graph"));
+    tools.append(search, onnxperf.button("+", keys["+"], "Enlarge"), onnxperf.button("−", keys["-"], "Reduce"), onnxperf.button("Whole", keys[0], "Show the whole graph"), status);
     tools.hidden = false;
   };
   document.querySelectorAll("figure.drawing").forEach(start);

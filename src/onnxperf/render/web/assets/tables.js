@@ -47,8 +47,9 @@ onnxperf.startTables = () => {
       if (row.key && !row.linked) {
         row.linked = true;
         const first = row.element.cells[0];
-        const button = onnxperf.button(first.textContent, () => onnxperf.select(row.key, box));
-        first.replaceChildren(button);
+        const words = first.textContent.trimStart();
+        const indent = first.textContent.slice(0, first.textContent.length - words.length);
+        first.replaceChildren(indent, onnxperf.button(words, () => onnxperf.select(row.key, box)));
       }
       row.element.classList.toggle("selected", Boolean(row.key) && row.key === onnxperf.selected);
       return row.element;

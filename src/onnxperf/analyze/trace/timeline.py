@@ -1,0 +1,88 @@
+"""When the nodes of one inference ran, and what memory was in use meanwhile: the usual inference of a trace."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onnxperf.analyze.trace.events import Integers, TraceLayout, number_distinct
+from onnxperf.analyze.trace.node_memory import node_memories
+from onnxperf.errors import BadOption
+from onnxperf.records.graph import Graph
+from onnxperf.records.node_memory import NodeMemories
+from onnxperf.records.profile import Profile, Timeline, added, steady
+from onnxperf.records.trace import Trace
+
+KEPT = 5_000
+"""Executions of nodes that a record keeps; a store holds thousands of them."""
+DRAWN = 100_000
+"""Executions of nodes that a page can hold."""
+
+
+def usual_iteration(profile: Profile) -> int:
+    """The inference that took most nearly the usual time, the first left out where two others remain."""
+    in_nodes = added(node.self_us for node in profile.nodes)
+    times, usual_us = (profile.run_us, profile.usual_run_us) if profile.run_us else (in_nodes, profile.usual_nodes_us)
+    first = len(times) - len(steady(times))
+    return min(range(first, len(times)), key=lambda turn: abs(times[turn] - (usual_us or 0.0)), default=0)
+
+
+def timeline_of(
+    trace: Trace, layout: TraceLayout, profile: Profile, executed: Graph | None = None, most: int = KEPT
+) -> Timeline | None:
+    """The usual inference; None where no node ran in it. Of more than `most` executions, the longest."""
+    iteration = usual_iteration(profile)
+    everything = np.flatnonzero(layout.is_kernel & (layout.iteration == iteration))
+    if not len(everything):
+        return None
+    rows = _longest(trace, everything, most)
+    rows = rows[np.lexsort((rows, -layout.depth[rows], trace.start_us[rows] + trace.duration_us[rows]))]
+    complete = len(rows) == len(everything)
+    memory = _memory(trace, layout, profile, iteration, executed) if complete else None
+    return Timeline(
+        iteration=iteration,
+        nodes=_places(layout, rows),
+        start_us=tuple((trace.start_us[rows] - trace.start_us[everything].min()).tolist()),
+        duration_us=tuple(trace.duration_us[rows].tolist()),
+        threads=_threads(trace, rows),
+        left_out=len(everything) - len(rows),
+        **({} if memory is None else _columns(memory)),
+    )
+
+
+def _longest(trace: Trace, rows: Integers, most: int) -> Integers:
+    if len(rows) <= most:
+        return rows
+    order = np.argsort(-trace.duration_us[rows], kind="stable")
+    chosen: Integers = rows[order[:most]]
+    return chosen
+
+
+def _places(layout: TraceLayout, rows: Integers) -> tuple[int, ...]:
+    """Places in the list of nodes, which leaves out those that ran in no complete inference."""
+    known = np.unique(layout.node[layout.counted])
+    return tuple(np.searchsorted(known, layout.node[rows]).tolist())
+
+
+def _threads(trace: Trace, rows: Integers) -> tuple[int, ...]:
+    """Threads by number: the one that ran most nodes is the first."""
+    numbers, _ = number_distinct(trace.threads[rows])
+    order = np.argsort(-np.bincount(numbers), kind="stable")
+    return tuple(np.argsort(order)[numbers].tolist())
+
+
+def _memory(
+    trace: Trace, layout: TraceLayout, profile: Profile, iteration: int, executed: Graph | None
+) -> NodeMemories | None:
+    try:
+        return node_memories(trace, layout, profile.model, iteration, executed)
+    except BadOption:  # the trace of an older onnxruntime has no memory
+        return None
+
+
+def _columns(memory: NodeMemories) -> dict[str, tuple[int | None, ...] | int | None]:
+    columns = {
+        name: tuple(getattr(node, name) for node in memory.nodes)
+        for name in ("in_use_bytes", "held_bytes", "live_bytes")
+    }
+    known = {name: column for name, column in columns.items() if any(each is not None for each in column)}
+    return {**known, "loaded_bytes": memory.loaded_bytes, "base_bytes": memory.base_bytes}
