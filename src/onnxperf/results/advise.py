@@ -10,6 +10,7 @@ from onnxperf.records.advice import Advice, Tried
 from onnxperf.render.advice.chart import advice_plot
 from onnxperf.render.advice.page import ShownHazard, advice_page
 from onnxperf.render.kit.page import Page
+from onnxperf.render.web.sections.advise import advise_sections
 from onnxperf.results.base import Result, frame_of
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class AdviseResult(Result[Advice]):
     }
     """One row per trial of a hazard, and per hazard with its best trial."""
     charts = {"speedups": advice_plot}
+    sections = (advise_sections,)
 
     def __init__(self, record: Advice, has_answer: bool = True) -> None:
         super().__init__(record)

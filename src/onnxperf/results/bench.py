@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.race import notes_on_medians, notes_on_parts
+from onnxperf.analyze.answers.sweep import sweep_answer
 from onnxperf.analyze.judges.crossover import (
     cases_of,
     crossover_map,
@@ -28,7 +29,7 @@ from onnxperf.render.race import sweep_page
 from onnxperf.render.race.bench_chart import bench_plot
 from onnxperf.render.race.page import bench_page
 from onnxperf.render.race.sweep_chart import crossover_plot, sweep_plot
-from onnxperf.render.web.base import Section
+from onnxperf.render.web.base import Section, Story
 from onnxperf.render.web.sections.race import race_sections
 from onnxperf.render.web.sections.sweep import sweep_sections
 from onnxperf.results.base import Result, frame_of
@@ -43,6 +44,8 @@ _FIRST_COLUMNS = frozenset({"name", "input_bytes"})
 _TEXT_COLUMNS = frozenset({"runtime", "call", "status", "reason", "verdict", "instruction_verdict"})
 _WHOLE_NUMBERS = ("load_ns", "first_call_ns")
 _NAN = float("nan")
+_MOST_ANSWERS = 6
+"""Stretches of sizes that are told above all else; the details have more."""
 
 
 def _chart(record: Bench, ax: Axes | None = None) -> Axes:
@@ -72,6 +75,16 @@ class BenchResult(Result[Bench]):
         if len(self.cases) == 1:
             return race_sections(self.cases[0])
         return sweep_sections(self.record, sweep_models(self.cases), panels_of(self.record))
+
+    def story(self) -> Story:
+        """The result as an HTML page tells it; of many cases a sentence about all, and one per stretch of sizes."""
+        told = super().story()
+        if len(self.cases) == 1:
+            return told
+        models = sweep_models(self.cases)
+        winners = [line for each in models for line in each.winners]
+        answers = [sweep_answer(models), *(winners if len(winners) <= _MOST_ANSWERS else ())]
+        return told._replace(answers=list(filter(None, answers)), notes=sweep_page.notes_of(self.cases))
 
     @property
     def cases(self) -> tuple[Case, ...]:

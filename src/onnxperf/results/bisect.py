@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from onnxperf.records.bisect import BisectCandidate, Bisection, OperatorChange
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race.bisect import bisect_page
+from onnxperf.render.web.sections.bisect import bisect_sections
 from onnxperf.results.base import Result, frame_of, struct_frame
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class BisectResult(Result[Bisection]):
         "operators": lambda self: struct_frame(self.record.operators, OperatorChange),
     }
     """One row per comparison, per candidate, and per operator whose time changed."""
+    sections = (bisect_sections,)
 
     def page(self) -> Page:
         """Every comparison, and what was found."""

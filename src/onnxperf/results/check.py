@@ -6,6 +6,7 @@ from onnxperf.analyze.answers.check import check_answer
 from onnxperf.records.check import Check, Difference
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race.check import check_page
+from onnxperf.render.web.sections.check import check_sections
 from onnxperf.results.base import Result, struct_frame
 
 
@@ -14,6 +15,7 @@ class CheckResult(Result[Check]):
 
     tables = {"outputs": lambda self: struct_frame(self.record.outputs, Difference)}
     """One row per output."""
+    sections = (check_sections,)
 
     def page(self) -> Page:
         """Every output with its differences, and where they begin."""

@@ -15,6 +15,8 @@ from onnxperf.render.kit.files import check_folder, suffix_of
 from onnxperf.render.kit.model_files import write_model
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race.convert import conversion_page
+from onnxperf.render.web.base import Section
+from onnxperf.render.web.sections.check import difference_parts
 from onnxperf.results.base import Result, frame_of
 from onnxperf.results.formats import Format
 
@@ -36,6 +38,11 @@ class ConvertResult(Result[Conversion]):
     def page(self) -> Page:
         """Where the model came from, its inputs and outputs, and whether it agrees with its source."""
         return conversion_page(self.record, self.answer)
+
+    def story_sections(self) -> list[Section]:
+        """How far outputs are from those of the source."""
+        parts = difference_parts(self.record.checks)
+        return [Section("Differences by output", parts)] if parts else []
 
     @property
     def proto(self) -> ModelProto:

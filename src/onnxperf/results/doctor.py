@@ -5,6 +5,7 @@ from __future__ import annotations
 from onnxperf.records.doctor import MachineReport
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race.doctor import doctor_page, report_facts
+from onnxperf.render.web.sections.doctor import doctor_sections
 from onnxperf.results.base import Result, frame_of
 
 
@@ -13,6 +14,7 @@ class DoctorResult(Result[MachineReport]):
 
     tables = {"facts": lambda self: frame_of(report_facts(self.record), ["fact", "value"])}
     """One row per fact."""
+    sections = (doctor_sections,)
 
     def page(self) -> Page:
         """All facts, and what they mean."""

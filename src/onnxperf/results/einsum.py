@@ -11,6 +11,7 @@ from onnxperf.records.einsum import EinsumPlan
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race.einsum import limit_ratio, plan_page
 from onnxperf.render.race.einsum_chart import orders_plot, race_plot
+from onnxperf.render.web.sections.einsum import einsum_sections
 from onnxperf.results.base import Result, frame_of
 from onnxperf.results.formats import Format
 
@@ -25,6 +26,7 @@ class EinsumResult(Result[EinsumPlan]):
 
     tables = {"orders": lambda self: self.timings, "race": lambda self: _race(self.record)}
     charts = {"orders": orders_plot, "race": race_plot}
+    sections = (einsum_sections,)
     own_formats = {".onnx": Format("the chosen graph", lambda result, _table: result.model)}
 
     def __init__(

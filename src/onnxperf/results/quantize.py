@@ -8,6 +8,7 @@ from onnxperf.analyze.judges.quantization import is_faster
 from onnxperf.records.quantize import INT8, LayerChange, OutputError, Quantization, TriedWay, UnfusedPair
 from onnxperf.render.advice.quantize import layers_plot, quantize_page
 from onnxperf.render.kit.page import Page
+from onnxperf.render.web.sections.quantize import quantize_sections
 from onnxperf.results.base import Result, frame_of, struct_frame
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class QuantizeResult(Result[Quantization]):
     """One row per layer, per way that was tried, per output, and per conversion that did not fuse."""
     charts = {"layers": layers_plot}
     """Time per layer before and after."""
+    sections = (quantize_sections,)
 
     def page(self) -> Page:
         """The ways, the layers, the conversions that did not fuse, the errors, and the answer."""

@@ -12,6 +12,7 @@ from onnxperf.render.kit.files import suffix_of
 from onnxperf.render.kit.model_files import write_model
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race.rewrite import rewrite_page
+from onnxperf.render.web.sections.einsum import rewrite_sections
 from onnxperf.results.base import Result, struct_frame
 from onnxperf.results.formats import Format
 
@@ -25,6 +26,7 @@ class RewriteResult(Result[Rewrite]):
     kind = "einsum"
     tables = {"sites": lambda self: struct_frame(self.record.sites, RewrittenSite)}
     """One row per group of equal Einsum nodes."""
+    sections = (rewrite_sections,)
     own_formats = {".onnx": Format("the rewritten model", lambda result, _table: result.onnx.SerializeToString())}
 
     @property

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from onnxperf.records.runs import ComparedSubject, KeptRun, KeptRuns, RunComparison
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race.runs import comparison_page, runs_page
+from onnxperf.render.web.sections.compare import compare_sections
 from onnxperf.results.base import Result, struct_frame
 from onnxperf.wording.names import dims_text
 
@@ -49,6 +50,7 @@ class ComparisonResult(Result[RunComparison]):
     """What `onnxperf runs compare` found; `record` holds everything."""
 
     tables = {"subjects": lambda self: _compared(self.record)}
+    sections = (compare_sections,)
 
     def page(self) -> Page:
         """The times of both runs, the verdicts on the second, and why."""

@@ -9,6 +9,7 @@ from onnxperf.records.tune import TuneRow, Tuning
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race.tune import tune_page
 from onnxperf.render.race.tune_chart import tune_plot
+from onnxperf.render.web.sections.tune import tune_sections
 from onnxperf.results.base import Result, frame_of
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class TuneResult(Result[Tuning]):
     }
     """One row per choice, the confirming race, and the choices of which none is both better and more exact."""
     charts = {"choices": tune_plot}
+    sections = (tune_sections,)
 
     def page(self) -> Page:
         """What each choice gave, and what is proven."""

@@ -52,7 +52,7 @@ def sweep_page(bench: Bench, models: Sequence[SweepModel]) -> list[Part]:
         parts += _block([*winners, *map(Line, [*_limited(each.undecided, "reason"), *each.notes])])
     if any(case.interrupted for case in bench.cases):
         parts += [GAP, INTERRUPTED]
-    return parts + _block(Line(note, "dim") for note in _notes(bench.cases))
+    return parts + _block(Line(note, "dim") for note in notes_of(bench.cases))
 
 
 def live_page(models: Sequence[SweepModel]) -> list[Part]:
@@ -175,7 +175,7 @@ def _row(cells: Sequence[Cell]) -> Row:
 # ---------------------------------------------------------------- lines
 
 
-def _notes(cases: Sequence[Case]) -> list[str]:
+def notes_of(cases: Sequence[Case]) -> list[str]:
     """What a reader must know, each note once, with its number of cases where it is not true of all."""
     found: dict[str, list[str]] = {}
     for note in (note for case in cases for note in dict.fromkeys(case.notes)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 LOG_SPAN = 10.0
@@ -84,6 +84,8 @@ class Part(NamedTuple):
     words: Sequence[str]
     """What stands at each of them in a tooltip."""
     colour: int
+    colours: Sequence[int] = ()
+    """Of each bar, where they differ."""
 
 
 def bars_data(
@@ -91,11 +93,10 @@ def bars_data(
     parts: Sequence[Part],
     axis: Axis,
     stacked: bool = True,
-    line: Mapping[str, object] | None = None,
 ) -> dict[str, object]:
     """A bar per name, its parts behind each other or below each other."""
     drawn = [part._asdict() for part in parts]
-    return {"names": list(names), "parts": drawn, "axis": axis.data, "stacked": stacked, "line": line}
+    return {"names": list(names), "parts": drawn, "axis": axis.data, "stacked": stacked}
 
 
 def is_wide(values: Sequence[float], span: float = LOG_SPAN) -> bool:

@@ -109,6 +109,9 @@ onnxperf.valueAxis = (look, { name, log, ticks, zero, ends }, more = {}) => {
   return onnxperf.axis(look, name, { type: log ? "log" : "value", scale: !zero, min, max, axisTick: places, axisLabel: { color: look.dim, hideOverlap: true, formatter: tick, ...places }, ...more });
 };
 
+// The same at the left, its name above it: words that stand upright are hard to read, and need room.
+onnxperf.leftAxis = (look, axis, more = {}) => onnxperf.valueAxis(look, axis, { nameLocation: "end", nameGap: 12, nameTextStyle: { color: look.dim, align: "left", padding: [0, 0, 0, -28] }, ...more });
+
 // Ticks of a logarithmic axis: 1, 2 and 5 of each power of ten between its ends; fewer where these are far apart.
 onnxperf.ticks = (low, high) => {
   const digits = high / low > 3000 ? [1] : high / low > 1.5 ? [1, 2, 5] : [1, 1.1, 1.2, 1.3, 1.5, 1.7, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9];

@@ -40,8 +40,8 @@ def distribution(cases: Mapping[str, Case]) -> list[Part]:
         layers.append(Layer({"case": label}, lines_data(time, _SHARE, lines)))
         rows += [Row([label, *_cells(each, calls)]) for each, calls in several]
     summary = (
-        f"{count(sum(map(len, times)), 'single call')} by how long they took: one line per subject, its height the share "
-        "of its calls in a range of time. The slowest calls are beyond the right end."
+        f"{count(sum(map(len, times)), 'single call')} by how long they took: one line per subject, its height the "
+        "share of its calls in a range of time. The slowest calls are beyond the right end."
     )
     columns = [Column(heading, left=heading in ("case", "name")) for heading in _HEADINGS]
     table = without_empty(Table(columns, rows))

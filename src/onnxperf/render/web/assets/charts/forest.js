@@ -44,8 +44,8 @@ onnxperf.charts.forest = (data, look, { width }) => {
             ],
           };
         },
-        markArea: { silent: true, itemStyle: { color: look.line, opacity: 0.35 }, data: band },
-        markLine: { silent: true, symbol: "none", label: { show: false }, lineStyle: { color: look.dim, type: "solid" }, data: [{ xAxis: 1 }] },
+        markArea: { silent: true, z: 0, itemStyle: { color: look.line, opacity: 0.35 }, data: band },
+        markLine: { silent: true, z: 1, symbol: "none", label: { show: false }, lineStyle: { color: look.dim, type: "solid" }, data: [{ xAxis: 1 }] },
       },
     ],
   };

@@ -10,6 +10,7 @@ onnxperf.charts.lines = (data, look, { width }) => {
     name: line.name,
     silent: true,
     clip: true,
+    z: 1,
     tooltip: { show: false },
     data: line.band,
     encode: { x: 0, y: [1, 2] },
@@ -34,18 +35,18 @@ onnxperf.charts.lines = (data, look, { width }) => {
     emphasis: { disabled: line.step },
   });
   const failed = (data.failed || []).filter((each) => !data.chosen?.subject || each.subject === data.chosen.subject);
-  const top = lines.length > 1 || failed.length ? 34 : 10;
+  const top = lines.length > 1 ? 58 : 34;
   return {
-    grid: { left: 30, right: 24, top, bottom: data.x.name ? 44 : 24, containLabel: true },
+    grid: { left: 14, right: 24, top, bottom: data.x.name ? 44 : 24, containLabel: true },
     legend: { show: lines.length > 1, type: "scroll", top: 0, textStyle: { color: look.text }, pageTextStyle: { color: look.text }, data: lines.map((line) => line.name), formatter: (name) => onnxperf.cut(name, narrow ? 22 : 48) },
     tooltip: data.lines.some((line) => line.step)
       ? { trigger: "axis", axisPointer: { type: "line" }, formatter: (events) => events.filter((event) => event.data.words).map((event) => `${event.seriesName}: ${event.data.words}`).join("\n") }
       : { trigger: "item", formatter: (event) => `${event.seriesName}\n${event.data.words}` },
     xAxis: onnxperf.valueAxis(look, data.x, { boundaryGap: ["3%", "3%"] }),
-    yAxis: onnxperf.valueAxis(look, data.y, { nameGap: 50 }),
+    yAxis: onnxperf.leftAxis(look, data.y),
     series: [
-      ...lines.filter((line) => line.band.length).map(band),
       ...lines.map(drawn),
+      ...lines.filter((line) => line.band.length).map(band),
       ...(failed.length ? [onnxperf.missing(failed, look)] : []),
     ],
   };

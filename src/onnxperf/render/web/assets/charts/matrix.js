@@ -10,12 +10,11 @@ onnxperf.charts.matrix = (data, look, { width }) => {
   const fill = (cell) => (cell.failed ? parts(look.panel) : mixed(look.colours[cell.colour], cell.strength));
   const thick = (x1, y1, x2, y2) => ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke: look.text, lineWidth: 3 } });
   const axis = (name, labels, more) => onnxperf.axis(look, name, { type: "category", data: labels, axisTick: { show: false }, splitLine: { show: false }, axisLabel: { color: look.text, formatter: (text) => onnxperf.cut(text, width < 600 ? 10 : 24) }, ...more });
-  const columns = data.columns.length;
   return {
-    grid: { left: 24, right: 8, top: 30, bottom: 34 + 20 * data.legend.length, containLabel: true },
+    grid: { left: 20, right: 8, top: 30, bottom: 34 + 20 * data.legend.length, containLabel: true },
     tooltip: { trigger: "item", formatter: (event) => data.cells[event.dataIndex].words },
     xAxis: axis(data.columnName, data.columns, { position: "top", nameGap: 24 }),
-    yAxis: axis(data.rowName, data.rows, { inverse: true, nameGap: data.rowName ? 44 : 8 }),
+    yAxis: axis(data.rowName, data.rows, { inverse: true, nameLocation: "start", nameGap: 10, nameTextStyle: { color: look.dim, align: "right", padding: [0, 8, 0, 0] } }),
     graphic: data.legend.map((each, place) => ({
       type: "group",
       left: 24,
@@ -23,7 +22,7 @@ onnxperf.charts.matrix = (data, look, { width }) => {
       silent: true,
       children: [
         { type: "rect", shape: { x: 0, y: 0, width: 14, height: 14 }, style: { fill: each.failed ? look.panel : `rgb(${mixed(look.colours[each.colour], each.strength)})`, stroke: look.line } },
-        { type: "text", style: { text: onnxperf.cut(each.words, Math.floor(width / 7.5)), x: 20, y: 1, fill: look.dim, fontSize: 12 } },
+        { type: "text", style: { text: onnxperf.cut(each.words, Math.floor(width / 7.5)), x: 20, y: 7, verticalAlign: "middle", fill: look.dim, fontSize: 12 } },
       ],
     })),
     series: [

@@ -11,12 +11,12 @@ onnxperf.charts.samples = (data, look, { width }) => {
   ];
   const most = Math.max(...launches.map(([, last]) => last));
   return {
-    grid: { left: 30, right: 24, top: named ? 52 : 36, bottom: 86, containLabel: true },
+    grid: { left: 14, right: 24, top: named ? 76 : 58, bottom: 86, containLabel: true },
     legend: { type: "scroll", top: 0, textStyle: { color: look.text }, pageTextStyle: { color: look.text }, formatter: (name) => onnxperf.cut(name, width < 600 ? 22 : 48) },
     tooltip: { trigger: "item", formatter: (event) => `${event.seriesName}\n${event.data.words}` },
     dataZoom: [{ type: "slider", xAxisIndex: 0, height: 20, bottom: 8, textStyle: { color: look.dim }, borderColor: look.line, labelFormatter: (value) => String(Math.round(value)) }],
     xAxis: onnxperf.axis(look, "round", { type: "value", min: -0.5, max: most + 0.5, minInterval: 1, splitLine: { show: false }, axisLabel: { color: look.dim, hideOverlap: true, showMinLabel: false, showMaxLabel: false } }),
-    yAxis: onnxperf.valueAxis(look, data.y, { nameGap: 50, scale: true }),
+    yAxis: onnxperf.leftAxis(look, data.y),
     series: data.subjects.map((subject, place) => ({
       type: "scatter",
       name: subject.name,
@@ -25,7 +25,7 @@ onnxperf.charts.samples = (data, look, { width }) => {
       itemStyle: { color: look.colours[place % look.colours.length], opacity: 0.8 },
       data: subject.points.map((value, number) => ({ value, words: subject.words[number] })),
       ...(place ? {} : {
-        markArea: { silent: true, itemStyle: { color: look.line, opacity: 0.3 }, label: { show: named, color: look.dim }, data: bands },
+        markArea: { silent: true, itemStyle: { color: look.line, opacity: 0.3 }, label: { show: named, color: look.dim, distance: 22 }, data: bands },
         markLine: { silent: true, symbol: "none", label: { show: false }, lineStyle: { color: look.dim, opacity: 0.7 }, data: lines },
       }),
     })),

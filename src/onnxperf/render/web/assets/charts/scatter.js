@@ -1,11 +1,11 @@
 "use strict";
 // Points with names, and the line of those that none beats in both directions.
 onnxperf.charts.scatter = (data, look, { width }) => ({
-  grid: { left: 30, right: 30, top: 34, bottom: 44, containLabel: true },
+  grid: { left: 14, right: 30, top: 58, bottom: 44, containLabel: true },
   legend: { top: 0, type: "scroll", textStyle: { color: look.text } },
   tooltip: { trigger: "item", formatter: (event) => event.data.words },
   xAxis: onnxperf.valueAxis(look, data.x),
-  yAxis: onnxperf.valueAxis(look, data.y, { nameGap: 50 }),
+  yAxis: onnxperf.leftAxis(look, data.y),
   series: [
     ...data.groups.map((group, place) => ({
       type: "scatter",

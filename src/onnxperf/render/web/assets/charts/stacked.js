@@ -6,13 +6,12 @@ onnxperf.charts.stacked = (data, look, { width }) => ({
   tooltip: { trigger: "item", formatter: (event) => `${event.name}\n${event.seriesName}: ${event.data.words}` },
   xAxis: onnxperf.valueAxis(look, data.axis),
   yAxis: onnxperf.names(data.names, look, width),
-  series: data.parts.map((part, place) => ({
+  series: data.parts.map((part) => ({
     type: "bar",
     name: part.name,
     stack: data.stacked ? "all" : undefined,
     barMaxWidth: 22,
     itemStyle: { color: look.colours[part.colour], borderColor: look.back, borderWidth: data.stacked ? 1 : 0 },
-    data: part.values.map((value, row) => ({ value, words: part.words[row], ...(part.colours ? { itemStyle: { color: look.colours[part.colours[row]] } } : {}) })),
-    markLine: data.line && !place ? { silent: true, symbol: "none", label: { color: look.dim, formatter: data.line.name }, lineStyle: { color: look.dim }, data: [{ xAxis: data.line.at }] } : undefined,
+    data: part.values.map((value, row) => ({ value, words: part.words[row], ...(part.colours.length ? { itemStyle: { color: look.colours[part.colours[row]] } } : {}) })),
   })),
 });
