@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from benchmarks.tune import USELESS, SimulatedMeasure, claims_a_gain, quiet, simulated_search
+from benchmarks.tune import USELESS, SimulatedMeasure, claims_a_gain, simulated_search
+from benchmarks.tune_rivals import quiet
 from onnxperf.analyze.judges.tuning import Confirmed, Sample
 from onnxperf.api._tuning.search import TuneSearch
 from onnxperf.measure.race import Progress
