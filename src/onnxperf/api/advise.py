@@ -17,7 +17,7 @@ from onnxperf.analyze.hazards.base import Facts
 from onnxperf.analyze.hazards.table import hazards_in
 from onnxperf.analyze.judges.advice import Attempt, best_rewrite, judged_trials, ranked
 from onnxperf.api._advice.facts import facts_of
-from onnxperf.api._advice.trials import RemedyTrials
+from onnxperf.api._advice.trials import RemedyTrials, TrialRaces
 from onnxperf.api._shared.opening import Source
 from onnxperf.api._shared.progress import automatic, shows_progress
 from onnxperf.api._shared.racing import visible_options
@@ -35,7 +35,6 @@ from onnxperf.errors import FileNotWritten
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.race import Progress
 from onnxperf.records.advice import Advice, Hazard, Tried
-from onnxperf.records.race import Case
 from onnxperf.render.kit.files import check_folder
 from onnxperf.results.advise import AdviseResult
 
@@ -60,9 +59,10 @@ def advise(
 ) -> AdviseResult:
     """Find what costs time or memory in a model, and try remedies; Ctrl-C returns what was found until then.
 
-    The model is profiled and inspected, then every remedy of every hazard races the session as it is, all at once, for
-    `time` seconds (60 unless given). Verdicts on all of them share the error probability of one race. A remedy whose
-    outputs differ is not recommended. `output` is a file for the model with the rewrite that gained most, if one did.
+    The model is profiled and inspected, then every remedy of every hazard races the session as it is, for `time`
+    seconds (60 unless given): first all of them, then those that may help. Verdicts share the error probability of one
+    race. A remedy whose outputs differ is not recommended. `output` is a file for the model with the rewrite that
+    gained most, if one did.
     """
     settings = parse(keywords, AdviseKeywords)
     if output is not None:
@@ -102,27 +102,28 @@ def _tried(record: Advice, request: _Request, facts: Facts, hazards: Sequence[Ha
     """The record with what all trials gave."""
     from onnxperf.api._tuning.rewriting import rewritten
 
-    race: Case | None = None
+    races = TrialRaces(None, None)
     needs: dict[str, list[int]] = {}
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
         trials = RemedyTrials(request.entry, request.settings, facts.session, Path(folder), rewritten)
         try:
             if not interrupted:
                 trials.add(hazards, partial(_report, request.progress, _FACTS, _FACTS))
-                race = trials.race(partial(_report, request.progress, _FACTS, _RACE))
-            if race is not None and race.interrupted:
+                races = trials.race(facts.call_ns, partial(_report, request.progress, _FACTS, _RACE))
+            if races.final is not None and races.final.interrupted:
                 interrupted = True
-            elif race is not None:
-                needs = trials.needs(race, partial(_report, request.progress, _RACE, 1.0))
+            elif races.final is not None:
+                needs = trials.needs(races.final, partial(_report, request.progress, _RACE, 1.0))
         except KeyboardInterrupt:
             interrupted = True
-        tried = judged_trials([*trials.attempts, *_missing(hazards, trials.attempts)], race, needs)
+        attempts = [*trials.attempts, *_missing(hazards, trials.attempts)]
+        tried = judged_trials(attempts, races.final, needs, races.screening)
         record = _written(record, trials, tried, request.output)
     return replace(
         record,
         hazards=tuple(hazards),
         tried=tried,
-        races=(race,) if race is not None else (),
+        races=tuple(each for each in races if each is not None),
         interrupted=interrupted,
     )
 

@@ -56,7 +56,8 @@ def result_text(tried: Tried, goal: Goal) -> str:
     if tried.outcome == "undecided":
         reason = f" ({tried.reason})" if tried.reason else ""
         return f"with {name}, the model may be {_speed(tried)}, which is undecided{reason}{approximate}"
-    return f"with {name}, the model is {_speed(tried)}{approximate}"
+    dropped = f", {tried.reason}" if tried.outcome == "none" and tried.reason else ""
+    return f"with {name}, the model is {_speed(tried)}{dropped}{approximate}"
 
 
 def setting_text(trial: Trial) -> str:
@@ -93,7 +94,7 @@ def advise_answer(record: Advice) -> str:
 
 def notes_on(record: Advice) -> list[str]:
     """What a reader must know of gains."""
-    raced = [note for race in record.races for note in race.notes]
+    raced = record.races[-1].notes if record.races else ()
     several = sum(each.outcome == "gain" for each in record.tried) > 1
     return [*(["each gain was measured alone; gains need not add up"] if several else []), *raced]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
@@ -10,7 +11,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from onnxperf.analyze.judges import statistics as st
-from onnxperf.analyze.judges.comparison import ALL_CALLS, Reading, alpha_of, paired
+from onnxperf.analyze.judges.comparison import ALL_CALLS, Reading, alpha_of, paired, reading_of
 from onnxperf.records.advice import Advice, Goal, Hazard, Trial, TrialOutcome, Tried
 from onnxperf.records.base import Status
 from onnxperf.records.race import Case, Subject
@@ -23,6 +24,13 @@ defaults by chance happens in 0.4 %, and there are two such trials."""
 MEMORY_PROCESSES = 5
 _LEAST_SAVED = 0.05
 """Part of the CPU time or of the memory from which on a saving is a gain."""
+SCREENING = 0.35
+"""Part of the time for a first race of all trials, which shows who is not worth more."""
+_FEWEST_UNITS = 3
+"""Launches, or rounds where launches are fewer, of which all have to agree before a trial is dropped."""
+_MANY_UNITS = 6
+"""From so many on, most of them are enough."""
+_NO_TIME = "no time was left to race it longer; increase `time`"
 _BY_CPU = Reading(lambda block: max((block.cpu_ns or 0) / block.calls, 1e-3), ALL_CALLS.by_unit)
 _ORDER: tuple[TrialOutcome, ...] = ("gain", "trade", "undecided", "none", "untried")
 
@@ -38,13 +46,95 @@ class Attempt(NamedTuple):
 
 
 def judged_trials(
-    attempts: Sequence[Attempt], race: Case | None, needs: Mapping[str, Sequence[int]]
+    attempts: Sequence[Attempt], race: Case | None, needs: Mapping[str, Sequence[int]], screening: Case | None = None
 ) -> tuple[Tried, ...]:
-    """Every trial with what the race says of it; `needs` has bytes of several processes by subject."""
-    subjects = {subject.name: subject for subject in race.subjects} if race else {}
+    """Every trial with what the race says of it; `needs` has bytes of several processes by subject.
+
+    A gain is claimed by the race alone. What the screening dropped, or left no time for, has its numbers from there:
+    other launches chose who races than those that prove a gain, so that the choice of the best flatters nothing.
+    """
+    subjects = _subjects(race)
     base = subjects.get(race.baseline or "") if race else None
     cpu = _cpu_ratios([subjects[each.subject] for each in attempts if _counts_cpu(each, subjects)], base)
-    return tuple(_tried(each, subjects.get(each.subject), base, cpu, needs) for each in attempts)
+    return tuple(
+        _screened(each, screening)
+        if screening is not None and _is_unknown(subjects.get(each.subject))
+        else _tried(each, subjects.get(each.subject), base, cpu, needs, screening is not None)
+        for each in attempts
+    )
+
+
+def _subjects(race: Case | None) -> dict[str, Subject]:
+    return {subject.name: subject for subject in race.subjects} if race else {}
+
+
+def _is_unknown(subject: Subject | None) -> bool:
+    return subject is None or (subject.status == "ok" and subject.speedup is None)
+
+
+# ---------------------------------------------------------------- screening
+
+
+def finalists(screening: Case, attempts: Sequence[Attempt], most: int) -> list[str]:
+    """Subjects that are worth a longer race, those that promise most first; others only if there is room for them.
+
+    Trials against what costs CPU time or memory may be slower, so that their speed does not drop them.
+    """
+    subjects = _subjects(screening)
+    base = subjects.get(screening.baseline or "")
+    spared = {each.subject for each in attempts if each.hazard.goal != "time"}
+    fine = [
+        each for each in screening.subjects if each.status == "ok" and each is not base and each.speedup is not None
+    ]
+    if base is None:
+        return []
+    alive = {each.name: _promise(each, base) for each in fine if not why_dropped(each, base, screening.min_effect)}
+    order = sorted(alive, key=lambda name: -alive[name])
+    return [*order, *(each.name for each in fine if each.name in spared and each.name not in alive)][:most]
+
+
+def why_dropped(subject: Subject, base: Subject, min_effect: float) -> str:
+    """Why a trial is not worth a longer race; empty where it is."""
+    logs, unit = _units(subject, base)
+    if len(logs) < _FEWEST_UNITS:
+        return ""
+    if max(logs) < 0:
+        return f"slower in every {unit}: not raced longer"
+    if max(logs) < math.log1p(min_effect):
+        return f"no gain in any {unit}: not raced longer"
+    if len(logs) >= _MANY_UNITS and median(logs) < 0:
+        return f"slower in most {_PLURALS[unit]}: not raced longer"
+    return ""
+
+
+_PLURALS = {"launch": "launches", "set-up": "set-ups", "round": "rounds"}
+
+
+def _units(subject: Subject, base: Subject) -> tuple[list[float], str]:
+    """Log-speedups of launches or set-ups, or of rounds where these are too few; and what they are."""
+    reading = reading_of((base, subject))
+    rounds = paired(subject, base, reading)
+    if rounds.evidence.units < _FEWEST_UNITS:
+        return rounds.values.tolist(), "round"
+    return reading.by_unit(rounds).tolist(), rounds.evidence.unit
+
+
+def _promise(subject: Subject, base: Subject) -> float:
+    """The median of its units less their median deviation: high ratios that disagree count little."""
+    logs, _ = _units(subject, base)
+    middle = median(logs)
+    return middle - median(abs(each - middle) for each in logs)
+
+
+def _screened(attempt: Attempt, screening: Case) -> Tried:
+    """A trial that the last race did not have."""
+    subjects = _subjects(screening)
+    subject, base = subjects.get(attempt.subject), subjects.get(screening.baseline or "")
+    found = _tried(attempt, subject, base, {}, {})
+    if subject is None or base is None or subject.status != "ok" or subject.speedup is None:
+        return found
+    why = why_dropped(subject, base, screening.min_effect)
+    return replace(found, outcome="none" if why else "undecided", reason=why or _NO_TIME)
 
 
 def best_of(hazard: Hazard, tried: Sequence[Tried]) -> Tried | None:
@@ -103,6 +193,7 @@ def _tried(
     base: Subject | None,
     cpu: Mapping[str, tuple[float, float]],
     needs: Mapping[str, Sequence[int]],
+    was_screened: bool = False,
 ) -> Tried:
     if subject is None:
         status: Status = "failed" if attempt.problem else "pending"
@@ -114,7 +205,7 @@ def _tried(
         hazard=attempt.hazard.kind,
         trial=attempt.trial,
         status=subject.status,
-        reason=subject.reason,
+        reason=_of_whole_time(subject.reason) if was_screened else subject.reason,
         speedup=subject.speedup,
         speedup_low=subject.speedup_low,
         speedup_high=subject.speedup_high,
@@ -127,6 +218,12 @@ def _tried(
         verdict=subject.verdict,
     )
     return replace(found, outcome=_outcome(found, attempt.hazard.goal))
+
+
+def _of_whole_time(reason: str) -> str:
+    """A reason with the time that would decide, of which the screening takes its part."""
+    whole = lambda found: f"`time={math.ceil(int(found[1]) / (1 - SCREENING))}`"  # noqa: E731
+    return re.sub(r"`time=(\d+)`", whole, reason)
 
 
 def _outcome(tried: Tried, goal: Goal) -> TrialOutcome:

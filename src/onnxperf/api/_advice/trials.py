@@ -1,16 +1,18 @@
-"""Trials of hazards: they become candidates, which race the session as it is, all of them at once."""
+"""Trials of hazards: they become candidates, which race the session as it is; those that may help race longer."""
 
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from onnxperf.analyze.judges.advice import MEMORY_PROCESSES, TIME_SHARE, Attempt
+from onnxperf.analyze.judges.advice import MEMORY_PROCESSES, SCREENING, TIME_SHARE, Attempt, finalists
 from onnxperf.api._shared.requests import Settings
 from onnxperf.api._shared.subjects import Entry
 from onnxperf.api._shared.variants import named_settings, session_of
@@ -21,16 +23,34 @@ from onnxperf.measure.process import open_worker
 from onnxperf.measure.race import Progress
 from onnxperf.model.opened import Model
 from onnxperf.records.advice import Hazard, Trial
-from onnxperf.records.options import RaceOptions, SessionOptions
+from onnxperf.records.options import SessionOptions
 from onnxperf.records.race import Case
 
 DEFAULT_TIME_S = 60.0
 _MOST_TRIALS = 24
 """Each is a process, and the more there are, the fewer rounds each gets."""
 _INTERVAL_S = 0.005
+_FEW_TRIALS = 2
+"""So many are raced at once: there is little to drop."""
+_ROUNDS_TO_DECIDE = 22
+"""Rounds that a small difference needs, and a few more: machines slow down."""
+_SCREENING_ROUNDS = 3
+_LONGEST_SCREENING = 0.5
+"""Part of the time that these may take, where calls are slow."""
+_TURN_S = 0.0135
+"""What a subject takes in a round, unless its calls are long: then it takes two of them."""
 Shapes = Mapping[str, tuple[int, ...]]
 Rewrite = Callable[[Model, str, Path, Shapes], Path | None]
 """Writes a rewritten model into a folder, for inputs of these shapes; None where there is nothing to rewrite."""
+
+
+class TrialRaces(NamedTuple):
+    """What was measured of trials."""
+
+    screening: Case | None
+    """All of them; None where they are few."""
+    final: Case | None
+    """Those that may help, or all; None where none may."""
 
 
 @dataclass
@@ -43,6 +63,7 @@ class RemedyTrials:
     folder: Path
     """For rewritten models."""
     rewrite: Rewrite
+    clock: Callable[[], float] = time.monotonic
     attempts: list[Attempt] = field(default_factory=list)
     candidates: list[RunCandidate] = field(default_factory=list)
     """The session as it is, then what is tried."""
@@ -64,11 +85,32 @@ class RemedyTrials:
                     self._known[trial.key] = self._prepared(trial)
                 self.attempts.append(Attempt(hazard, trial, *self._known[trial.key]))
 
-    def race(self, progress: Progress) -> Case | None:
-        """Race all candidates; None where there is nothing to try."""
-        if len(self.candidates) < 2:
-            return None
-        return race_candidates(self.entry, self.candidates, self.settings, self._options(), progress)
+    def race(self, call_ns: float | None, progress: Progress) -> TrialRaces:
+        """Race all candidates for a part of the time, then those that may help for the rest of it.
+
+        `call_ns` is the time of a call, where it is known.
+        """
+        rivals, time_s = len(self.candidates) - 1, self.settings.race.time or DEFAULT_TIME_S
+        if not rivals:
+            return TrialRaces(None, None)
+        if rivals <= _FEW_TRIALS:
+            return TrialRaces(None, self._raced(self.candidates, time_s, progress))
+        begin_s, first_s = self.clock(), _screening_s(time_s, rivals, call_ns)
+        screening = self._raced(self.candidates, first_s, partial(_part, progress, 0.0, SCREENING))
+        if screening.interrupted:
+            return TrialRaces(None, screening)  # as good as any race that was stopped
+        left_s = time_s - min(self.clock() - begin_s, first_s)
+        turn_s = _turn_s(next((each.median_ns for each in screening.subjects if each.verdict == "baseline"), call_ns))
+        most = max(int(left_s / (_ROUNDS_TO_DECIDE * turn_s)) - 1, 1)
+        chosen = finalists(screening, self.attempts, most)
+        if not chosen:
+            return TrialRaces(screening, None)
+        best = [self.candidates[0], *(each for each in self.candidates if each.name in chosen)]
+        return TrialRaces(screening, self._raced(best, left_s, partial(_part, progress, SCREENING, 1.0)))
+
+    def _raced(self, candidates: Sequence[RunCandidate], time_s: float, progress: Progress) -> Case:
+        options = replace(self.settings.race, time=time_s, alpha_share=TIME_SHARE)
+        return race_candidates(self.entry, candidates, self.settings, options, progress)
 
     def keep(self, rewrite: str, output: Path) -> None:
         """Copy the model of a rewrite, which was written for its trial, with its weights where these are beside it."""
@@ -135,10 +177,6 @@ class RemedyTrials:
             self._rewrites[name] = path
         return path
 
-    def _options(self) -> RaceOptions:
-        race = self.settings.race
-        return replace(race, time=race.time or DEFAULT_TIME_S, alpha_share=TIME_SHARE)
-
     def _need(self, candidate: RunCandidate) -> int | None:
         """The most that was resident at once, above what was there before the model was loaded."""
         limits = self.settings.limits
@@ -150,6 +188,20 @@ class RemedyTrials:
         if subject.status != "ok" or subject.peak_bytes is None:
             return None
         return max(subject.peak_bytes - subject.steps[0].before.total_bytes, 0)
+
+
+def _screening_s(time_s: float, rivals: int, call_ns: float | None) -> float:
+    """Enough for a few rounds of all trials, as far as that leaves time for those that may help."""
+    rounds_s = (_SCREENING_ROUNDS + 0.5) * (rivals + 1) * _turn_s(call_ns)
+    return max(SCREENING * time_s, min(rounds_s, _LONGEST_SCREENING * time_s))
+
+
+def _turn_s(call_ns: float | None) -> float:
+    return max(2 * (call_ns or 0.0) / 1e9, _TURN_S)
+
+
+def _part(progress: Progress, start: float, end: float, done: float, text: str) -> None:
+    progress(start + (end - start) * done, text)
 
 
 def changed(session: SessionOptions, settings: dict[str, str]) -> SessionOptions:

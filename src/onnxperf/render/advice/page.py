@@ -82,7 +82,6 @@ def _table(record: Advice) -> Table:
         Column("interval", rank=1),
         Column("CPU time", rank=2),
         Column("memory", rank=2),
-        Column("verdict", left=True, rank=4),
         Column("result", left=True, room=14, cut=True),
     )
     titles = {hazard.kind: hazard.title for hazard in record.hazards}
@@ -95,7 +94,7 @@ def _table(record: Advice) -> Table:
 
 def _row(tried: Tried, against: str) -> Row:
     style = _STYLES[tried.outcome]
-    return Row(_cells(tried, against), styles={7: style} if style else {})
+    return Row(_cells(tried, against), styles={6: style} if style else {})
 
 
 def _cells(tried: Tried, against: str) -> tuple[str, ...]:
@@ -104,10 +103,9 @@ def _cells(tried: Tried, against: str) -> tuple[str, ...]:
         name_of(tried.trial.name),
         against,
         factor(tried.speedup) if measured else "",
-        interval(tried.speedup_low, tried.speedup_high) if measured else "",
+        interval(tried.speedup_low, tried.speedup_high) if tried.speedup_low is not None else "",
         factor(tried.cpu_ratio) if tried.cpu_ratio is not None else "",
         factor(tried.memory_ratio) if tried.memory_ratio is not None else "",
-        tried.verdict or "",
         _RESULTS[tried.outcome] or _why_untried(tried),
     )
 
