@@ -35,6 +35,17 @@ def scratch_folder() -> Iterator[None]:
         os.environ.update({} if before is None else {_VARIABLE: before})
 
 
+def lasting_file(suffix: str) -> Path:
+    """A new file among the temporary ones that is there after the command has ended."""
+    import tempfile
+
+    folder = Path(tempfile.gettempdir())
+    base = folder.parent if (folder / _LOCK).exists() else folder
+    number, path = tempfile.mkstemp(suffix, _PREFIX, base)
+    os.close(number)
+    return Path(path)
+
+
 def _lock(folder: Path) -> None:
     """Mark a folder as in use for as long as this process lives; the mark appears when it holds."""
     if sys.platform == "win32":

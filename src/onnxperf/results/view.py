@@ -18,6 +18,7 @@ from onnxperf.render.graph.script import NOTEBOOK_HEIGHT
 from onnxperf.render.graph.text import Listing, graph_listing, graph_text
 from onnxperf.render.kit.documents import to_json
 from onnxperf.render.kit.page import Line, Page
+from onnxperf.render.web.base import Section
 from onnxperf.results.base import Result
 from onnxperf.results.formats import Format
 from onnxperf.wording.names import name_of
@@ -111,6 +112,14 @@ class ViewResult(Result[GraphView]):
     def page(self) -> Page:
         """The listing."""
         return [graph_listing(self.record, self._listing) if "text" in self._drawings else Line(repr(self))]
+
+    def story_sections(self) -> list[Section]:
+        """The drawing, and the nodes as a table that is linked with it; a drawing of two models is not on a page."""
+        if "text" not in self._drawings:
+            return []
+        from onnxperf.render.web.sections.graph import view_sections
+
+        return view_sections(self.record)
 
     def drawn(self, form: Form) -> bytes:
         """The model in one of its forms, as a file holds it."""

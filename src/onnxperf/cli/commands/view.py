@@ -1,14 +1,18 @@
 """`onnxperf view`."""
 
 # No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
+import os
+import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
 from onnxperf.cli.options import OUTPUT, File, Flags, InputFlags, OptionalFile, SessionFlags, Switch, keywords_of
 from onnxperf.cli.present import OutputFlags, complain, present
+from onnxperf.cli.scratch import lasting_file
 from onnxperf.errors import BadOption
 from onnxperf.wording.numbers import count
 
@@ -50,6 +54,8 @@ class ViewOutput(OutputFlags):
     as_: Annotated[Literal["text", "json", "dot", "svg", "png", "code"] | None, Parameter(name="--as")] = None
     """A listing, the documented JSON, Graphviz's dot, a drawing, or the Python code that the numpy runtime runs; the
     ending of a file name chooses the same."""
+    open: Switch = False
+    """Write the page of the linked graph (.html) to a temporary file that stays, and show it in the browser."""
     netron: OptionalFile = None
     """Write the profile as a metrics file (.json) to drop onto the model in Netron."""
 
@@ -112,6 +118,8 @@ def view(
 
         onnxperf view model.onnx --around Conv_12
 
+        onnxperf view model.onnx --profile --open
+
         onnxperf view model.onnx --profile -o model.svg
 
         onnxperf view model.onnx --profile --by headroom -o headroom.svg
@@ -134,6 +142,13 @@ def view(
             raise BadOption("`netron` writes what was profiled; add `profile`")
         check_netron_path(output.netron)
 
+    page = ""
+    if output.open:
+        if output.as_ is not None:
+            raise BadOption(f"--open shows a page; leave out --as {output.as_}")
+        page = str(lasting_file(".html"))
+        output = replace(output, output=[*output.output, page])
+
     def show(progress: "Progress") -> "ViewResult":
         from onnxperf.api.view import view as drawn
 
@@ -150,4 +165,22 @@ def view(
             complain(f"{nodes} no name of their own: Netron cannot show their figures")
         return result
 
-    return present(ViewResult, output, show, page=lambda result: result.page() if output.prints else [])
+    try:
+        code = present(ViewResult, output, show, page=lambda result: result.page() if output.prints else [])
+    finally:
+        if page and not Path(page).stat().st_size:
+            Path(page).unlink()
+            page = ""
+    if page:
+        print(page)
+        _open(page)
+    return code
+
+
+def _open(page: str) -> None:
+    """Show a page in the browser, where there is a screen; a browser for terminals would take over this one."""
+    if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        return
+    import webbrowser
+
+    webbrowser.open(Path(page).as_uri())

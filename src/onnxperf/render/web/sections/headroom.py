@@ -147,7 +147,7 @@ def could_win(headroom: Headroom, pairs: Sequence[_Pair]) -> Chart:
     keys = [key for _, _, key in kept]
     words = [f"{microseconds(us)} of {microseconds(whole)}" for us, whole in zip(won, times, strict=True)]
     summary = (
-        f"What the {count(len(kept), 'node')} at the top could win at best, against the peaks of this machine; all "
-        f"nodes together could win {microseconds(headroom.whole.could_win_us)} of {microseconds(headroom.whole.time_us)}."
+        f"What the {count(len(kept), 'node')} at the top could win at best, against the peaks of this machine; "
+        f"all together {microseconds(headroom.whole.could_win_us)} of {microseconds(headroom.whole.time_us)}."
     )
     return bars("Could be won at best", summary, names, [Bars("", won, words, 2)], time_unit(won), keys)

@@ -27,7 +27,7 @@ _NAMES = 3
 def profile_sections(
     profile: Profile, timeline: Timeline | None = None, graph: DrawnGraph | None = None
 ) -> list[Section]:
-    """The whole story of a profile; its timeline may be longer than the record's, its graph is drawn where it is known."""
+    """The whole story of a profile; a timeline may be longer than the record's, and the graph is not in the record."""
     return [
         *time_sections(profile),
         *([graph_section(graph)] if graph is not None else []),
