@@ -11,6 +11,8 @@ from onnxperf.render.kit.chart import MAX_BARS
 from onnxperf.render.kit.page import Page
 from onnxperf.render.profile.diff import MIN_SHARE, diff_page
 from onnxperf.render.profile.diff_chart import diff_plot, operators_plot
+from onnxperf.render.web.base import Section
+from onnxperf.render.web.sections.diff import diff_sections
 from onnxperf.results.base import Result
 from onnxperf.results.profile import ProfileResult
 
@@ -43,6 +45,10 @@ class DiffResult(Result[Diff]):
     def page(self, min_share: float = MIN_SHARE) -> Page:
         """Both sides, the result of the race, and the nodes side by side."""
         return diff_page(self.record, by_row(self.record, min_share))
+
+    def story_sections(self) -> list[Section]:
+        """The race, operators and nodes of both sides, and what their difference consists of."""
+        return diff_sections(self.record, by_row(self.record, 0.0))
 
     def merged(self, per_iteration: bool = True) -> DataFrame:
         """One row per node of both sides, an outer join; time in the usual iteration, or sums."""

@@ -6,6 +6,7 @@ from onnxperf.records.lines import LineMemory, MemoryLines
 from onnxperf.render.kit.page import Page
 from onnxperf.render.memory.lines import lines_page
 from onnxperf.render.memory.lines_chart import lines_plot
+from onnxperf.render.web.sections.lines import lines_sections
 from onnxperf.results.base import Result, struct_frame
 
 
@@ -14,6 +15,7 @@ class LinesResult(Result[MemoryLines]):
 
     kind = "memory"
     charts = {"lines": lines_plot}
+    sections = (lines_sections,)
     tables = {"lines": lambda self: struct_frame(self.record.lines, LineMemory)}
     """One row per line of the function; sizes in bytes, missing where a line did not run."""
 

@@ -10,6 +10,7 @@ from onnxperf.records.memory import Breakdown, Memory, MemoryCase, MemorySubject
 from onnxperf.render.kit.page import Page
 from onnxperf.render.memory.chart import memory_plot
 from onnxperf.render.memory.page import memory_page
+from onnxperf.render.web.sections.memory import memory_sections
 from onnxperf.results.base import Result, frame_of
 from onnxperf.wording.names import sizes_text
 
@@ -29,6 +30,7 @@ class MemoryResult(Result[Memory]):
         "breakdown": lambda self: self.breakdown(),
     }
     charts = {"curve": memory_plot}
+    sections = (memory_sections,)
 
     def page(self) -> Page:
         """The peaks of all subjects, what is resident between them, and where the bytes are."""

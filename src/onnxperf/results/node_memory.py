@@ -8,6 +8,7 @@ from onnxperf.records.node_memory import NodeMemories, NodeMemory
 from onnxperf.render.kit.page import Page
 from onnxperf.render.profile.node_memory import node_memory_page
 from onnxperf.render.profile.node_memory_chart import node_memory_plot
+from onnxperf.render.web.sections.arena import arena_sections
 from onnxperf.results.base import Result, struct_frame
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ class NodeMemoryResult(Result[NodeMemories]):
 
     tables = {"nodes": lambda self: _nodes(self.record)}
     charts = {"curve": node_memory_plot}
+    sections = (arena_sections,)
 
     @property
     def peak(self) -> NodeMemory:

@@ -9,6 +9,7 @@ from onnxperf.errors import BadInput
 from onnxperf.records.profile import Optimization, SourceGroup
 from onnxperf.render.kit.page import Page
 from onnxperf.render.profile.optimization import optimization_page
+from onnxperf.render.web.sections.optimize import optimize_sections
 from onnxperf.results.base import Result, frame_of, struct_frame
 from onnxperf.results.formats import Format
 
@@ -24,6 +25,7 @@ class OptimizeResult(Result[Optimization]):
         "operators": lambda self: self.counts(),
     }
     """One row per group, which nodes became which; and the nodes per operator type."""
+    sections = (optimize_sections,)
     own_formats = {".onnx": Format("the optimised model", lambda result, _table: _model(result.path))}
 
     @property

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from onnxperf.records.profiles import Profiles
 from onnxperf.render.kit.page import Page
 from onnxperf.render.profile.profiles import profiles_page, profiles_plot
+from onnxperf.render.web.sections.profiles import profiles_sections
 from onnxperf.results.base import Result, frame_of
 from onnxperf.results.profile import ProfileResult
 
@@ -22,6 +23,7 @@ class ProfilesResult(Result[Profiles]):
         "nodes": lambda self: self.by_node(),
     }
     charts = {"operators": profiles_plot}
+    sections = (profiles_sections,)
 
     def page(self) -> Page:
         """Time per operator, a column for each variant."""

@@ -15,6 +15,8 @@ from onnxperf.render.stack import flame
 from onnxperf.render.stack.chart import stack_plot
 from onnxperf.render.stack.page import stack_page
 from onnxperf.render.stack.tree import session_html, session_of, session_speedscope, tree_part, tree_text
+from onnxperf.render.web.base import Section
+from onnxperf.render.web.sections.stack import FunctionTime, stack_sections
 from onnxperf.results.base import Result, frame_of, struct_frame
 from onnxperf.results.formats import Format
 
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 FLAME = ".svg"
 """The one kind of file that needs native frames."""
+MEMRAY = ".memray.html"
+"""The one that needs allocations."""
 
 
 class StackResult(Result[Stack]):
@@ -37,10 +41,8 @@ class StackResult(Result[Stack]):
     charts = {"self": stack_plot}
     own_formats = {
         ".txt": Format("the tree, the tables and the answer", lambda self, _: self.printed().encode()),
-        ".html": Format(
-            "pyinstrument's page, or memray's where allocations were recorded",
-            lambda self, _: (self.allocation_page or self.html()).encode(),
-        ),
+        ".pyinstrument.html": Format("pyinstrument's own page", lambda self, _: self.html().encode()),
+        MEMRAY: Format("memray's flame graph of allocations", lambda self, _: self.memray().encode()),
         ".speedscope.json": Format("the samples for speedscope.app", lambda self, _: self.speedscope().encode()),
         FLAME: Format("the flame graph of native frames", lambda self, _: self.flame().encode()),
     }
@@ -78,8 +80,18 @@ class StackResult(Result[Stack]):
         return tree_text(self.session, everything)
 
     def html(self) -> str:
-        """pyinstrument's interactive page; memray's is in `allocation_page`."""
+        """pyinstrument's interactive page."""
         return session_html(self.session)
+
+    def memray(self) -> str:
+        """memray's flame graph of what was held at the peak."""
+        if self.allocation_page is None:
+            raise BadOption("memray's page needs allocations; measure with `allocations`")
+        return self.allocation_page
+
+    def story_sections(self) -> list[Section]:
+        """The flame graph, and its functions."""
+        return stack_sections(self.record, [FunctionTime(*row) for row in functions(self.record.frames)])
 
     def speedscope(self) -> str:
         """For speedscope.app: the samples of py-spy where native frames were requested, or the tree."""

@@ -51,8 +51,8 @@ def stack(
 ) -> int:
     """Show where the time of many calls goes: in Python, in kernels, and between both.
 
-    Files (-o): .txt, .html (with --allocations memray's flame graph), .speedscope.json, .json, .csv, .png (chart),
-    .svg (flame graph, with --native).
+    Files (-o): .html (the page with its flame graph), .txt, .json, .csv, .png (chart), .speedscope.json, .svg (flame
+    graph of native frames, with --native), .pyinstrument.html, .memray.html (with --allocations).
 
     For example:
 
@@ -60,7 +60,7 @@ def stack(
 
         onnxperf stack model.onnx --runtime ort --native -o flame.svg
 
-        onnxperf stack predict.py:main --allocations -o memory.html
+        onnxperf stack predict.py:main --allocations -o peak.memray.html
 
     Parameters
     ----------
@@ -68,13 +68,14 @@ def stack(
         An ONNX file, or a function that is called without arguments: FILE.py:function.
     """
     from onnxperf.api.stack import stack as measure
-    from onnxperf.results.stack import FLAME, StackResult
+    from onnxperf.results.stack import FLAME, MEMRAY, StackResult
 
     if options.top < 1:
         raise BadOption(option="top", value=options.top, expected="at least 1")
-    picture = output.named(FLAME)
-    if picture is not None and not options.native:
-        raise BadOption("a flame graph needs `native`", option="output", value=picture)
+    for suffix, needed in ((FLAME, "native"), (MEMRAY, "allocations")):
+        picture = output.named(suffix)
+        if picture is not None and not getattr(options, needed):
+            raise BadOption(f"a flame graph needs `{needed}`", option="output", value=picture)
     keywords = keywords_of(options, inputs, session)
     return present(
         StackResult,

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from onnxperf.records.node_memory import NodeMemories, NodeMemory
 from onnxperf.records.profile import Profile, Timeline, modules_around, operator_link
 from onnxperf.render.kit.page import Line
-from onnxperf.render.kit.table import Column, Row, Table, without_empty
+from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.render.web.base import Chart, Section
-from onnxperf.render.web.sections.bars import size_unit, time_unit
+from onnxperf.render.web.sections.arena import arena_chart
+from onnxperf.render.web.sections.bars import time_unit
 from onnxperf.wording.names import name_of
-from onnxperf.wording.numbers import count, decimal_size, grouped, microseconds
+from onnxperf.wording.numbers import count, grouped, microseconds
 
 _MOST_ROWS = 2_000
-_MOST_POINTS = 4_000
-"""Points of a curve: of more, the highest of each few is kept."""
-_FAR = 3
-"""How many times what is used the arena may hold where both are drawn."""
 GREY = 6
 """The place of grey among the colours of a page; operators before it have one of their own."""
 _NO_TIMELINE = "This run was kept without its trace, and no inference of it is stored: profile the model again."
@@ -26,11 +24,7 @@ def timeline_sections(profile: Profile, timeline: Timeline | None) -> list[Secti
     """The usual inference: its nodes over time, and its memory; a sentence where it is not known."""
     if timeline is None:
         return [Section("Timeline", [Line(_NO_TIMELINE, "dim")])] if profile.nodes else []
-    memory = [memory_curve(profile, timeline)] if _knows_memory(timeline) else []
-    return [
-        Section("Timeline", [timeline_chart(profile, timeline)]),
-        *([Section("Memory", memory)] if memory else []),
-    ]
+    return [Section("Timeline", [timeline_chart(profile, timeline)]), *_memory(profile, timeline)]
 
 
 def _which(profile: Profile, timeline: Timeline) -> str:
@@ -123,81 +117,29 @@ def _timeline_table(profile: Profile, timeline: Timeline) -> Table:
 # ---------------------------------------------------------------- memory
 
 
-def _knows_memory(timeline: Timeline) -> bool:
-    return any(size is not None for size in timeline.in_use_bytes)
-
-
-def memory_curve(profile: Profile, timeline: Timeline) -> Chart:
-    """Bytes in use when each node ended, what the arena held, and the live set, over the nodes."""
-    loaded = timeline.loaded_bytes or 0
-    columns: dict[str, tuple[Sequence[int | None], int]] = {
-        "held by the arena": (timeline.held_bytes, 6),
-        "in use": (timeline.in_use_bytes, 0),
-        "packed weights + live set": ([None if each is None else loaded + each for each in timeline.live_bytes], 2),
-    }
-    known = {name: each for name, each in columns.items() if any(size is not None for size in each[0])}
-    held, used = (max((size or 0 for size in each), default=0) for each in (timeline.held_bytes, timeline.in_use_bytes))
-    if held > _FAR * used:  # the curve of what is used would be a line along the axis
-        known.pop("held by the arena", None)
-    scale, unit = size_unit([size or 0 for values, _ in known.values() for size in values])
-    kept = _thinned(timeline.in_use_bytes)
-    names = [name_of(profile.nodes[place].name) for place in timeline.nodes]
-    links = profile.node_links
-    peak = max(range(len(timeline.in_use_bytes)), key=lambda at: timeline.in_use_bytes[at] or 0)
-    data = {
-        "x": "nodes, in the order in which they ended",
-        "y": unit,
-        "step": True,
-        "zero": True,
-        "keys": [name_of(links[timeline.nodes[at]]) for at in kept],
-        "curves": [
-            {
-                "name": name,
-                "xs": list(kept),
-                "ys": [None if values[at] is None else (values[at] or 0) / scale for at in kept],
-                "words": [f"{names[at]}: {decimal_size(values[at])} {name}" for at in kept],
-                "colour": colour,
-            }
-            for name, (values, colour) in known.items()
-        ],
-        "levels": [{"y": size / scale} for size in (timeline.loaded_bytes, timeline.base_bytes) if size],
-        "marks": [
-            {
-                "x": peak,
-                "y": (timeline.in_use_bytes[peak] or 0) / scale,
-                "words": f"{names[peak]}: {decimal_size(timeline.in_use_bytes[peak])}",
-            }
-        ],
-    }
-    summary = (
-        f"Memory of onnxruntime's arena over the nodes of {_which(profile, timeline)}: the most in use is "
-        f"{decimal_size(timeline.in_use_bytes[peak])}, when {names[peak]} ends; "
-        f"{_levels_text(timeline)}the arena held {decimal_size(held)}."
+def _memory(profile: Profile, timeline: Timeline) -> list[Section]:
+    """What the arena had in use; nothing where the trace does not say."""
+    if not any(size is not None for size in timeline.in_use_bytes):
+        return []
+    nodes = [profile.nodes[place] for place in timeline.nodes]
+    missing = [None] * len(nodes)
+    sizes = zip(timeline.in_use_bytes, timeline.held_bytes or missing, timeline.live_bytes or missing, strict=True)
+    record = NodeMemories(
+        model=profile.model,
+        iteration=timeline.iteration,
+        loaded_bytes=timeline.loaded_bytes,
+        base_bytes=timeline.base_bytes,
+        nodes=tuple(
+            NodeMemory(
+                name=node.name,
+                path=node.path,
+                op_name=node.op_name,
+                in_use_bytes=in_use,
+                held_bytes=held,
+                live_bytes=live,
+            )
+            for node, (in_use, held, live) in zip(nodes, sizes, strict=True)
+        ),
     )
-    return Chart("curve", "Memory per node", summary, data, _memory_table(profile, timeline), 340)
-
-
-def _levels_text(timeline: Timeline) -> str:
-    sizes = {"packed weights": timeline.loaded_bytes, "in use before the first node": timeline.base_bytes}
-    return "".join(f"{name} {decimal_size(size)}, " for name, size in sizes.items() if size is not None)
-
-
-def _thinned(sizes: Sequence[int | None]) -> list[int]:
-    """Places of the points that are drawn: all of them, or the highest of each few neighbours."""
-    few = max(-(-len(sizes) // _MOST_POINTS), 1)
-    groups = (range(at, min(at + few, len(sizes))) for at in range(0, len(sizes), few))
-    return [max(several, key=lambda at: sizes[at] or 0) for several in groups]
-
-
-def _memory_table(profile: Profile, timeline: Timeline) -> Table:
-    columns = [Column("node", left=True), Column("operator", left=True), Column("in use"), Column("arena held")]
-    most = sorted(range(len(timeline.nodes)), key=lambda at: -(timeline.in_use_bytes[at] or 0))[:_MOST_ROWS]
-    rows = []
-    for at in sorted(most):
-        node = profile.nodes[timeline.nodes[at]]
-        sizes = [
-            each[at] if each else None for each in (timeline.in_use_bytes, timeline.held_bytes, timeline.live_bytes)
-        ]
-        texts = [decimal_size(size) if size is not None else "" for size in sizes]
-        rows.append(Row([name_of(" > ".join((*node.path, node.name))), name_of(node.op_name), *texts]))
-    return without_empty(Table([*columns, Column("live set")], rows))
+    links = profile.node_links
+    return [Section("Memory", [arena_chart(record, [links[place] for place in timeline.nodes])])]

@@ -12,7 +12,7 @@ onnxperf.charts.bars = (data, look, { width, figure, redraw }) => {
     legend: several ? { top: 0, left: 0, textStyle: { color: look.text }, selectedMode: false } : undefined,
     tooltip: { trigger: "item", formatter: (event) => `${data.names[event.dataIndex]}\n${several ? `${event.seriesName}: ` : ""}${data.series[event.seriesIndex].words[event.dataIndex]}` },
     xAxis: onnxperf.axis(look, data.axis, { type: "value" }),
-    yAxis: onnxperf.names(data.names, look, width),
+    yAxis: { ...onnxperf.names(data.names, look, width), axisLine: { onZero: false, lineStyle: { color: look.line } } },
     series: data.series.map((series) => ({
       type: "bar",
       name: series.name,

@@ -1,0 +1,112 @@
+"""Two profiles on a page, side by side: operators before and after, and the changes that add up to the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from onnxperf.records.profile import Diff, DiffRow, DiffSum, Profile, link, operator_link
+from onnxperf.render.profile.diff import rows_table
+from onnxperf.render.profile.groups import side_names
+from onnxperf.render.web.base import Chart, LinkedTable, Section
+from onnxperf.render.web.sections.bars import Bars, bars, time_unit
+from onnxperf.render.web.sections.race import race_sections
+from onnxperf.wording.numbers import count, microseconds, ratio
+
+_OPERATORS, _NODES = 14, 20
+_BEFORE, _AFTER = 6, 0
+"""Places of colours."""
+
+
+def diff_sections(diff: Diff, sums: Sequence[DiffSum]) -> list[Section]:
+    """The race, operators on both sides, what the change consists of, and the nodes; `sums` has every row alone."""
+    raced = race_sections(diff.race) if diff.race is not None else []
+    if not diff.rows:
+        return raced
+    parts = [operators_chart(diff), changes_chart(diff)]
+    nodes = [nodes_chart(sums), LinkedTable(rows_table(diff, sums), [_key(each) for each in sums])]
+    return [*raced, Section("Operators", parts), Section("Nodes", nodes)]
+
+
+def _times(profile: Profile) -> dict[str, float]:
+    return {each.op_name: each.usual_us for each in profile.operators}
+
+
+def _names(diff: Diff) -> list[str]:
+    """Operators of both sides, the most costly on either side first."""
+    before, after = _times(diff.before), _times(diff.after)
+    names = dict.fromkeys([*before, *after])
+    return sorted(names, key=lambda name: -max(before.get(name, 0.0), after.get(name, 0.0)))
+
+
+def operators_chart(diff: Diff) -> Chart:
+    """Two bars per operator."""
+    before, after = _times(diff.before), _times(diff.after)
+    names = _names(diff)[:_OPERATORS]
+    sides = [[times.get(name, 0.0) for name in names] for times in (before, after)]
+    words = [[microseconds(us) if us else "" for us in side] for side in sides]
+    first, second = side_names(diff)
+    series = [Bars(first, sides[0], words[0], _BEFORE), Bars(second, sides[1], words[1], _AFTER)]
+    whole = [profile.usual_nodes_us for profile in (diff.before, diff.after)]
+    summary = (
+        f"Time per operator in the usual inference on both sides: {microseconds(whole[0])} in nodes before, "
+        f"{microseconds(whole[1])} after{f', {ratio(whole[0] / whole[1])}' if whole[1] else ''}."
+    )
+    unit = time_unit([*sides[0], *sides[1]])
+    return bars("Operators on both sides", summary, names, series, unit, [operator_link(name) for name in names])
+
+
+def changes_chart(diff: Diff) -> Chart:
+    """The change of each operator, the largest first; with what the faster halves leave, they add up to the whole."""
+    before, after = _times(diff.before), _times(diff.after)
+    changes = {name: after.get(name, 0.0) - before.get(name, 0.0) for name in _names(diff)}
+    whole = diff.after.usual_nodes_us - diff.before.usual_nodes_us
+    ranked = sorted(changes, key=lambda name: -abs(changes[name]))
+    kept, rest = ranked[:_OPERATORS], ranked[_OPERATORS:]
+    rows = {name: changes[name] for name in kept}
+    rows |= {count(len(rest), "other operator"): sum(changes[name] for name in rest)} if rest else {}
+    left = whole - sum(changes.values())
+    rows |= {"not at the same time": left} if abs(left) >= 1 else {}
+    rows["all nodes"] = whole
+    values = list(rows.values())
+    series = [Bars("", values, [_signed(us) for us in values], _AFTER)]
+    summary = (
+        f"What the change of {_signed(whole)} in all nodes consists of; below 0 is time won. Each operator has its own "
+        "faster half of the iterations, which leaves a small rest."
+    )
+    keys = [operator_link(name) if name in changes else "" for name in rows]
+    return bars("Change per operator", summary, list(rows), series, time_unit(values), keys)
+
+
+def nodes_chart(sums: Sequence[DiffSum]) -> Chart:
+    """The nodes whose time changed the most; pale where that is noise."""
+    ranked = sorted(sums, key=lambda each: -abs(_change(each)))[:_NODES]
+    values = [_change(each) for each in ranked]
+    series = [Bars("", values, [_words(each) for each in ranked], _AFTER, [each.noise for each in ranked])]
+    summary = (
+        f"The {count(len(ranked), 'node')} whose time changed the most, of {count(len(sums), 'node')} on both sides; "
+        "below 0 is time won, pale bars are noise."
+    )
+    names = [_name(each.rows[0]) for each in ranked]
+    return bars("Change per node", summary, names, series, time_unit(values), [_key(each) for each in ranked])
+
+
+def _change(each: DiffSum) -> float:
+    return each.after_usual_us - each.before_usual_us
+
+
+def _words(each: DiffSum) -> str:
+    kind = {"-": ", gone", "+": ", new"}.get(each.rows[0].side, ", noise" if each.noise else "")
+    return f"{_signed(_change(each))}{kind}"
+
+
+def _name(row: DiffRow) -> str:
+    return " > ".join((*row.path, row.after_name or row.before_name or row.op_name))
+
+
+def _key(each: DiffSum) -> str:
+    row = each.rows[0]
+    return link(row.path, row.after_name or row.before_name)
+
+
+def _signed(us: float) -> str:
+    return f"{'+' if us > 0 else ''}{microseconds(us)}"
