@@ -58,3 +58,14 @@ onnxperf.startCopying = () => {
     if (navigator.clipboard) box.append(button);
   }
 };
+
+// In the frame of a notebook, links within the page would lead to the notebook's address.
+onnxperf.startLinks = () => {
+  if (location.protocol !== "about:") return;
+  for (const link of document.querySelectorAll("a[href^='#']")) {
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      document.getElementById(link.getAttribute("href").slice(1)).scrollIntoView();
+    });
+  }
+};
