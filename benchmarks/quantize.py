@@ -87,7 +87,7 @@ def _way(label: str, tried: TriedWay) -> str:
     error = NOTHING if tried.error is None else percent_at_most(tried.error)
     name = tried.way.name if tried.against == "float32" else f"{tried.way.name} (against {tried.against})"
     within = interval(tried.speedup_low, tried.speedup_high)
-    verdict = tried.verdict or f"{tried.status}: {tried.reason}"
+    verdict = tried.verdict or (f"{tried.status}: {tried.reason}" if tried.reason else "not raced: the only one")
     return f"| {label} | {name} | {ratio(tried.speedup)} | {within} | {error} | {verdict} |"
 
 

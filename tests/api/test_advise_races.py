@@ -12,7 +12,7 @@ import onnx
 import pytest
 from msgspec.structs import replace
 
-from onnxperf.analyze.judges.advice import judged_trials
+from onnxperf.analyze.judges.advice import Attempt, judged_trials
 from onnxperf.analyze.judges.comparison import compare
 from onnxperf.api._advice import trials as module
 from onnxperf.api._advice.trials import RemedyTrials, TrialRaces
@@ -87,7 +87,7 @@ def trials(tmp_path: Path) -> RemedyTrials:
 def add(trials: RemedyTrials, *names: str, goal: Goal = "time") -> None:
     several = [Trial(name=name, settings={"mem_pattern": "off"} | {f"session.x{name}": "1"}) for name in names]
     hazard = Hazard(kind=goal, title=goal, evidence="", remedy="", goal=goal, trials=tuple(several))
-    trials.attempts += [module.Attempt(hazard, each, each.name) for each in several]
+    trials.attempts += [Attempt(hazard, each, each.name) for each in several]
     trials.candidates += [RunCandidate(name, SessionOptions(threads=1)) for name in names]
 
 
@@ -108,7 +108,8 @@ def test_all_trials_race_first_and_those_that_may_help_for_the_rest_of_the_time(
     add(trials, *NAMES)
     races = FakeRaces({"fast": 1.1, "slow": 0.9, "slower": 0.5})
     found = judged(trials, raced(trials, races, monkeypatch))
-    assert races.raced[0] == (["defaults", *NAMES], pytest.approx(21.0))
+    assert races.raced[0][0] == ["defaults", *NAMES]
+    assert races.raced[0][1] == pytest.approx(21.0)
     assert races.raced[1][0][:2] == ["defaults", "fast"]
     assert not {"slow", "slower"}.intersection(races.raced[1][0])
     assert found["fast"].outcome == "gain"
@@ -198,7 +199,7 @@ def test_the_time_that_would_decide_includes_that_of_the_first_race() -> None:
     )
     race = Case(model="m", baseline="defaults", subjects=(base, open_))
     hazard = Hazard(kind="k", title="t", evidence="e", remedy="r")
-    attempt = module.Attempt(hazard, Trial(name="x"), "x")
+    attempt = Attempt(hazard, Trial(name="x"), "x")
     assert judged_trials([attempt], race, {}, race)[0].reason == "`time=100` would decide"
     assert judged_trials([attempt], race, {})[0].reason == "`time=65` would decide"
 
