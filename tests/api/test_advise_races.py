@@ -40,6 +40,7 @@ class FakeRaces:
         """Of the first race and of the second."""
         self.interrupted = False
         self.now = 0.0
+        self.blocks: list[int | None] = []
 
     def clock(self) -> float:
         return self.now
@@ -51,6 +52,7 @@ class FakeRaces:
         rounds = self.rounds[not self.raced]
         self.raced.append((names, options.time or 0.0))
         self.now += options.time or 0.0
+        self.blocks.append(options.blocks)
         measured = [self._subject(name, rounds) for name in names]
         subjects = compare(measured, names[0], options.min_effect, options.alpha_share)
         return Case(model="m", baseline=names[0], subjects=subjects, interrupted=self.interrupted)
@@ -143,8 +145,9 @@ def test_of_slow_calls_only_as_many_race_on_as_can_be_decided(
     races = FakeRaces({"fast": 1.1, "slow": 1.05, "slower": 1.03}, call_ns=4.5e8)
     races.rounds[True] = 3
     found = judged(trials, raced(trials, races, monkeypatch))
-    assert races.raced[0][1] == pytest.approx(21.0)
+    assert races.raced[0][1] == pytest.approx(3.5 * 6 * 2.3 * 0.45)
     assert races.raced[1][0] == ["defaults", "fast"]
+    assert races.blocks == [None, 20]
     assert found["fast"].outcome == "gain"
     assert found["slow"].outcome == "undecided"
     assert "no time was left to race it longer; increase `time`" in found["slow"].reason

@@ -112,8 +112,19 @@ def test_what_a_stage_leaves_is_for_the_confirming_race(now_s: float, stage: Any
     assert QuantizeBudget(0.0, 100.0, lambda: now_s).left_of(stage) == pytest.approx(left_s)
 
 
-def test_a_race_is_asked_for_less_where_sessions_take_long_to_be_opened() -> None:
-    budget = QuantizeBudget(0.0, 100.0, lambda: 60.0)
-    assert budget.race_s("confirming", 2, 0.0) == pytest.approx(39.5)
-    assert budget.race_s("confirming", 2, 5.0) == pytest.approx((40 - 10.5) / 2)
-    assert budget.race_s("confirming", 2, 50.0) == 1.0
+@pytest.mark.parametrize(
+    ("stage", "opening_s", "time_s", "rounds"),
+    [
+        ("confirming", 0.0, 39.5, None),
+        ("confirming", 5.0, (40 - 10.5) / 2, None),
+        ("confirming", 50.0, 1.0, None),
+        ("ways", 0.0, 9.5, None),
+        ("ways", 2.0, 5.5, 8),
+    ],
+)
+def test_a_race_is_asked_for_less_where_sessions_take_long_to_be_opened(
+    stage: Any, opening_s: float, time_s: float, rounds: int | None
+) -> None:
+    found = QuantizeBudget(0.0, 100.0, lambda: 60.0).race_s(stage, 2, opening_s)
+    assert found[0] == pytest.approx(time_s)
+    assert found[1] == rounds

@@ -120,10 +120,10 @@ def _units(subject: Subject, base: Subject) -> tuple[list[float], str]:
 
 
 def _promise(subject: Subject, base: Subject) -> float:
-    """The median of its units less their median deviation: high ratios that disagree count little."""
+    """The median of its units; where there are enough, less their median deviation: ratios that disagree count less."""
     logs, _ = _units(subject, base)
     middle = median(logs)
-    return middle - median(abs(each - middle) for each in logs)
+    return middle - (median(abs(each - middle) for each in logs) if len(logs) >= _MANY_UNITS else 0.0)
 
 
 def _screened(attempt: Attempt, screening: Case) -> Tried:

@@ -24,7 +24,7 @@ from onnxperf.measure.race import Progress
 from onnxperf.model.opened import Model
 from onnxperf.records.advice import Hazard, Trial
 from onnxperf.records.options import SessionOptions
-from onnxperf.records.race import Case
+from onnxperf.records.race import MIN_ROUNDS, Case
 
 DEFAULT_TIME_S = 60.0
 _MOST_TRIALS = 24
@@ -32,13 +32,17 @@ _MOST_TRIALS = 24
 _INTERVAL_S = 0.005
 _FEW_TRIALS = 2
 """So many are raced at once: there is little to drop."""
-_ROUNDS_TO_DECIDE = 22
-"""Rounds that a small difference needs, and a few more: machines slow down."""
+_ROUNDS_TO_DECIDE = 1.2 * MIN_ROUNDS
+"""Those that a small difference needs, and a few more: machines slow down."""
 _SCREENING_ROUNDS = 3
 _LONGEST_SCREENING = 0.5
 """Part of the time that these may take, where calls are slow."""
 _TURN_S = 0.0135
-"""What a subject takes in a round, unless its calls are long: then it takes two of them."""
+"""What a subject takes in a round, unless its calls are long…"""
+_CALLS_OF_A_TURN = 2.3
+"""… then it takes two of them, and a little more."""
+_PATIENCE = 1.5
+"""How much longer than its time a race may take, where that decides it."""
 Shapes = Mapping[str, tuple[int, ...]]
 Rewrite = Callable[[Model, str, Path, Shapes], Path | None]
 """Writes a rewritten model into a folder, for inputs of these shapes; None where there is nothing to rewrite."""
@@ -106,10 +110,13 @@ class RemedyTrials:
         if not chosen:
             return TrialRaces(screening, None)
         best = [self.candidates[0], *(each for each in self.candidates if each.name in chosen)]
-        return TrialRaces(screening, self._raced(best, left_s, partial(_part, progress, SCREENING, 1.0)))
+        rounds = _rounds(left_s / (len(best) * turn_s))
+        return TrialRaces(screening, self._raced(best, left_s, partial(_part, progress, SCREENING, 1.0), rounds))
 
-    def _raced(self, candidates: Sequence[RunCandidate], time_s: float, progress: Progress) -> Case:
-        options = replace(self.settings.race, time=time_s, alpha_share=TIME_SHARE)
+    def _raced(
+        self, candidates: Sequence[RunCandidate], time_s: float, progress: Progress, rounds: int | None = None
+    ) -> Case:
+        options = replace(self.settings.race, time=time_s, blocks=rounds, alpha_share=TIME_SHARE)
         return race_candidates(self.entry, candidates, self.settings, options, progress)
 
     def keep(self, rewrite: str, output: Path) -> None:
@@ -197,7 +204,12 @@ def _screening_s(time_s: float, rivals: int, call_ns: float | None) -> float:
 
 
 def _turn_s(call_ns: float | None) -> float:
-    return max(2 * (call_ns or 0.0) / 1e9, _TURN_S)
+    return max(_CALLS_OF_A_TURN * (call_ns or 0.0) / 1e9, _TURN_S)
+
+
+def _rounds(affordable: float) -> int | None:
+    """As many as a small difference needs, where that is about what there is time for; otherwise the time decides."""
+    return MIN_ROUNDS if MIN_ROUNDS / _PATIENCE < affordable < _ROUNDS_TO_DECIDE else None
 
 
 def _part(progress: Progress, start: float, end: float, done: float, text: str) -> None:
