@@ -29,11 +29,13 @@ MOST_COMMANDS = 3
 BLOCK = re.compile(r"^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 # Unless a command has the option in front, it is shortened by what stands behind it.
 SHORT = {
+    "advise": ("--time", "--time 0.5"),
     "bench": ("--time", "--blocks 2 --calls 2 --warmup 0"),
     "diff": ("--time", "--time 0.3 --repeat 5"),
     "einsum": ("--time", "--time 0.3"),
     "memory": ("--lines", "--repeat 5 --skip-arena"),
     "profile": ("--repeat", "--repeat 5"),
+    "tune": ("--time", "--time 2"),
 }
 
 
@@ -57,6 +59,7 @@ for cell in json.loads(Path("cells.json").read_text()):
 """
 TORCH = (("tiny-resnet", "torch"), ("tiny-bert", "torch"))
 PAGES = {
+    "faster": Expected(("Tiny nodes:", "The search: defaults / choice", "tuned"), ("tuned.json",)),
     "fastest-call": Expected(("io-binding-inplace", "best rival"), ("calls.png",)),
     "slow-node": Expected(("Time per module", "In the original model"), ("bert.svg",), TORCH),
     "optimisation-level": Expected(("Raced without the profiler", "Time per node"), (), TORCH[:1]),
@@ -76,7 +79,7 @@ PAGES = {
         ("xlsxwriter is not installed; install it with:", "[excel]'", "XDG_CACHE_HOME"), ("calls.csv",)
     ),
 }
-SLOW = {"keras", "torch", "slow-node"}
+SLOW = {"faster", "keras", "torch", "slow-node"}
 PAGE_PARAMETERS = [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in PAGES]
 
 
