@@ -354,6 +354,24 @@ class DiffSum(Struct, frozen=True, kw_only=True):
         return self.before_usual_us + self.after_usual_us
 
 
+class SourceChange(Struct, frozen=True, kw_only=True):
+    """Original nodes that one of the sides of a diff executes together."""
+
+    names: tuple[str, ...]
+    """The nodes; of what a side added, the executed ones."""
+    link: str
+    """What they share on a page."""
+    before_us: float
+    """Self time in the usual iteration of the first profile."""
+    after_us: float
+    """Self time in the usual iteration of the second profile."""
+
+    @property
+    def change_us(self) -> float:
+        """Below 0 where time was won."""
+        return self.after_us - self.before_us
+
+
 class Diff(Findings, frozen=True, kw_only=True):
     """What `onnxperf diff` found."""
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from onnxperf.analyze.trace.diff_sources import by_source
 from onnxperf.analyze.trace.diff_sums import by_call, by_row
 from onnxperf.records.profile import Diff
 from onnxperf.render.kit.chart import MAX_BARS
 from onnxperf.render.kit.page import Page
 from onnxperf.render.profile.diff import MIN_SHARE, diff_page
 from onnxperf.render.profile.diff_chart import diff_plot, operators_plot
-from onnxperf.render.web.base import Section
+from onnxperf.render.web.base import Section, Story, without_tables
 from onnxperf.render.web.sections.diff import diff_sections
 from onnxperf.results.base import Result
 from onnxperf.results.profile import ProfileResult
@@ -48,7 +49,11 @@ class DiffResult(Result[Diff]):
 
     def story_sections(self) -> list[Section]:
         """The race, operators and nodes of both sides, and what their difference consists of."""
-        return diff_sections(self.record, by_row(self.record, 0.0))
+        return diff_sections(self.record, by_row(self.record, 0.0), by_source(self.record))
+
+    def story(self) -> Story:
+        """Its tables stand in sections of their own."""
+        return without_tables(super().story())
 
     def merged(self, per_iteration: bool = True) -> DataFrame:
         """One row per node of both sides, an outer join; time in the usual iteration, or sums."""

@@ -27,7 +27,7 @@ from onnxperf.render.profile.page import TOP, profile_page
 from onnxperf.render.profile.perfetto import perfetto_json
 from onnxperf.render.profile.profile_chart import Span, nodes_plot, profile_plot, sources_plot, timeline_plot
 from onnxperf.render.profile.roofline_chart import roofline_plot
-from onnxperf.render.web.base import Section
+from onnxperf.render.web.base import Section, Story, without_tables
 from onnxperf.render.web.sections.graph import DrawnGraph
 from onnxperf.render.web.sections.profile import profile_sections
 from onnxperf.results.base import Result, frame_of
@@ -98,6 +98,10 @@ class ProfileResult(Result[Profile]):
     def story_sections(self) -> list[Section]:
         """Everything that the record has; with the trace also a long inference, with the model also its graph."""
         return profile_sections(self.record, self._whole_timeline(), self._graph())
+
+    def story(self) -> Story:
+        """Its tables stand in sections of their own."""
+        return without_tables(super().story())
 
     def _whole_timeline(self) -> Timeline | None:
         """The one of the record, unless the trace has more."""

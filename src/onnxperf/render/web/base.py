@@ -73,6 +73,13 @@ class Story(NamedTuple):
     """How to measure it again."""
 
 
+def without_tables(story: Story) -> Story:
+    """The same, where sections have all tables of the page that the command line prints."""
+    *sections, details = story.sections
+    rest = [part for part in details.parts if not isinstance(part, Table)]
+    return story._replace(sections=[*sections, details._replace(parts=rest)])
+
+
 def without_story(page: Page, story: Sequence[str]) -> list[PagePart]:
     """The parts of a page without the sentences that stand above all sections already."""
     from onnxperf.render.kit.page import Line

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onnxperf.records.profile import Diff, DiffRow, DiffSum, Profile, link, operator_link
+from onnxperf.records.profile import Diff, DiffRow, DiffSum, Profile, SourceChange, link, operator_link
+from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.render.profile.diff import rows_table
 from onnxperf.render.profile.groups import side_names
 from onnxperf.render.web.base import Chart, LinkedTable, Section
 from onnxperf.render.web.sections.bars import Bars, bars, time_unit
 from onnxperf.render.web.sections.race import race_sections
+from onnxperf.wording.names import first_of, name_of
 from onnxperf.wording.numbers import count, microseconds, ratio
 
 _OPERATORS, _NODES = 14, 20
+_MOST_ROWS, _NAMES = 2_000, 3
 _BEFORE, _AFTER = 6, 0
 """Places of colours."""
 
 
-def diff_sections(diff: Diff, sums: Sequence[DiffSum]) -> list[Section]:
+def diff_sections(diff: Diff, sums: Sequence[DiffSum], changes: Sequence[SourceChange] = ()) -> list[Section]:
     """The race, operators on both sides, what the change consists of, and the nodes; `sums` has every row alone."""
     raced = race_sections(diff.race) if diff.race is not None else []
     if not diff.rows:
         return raced
     parts = [operators_chart(diff), changes_chart(diff)]
     nodes = [nodes_chart(sums), LinkedTable(rows_table(diff, sums), [_key(each) for each in sums])]
-    return [*raced, Section("Operators", parts), Section("Nodes", nodes)]
+    original = [Section("Original nodes", [sources_chart(diff, changes), _sources(changes)])] if changes else []
+    return [*raced, Section("Operators", parts), *original, Section("Executed nodes", nodes)]
 
 
 def _times(profile: Profile) -> dict[str, float]:
@@ -88,6 +92,38 @@ def nodes_chart(sums: Sequence[DiffSum]) -> Chart:
     )
     names = [_name(each.rows[0]) for each in ranked]
     return bars("Change per node", summary, names, series, time_unit(values), [_key(each) for each in ranked])
+
+
+def sources_chart(diff: Diff, changes: Sequence[SourceChange]) -> Chart:
+    """The original nodes whose time changed the most, however each side executes them."""
+    kept = changes[:_NODES]
+    values = [each.change_us for each in kept]
+    rest = sum(each.change_us for each in changes[_NODES:])
+    names = [_joined(each) for each in kept]
+    keys = [each.link for each in kept]
+    if len(changes) > _NODES:
+        names, values, keys = [*names, count(len(changes) - _NODES, "other")], [*values, rest], [*keys, ""]
+    whole = diff.after.usual_nodes_us - diff.before.usual_nodes_us
+    summary = (
+        f"How the time of {count(len(changes), 'group')} of original nodes changed, of {_signed(whole)} in all; below "
+        "0 is time won."
+    )
+    series = [Bars("", values, [_signed(us) for us in values], _AFTER)]
+    return bars("Change per original node", summary, names, series, time_unit(values), keys)
+
+
+def _sources(changes: Sequence[SourceChange]) -> LinkedTable:
+    columns = [Column("nodes of the original model", left=True), Column("before"), Column("after"), Column("change")]
+    kept = changes[:_MOST_ROWS]
+    rows = [
+        Row([_joined(each), microseconds(each.before_us), microseconds(each.after_us), _signed(each.change_us)])
+        for each in kept
+    ]
+    return LinkedTable(Table(columns, rows, "Time of original nodes on both sides"), [each.link for each in kept])
+
+
+def _joined(change: SourceChange) -> str:
+    return first_of([name_of(name) for name in change.names], _NAMES)
 
 
 def _change(each: DiffSum) -> float:

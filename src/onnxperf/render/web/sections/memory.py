@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from onnxperf.records.memory import Memory, MemoryCase, MemorySubject, StepName
 from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.render.memory.page import peaks_table
@@ -13,6 +15,8 @@ from onnxperf.wording.numbers import count, decimal_size, duration, duration_uni
 _COLOURS = (0, 1, 2, 3, 4, 5, 7, 6)
 _STEPS: dict[StepName, int] = {"load": 5, "first call": 4, "steady call": 2}
 _MOST_POINTS = 2_000
+_LONGEST = 3
+"""A curve that stays flat is shown for so many times the time of its steps; the rest can be moved to."""
 
 
 def memory_sections(record: Memory) -> list[Section]:
@@ -58,7 +62,7 @@ def curve(case: MemoryCase, subject: MemorySubject) -> Chart:
     samples = list(zip(subject.sample_ns, subject.sample_bytes, strict=True))
     highest = [max(samples[at : at + few], key=lambda each: each[1]) for at in range(0, len(samples), few)]
     steps = list(zip(subject.steps, subject.step_ns, strict=False))
-    spans = [
+    spans: list[dict[str, Any]] = [
         {
             "from": (begin - start) / scale,
             "to": (begin - start + step.duration_ns) / scale,
@@ -67,7 +71,7 @@ def curve(case: MemoryCase, subject: MemorySubject) -> Chart:
         }
         for step, begin in steps
     ]
-    data = {
+    data: dict[str, object] = {
         "x": f"{unit} since the inputs were ready",
         "y": size_name,
         "zero": True,
@@ -95,6 +99,10 @@ def curve(case: MemoryCase, subject: MemorySubject) -> Chart:
             for step, begin in steps
         ],
     }
+    end = max(span["to"] for span in spans) if spans else 0.0
+    is_flat = subject.growth is not None and subject.growth.kind == "none"
+    if is_flat and (subject.sample_ns[-1] - start) / scale > _LONGEST * end > 0:
+        data["until"] = _LONGEST * end  # calls that only show that nothing grows must not push the steps into a corner
     peak = decimal_size(subject.peak_bytes)
     summary = (
         f"Resident memory of {name_of(subject.name)} over time, with the steps shaded and their peaks marked; the "

@@ -2,7 +2,7 @@
 // Curves over time or over nodes: steps or lines, levels across, shaded spans, and marks with words.
 onnxperf.charts.curve = (data, look, { width, figure, redraw }) => {
   const keys = data.keys || [];
-  const longest = Math.max(0, ...data.curves.map((curve) => curve.xs.length));
+  const zooms = data.curves.some((curve) => curve.xs.length > 60) || data.until !== undefined;
   const nearest = (curve, x) => curve.xs.reduce((best, at, place) => (Math.abs(at - x) < Math.abs(curve.xs[best] - x) ? place : best), 0);
   const clicked = (event) => {
     const point = figure.chart.convertFromPixel({ gridIndex: 0 }, [event.offsetX, event.offsetY]);
@@ -42,13 +42,14 @@ onnxperf.charts.curve = (data, look, { width, figure, redraw }) => {
   const shades = (data.shades || []).map(({ name, colour }) => ({ id: `shade ${name}`, type: "bar", name, color: look.colours[colour], data: [] }));
   const words = (event) => event.data.words || data.curves[event.seriesIndex]?.words?.[event.dataIndex] || "";
   const rows = width < 520 ? Math.ceil((lines.length + shades.length + 1) / 2) : 1;
+  const until = data.until !== undefined ? { startValue: data.curves[0].xs[0], endValue: data.until } : {};
   return {
-    grid: { left: 8, right: 20, top: 26 + 22 * rows, bottom: longest > 60 ? 76 : 46, containLabel: true },
+    grid: { left: 8, right: 20, top: 26 + 22 * rows, bottom: zooms ? 76 : 46, containLabel: true },
     legend: { top: 0, left: 0, type: width < 520 ? "plain" : "scroll", textStyle: { color: look.text }, selectedMode: false, data: [...lines, ...(marks.data.length ? [marks] : []), ...shades].map((each) => each.name) },
     tooltip: { trigger: "axis", axisPointer: { type: "line", lineStyle: { color: look.dim } }, formatter: (events) => [...new Set(events.map(words).filter(Boolean))].slice(0, 12).join("\n") },
     xAxis: onnxperf.axis(look, data.x, { type: "value", min: "dataMin", max: "dataMax", splitLine: { show: false } }),
     yAxis: onnxperf.axis(look, data.y, { type: "value", scale: !data.zero, nameLocation: "end", nameGap: 8, nameTextStyle: { color: look.dim, align: "right" } }),
-    dataZoom: longest > 60 ? [onnxperf.inside({ id: "inside" }), { id: "slider", type: "slider", height: 18, bottom: 6, filterMode: "none", showDetail: false }] : [],
+    dataZoom: zooms ? [onnxperf.inside({ id: "inside", ...until }), { id: "slider", ...until, type: "slider", height: 18, bottom: 6, filterMode: "none", showDetail: false }] : [],
     series: [...lines, marks, ...shades],
   };
 };
