@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from statistics import median_low, stdev
 from typing import TYPE_CHECKING
@@ -23,7 +24,7 @@ from onnxperf.analyze.judges.crossover import (
 from onnxperf.analyze.judges.throughput import rate
 from onnxperf.errors import BadOption
 from onnxperf.records.race import COUNT_COLUMNS, SPLIT_COLUMNS, SUBJECT_COLUMNS, Bench, Block, Case, Subject
-from onnxperf.records.sweep import cells_of, dims_of, subject_in, subjects_of, time_of, values_of
+from onnxperf.records.sweep import SweepModel, cells_of, dims_of, subject_in, subjects_of, time_of, values_of
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race import sweep_page
 from onnxperf.render.race.bench_chart import bench_plot
@@ -33,7 +34,7 @@ from onnxperf.render.web.base import Section, Story
 from onnxperf.render.web.sections.race import race_sections
 from onnxperf.render.web.sections.sweep import sweep_sections
 from onnxperf.results.base import Result, frame_of
-from onnxperf.wording.names import dims_text, storable
+from onnxperf.wording.names import dims_text, name_of, storable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,21 +69,27 @@ class BenchResult(Result[Bench]):
         """One race with all its figures, or a row per case of many."""
         if len(self.cases) == 1:
             return bench_page(self.record, [[*notes_on_medians(case), *notes_on_parts(case)] for case in self.cases])
-        return sweep_page.sweep_page(self.record, sweep_models(self.cases))
+        return sweep_page.sweep_page(self.record, self._models)
+
+    @cached_property
+    def _models(self) -> list[SweepModel]:
+        """What was concluded about the cases of each model."""
+        return sweep_models(self.cases)
 
     def story_sections(self) -> list[Section]:
         """One race with its samples, or what many cases say together."""
         if len(self.cases) == 1:
             return race_sections(self.cases[0])
-        return sweep_sections(self.record, sweep_models(self.cases), panels_of(self.record))
+        return sweep_sections(self.record, self._models, panels_of(self.record))
 
     def story(self) -> Story:
         """The result as an HTML page tells it; of many cases a sentence about all, and one per stretch of sizes."""
         told = super().story()
         if len(self.cases) == 1:
             return told
-        models = sweep_models(self.cases)
-        winners = [line for each in models for line in each.winners]
+        models = self._models
+        several = len(models) > 1
+        winners = [f"{name_of(each.model)}, {line}" if several else line for each in models for line in each.winners]
         answers = [sweep_answer(models), *(winners if len(winners) <= _MOST_ANSWERS else ())]
         return told._replace(answers=list(filter(None, answers)), notes=sweep_page.notes_of(self.cases))
 

@@ -23,6 +23,8 @@ _LEAST_ROOM = 6
 
 def visible(text: str, encoding: str = "utf-8") -> str:
     """The text on one line; characters that would control a terminal or cannot be encoded become plain or escapes."""
+    if text.isascii() and text.isprintable():  # nearly all texts are, and a page has hundreds of thousands
+        return text
     return encodable("".join(_escape(c) if unicodedata.category(c) in _HIDDEN else c for c in text), encoding)
 
 

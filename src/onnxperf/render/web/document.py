@@ -157,7 +157,7 @@ class _Build:
         rows = [(key, _cells(row)) for key, row in zip(keys, table.rows, strict=True)]
         name = self._id("table")
         if len(rows) > STATIC_ROWS:
-            self.tables[name] = rows[STATIC_ROWS:]
+            self.tables[name] = [(key, [_compact(*cell) for cell in cells]) for key, cells in rows[STATIC_ROWS:]]
         columns = [{"heading": visible(each.heading), "left": each.left} for each in table.columns]
         return {
             "type": "table",
@@ -212,3 +212,8 @@ def _cells(row: Row) -> list[tuple[str, float | None, str]]:
     styles = [f"{row.style} {row.styles.get(place, '')}".strip() for place in range(len(row.cells))]
     texts = [visible(text) for text in row.cells]
     return [(text, number_in(text), style) for text, style in zip(texts, styles, strict=True)]
+
+
+def _compact(text: str, value: float | None, style: str) -> str | tuple[str, float | None, str]:
+    """A cell as the script takes it: of most, only the text."""
+    return text if value is None and not style else (text, value, style)

@@ -65,15 +65,25 @@ def lines_data(x: Axis, y: Axis, lines: Sequence[Line]) -> dict[str, object]:
 
 
 def _line(line: Line) -> dict[str, object]:
-    bands = [[each.x, each.low, each.high] for each in line.points if each.low is not None and each.high is not None]
     return {
         "name": line.name,
         "colour": line.colour,
         "step": line.is_step,
-        "points": [[each.x, each.y] for each in line.points],
+        "points": [[rounded(each.x), rounded(each.y)] for each in line.points],
         "words": [each.words for each in line.points],
-        "band": bands if len(bands) > 1 else [],
+        "bands": _bands(line.points),
     }
+
+
+def _bands(points: Sequence[Point]) -> list[list[list[float | None]]]:
+    """Both ends of neighbouring points, apart wherever one has none."""
+    found: list[list[list[float | None]]] = [[]]
+    for each in points:
+        if each.low is None or each.high is None:
+            found.append([])
+        else:
+            found[-1].append([rounded(each.x), rounded(each.low), rounded(each.high)])
+    return [several for several in found if len(several) > 1]
 
 
 class Part(NamedTuple):
@@ -108,3 +118,10 @@ def is_wide(values: Sequence[float], span: float = LOG_SPAN) -> bool:
 def finite(value: float | None) -> float | None:
     """The value, unless it has no place on an axis."""
     return value if value is not None and math.isfinite(value) else None
+
+
+def rounded(value: float | None, digits: int = 6) -> float | None:
+    """As many digits as a chart can show: a page holds thousands of numbers."""
+    if value is None or not math.isfinite(value) or value == 0:
+        return value
+    return round(value, digits - 1 - math.floor(math.log10(abs(value))))

@@ -6,7 +6,7 @@ onnxperf.startCharts = () => {
   const shared = (option, look, summary) => ({
     animation: false,
     color: look.colours,
-    textStyle: { color: look.text, fontFamily: "system-ui, sans-serif" },
+    textStyle: { color: look.text, fontFamily: "sans-serif" },
     backgroundColor: "transparent",
     aria: { enabled: true, label: { description: summary } },
     ...option,
@@ -112,12 +112,20 @@ onnxperf.valueAxis = (look, { name, log, ticks, zero, ends }, more = {}) => {
 // The same at the left, its name above it: words that stand upright are hard to read, and need room.
 onnxperf.leftAxis = (look, axis, more = {}) => onnxperf.valueAxis(look, axis, { nameLocation: "end", nameGap: 12, nameTextStyle: { color: look.dim, align: "left", padding: [0, 0, 0, -28] }, ...more });
 
-// Ticks of a logarithmic axis: 1, 2 and 5 of each power of ten between its ends; fewer where these are far apart.
-onnxperf.ticks = (low, high) => {
-  const digits = high / low > 3000 ? [1] : high / low > 1.5 ? [1, 2, 5] : [1, 1.1, 1.2, 1.3, 1.5, 1.7, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9];
-  const powers = [];
-  for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power += 1) powers.push(...digits.map((digit) => digit * 10 ** power));
-  return powers.filter((value) => value >= low && value <= high);
+// Ticks between two ends: round steps, of which 1 is one where it lies between them; logarithmic, few digits of each power of ten.
+onnxperf.ticks = (low, high, log = true) => {
+  const span = high / low;
+  const digits = span > 3000 ? [1] : span > 60 ? [1, 2, 5] : [1, 1.5, 2, 3, 5, 7];
+  const found = [];
+  if (log) {
+    for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power += 1) found.push(...digits.map((digit) => Number((digit * 10 ** power).toPrecision(6))));
+  } else {
+    const rough = (high - low) / 7;
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].find((digit) => digit * power >= rough) * power;
+    for (let at = Math.ceil(low / step); at * step <= high; at += 1) found.push(Number((at * step).toPrecision(6)));
+  }
+  return found.filter((value) => value >= low && value <= high);
 };
 
 // A text that loses its middle where it is longer than this.

@@ -12,7 +12,7 @@ onnxperf.startTables = () => {
     values: Array.from(element.cells, (cell) => (cell.dataset.value === undefined ? null : Number(cell.dataset.value))),
   });
 
-  const makeRow = ([key, cells], lefts) => ({
+  const makeRow = ([key, compact], lefts, cells = compact.map((cell) => (typeof cell === "string" ? [cell, null, ""] : cell))) => ({
     element: null,
     key,
     texts: cells.map((cell) => cell[0]),
@@ -107,5 +107,13 @@ onnxperf.startTables = () => {
     box.keep = (keeps) => { kept = keeps; limit = first; show(); };
     show();
   };
-  document.querySelectorAll("div.table").forEach(start);
+  // A table that is folded away starts when it is opened: a page has many, and some are long.
+  const startLater = (box) => {
+    const folded = box.closest("details:not([open])");
+    if (!folded) { start(box); return; }
+    let wanted = null;
+    box.keep = (keeps) => { wanted = keeps; };
+    folded.addEventListener("toggle", () => { start(box); if (wanted) box.keep(wanted); }, { once: true });
+  };
+  document.querySelectorAll("div.table").forEach(startLater);
 };

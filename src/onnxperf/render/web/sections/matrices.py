@@ -188,7 +188,7 @@ def _strongest(duels: Sequence[Duel]) -> float:
 
 
 def _strength(speedup: float, strongest: float) -> float:
-    return _PALEST + (_FULL - _PALEST) * min(abs(math.log2(speedup)) / strongest, 1.0)
+    return round(_PALEST + (_FULL - _PALEST) * min(abs(math.log2(speedup)) / strongest, 1.0), 3)
 
 
 def _cell(place: _Place, words: str) -> Cell:
@@ -349,7 +349,7 @@ def _time_cell(place: _Place, ns: float | None, known: Sequence[float]) -> Cell:
         return cell | _no_time(why_missing(place.case, subject_in(place.case, place.name)) or "–")  # noqa: RUF001
     span = math.log(max(known) / min(known))
     strength = _FASTEST + (_FULL - _FASTEST) * (math.log(ns / min(known)) / span if span else 0.0)
-    return cell | {"text": duration(ns), "colour": BLUE, "strength": strength}
+    return cell | {"text": duration(ns), "colour": BLUE, "strength": round(strength, 3)}
 
 
 def _time_table(frames: Sequence[_Frame]) -> Table:

@@ -10,7 +10,7 @@ from onnxperf.records.race import Block, Case, Subject
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.render.web.base import Part
 from onnxperf.render.web.layers import Filter, Layer, layered
-from onnxperf.render.web.plots import value_axis
+from onnxperf.render.web.plots import rounded, value_axis
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import count, duration, duration_unit, grouped
 
@@ -73,7 +73,7 @@ def _data(subjects: Sequence[tuple[Subject, Sequence[Block]]], scale: float, uni
     drawn = [
         {
             "name": name_of(each.name),
-            "points": [[block.round, block.per_call_ns / scale] for block in blocks],
+            "points": [[block.round, rounded(block.per_call_ns / scale)] for block in blocks],
             "words": [_words(block) for block in blocks],
         }
         for each, blocks in subjects

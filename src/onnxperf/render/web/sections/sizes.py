@@ -10,7 +10,7 @@ from onnxperf.records.sweep import SweepPanel, mean_interval, mean_of, subject_i
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.render.web.base import Part
 from onnxperf.render.web.layers import Filter, Layer, layered
-from onnxperf.render.web.plots import Axis, Line, Point, lines_data, value_axis
+from onnxperf.render.web.plots import Axis, Line, Point, lines_data, rounded, value_axis
 from onnxperf.wording.names import dims_text, name_of, visible
 from onnxperf.wording.numbers import count, duration, duration_unit
 
@@ -55,9 +55,10 @@ def _chart(dim: str, panels: Sequence[SweepPanel]) -> Part:
         Filter(SUBJECT, [name_of(name) for name in names], column=1, everything=_ALL),
     ]
     summary = (
-        f"Mean time of a call over {name_of(dim)} for {count(len(names), 'subject')}, in bands of its 95 % interval. "
-        "Crosses on top are cases without a time."
+        f"Mean time of a call over {name_of(dim)} for {count(len(names), 'subject')}, in bands of its 95 % interval."
     )
+    if any(word_of(case, each) for case in cases for each in case.subjects):
+        summary += " Crosses on top are cases without a time."
     title = f"Time over {name_of(dim)}"
     return layered("lines", title, summary, {}, layers, filters, _table(slices, dim, names), height=380)
 
@@ -79,10 +80,11 @@ def _only(part: _Slice) -> dict[str, str]:
 def _data(part: _Slice, dim: str, names: Sequence[str], time: tuple[float, str]) -> dict[str, object]:
     scale, unit = time
     cases = sorted((case for case in part.cases if dim in case.dims), key=lambda case: case.dims[dim])
-    sizes = sorted({case.dims[dim] for case in cases})
+    sizes, own = sorted({case.dims[dim] for case in cases}), set(subjects_of(cases))
     lines = [
         Line(name_of(name), [_point(case, name, dim, scale) for case in cases], place)
         for place, name in enumerate(names)
+        if name in own
     ]
     values = [point.y for line in lines for point in line.points if point.y is not None]
     ends = [end for line in lines for point in line.points for end in (point.low, point.high) if end]
@@ -91,7 +93,7 @@ def _data(part: _Slice, dim: str, names: Sequence[str], time: tuple[float, str])
     x = Axis(name_of(dim), is_log=spread, ticks=[(float(size), str(size)) for size in sizes], ends=ends_of_sizes)
     top = max([*values, *ends], default=1.0)
     failed: list[dict[str, Any]] = [
-        {"x": point.x, "y": top * (1 + _LANE) ** (place + 1), "subject": line.name, "words": point.words}
+        {"x": point.x, "y": rounded(top * (1 + _LANE) ** (place + 1)), "subject": line.name, "words": point.words}
         for place, line in enumerate(lines)
         for point in line.points
         if point.y is None
@@ -123,8 +125,10 @@ def _table(slices: Sequence[_Slice], dim: str, names: Sequence[str]) -> Table:
     rows = [
         Row([part.model, name_of(name), str(case.dims.get(dim, "")), _size(part), *_cells(case, name)])
         for part in slices
+        for own in [set(subjects_of(part.cases))]
         for case in part.cases
         for name in names
+        if name in own
     ]
     return without_empty(Table(columns, rows))
 

@@ -3,24 +3,31 @@
 onnxperf.charts.forest = (data, look, { width }) => {
   const marks = data.marks;
   const colour = (mark) => look.colours[mark.colour];
-  const ends = (value) => Number(value.toPrecision(3));
   const within = (value) => Math.min(Math.max(value, data.from), data.to);
-  const band = data.effect ? [[{ xAxis: within(1 / (1 + data.effect)) }, { xAxis: within(1 + data.effect) }]] : [];
+  const places = { customValues: onnxperf.ticks(data.from, data.to, data.log) };
+  const behind = (params, api) => {
+    const { y, height } = params.coordSys;
+    const at = (value) => api.coord([within(value), 0])[0];
+    const [left, right] = [at(1 / (1 + (data.effect || 0))), at(1 + (data.effect || 0))];
+    return {
+      type: "group",
+      children: [
+        { type: "rect", shape: { x: left, y, width: right - left, height }, style: { fill: look.line, opacity: 0.35 } },
+        { type: "line", shape: { x1: at(1), y1: y, x2: at(1), y2: y + height }, style: { stroke: look.dim, lineWidth: 1 } },
+      ],
+    };
+  };
   return {
     grid: { left: 8, right: 20, top: 14, bottom: 44, containLabel: true },
     tooltip: { trigger: "item", formatter: (event) => `${event.name}\n${marks[event.dataIndex].words}` },
-    xAxis: onnxperf.axis(look, data.axis, {
-      type: data.log ? "log" : "value",
-      min: data.from,
-      max: data.to,
-      axisLabel: { color: look.dim, hideOverlap: true, showMinLabel: false, showMaxLabel: false, formatter: (value) => String(ends(value)), ...(data.log ? { customValues: onnxperf.ticks(data.from, data.to) } : {}) },
-      ...(data.log ? { axisTick: { customValues: onnxperf.ticks(data.from, data.to) } } : {}),
-    }),
+    xAxis: onnxperf.axis(look, data.axis, { type: data.log ? "log" : "value", min: data.from, max: data.to, axisTick: places, axisLabel: { color: look.dim, hideOverlap: true, formatter: (value) => String(value), ...places } }),
     yAxis: onnxperf.names(marks.map((mark) => mark.name), look, width),
     series: [
+      { type: "custom", silent: true, z: 1, tooltip: { show: false }, data: [[1, 0]], renderItem: behind },
       {
         type: "custom",
         clip: true,
+        z: 3,
         data: marks.map((mark, row) => ({ name: mark.name, key: mark.key, value: [mark.value, row, within(mark.low), within(mark.high)] })),
         encode: { x: [0, 2, 3], y: 1 },
         renderItem: (params, api) => {
@@ -44,8 +51,6 @@ onnxperf.charts.forest = (data, look, { width }) => {
             ],
           };
         },
-        markArea: { silent: true, z: 0, itemStyle: { color: look.line, opacity: 0.35 }, data: band },
-        markLine: { silent: true, z: 1, symbol: "none", label: { show: false }, lineStyle: { color: look.dim, type: "solid" }, data: [{ xAxis: 1 }] },
       },
     ],
   };

@@ -5,20 +5,20 @@ onnxperf.charts.lines = (data, look, { width }) => {
   const lines = data.chosen?.subject ? data.lines.filter((line) => line.name === data.chosen.subject) : data.lines;
   const colour = (line) => look.colours[line.colour % look.colours.length];
   const narrow = width < 600;
-  const band = (line) => ({
+  const band = (line, points) => ({
     type: "custom",
     name: line.name,
     silent: true,
     clip: true,
     z: 1,
     tooltip: { show: false },
-    data: line.band,
+    data: points,
     encode: { x: 0, y: [1, 2] },
     itemStyle: { color: colour(line) },
     renderItem: (params, api) => {
       if (params.dataIndex) return null;
-      const points = [...line.band.map(([x, low]) => api.coord([x, low])), ...line.band.toReversed().map(([x, , high]) => api.coord([x, high]))];
-      return { type: "polygon", shape: { points }, style: { fill: colour(line), opacity: 0.18 } };
+      const outline = [...points.map(([x, low]) => api.coord([x, low])), ...points.toReversed().map(([x, , high]) => api.coord([x, high]))];
+      return { type: "polygon", shape: { points: outline }, style: { fill: colour(line), opacity: 0.18 } };
     },
   });
   const drawn = (line, place) => ({
@@ -46,7 +46,7 @@ onnxperf.charts.lines = (data, look, { width }) => {
     yAxis: onnxperf.leftAxis(look, data.y),
     series: [
       ...lines.map(drawn),
-      ...lines.filter((line) => line.band.length).map(band),
+      ...lines.flatMap((line) => line.bands.map((points) => band(line, points))),
       ...(failed.length ? [onnxperf.missing(failed, look)] : []),
     ],
   };

@@ -10,11 +10,13 @@ onnxperf.charts.matrix = (data, look, { width }) => {
   const fill = (cell) => (cell.failed ? parts(look.panel) : mixed(look.colours[cell.colour], cell.strength));
   const thick = (x1, y1, x2, y2) => ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke: look.text, lineWidth: 3 } });
   const axis = (name, labels, more) => onnxperf.axis(look, name, { type: "category", data: labels, axisTick: { show: false }, splitLine: { show: false }, axisLabel: { color: look.text, formatter: (text) => onnxperf.cut(text, width < 600 ? 10 : 24) }, ...more });
+  const longest = Math.max(...data.rows.map((text) => Math.min(text.length, width < 600 ? 10 : 24)));
+  const rowName = onnxperf.cut(data.rowName, 16);
   return {
-    grid: { left: 20, right: 8, top: 30, bottom: 34 + 20 * data.legend.length, containLabel: true },
+    grid: { left: 8 + Math.max(0, 7 * (rowName.length - longest)), right: 8, top: 30, bottom: 34 + 20 * data.legend.length, containLabel: true },
     tooltip: { trigger: "item", formatter: (event) => data.cells[event.dataIndex].words },
     xAxis: axis(data.columnName, data.columns, { position: "top", nameGap: 24 }),
-    yAxis: axis(data.rowName, data.rows, { inverse: true, nameLocation: "start", nameGap: 10, nameTextStyle: { color: look.dim, align: "right", padding: [0, 8, 0, 0] } }),
+    yAxis: axis(rowName, data.rows, { inverse: true, nameLocation: "start", nameGap: 10, nameTextStyle: { color: look.dim, align: "right", padding: [0, 8, 0, 0] } }),
     graphic: data.legend.map((each, place) => ({
       type: "group",
       left: 24,

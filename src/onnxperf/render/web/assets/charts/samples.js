@@ -12,7 +12,7 @@ onnxperf.charts.samples = (data, look, { width }) => {
   const most = Math.max(...launches.map(([, last]) => last));
   return {
     grid: { left: 14, right: 24, top: named ? 76 : 58, bottom: 86, containLabel: true },
-    legend: { type: "scroll", top: 0, textStyle: { color: look.text }, pageTextStyle: { color: look.text }, formatter: (name) => onnxperf.cut(name, width < 600 ? 22 : 48) },
+    legend: { type: "scroll", top: 0, itemWidth: 12, itemHeight: 12, textStyle: { color: look.text }, pageTextStyle: { color: look.text }, formatter: (name) => onnxperf.cut(name, width < 600 ? 22 : 48) },
     tooltip: { trigger: "item", formatter: (event) => `${event.seriesName}\n${event.data.words}` },
     dataZoom: [{ type: "slider", xAxisIndex: 0, height: 20, bottom: 8, textStyle: { color: look.dim }, borderColor: look.line, labelFormatter: (value) => String(Math.round(value)) }],
     xAxis: onnxperf.axis(look, "round", { type: "value", min: -0.5, max: most + 0.5, minInterval: 1, splitLine: { show: false }, axisLabel: { color: look.dim, hideOverlap: true, showMinLabel: false, showMaxLabel: false } }),
