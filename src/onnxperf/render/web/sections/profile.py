@@ -81,7 +81,8 @@ def _operator_keys(profile: Profile) -> list[str]:
 
 
 def _timed(profile: Profile, times: Sequence[float]) -> Bars:
-    return Bars("", times, [f"{microseconds(us)}, {_share(profile, us)}" for us in times])
+    whole = profile.usual_nodes_us
+    return Bars("", times, [f"{microseconds(us)}, {percent(us / whole if whole else None)}" for us in times])
 
 
 def _share(profile: Profile, us: float) -> str:

@@ -15,6 +15,9 @@ from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import count, grouped, microseconds
 
 _MOST_ROWS = 2_000
+_LETTERS, _SHORTEST, _MANY = 2_500_000, 16, 10_000
+"""Letters of all names together, and those of one name that remain at least: a page stays below 8 MB. From many nodes
+on, only those in the table of nodes are linked by another name than their own."""
 GREY = 6
 """The place of grey among the colours of a page; operators before it have one of their own."""
 _NO_TIMELINE = "This run was kept without its trace, and no inference of it is stored: profile the model again."
@@ -64,7 +67,7 @@ def timeline_chart(profile: Profile, timeline: Timeline) -> Chart:
     )
     if timeline.left_out:
         summary += f" {count(timeline.left_out, 'execution')}, the shortest, are left out."
-    height = 110 + 34 * len(lanes)
+    height = 150 + 34 * len(lanes)
     return Chart("timeline", "What ran when", summary, data, _timeline_table(profile, timeline), height)
 
 
@@ -74,9 +77,16 @@ def _timeline_nodes(profile: Profile, timeline: Timeline, used: Sequence[int]) -
     types = _types(profile, timeline)
     places = {name: number for number, name in enumerate(types)}
     modules = list(dict.fromkeys(node.module for node in nodes if node.module is not None))
+    costly = _costly(profile) if len(used) > _MANY else None
+    room = max(_LETTERS // max(len(used), 1), _SHORTEST)
+    names = [name_of(_cut(node.name, room)) for node in nodes]
     return {
-        "names": [name_of(node.name) for node in nodes],
-        "keys": [name_of(links[place]) for place in used],
+        "names": names,
+        "keys": {
+            number: name_of(links[place])
+            for number, place in enumerate(used)
+            if links[place] != names[number] and (costly is None or place in costly)
+        },
         "type": [places[node.op_name] for node in nodes],
         "types": [
             {"name": name_of(name), "key": name_of(operator_link(name)), "colour": min(number, GREY)}
@@ -85,6 +95,16 @@ def _timeline_nodes(profile: Profile, timeline: Timeline, used: Sequence[int]) -
         "module": [modules.index(node.module) if node.module is not None else -1 for node in nodes] if modules else [],
         "modules": [[name_of(key) for key in modules_around(module)] for module in modules],
     }
+
+
+def _cut(name: str, room: int) -> str:
+    """A name without its middle; there may be a hundred thousand of them, so letters are counted as they come."""
+    return name if len(name) <= room else f"{name[: room // 2 - 1]}…{name[-(room // 2) :]}"
+
+
+def _costly(profile: Profile) -> set[int]:
+    """The nodes that have a row in the table of nodes."""
+    return set(sorted(range(len(profile.nodes)), key=lambda place: -profile.nodes[place].usual_us)[:_MOST_ROWS])
 
 
 def _types(profile: Profile, timeline: Timeline) -> list[str]:

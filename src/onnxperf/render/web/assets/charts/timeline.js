@@ -8,12 +8,14 @@ onnxperf.charts.timeline = (data, look, { width, figure }) => {
   if (!lanes.some((lane) => lane.length)) data.lane.forEach((lane, place) => lanes[lane].push(place));
   const start = (place) => data.starts[place] / scale;
   const end = (place) => (data.starts[place] + data.durations[place]) / scale;
+  const keyOf = (node) => data.keys[node] ?? data.names[node];
+  const known = figure.known ??= new Set([...data.names.map((_, node) => keyOf(node)), ...data.types.map((each) => each.key), ...data.modules.flat()]);
   const type = (place) => data.types[data.type[data.node[place]]];
   const matches = (place, key) => {
     const node = data.node[place];
-    return data.keys[node] === key || type(place).key === key || Boolean(data.modules[data.module[node]]?.includes(key));
+    return keyOf(node) === key || type(place).key === key || Boolean(data.modules[data.module[node]]?.includes(key));
   };
-  const isKnown = (key) => Boolean(key) && (data.keys.includes(key) || data.types.some((each) => each.key === key) || data.modules.some((keys) => keys.includes(key)));
+  const isKnown = (key) => Boolean(key) && known.has(key);
   const view = () => figure.view ?? [0, whole];
 
   // Of a lane, the marks between two times; the first may have begun before.
@@ -34,7 +36,7 @@ onnxperf.charts.timeline = (data, look, { width, figure }) => {
         const place = lane[at];
         if (end(place) < from) continue;
         const lit = Boolean(key) && matches(place, key);
-        const mark = { value: [start(place), end(place), row], place, number: 1, lit, key: data.keys[data.node[place]] };
+        const mark = { value: [start(place), end(place), row], place, number: 1, lit, key: keyOf(data.node[place]) };
         if (end(place) - start(place) >= pixel) { close(); found.push(mark); continue; }
         if (run && start(place) - run.value[0] < 2 * pixel) {
           const longer = data.durations[place] > data.durations[run.place];
@@ -61,7 +63,7 @@ onnxperf.charts.timeline = (data, look, { width, figure }) => {
     const took = end(place) - start(place);
     const span = Math.min(to - from, Math.max(took * 40, whole / 2000));
     const isSeen = start(place) >= from && end(place) <= to && took > (to - from) / 300;
-    if (isSeen || !data.keys.includes(key)) return;
+    if (isSeen || keyOf(data.node[place]) !== key) return;
     const left = Math.max(0, Math.min(whole - span, (start(place) + end(place) - span) / 2));
     figure.chart.dispatchAction({ type: "dataZoom", dataZoomIndex: 0, startValue: left, endValue: left + span });
   };
