@@ -49,6 +49,11 @@ TRADE = Tried(
         (GAIN, "time", "with threads=1, the model is 1.290 times as fast (1.240 to 1.330)"),
         (NONE, "time", "with threads=1, the model is 1.001 times as fast (0.995 to 1.006)"),
         (
+            replace(NONE, speedup=0.9, speedup_low=None, speedup_high=None, reason="slower in every round"),
+            "time",
+            "with threads=1, the model is 0.900 times as fast, slower in every round",
+        ),
+        (
             replace(GAIN, trial=replace(ONE, approximate=True)),
             "time",
             "with threads=1, the model is 1.290 times as fast (1.240 to 1.330); it computes approximately, within the "
@@ -148,3 +153,11 @@ def test_notes_are_those_of_the_race_and_that_gains_need_not_add_up() -> None:
     case = Case(model="m", notes=("busy",))
     record = Advice(model="m", hazards=(THREADS, SPINNING), tried=(GAIN, replace(GAIN, hazard="b")), races=(case,))
     assert notes_on(record) == ["each gain was measured alone; gains need not add up", "busy"]
+
+
+def test_the_undecided_trial_that_promises_most_is_named() -> None:
+    undecided = replace(GAIN, verdict="undecided", outcome="undecided")
+    record = Advice(model="m", hazards=(THREADS,), tried=(undecided,))
+    assert advise_answer(record) == (
+        "Nothing is decided after 1 trial; more `time` may tell (threads=1 promises most: 1.290 times as fast until now)."
+    )

@@ -12,6 +12,8 @@ from onnxperf.wording.numbers import count, factor
 _OWN_OPTIONS = ("threads", "provider", "opt_level", "env")
 """Settings that are options of their own; all others are values of `options`."""
 _MOST_IN_ANSWER = 3
+_PROMISING = 0.01
+"""Gain from which on an undecided trial is named."""
 
 
 class Finding(NamedTuple):
@@ -103,10 +105,20 @@ def _nothing_helps(record: Advice) -> str:
     trials = len({each.trial.key for each in record.tried if each.outcome != "untried"})
     open_ = len({each.trial.key for each in record.tried if each.outcome == "undecided"})
     if open_ == trials:
-        return f"Nothing is decided after {count(trials, 'trial')}; more `time` may tell."
-    rest = f"; {count(open_, 'trial')} stay{'s' if open_ == 1 else ''} undecided, more `time` may tell" if open_ else ""
+        return f"Nothing is decided after {count(trials, 'trial')}; more `time` may tell{_promising(record)}."
+    stay = f"{count(open_, 'trial')} stay{'s' if open_ == 1 else ''} undecided"
+    rest = f"; {stay}, more `time` may tell{_promising(record)}" if open_ else ""
     advice = "" if open_ else "; keep the session as it is"
     return f"Nothing that was tried is faster beyond the noise ({count(trials, 'trial')}){advice}{rest}."
+
+
+def _promising(record: Advice) -> str:
+    """The undecided trial that is worth more time, if one seems to be."""
+    undecided = [each for each in record.tried if each.outcome == "undecided"]
+    best = max(undecided, key=lambda each: each.speedup or 0.0, default=None)
+    if best is None or best.speedup is None or best.speedup < 1 + _PROMISING:
+        return ""
+    return f" ({best.trial.name} promises most: {factor(best.speedup)} times as fast until now)"
 
 
 def _different(found: list[tuple[Hazard, Tried]]) -> list[tuple[Hazard, Tried]]:

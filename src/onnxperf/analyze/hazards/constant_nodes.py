@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from onnxperf.analyze.graphs.executed import doing, names_of, share_of
 from onnxperf.analyze.hazards.base import Facts
 from onnxperf.records.advice import Hazard, Trial
-from onnxperf.wording.numbers import count, share_percent
+from onnxperf.wording.numbers import count, sampled_percent
 
 
 def find(facts: Facts) -> Iterator[Hazard]:
@@ -24,7 +24,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
         kind="constant-nodes",
         title="constants computed in every call",
         evidence=f"{count(len(nodes), 'node')} executed although no input reaches {them}, "
-        f"{share_percent(share)} of the time{why}",
+        f"{sampled_percent(share)} of the time{why}",
         remedy="compute them once when the model is exported; initialisers should not be inputs",
         nodes=names_of(nodes),
         share=share,

@@ -8,7 +8,7 @@ from onnxperf.analyze.graphs.executed import names_of, share_of, touching
 from onnxperf.analyze.hazards.base import Facts
 from onnxperf.records.advice import Hazard, Trial
 from onnxperf.wording.names import first_of
-from onnxperf.wording.numbers import count, grouped, share_percent
+from onnxperf.wording.numbers import count, grouped, sampled_percent
 
 _FEWEST = 1e-3
 """Part of the elements of a tensor; fewer cost no time that could be measured."""
@@ -29,7 +29,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
         return
     number, elements = sum(each.denormals for each in found), sum(each.elements for each in found)
     where = f"{count(len(found), 'tensor')} ({first_of([each.name for each in found], 3)})"
-    used = f"; the nodes that use them take {share_percent(share)} of the time" if share is not None else ""
+    used = f"; the nodes that use them take {sampled_percent(share)} of the time" if share is not None else ""
     yield Hazard(
         kind="denormal-weights",
         title="denormal weights",

@@ -10,7 +10,7 @@ from onnxperf.analyze.hazards.base import Facts
 from onnxperf.records.advice import Hazard, Trial
 from onnxperf.records.profile import NodeTime
 from onnxperf.wording.names import dims_text
-from onnxperf.wording.numbers import count, share_percent
+from onnxperf.wording.numbers import count, sampled_percent
 
 _SHAPE_OPERATORS = frozenset({"Shape", "Size"})
 _FOLLOWING = frozenset(
@@ -46,7 +46,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
         kind="dynamic-dims",
         title="shapes computed in every call",
         evidence=f"{count(len(nodes), 'node that computes shapes', 'nodes that compute shapes')}, "
-        f"{share_percent(share)} of the time, because "
+        f"{sampled_percent(share)} of the time, because "
         f"{count(len(sizes), 'dimension is', 'dimensions are')} symbolic: {dims_text(sizes)}",
         remedy="fix the dimensions that never change, in the session or in the model",
         nodes=names_of(nodes),

@@ -8,7 +8,7 @@ from onnxperf.analyze.graphs.executed import executed_where, names_of, share_of
 from onnxperf.analyze.hazards.base import Facts
 from onnxperf.records.advice import Hazard, Trial
 from onnxperf.wording.names import first_of
-from onnxperf.wording.numbers import count, share_percent
+from onnxperf.wording.numbers import count, sampled_percent
 
 _SMALLEST_SHARE = 0.01
 
@@ -24,7 +24,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
     yield Hazard(
         kind="einsums",
         title="Einsum nodes",
-        evidence=f"{count(len(nodes), 'Einsum node')} executed, {share_percent(share)} of the time{with_them}",
+        evidence=f"{count(len(nodes), 'Einsum node')} executed, {sampled_percent(share)} of the time{with_them}",
         remedy="replace them by MatMul, Mul and Transpose; `onnxperf einsum` finds the fastest graph",
         nodes=names_of(nodes),
         share=share,

@@ -9,7 +9,7 @@ from onnxperf.analyze.graphs.executed import executed_where, names_of, share_of
 from onnxperf.analyze.hazards.base import Facts
 from onnxperf.records.advice import Hazard, Trial
 from onnxperf.records.profile import NodeTime
-from onnxperf.wording.numbers import count, share_percent
+from onnxperf.wording.numbers import count, sampled_percent
 
 _CPU = "CPUExecutionProvider"
 
@@ -30,7 +30,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
         kind="float16",
         title="float16 on a CPU",
         evidence=f"{count(len(half), 'tensor is', 'tensors are')} float16, for which onnxruntime lacks kernels "
-        f"on a CPU: {' and '.join(parts)}, {share_percent(share)} of the time",
+        f"on a CPU: {' and '.join(parts)}, {sampled_percent(share)} of the time",
         remedy="export the model in float32 for a CPU",
         nodes=names_of(nodes),
         share=share,

@@ -8,7 +8,7 @@ from onnxperf.analyze.graphs.executed import executed_where, names_of, share_of
 from onnxperf.analyze.hazards.base import Facts
 from onnxperf.records.advice import Hazard, Trial
 from onnxperf.records.profile import NodeTime
-from onnxperf.wording.numbers import count, share_percent, size
+from onnxperf.wording.numbers import count, sampled_percent, size
 
 _SMALLEST_SHARE = 0.01
 
@@ -24,7 +24,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
     yield Hazard(
         kind="float64",
         title="float64 work",
-        evidence=f"{count(len(nodes), 'node')} computed in float64, {share_percent(share)} of the time{weights}",
+        evidence=f"{count(len(nodes), 'node')} computed in float64, {sampled_percent(share)} of the time{weights}",
         remedy="export the model in float32 if its precision suffices",
         nodes=names_of(nodes),
         share=share,

@@ -8,7 +8,7 @@ from onnxperf.analyze.graphs.executed import names_of, share_of, touching
 from onnxperf.analyze.hazards.base import Facts
 from onnxperf.records.advice import Hazard, Trial
 from onnxperf.wording.names import first_of
-from onnxperf.wording.numbers import count, share_percent
+from onnxperf.wording.numbers import count, sampled_percent
 
 
 def find(facts: Facts) -> Iterator[Hazard]:
@@ -20,7 +20,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
     users = [node.name for node in facts.inspection.graph.nodes if not tensors.isdisjoint(node.inputs)]
     times = touching(facts.profile, users)
     share = share_of(facts.profile, times)
-    used = f"; the nodes that use them take {share_percent(share)} of the time" if share is not None else ""
+    used = f"; the nodes that use them take {sampled_percent(share)} of the time" if share is not None else ""
     counted = count(len(names), "initialiser is an input, too", "initialisers are inputs, too")
     yield Hazard(
         kind="overridable-weights",
