@@ -159,5 +159,6 @@ def test_the_undecided_trial_that_promises_most_is_named() -> None:
     undecided = replace(GAIN, verdict="undecided", outcome="undecided")
     record = Advice(model="m", hazards=(THREADS,), tried=(undecided,))
     assert advise_answer(record) == (
-        "Nothing is decided after 1 trial; more `time` may tell (threads=1 promises most: 1.290 times as fast until now)."
+        "Nothing is decided after 1 trial; more `time` may tell (threads=1 promises most: 1.290 times as fast until "
+        "now)."
     )
