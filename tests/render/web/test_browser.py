@@ -51,8 +51,8 @@ KINDS: dict[str, Callable[[Path], Result[Any]]] = {
     "sweep": lambda m: onnxperf.bench(m, call="run,run-c", dims={"rows": [1, 4, 16]}, blocks=6),
     "profile": lambda m: onnxperf.profile(m, dims={"rows": 4}, repeat=5, roofline=True),
     "diff": lambda m: onnxperf.diff(m, opt_level="disable,all", dims={"rows": 4}, repeat=5, race=False),
-    "memory": lambda m: onnxperf.memory(m, dims={"rows": 4}, repeat=2),
-    "stack": lambda m: onnxperf.stack(m, dims={"rows": 4}, time=0.3),
+    "memory": lambda m: onnxperf.memory(m, dims={"rows": 4}, repeat=5),
+    "stack": lambda m: onnxperf.stack(m, dims={"rows": 4}, calls=2000),
     "check": lambda m: onnxperf.check(m, runtime="ort,reference", dims={"rows": 4}),
     "optimize": lambda m: onnxperf.optimize(m, m.with_name("optimised.onnx")),
     "view": lambda m: onnxperf.view(m, profile=True, dims={"rows": 4}),
@@ -234,4 +234,4 @@ def test_a_notebook_shows_the_page_in_its_frame(browser: Any, tmp_path: Path) ->
         frame.locator("html[data-ready]").wait_for(state="attached")
         frame.locator("nav a").last.click()
         assert frame.locator("h1").inner_text() == "linear.onnx"
-        assert (opened.complaints, opened.requests) == ([], ["about:srcdoc"])
+        assert (opened.complaints, opened.requests) == ([], [])
