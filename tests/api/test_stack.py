@@ -46,10 +46,10 @@ def test_without_py_spy_the_tree_is_there_and_the_share_is_called_a_bound(tmp_pa
     siblings = [(frame.function, frame.file, frame.line, frame.parent) for frame in record.frames]
     assert len(siblings) == len(set(siblings))
     assert sum(frame.self_ns for frame in record.frames) == pytest.approx(record.frames[0].total_ns, rel=1e-6)
-    for name in ("s.txt", "s.html", "s.speedscope.json", "s.png", "s.csv"):
+    for name in ("s.txt", "s.html", "s.pyinstrument.html", "s.speedscope.json", "s.png", "s.csv"):
         result.save(tmp_path / name)
         assert (tmp_path / name).stat().st_size
-    assert "fonts.googleapis" not in (tmp_path / "s.html").read_text(encoding="utf-8")
+    assert "fonts.googleapis" not in (tmp_path / "s.pyinstrument.html").read_text(encoding="utf-8")
     assert "speedscope" in json.loads((tmp_path / "s.speedscope.json").read_bytes())["$schema"]
     with pytest.raises(BadOption, match="`native`"):
         result.save(tmp_path / "s.svg")
@@ -97,8 +97,8 @@ def test_a_function_is_found_by_name_and_its_memory_is_told_by_line(tmp_path: Pa
     assert found is not None
     assert (found.calls, found.allocators[0].function, found.allocators[0].line) == (4, "take", 4)
     assert found.allocators[0].total_bytes >= 12_000_000
-    result.save(tmp_path / "memory.html")
-    page = (tmp_path / "memory.html").read_text(encoding="utf-8")
+    result.save(tmp_path / "peak.memray.html")
+    page = (tmp_path / "peak.memray.html").read_text(encoding="utf-8")
     assert "memray" in page
     assert "cdn.jsdelivr" not in page
     assert "allocations.py" not in page

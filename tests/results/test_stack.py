@@ -33,7 +33,7 @@ def test_every_kind_of_file_is_written(native: StackResult, tmp_path: Path) -> N
     for suffix in StackResult.formats():
         native.save(tmp_path / f"s{suffix}")
         assert (tmp_path / f"s{suffix}").stat().st_size
-    assert (tmp_path / "s.html").read_text() == "<html>memray</html>"
+    assert (tmp_path / "s.memray.html").read_text() == "<html>memray</html>"
     assert json.loads((tmp_path / "s.speedscope.json").read_text())["exporter"] == "onnxperf"
     assert json.loads((tmp_path / "s.json").read_text())["name"] == "sgd"
     assert (tmp_path / "s.svg").read_text().startswith("<svg")
@@ -48,6 +48,8 @@ def test_without_native_frames_speedscope_gets_the_tree_and_there_is_no_flame_gr
     assert "<html" in result.html()
     with pytest.raises(BadOption, match="`native`"):
         result.flame()
+    with pytest.raises(BadOption, match="`allocations`"):
+        result.memray()
 
 
 def test_an_unknown_kind_of_file_is_refused(native: StackResult, tmp_path: Path) -> None:
@@ -74,8 +76,8 @@ def test_it_shows_itself_in_a_notebook(native: StackResult) -> None:
 def test_from_its_record_alone_it_shows_functions_and_refuses_what_needs_the_samples(tmp_path: Path) -> None:
     stored = StackResult(made.stack())
     assert "Time in each function itself" in repr(stored)
-    for suffix in (".json", ".md", ".csv", ".png"):
+    for suffix in (".json", ".md", ".csv", ".png", ".html"):
         stored.save(tmp_path / f"s{suffix}")
-    for suffix in (".txt", ".html", ".speedscope.json"):
+    for suffix in (".txt", ".pyinstrument.html", ".speedscope.json"):
         with pytest.raises(BadOption, match="from the store has no samples"):
             stored.save(tmp_path / f"s{suffix}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -24,6 +24,21 @@ class StackFrame(Struct, frozen=True, kw_only=True):
     """Time until it returns, what it calls included."""
     parent: int | None
     """Place of its caller in the list of frames; None for the root."""
+
+
+class FunctionTime(NamedTuple):
+    """A function, wherever in the tree it is."""
+
+    function: str
+    file: str
+    line: int
+    self_ns: int
+    total_ns: int
+    """What calls itself is counted once."""
+    self_share: float
+    total_share: float
+    places: int
+    """Frames of it in the tree."""
 
 
 class CodeShares(Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from onnxperf.render.stack.chart import stack_plot
 from onnxperf.render.stack.page import stack_page
 from onnxperf.render.stack.tree import session_html, session_of, session_speedscope, tree_part, tree_text
 from onnxperf.render.web.base import Section
-from onnxperf.render.web.sections.stack import FunctionTime, stack_sections
+from onnxperf.render.web.sections.stack import stack_sections
 from onnxperf.results.base import Result, frame_of, struct_frame
 from onnxperf.results.formats import Format
 
@@ -91,7 +91,7 @@ class StackResult(Result[Stack]):
 
     def story_sections(self) -> list[Section]:
         """The flame graph, and its functions."""
-        return stack_sections(self.record, [FunctionTime(*row) for row in functions(self.record.frames)])
+        return stack_sections(self.record, functions(self.record.frames))
 
     def speedscope(self) -> str:
         """For speedscope.app: the samples of py-spy where native frames were requested, or the tree."""

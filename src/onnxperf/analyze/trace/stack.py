@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from math import sqrt
 from typing import Literal
 
-from onnxperf.records.stack import CodeShares, NativeFunction, StackFrame
+from onnxperf.records.stack import CodeShares, FunctionTime, NativeFunction, StackFrame
 
 Sample = tuple[tuple[str, ...], int]
 """Frames from the outermost to the innermost, and how often they were seen."""
@@ -20,7 +20,7 @@ Kind = Literal["python", "kernels", "dispatch", "unknown"]
 LOOP = "call_again"
 """The function that makes the calls; what lies outside of it is not theirs."""
 BUILT_IN = "<built-in>"
-FUNCTION_COLUMNS = ("function", "file", "line", "self_ns", "total_ns", "self_share", "total_share", "places")
+FUNCTION_COLUMNS = FunctionTime._fields
 """What `functions` says about each of them."""
 _FRAME = re.compile(r"(?P<function>.*) \((?P<place>.*)\)", re.DOTALL)
 _PYTHON_PLACE = re.compile(r".*:\d+$", re.DOTALL)
@@ -113,7 +113,7 @@ def python_shares(frames: Sequence[StackFrame], samples: int) -> CodeShares | No
     return CodeShares(python=1 - compiled, compiled=compiled, samples=samples, margin=margin, how="pyinstrument")
 
 
-def functions(frames: Sequence[StackFrame]) -> list[tuple[object, ...]]:
+def functions(frames: Sequence[StackFrame]) -> list[FunctionTime]:
     """A row per function, wherever in the tree it is: its own time, and that until it returns, counted once."""
     whole = max(sum(frame.self_ns for frame in frames), 1)
     keys = [(frame.function, frame.file, frame.line) for frame in frames]
@@ -125,7 +125,9 @@ def functions(frames: Sequence[StackFrame]) -> list[tuple[object, ...]]:
         total[key] += 0 if key in callers else frame.total_ns  # what calls itself is in the time of its caller
         above.append(callers | {key})
     order = sorted(own, key=lambda key: (-own[key], -total[key], key))
-    return [(*key, own[key], total[key], own[key] / whole, total[key] / whole, places[key]) for key in order]
+    return [
+        FunctionTime(*key, own[key], total[key], own[key] / whole, total[key] / whole, places[key]) for key in order
+    ]
 
 
 def native_functions(samples: Sequence[Sample]) -> tuple[NativeFunction, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from onnxperf.analyze.trace.events import Integers, TraceLayout, number_distinct
@@ -79,7 +81,7 @@ def _memory(
         return None
 
 
-def _columns(memory: NodeMemories) -> dict[str, tuple[int | None, ...] | int | None]:
+def _columns(memory: NodeMemories) -> dict[str, Any]:
     columns = {
         name: tuple(getattr(node, name) for node in memory.nodes)
         for name in ("in_use_bytes", "held_bytes", "live_bytes")

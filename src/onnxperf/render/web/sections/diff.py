@@ -8,7 +8,7 @@ from onnxperf.records.profile import Diff, DiffRow, DiffSum, Profile, SourceChan
 from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.render.profile.diff import rows_table
 from onnxperf.render.profile.groups import side_names
-from onnxperf.render.web.base import Chart, LinkedTable, Section
+from onnxperf.render.web.base import Chart, LinkedTable, Part, Section
 from onnxperf.render.web.sections.bars import Bars, bars, time_unit
 from onnxperf.render.web.sections.race import race_sections
 from onnxperf.wording.names import first_of, name_of
@@ -26,7 +26,7 @@ def diff_sections(diff: Diff, sums: Sequence[DiffSum], changes: Sequence[SourceC
     if not diff.rows:
         return raced
     parts = [operators_chart(diff), changes_chart(diff)]
-    nodes = [nodes_chart(sums), LinkedTable(rows_table(diff, sums), [_key(each) for each in sums])]
+    nodes: list[Part] = [nodes_chart(sums), LinkedTable(rows_table(diff, sums), [_key(each) for each in sums])]
     original = [Section("Original nodes", [sources_chart(diff, changes), _sources(changes)])] if changes else []
     return [*raced, Section("Operators", parts), *original, Section("Executed nodes", nodes)]
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from onnxperf.records.stack import Stack, StackFrame
+from onnxperf.records.stack import FunctionTime, Stack, StackFrame
 from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.render.web.base import Chart, LinkedTable, Section
 from onnxperf.wording.names import name_of, visible
@@ -17,20 +16,6 @@ _COLOURS = (0, 4, 2, 3, 5)
 """Of the packages that take the most time themselves; the others are grey."""
 _GREY = 6
 _ROW, _AROUND, _TALLEST = 20, 84, 1_400
-
-
-class FunctionTime(NamedTuple):
-    """A function, wherever in the tree it is."""
-
-    function: str
-    file: str
-    line: int
-    self_ns: int
-    total_ns: int
-    self_share: float
-    total_share: float
-    places: int
-    """Frames of it in the tree."""
 
 
 def stack_sections(record: Stack, functions: Sequence[FunctionTime]) -> list[Section]:

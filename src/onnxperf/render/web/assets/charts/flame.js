@@ -31,13 +31,14 @@ onnxperf.charts.flame = (data, look, { width, figure, redraw }) => {
     const each = data.functions[data.function[frame]];
     const fill = look.colours[each.colour];
     const isLit = each.key === onnxperf.selected;
+    const isPale = known.has(onnxperf.selected) && !isLit;
     const roomy = shape.width > 26;
     return {
       type: "rect",
       shape,
-      style: { fill, opacity: known.has(onnxperf.selected) && !isLit ? 0.4 : 0.9, stroke: isLit ? look.text : look.back, lineWidth: isLit ? 2 : 0.7 },
+      style: { fill, opacity: isPale ? 0.4 : 0.9, stroke: isLit ? look.text : look.back, lineWidth: isLit ? 2 : 0.7 },
       textConfig: roomy ? { position: "insideLeft" } : undefined,
-      textContent: roomy ? { style: { text: each.name, fill: onnxperf.ink(fill), fontSize: 11, width: shape.width - 8, overflow: "truncate" } } : undefined,
+      textContent: roomy ? { style: { text: each.name, fill: isPale ? look.text : onnxperf.ink(fill), fontSize: 11, width: shape.width - 8, overflow: "truncate" } } : undefined,
     };
   };
   const [startValue, endValue] = view();

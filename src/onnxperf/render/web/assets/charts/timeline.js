@@ -94,7 +94,7 @@ onnxperf.charts.timeline = (data, look, { width, figure }) => {
       shape,
       style: { fill, opacity: chosen && !item.lit ? 0.3 : 1, stroke: item.lit ? look.text : look.back, lineWidth: item.lit ? 2 : shape.width > 3 ? 0.7 : 0 },
       textConfig: roomy ? { position: "insideLeft" } : undefined,
-      textContent: roomy ? { style: { text: data.names[data.node[item.place]], fill: onnxperf.ink(fill), fontSize: 11, width: shape.width - 8, overflow: "truncate" } } : undefined,
+      textContent: roomy ? { style: { text: data.names[data.node[item.place]], fill: chosen && !item.lit ? look.text : onnxperf.ink(fill), fontSize: 11, width: shape.width - 8, overflow: "truncate" } } : undefined,
     };
   };
   const coloured = data.types.filter((each) => each.colour !== 6);
