@@ -35,7 +35,7 @@ def _steps(record: Bisection) -> list[Part]:
         f"the candidates, numbered as they were made: {what} of the candidate divided by that of an earlier good one, "
         "with intervals; left of 1 is less."
     )
-    axis = f"{what} of the candidate / that of what it was compared with"
+    axis = f"{what} of the candidate / before"
     return [forest_chart("Along the candidates", summary, axis, [forest], _table(record))]
 
 

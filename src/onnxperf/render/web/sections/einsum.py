@@ -10,7 +10,17 @@ from onnxperf.records.einsum import EinsumPlan, OrderTime, Rewrite, RewrittenSit
 from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.render.race.rewrite import nodes_text
 from onnxperf.render.web.base import Chart, Part, Section
-from onnxperf.render.web.forest import GREEN, GREY, Estimate, Forest, estimates_table, forest_chart, has_marks
+from onnxperf.render.web.forest import (
+    BLUE,
+    GREEN,
+    GREY,
+    YELLOW,
+    Estimate,
+    Forest,
+    estimates_table,
+    forest_chart,
+    has_marks,
+)
 from onnxperf.render.web.plots import Axis, bars_data
 from onnxperf.render.web.plots import Part as Bars
 from onnxperf.render.web.sections.race import race_sections
@@ -20,6 +30,7 @@ from onnxperf.wording.numbers import count, duration, duration_unit
 MOST_GRAPHS = 40
 """Graphs that the chart shows, the fastest ones; the table has every order."""
 _FASTEST, _AS_WRITTEN, _CHOSEN = "fastest in the search", "as written", "chosen"
+_COLOURS = {_CHOSEN: GREEN, _AS_WRITTEN: YELLOW, "": BLUE}
 
 
 class _Graph(NamedTuple):
@@ -42,18 +53,21 @@ def _orders(plan: EinsumPlan) -> list[Part]:
     graphs = _graphs(plan)
     if not graphs:
         return []
-    shown = graphs[:MOST_GRAPHS]
+    named = [graph for graph in graphs[MOST_GRAPHS:] if _role(plan, graph)]
+    shown = [*graphs[: MOST_GRAPHS - len(named)], *named]
     scale, unit = duration_unit(shown[0].time_ns)
     words = [_words(plan, graph, graphs[0]) for graph in shown]
-    bars = Bars("time of a call", [graph.time_ns / scale for graph in shown], words, 0)
+    colours = [_COLOURS[_role(plan, graph)] for graph in shown]
+    bars = Bars("time of a call", [graph.time_ns / scale for graph in shown], words, BLUE, colours)
     axis = Axis(f"time of a call in the search ({unit})", from_zero=True)
     timed = sum(len(graph.orders) for graph in graphs)
     rest = len(graphs) - len(shown)
     summary = (
         f"{count(timed, 'letter order')} of {count(len(plan.orders), 'order')} led to {count(len(graphs), 'graph')}, "
-        "which were timed once in the search; the final race, on fresh rounds, may prefer another one."
+        "which were timed once in the search; the final race, on fresh rounds, may prefer another one. "
+        "Green is what was chosen, yellow what the equation as written leads to."
     )
-    summary += f" The {count(rest, 'slowest graph')} are only in the table." if rest else ""
+    summary += f" {count(rest, 'slow graph')} are only in the table." if rest else ""
     data = bars_data([visible(graph.name) for graph in shown], [bars], axis)
     height = 90 + 26 * len(shown)
     return [Chart("stacked", "Time per graph of the search", summary, data, _order_table(plan.orders), height)]
@@ -71,14 +85,16 @@ def _graphs(plan: EinsumPlan) -> list[_Graph]:
     return sorted(found.values(), key=lambda graph: graph.time_ns)
 
 
+def _role(plan: EinsumPlan, graph: _Graph) -> str:
+    """What sets a graph apart; empty for most."""
+    if graph.name == plan.graph:
+        return _CHOSEN
+    return _AS_WRITTEN if plan.orders and plan.orders[0].order in graph.orders else ""
+
+
 def _words(plan: EinsumPlan, graph: _Graph, fastest: _Graph) -> str:
-    said = {
-        _FASTEST: graph is fastest,
-        _AS_WRITTEN: bool(plan.orders) and plan.orders[0].order in graph.orders,
-        _CHOSEN: graph.name == plan.graph,
-    }
     orders = f"from {count(len(graph.orders), 'letter order')}" if graph.orders else ""
-    texts = [duration(graph.time_ns), orders, *(words for words, holds in said.items() if holds)]
+    texts = [duration(graph.time_ns), orders, _FASTEST if graph is fastest else "", _role(plan, graph)]
     return " · ".join(filter(None, texts))
 
 
