@@ -117,7 +117,7 @@ def test_an_interrupted_profile_exits_with_130(
         (["--op", "Conv"], "unknown operator 'Conv'"),
         (["--op", "MatMul", "--as", "svg"], "--op chooses what a listing shows"),
         (["--values"], "use --as json"),
-        (["-o", "m.pdf"], "expected a name that ends with .dot, .json, .md, .netron.json, .png, .py, .svg, .txt"),
+        (["-o", "m.pdf"], "expected a name that ends with .dot, .html, .json, .md, .netron.json, .png, .py, .svg, .txt"),
         (["-o", "-"], "expected a name that ends with"),
         (["--by", "memory"], "add --profile"),
         (["--profile", "--netron", "m.txt"], "a file that ends with .json"),
@@ -135,3 +135,23 @@ def test_bad_options_exit_with_two(
     monkeypatch.setattr("onnxperf.api.profile.profile", lambda *_, **__: pytest.fail("refused too late"))
     assert run(["view", str(linear_path), *arguments]) == 2
     assert reason in capsys.readouterr().err
+
+
+def test_open_writes_a_page_that_stays_and_shows_it_where_there_is_a_screen(
+    linear_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr("webbrowser.open", shown.append)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    for display in ("", ":0"):
+        monkeypatch.setenv("DISPLAY", display)
+        monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+        assert run(["view", str(linear_path), "--open"]) == 0
+        page = Path(capsys.readouterr().out.strip())
+        assert "data-key=" in page.read_text(encoding="utf-8")
+    assert shown == [page.as_uri()]
+
+
+def test_open_contradicts_another_form(linear_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["view", str(linear_path), "--open", "--as", "svg"]) == 2
+    assert "--open shows a page; leave out --as svg" in capsys.readouterr().err

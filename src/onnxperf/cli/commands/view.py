@@ -12,7 +12,6 @@ from cyclopts import Group, Parameter
 
 from onnxperf.cli.options import OUTPUT, File, Flags, InputFlags, OptionalFile, SessionFlags, Switch, keywords_of
 from onnxperf.cli.present import OutputFlags, complain, present
-from onnxperf.cli.scratch import lasting_file
 from onnxperf.errors import BadOption
 from onnxperf.wording.numbers import count
 
@@ -146,6 +145,8 @@ def view(
     if output.open:
         if output.as_ is not None:
             raise BadOption(f"--open shows a page; leave out --as {output.as_}")
+        from onnxperf.cli.scratch import lasting_file
+
         page = str(lasting_file(".html"))
         output = replace(output, output=[*output.output, page])
 
