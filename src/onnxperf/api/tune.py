@@ -143,7 +143,7 @@ def _choices(request: TuneRequest, rewritten: Rewritten) -> list[TuneChoice]:
     proposed = [each for each in choices_for(facts, aim.goal, aim.approximate) if is_known(each, VERSION)]
     rewritten_models(request, rewritten, proposed)
     made = [each for each in proposed if not each.rewrite or each.rewrite in rewritten.paths]
-    return [*made, *rewritten.choices]
+    return [*rewritten.choices, *made]  # what was made at a cost, and may win most, is not left without time
 
 
 def _record(request: TuneRequest, search: TuneSearch, min_effect: float) -> Tuning:

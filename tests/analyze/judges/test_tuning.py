@@ -130,6 +130,16 @@ def test_one_launch_of_short_calls_decides_nothing(call_ns: float, verdict: str)
     assert ("too few launches" in found.reason) is (verdict == "undecided")
 
 
+def test_no_gain_is_claimed_where_the_mean_times_say_the_opposite() -> None:
+    case = case_of(measured(DEFAULTS, 100_000, 1, launches=6), measured("a", 50_000, 1, launches=6))
+    base, rival = case.subjects
+    disturbed = replace(case, subjects=(base, replace(rival, mean_ns=110_000.0)))
+    assert confirmed(case, "latency", 0.01).verdict == "faster"
+    found = confirmed(disturbed, "latency", 0.01)
+    assert found.verdict == "undecided"
+    assert "the mean times say the opposite" in found.reason
+
+
 def test_a_choice_that_differs_or_fails_in_the_confirming_race_is_not_confirmed() -> None:
     pair = measured(DEFAULTS, 100_000, 1, launches=6), measured("a", 50_000, 1, launches=6)
     case = case_of(*pair)

@@ -28,6 +28,9 @@ _LONG_CALL_NS = 50e6
 """Calls from this length on may be judged by few launches: threads and memory of a process decide about short ones."""
 
 
+_OPPOSITE = "the mean times say the opposite of the launches; repeat it when the machine is less busy"
+
+
 class Sample(NamedTuple):
     """What one launch of a choice and of the defaults says."""
 
@@ -158,7 +161,14 @@ def confirmed(case: Case, goal: Goal, min_effect: float) -> Confirmed:
     reason = rival.reason or base.reason or own.reason
     if fine and verdict == "faster" and _rests_on_too_few_launches(base, own):
         verdict, reason = "undecided", "too few launches for a claim; increase `time`"
+    if verdict == "faster" and _say_the_opposite(*amounts):
+        verdict, reason = "undecided", _OPPOSITE
     return Confirmed(verdict, own.speedup, own.speedup_low, own.speedup_high, *amounts, reason, case)
+
+
+def _say_the_opposite(before: float | None, after: float | None) -> bool:
+    """Whether nobody would believe a gain who sees both times, however well the launches agree on it."""
+    return before is not None and after is not None and after >= before
 
 
 def _rests_on_too_few_launches(base: Subject, own: Subject) -> bool:
