@@ -112,6 +112,12 @@ def test_what_is_missing_is_a_table_of_reasons() -> None:
     assert {row.cells[-1] for row in table.rows} == {sweeps.OOM, "off by 0.02"}
 
 
+def test_a_sweep_in_which_nothing_could_be_compared_has_no_map() -> None:
+    found = told(sweeps.line(["oom", "oom", "timeout"]))
+    assert "Who is faster where" not in found
+    assert "Time of a call" in found
+
+
 def test_few_cases_are_shown_race_by_race_and_many_are_not() -> None:
     assert "Every block, by round" in told(sweeps.line([0.5, 0.9, 1.1]))
     assert "Every block, by round" not in told(sweeps.square())

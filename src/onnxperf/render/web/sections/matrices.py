@@ -127,6 +127,7 @@ def winners(panels: Sequence[SweepPanel], rows: Rows) -> list[Part]:
     """Speedups against the baseline, coloured by verdict; of several rivals also who wins."""
     baselines = list(dict.fromkeys(panel.pair[0] for panel in panels if panel.pair))
     frames = _frames([panel for panel in panels if panel.pair], baselines[:1] if len(baselines) == 1 else ())
+    frames = [frame for frame in frames if _is_compared(frame, rows)]
     if not frames:
         return []
     rivals = list(dict.fromkeys(frame.name for frame in frames if frame.name))
@@ -143,6 +144,12 @@ def winners(panels: Sequence[SweepPanel], rows: Rows) -> list[Part]:
     filters = _filters(frames, RIVAL, _EVERYBODY if len(rivals) > 1 else "")
     title = "Who is faster where"
     return [layered("matrix", title, summary, {}, layers, filters, _duel_table(frames, rows), height=_height(layers))]
+
+
+def _is_compared(frame: _Frame, rows: Rows) -> bool:
+    """Whether at least one cell has a speedup."""
+    duels = (rows[id(place.case)].duels.get(place.name) for place in frame.places)
+    return any(duel is not None and duel.speedup for duel in duels)
 
 
 def _cases_text(frames: Sequence[_Frame]) -> str:
