@@ -148,7 +148,7 @@ def test_an_interrupted_profile_says_so(linear_proto: onnx.ModelProto, by: Measu
 
 
 def test_a_file_of_another_kind_is_refused_with_those_that_exist(linear_proto: onnx.ModelProto, tmp_path: Path) -> None:
-    with pytest.raises(BadOption, match=r"expected a name that ends with \.dot, \.json"):
+    with pytest.raises(BadOption, match=r"expected a name that ends with \.dot, \.html, \.json"):
         view(linear_proto).save(tmp_path / "m.pdf")
 
 

@@ -117,7 +117,7 @@ def test_an_interrupted_profile_exits_with_130(
         (["--op", "Conv"], "unknown operator 'Conv'"),
         (["--op", "MatMul", "--as", "svg"], "--op chooses what a listing shows"),
         (["--values"], "use --as json"),
-        (["-o", "m.pdf"], "expected a name that ends with .dot, .html, .json, .md, .netron.json, .png, .py, .svg, .txt"),
+        (["-o", "m.pdf"], "ends with .dot, .html, .json, .md, .netron.json, .png, .py, .svg, .txt"),
         (["-o", "-"], "expected a name that ends with"),
         (["--by", "memory"], "add --profile"),
         (["--profile", "--netron", "m.txt"], "a file that ends with .json"),

@@ -58,7 +58,7 @@ def titles(sections: list[Section]) -> list[str]:
 def test_every_part_of_a_profile_has_its_section() -> None:
     profile = headrooms.with_limits(made.profile())
     sections = profile_sections(replace(profile, timeline=timeline(profile)))
-    expected = ["Operators", "Nodes", "Original model", "Timeline", "First and usual inference", "Headroom"]
+    expected = ["Operators", "Nodes", "Graph", "Original model", "Timeline", "First and usual inference", "Headroom"]
     assert titles(sections) == expected
 
 

@@ -31,6 +31,12 @@ class DrawnGraph(NamedTuple):
     keys: Keys
 
 
+NO_GRAPH = Section(
+    "Graph",
+    [Line("The graph is drawn where the model was profiled just now; onnxperf view draws it at any time.", "dim")],
+)
+
+
 def graph_section(graph: DrawnGraph) -> Section:
     """The drawing, coloured where the view has metrics; a sentence where it would be too large."""
     return Section("Graph", [_drawn(graph.view, graph.keys)])
@@ -64,7 +70,7 @@ _HOW = (
 
 
 def _left_out(why: str) -> Line:
-    return Line(f"The graph is not drawn here: {why}. `view` lists it, or draws a part of it with `around`.", "dim")
+    return Line(f"The graph is not drawn here: {why}. onnxperf view lists it.", "dim")
 
 
 # ---------------------------------------------------------------- nodes

@@ -10,7 +10,7 @@ from onnxperf.render.profile.groups import TIMELESS
 from onnxperf.render.profile.tables import costly_tree, modules_table, nodes_table, operators_table, sources_table
 from onnxperf.render.web.base import Chart, LinkedTable, Part, Section
 from onnxperf.render.web.sections.bars import Bars, bars, time_unit
-from onnxperf.render.web.sections.graph import DrawnGraph, graph_section
+from onnxperf.render.web.sections.graph import NO_GRAPH, DrawnGraph, graph_section
 from onnxperf.render.web.sections.headroom import headroom_sections
 from onnxperf.render.web.sections.timeline import timeline_sections
 from onnxperf.wording.names import first_of, name_of
@@ -30,7 +30,7 @@ def profile_sections(
     """The whole story of a profile; a timeline may be longer than the record's, and the graph is not in the record."""
     return [
         *time_sections(profile),
-        *([graph_section(graph)] if graph is not None else []),
+        *([graph_section(graph)] if graph is not None else [NO_GRAPH] if profile.nodes else []),
         *origin_sections(profile),
         *timeline_sections(profile, timeline or profile.timeline),
         *first_sections(profile),

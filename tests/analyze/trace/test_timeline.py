@@ -1,0 +1,51 @@
+"""The inference that a profile keeps: the one nearest to the usual time, and of many executions the longest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from onnxperf.analyze.trace.timeline import timeline_of, usual_iteration
+from onnxperf.api._shared.recordings import result_of_trace
+
+
+def events(*inferences: list[int]) -> list[dict[str, Any]]:
+    """Inferences of nodes that take these times, one microsecond apart."""
+    found: list[dict[str, Any]] = []
+    at = 100
+    for durations in inferences:
+        begin = at
+        for place, us in enumerate(durations):
+            arguments = {"op_name": "Add", "node_index": str(place)}
+            found.append(event("Node", f"n{place}_kernel_time", at, us, arguments))
+            at += us + 1
+        found.append(event("Session", "model_run", begin, at - begin, {}))
+        at += 10
+    return found
+
+
+def event(category: str, name: str, start: int, us: int, arguments: dict[str, str]) -> dict[str, Any]:
+    return {"cat": category, "pid": 1, "tid": 7, "ts": start, "dur": us, "ph": "X", "name": name, "args": arguments}
+
+
+def test_the_inference_nearest_to_the_usual_one_is_kept() -> None:
+    result = result_of_trace(events([90, 90], [10, 20], [80, 80], [11, 21], [10, 22]))
+    timeline = result.record.timeline
+    assert timeline is not None
+    assert timeline.iteration == usual_iteration(result.record)
+    assert timeline.iteration not in (0, 2)
+    assert timeline.start_us[0] == 0
+    assert timeline.nodes == (0, 1)
+    assert timeline.threads == (0, 0)
+    assert timeline.in_use_bytes == ()
+
+
+def test_of_many_executions_the_longest_are_kept_and_the_others_counted() -> None:
+    result = result_of_trace(events([5, 40, 3, 30, 1]))
+    timeline = timeline_of(result.trace, result.layout, result.record, most=2)
+    assert timeline is not None
+    assert (timeline.nodes, timeline.duration_us, timeline.left_out) == ((1, 3), (40, 30), 3)
+    assert timeline.start_us == (6, 51)
+
+
+def test_a_trace_without_nodes_has_no_timeline() -> None:
+    assert result_of_trace([event("Session", "model_run", 0, 5, {})]).record.timeline is None
