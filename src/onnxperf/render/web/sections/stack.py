@@ -15,7 +15,7 @@ _MOST_ROWS = 2_000
 _COLOURS = (0, 4, 2, 3, 5)
 """Of the packages that take the most time themselves; the others are grey."""
 _GREY = 6
-_ROW, _AROUND, _TALLEST = 20, 84, 1_400
+_ROW, _AROUND, _TALLEST = 22, 110, 1_400
 
 
 def stack_sections(record: Stack, functions: Sequence[FunctionTime]) -> list[Section]:

@@ -42,8 +42,9 @@ onnxperf.charts.flame = (data, look, { width, figure, redraw }) => {
     };
   };
   const [startValue, endValue] = view();
+  const rows = Math.ceil(data.kinds.reduce((sum, each) => sum + each.name.length * 7 + 48, 0) / width);
   return {
-    grid: { left: 4, right: 4, top: 30, bottom: 46 },
+    grid: { left: 4, right: 4, top: 8 + 24 * rows, bottom: 46 },
     legend: { top: 0, left: 0, textStyle: { color: look.text }, selectedMode: false, data: data.kinds.map((each) => each.name) },
     tooltip: { trigger: "item", formatter: (event) => (event.data?.frame === undefined ? "" : `${data.functions[data.function[event.data.frame]].where}\n${data.words[event.data.frame]}`) },
     xAxis: onnxperf.axis(look, data.axis, { type: "value", min: 0, max: data.whole, splitLine: { show: false }, axisLabel: { color: look.dim, hideOverlap: true, formatter: (value) => String(Number(value.toPrecision(4))) } }),
