@@ -13,7 +13,7 @@ from onnxperf.render.kit.console import print_page
 from onnxperf.render.kit.html import page_html
 from onnxperf.render.kit.page import Page
 
-TAGS = {"div", "table", "thead", "tbody", "tr", "th", "td", "p", "pre"}
+TAGS = {"br", "div", "span", "table", "thead", "tbody", "tr", "th", "td", "p", "pre"}
 """All that a page may consist of."""
 
 

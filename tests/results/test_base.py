@@ -19,10 +19,11 @@ from onnxperf.results.lines import LinesResult
 from onnxperf.results.stack import StackResult
 from tests.results.toys import Plain, PlainResult, Toy, ToyResult
 
-COMMON = [".json", ".md", ".csv", ".parquet", ".xlsx", ".png", ".svg"]
+COMMON = [".json", ".md", ".html", ".csv", ".parquet", ".xlsx", ".png", ".svg"]
 STARTS = {
     ".json": b"{\n",
     ".md": b"**toy**",
+    ".html": b"<!doctype html>",
     ".csv": b"name,size_bytes\nwheel,4\naxle,\n",
     ".parquet": b"PAR1",
     ".xlsx": b"PK",
@@ -46,20 +47,20 @@ def test_a_result_is_written_in_every_format_that_it_has(toy: ToyResult, suffix:
 
 def test_a_result_has_the_formats_of_what_it_has() -> None:
     assert list(ToyResult.formats()) == [*COMMON, ".toy"]
-    assert list(PlainResult.formats()) == [".json", ".md"]
+    assert list(PlainResult.formats()) == [".json", ".md", ".html"]
 
 
 def test_a_new_format_is_one_row_for_all_results(
     toy: ToyResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its bytes are one file (here a lambda), its row in FORMATS the other; nothing else changes."""
-    row = Format("a table as HTML", lambda result, table: result.table(table).to_html().encode(), "table")
-    monkeypatch.setitem(FORMATS, ".html", row)
-    toy.save(tmp_path / "t.html", table="names")
-    assert "<td>wheel</td>" in (tmp_path / "t.html").read_text()
-    assert ".html" in LinesResult.formats()
-    assert ".html" not in PlainResult.formats()
-    assert StackResult.formats()[".html"] is StackResult.own_formats[".html"]
+    row = Format("a table for another program", lambda result, table: result.table(table).to_html().encode(), "table")
+    monkeypatch.setitem(FORMATS, ".tex", row)
+    toy.save(tmp_path / "t.tex", table="names")
+    assert "<td>wheel</td>" in (tmp_path / "t.tex").read_text()
+    assert ".tex" in LinesResult.formats()
+    assert ".tex" not in PlainResult.formats()
+    assert StackResult.formats()[".svg"] is StackResult.own_formats[".svg"]
 
 
 def test_tables_are_found_by_name_and_the_first_is_the_usual_one(toy: ToyResult, tmp_path: Path) -> None:
@@ -78,7 +79,10 @@ def test_tables_are_found_by_name_and_the_first_is_the_usual_one(toy: ToyResult,
         (lambda: ToyResult(Toy()).table("wheels"), "unknown table 'wheels'; choose from: parts, names"),
         (lambda: PlainResult(Plain()).to_df(), "unknown table ''; choose from: none"),
         (lambda: PlainResult(Plain()).plot(), "a PlainResult has no chart"),
-        (lambda: ToyResult(Toy()).save("out.pdf"), "`output=out.pdf`: expected a name that ends with .csv, .json, .md"),
+        (
+            lambda: ToyResult(Toy()).save("out.pdf"),
+            "`output=out.pdf`: expected a name that ends with .csv, .html, .json, .md",
+        ),
     ],
 )
 def test_what_a_result_does_not_have_is_refused_with_what_it_has(attempt: Any, message: str) -> None:

@@ -85,9 +85,9 @@ def _read(path: Path) -> Result[Any]:
 
 def _kind_of(fields: dict[str, Any]) -> type[Struct] | None:
     """The record that has these fields: results are written with all of theirs, older ones lack the newest."""
-    missing = {kind: set(kind.__struct_fields__) - fields.keys() for kind in result_classes()}
-    fitting = [kind for kind in missing if fields and fields.keys() <= set(kind.__struct_fields__)]
-    return min(fitting, key=lambda kind: len(missing[kind]), default=None)
+    names = {kind: set(kind.__struct_encode_fields__) for kind in result_classes()}
+    fitting = [kind for kind, known in names.items() if fields and fields.keys() <= known]
+    return min(fitting, key=lambda kind: len(names[kind] - fields.keys()), default=None)
 
 
 def _compared(results: Sequence[Result[Any]]) -> list[Result[Any]]:

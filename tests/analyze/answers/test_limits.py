@@ -24,7 +24,12 @@ def test_faults_and_disturbances_are_limits_and_other_notes_are_not() -> None:
 
 
 def test_of_many_faults_some_are_named_and_the_others_are_counted() -> None:
-    subjects = [examples.failed(f"torch {number}", "oom") for number in range(20)]
+    subjects = [examples.failed(f"torch {letter}", "oom") for letter in "abcdefghijklmnopqrst"]
     found = limits_of(examples.bench(examples.case(*subjects)))
     assert len(found) == 6
     assert found[-1] == "15 more limitations: see the details below"
+
+
+def test_the_same_disturbance_of_many_cases_is_one_sentence() -> None:
+    cases = [replace(examples.case(), notes=(BUSY.replace("76", str(share)),)) for share in (51, 67, 54)]
+    assert limits_of(examples.bench(*cases)) == [BUSY.replace("76 %", "51 to 67 %")]

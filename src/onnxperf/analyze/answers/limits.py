@@ -11,14 +11,18 @@ from onnxperf.analyze.judges.outcome import fault_of, parts_of
 from onnxperf.records.race import Case
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import count
+from onnxperf.wording.spans import in_one, kind_of
 
 _MOST = 6
 """Sentences; a list of hundreds would hide the answer."""
 
 
 def limits_of(record: Struct) -> list[str]:
-    """Sentences that stand right below the answer."""
-    found = list(dict.fromkeys(_limits(record)))
+    """Sentences that stand right below the answer; those that differ only in numbers are one."""
+    kinds: dict[str, list[str]] = {}
+    for text in dict.fromkeys(_limits(record)):
+        kinds.setdefault(kind_of(text), []).append(text)
+    found = [in_one(texts) for texts in kinds.values()]
     if len(found) <= _MOST:
         return found
     return [*found[: _MOST - 1], f"{count(len(found) - _MOST + 1, 'more limitation')}: see the details below"]

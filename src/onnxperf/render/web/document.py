@@ -30,7 +30,7 @@ def report_html(stories: Sequence[Story], title: str = "") -> str:
     scripts = [_asset(name) for name in build.scripts()]
     style = _asset("report.css")
     template = _templates().get_template("report.html")
-    return template.render(
+    page: str = template.render(
         title=f"{title} · onnxperf",
         stories=told,
         style=style,
@@ -38,6 +38,7 @@ def report_html(stories: Sequence[Story], title: str = "") -> str:
         data=_json({"charts": build.charts, "tables": build.tables}),
         policy=_policy([style], scripts),
     )
+    return page
 
 
 def _policy(styles: Sequence[str], scripts: Sequence[str]) -> str:
