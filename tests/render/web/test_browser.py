@@ -235,3 +235,85 @@ def test_a_notebook_shows_the_page_in_its_frame(browser: Any, tmp_path: Path) ->
         frame.locator("nav a").last.click()
         assert frame.locator("h1").inner_text() == "linear.onnx"
         assert (opened.complaints, opened.requests) == ([], [])
+
+
+# ---------------------------------------------------------------- what is clicked
+
+
+def shown_part(page: Any, title: str) -> list[float]:
+    """Where the zoom of a chart begins and ends, in percent."""
+    found: list[float] = page.locator(f"figure.chart:has(h3:text-is('{title}'))").evaluate(
+        "(figure) => { const [zoom] = figure.chart.getOption().dataZoom; return [zoom.start, zoom.end]; }"
+    )
+    return found
+
+
+@pytest.mark.parametrize(("kind", "title"), [("profile", "What ran when"), ("bench", "Every block, by round")])
+def test_a_chart_zooms_by_buttons_and_keys(browser: Any, page_of: Callable[[str], Path], kind: str, title: str) -> None:
+    with opened_page(browser, page_of(kind)) as opened:
+        draw_all(opened.page)
+        figure = opened.page.locator(f"figure.chart:has(h3:text-is('{title}'))")
+        assert shown_part(opened.page, title) == [0, 100]
+        figure.locator("button[aria-label='Zoom in']").click()
+        assert shown_part(opened.page, title) == [25, 75]
+        figure.locator(".canvas").press("ArrowRight")
+        assert shown_part(opened.page, title) == [37.5, 87.5]
+        figure.locator(".canvas").press("0")
+        assert shown_part(opened.page, title) == [0, 100]
+        assert opened.complaints == []
+
+
+def boxes(page: Any) -> list[str]:
+    """Keys of the boxes of the graph that are lit."""
+    found: list[str] = page.evaluate(
+        "[...document.querySelectorAll('.window .selected')].map((box) => box.dataset.key)"
+    )
+    return found
+
+
+@pytest.mark.parametrize("kind", ["profile", "view"])
+def test_a_row_lights_its_node_and_a_node_its_row(browser: Any, page_of: Callable[[str], Path], kind: str) -> None:
+    with opened_page(browser, page_of(kind)) as opened:
+        page = opened.page
+        row = page.locator("tr[data-key='middle']").first
+        row.locator("button").first.click()
+        assert boxes(page) == ["middle"]
+        first = page.locator(".window [data-key^='first']").first
+        first.dispatch_event("click")
+        assert boxes(page) == [first.get_attribute("data-key")]
+        chosen = page.locator("tr.selected").first
+        assert (chosen.get_attribute("data-key") or "").startswith("first <img")
+        assert opened.complaints == []
+
+
+def test_the_search_box_finds_a_node_and_says_where_there_is_none(browser: Any, page_of: Callable[[str], Path]) -> None:
+    with opened_page(browser, page_of("view")) as opened:
+        page = opened.page
+        search = page.locator("input[aria-label='Find a node']")
+        whole = page.locator(".window svg").get_attribute("viewBox")
+        search.fill("MIDDLE")
+        search.press("Enter")
+        assert boxes(page) == ["middle"]
+        search.fill("nowhere")
+        search.press("Enter")
+        assert search.evaluate("(box) => box.validationMessage") == "No node has this in its name."
+        page.locator("button[aria-label='Show the whole graph']").click()
+        assert page.locator(".window svg").get_attribute("viewBox") == whole
+        page.locator(".window").press("+")
+        assert page.locator(".window svg").get_attribute("viewBox") != whole
+        assert opened.complaints == []
+
+
+def test_a_select_box_changes_the_chart_and_its_numbers(browser: Any, page_of: Callable[[str], Path]) -> None:
+    with opened_page(browser, page_of("sweep")) as opened:
+        draw_all(opened.page)
+        figure = opened.page.locator("figure.chart:has(.tools select)").first
+        figure.locator("details summary").click()
+        before = figure.evaluate("(each) => JSON.stringify(each.chart.getOption().series.map((one) => one.data))")
+        rows = figure.locator("tbody tr").count()
+        box = figure.locator(".tools select").last
+        box.select_option(index=box.locator("option").count() - 1)
+        after = figure.evaluate("(each) => JSON.stringify(each.chart.getOption().series.map((one) => one.data))")
+        assert after != before
+        assert 0 < figure.locator("tbody tr").count() <= rows
+        assert opened.complaints == []
