@@ -147,7 +147,7 @@ def test_of_slow_calls_only_as_many_race_on_as_can_be_decided(
     found = judged(trials, raced(trials, races, monkeypatch))
     assert races.raced[0][1] == pytest.approx(3.5 * 6 * 2.3 * 0.45)
     assert races.raced[1][0] == ["defaults", "fast"]
-    assert races.blocks == [None, 20]
+    assert races.blocks == [3, 20]
     assert found["fast"].outcome == "gain"
     assert found["slow"].outcome == "undecided"
     assert "no time was left to race it longer; increase `time`" in found["slow"].reason

@@ -100,7 +100,9 @@ class RemedyTrials:
         if rivals <= _FEW_TRIALS:
             return TrialRaces(None, self._raced(self.candidates, time_s, progress))
         begin_s, first_s = self.clock(), _screening_s(time_s, rivals, call_ns)
-        screening = self._raced(self.candidates, first_s, partial(_part, progress, 0.0, SCREENING))
+        is_slow = first_s / ((rivals + 1) * _turn_s(call_ns)) < _SCREENING_ROUNDS + 1
+        few = _SCREENING_ROUNDS if is_slow else None  # with fewer, nothing could be dropped
+        screening = self._raced(self.candidates, first_s, partial(_part, progress, 0.0, SCREENING), few)
         if screening.interrupted:
             return TrialRaces(None, screening)  # as good as any race that was stopped
         left_s = time_s - min(self.clock() - begin_s, first_s)
