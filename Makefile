@@ -82,6 +82,7 @@ benchmarks: $(VENV)/dev.ok
 	$(BIN)/python -m benchmarks.memory
 	$(BIN)/python -m benchmarks.views
 	$(BIN)/python -m benchmarks.roofline
+	$(BIN)/python -m benchmarks.report
 
 examples: $(VENV)/dev.ok
 	$(BIN)/python examples/call_styles.py

@@ -18,7 +18,7 @@ import onnx
 import onnx.parser
 
 import onnxperf
-from benchmarks.report import keep
+from benchmarks.kept import keep
 from onnxperf.measure.machine.cores import usable_cores
 from onnxperf.records.race import Subject
 from onnxperf.wording.numbers import count, time_text

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import psutil
 
 import onnxperf
-from benchmarks.report import keep
+from benchmarks.kept import keep
 from onnxperf.api._shared.einsum_plans import EINSUM, RACE_S
 from onnxperf.errors import OnnxperfError
 from onnxperf.measure.machine import noise

@@ -28,7 +28,7 @@ import onnx
 from onnx import helper, numpy_helper, parser
 from scipy.stats import ttest_ind, ttest_rel
 
-from benchmarks.report import keep, share
+from benchmarks.kept import keep, share
 from benchmarks.simulation import simulate
 from onnxperf.api._shared import racing
 from onnxperf.api._shared.setups import Setup

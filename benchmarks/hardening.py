@@ -37,7 +37,7 @@ from benchmarks.attempts import (
     run_process,
     table,
 )
-from benchmarks.report import keep
+from benchmarks.kept import keep
 from benchmarks.soak import soak
 from tests.fuzz import seeds
 from tests.fuzz.bombs import bombs as all_bombs

@@ -21,7 +21,7 @@ import onnx
 import onnx.parser
 from onnx import numpy_helper
 
-from benchmarks.report import keep, share
+from benchmarks.kept import keep, share
 from onnxperf.api.bench import bench
 from onnxperf.api.check import check
 from onnxperf.api.memory import memory

@@ -24,7 +24,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, SGDClassi
 from sklearn.neural_network import MLPClassifier
 from threadpoolctl import threadpool_limits
 
-from benchmarks.report import keep
+from benchmarks.kept import keep
 from onnxperf.runtimes.numpy.compile import Compiler
 from onnxperf.runtimes.numpy.session import NumpySession
 

@@ -34,7 +34,7 @@ from sklearn.neural_network import MLPClassifier
 
 import onnxperf
 from benchmarks.einsum import use_private_cache
-from benchmarks.report import keep
+from benchmarks.kept import keep
 from onnxperf.contraction.equation import parse
 from onnxperf.runtimes.find import find_runtime
 from onnxperf.runtimes.numpy.session import NumpySession

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 from hypothesis import HealthCheck, Phase, given, settings
 
+from benchmarks.kept import keep
 from benchmarks.operator_cases import OPERATORS, Case, cases
 from benchmarks.operator_cases.compare import KINDS, Outcome, compare
 from benchmarks.operator_cases.known import KNOWN, Known, known_difference
-from benchmarks.report import keep
 
 _EXAMPLES = 300
 _SHOWN = 3

@@ -16,7 +16,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 import onnxperf
-from benchmarks.report import keep
+from benchmarks.kept import keep
 from onnxperf.records.quantize import TriedWay
 from onnxperf.wording.numbers import NOTHING, interval, percent_at_most, ratio
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import onnx
 
 import onnxperf
-from benchmarks.report import keep
+from benchmarks.kept import keep
 from onnxperf.api._shared.peaks import measured_peaks
 from onnxperf.measure.machine.cores import usable_cores
 from onnxperf.records.headroom import Peaks

@@ -16,7 +16,7 @@ from pathlib import Path
 import onnx
 import onnx.parser
 
-from benchmarks.report import keep
+from benchmarks.kept import keep
 from onnxperf.cli.main import app
 from onnxperf.zoo.demo import demo_model
 

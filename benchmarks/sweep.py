@@ -23,7 +23,7 @@ import onnx
 import onnx.parser
 from onnx import numpy_helper
 
-from benchmarks.report import keep
+from benchmarks.kept import keep
 from onnxperf.api._shared import racing
 from onnxperf.api.sweep import sweep
 from onnxperf.measure.messages import (

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.report import keep
+from benchmarks.kept import keep
 
 EVENTS, FULL = 200_000, 1_000_000
 OPERATORS = ("Conv", "Relu", "MatMul", "Add", "Mul", "Softmax", "Transpose", "Gather", "LayerNormalization", "Reshape")

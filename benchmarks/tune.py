@@ -19,7 +19,7 @@ from unittest import mock
 import numpy as np
 
 import onnxperf
-from benchmarks.report import keep, share
+from benchmarks.kept import keep, share
 from benchmarks.simulation import CALL_NS, NoisyMachine, SimulatedWorker
 from benchmarks.tune_rivals import MIN_EFFECT, exhaustive, mean_of_calls, olive, quiet
 from benchmarks.tuned_models import CAUSES, ORDINARY, PLANTED, Tuned, mlp

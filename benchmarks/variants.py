@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 import onnxperf
-from benchmarks.report import keep
+from benchmarks.kept import keep
 from onnxperf.wording.numbers import NOTHING
 
 SIZES: dict[str, dict[str, int]] = {

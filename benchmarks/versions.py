@@ -22,7 +22,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import onnxperf
 from benchmarks.fidelity import ALARMS, mlp
-from benchmarks.report import keep, share
+from benchmarks.kept import keep, share
 from onnxperf.records.race import Subject
 
 EQUAL = ("onnxruntime==1.31.1", "onnxruntime==1.31.1+numpy==2.4.6")

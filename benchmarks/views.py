@@ -19,7 +19,7 @@ import onnx
 from msgspec.structs import replace
 from onnx import TensorProto, helper, printer
 
-from benchmarks.report import keep
+from benchmarks.kept import keep
 from onnxperf.model.load import open_model
 from onnxperf.model.view import view_of
 from onnxperf.records.view import GraphView
