@@ -26,6 +26,7 @@ from onnxperf.wording.reading import number_in
         ("+1,200", 1200.0),
         ("-3 ms", -3e6),
         ("1e-05", 1e-5),
+        ("> 100×", 100.0),  # noqa: RUF001
         ("3 threads", 3.0),
         ("–", None),  # noqa: RUF001
         ("", None),

@@ -24,7 +24,7 @@ _UNITS = {
     "T": 1e12,
     "%": 1e-2,
 }
-_NUMBER = re.compile(r"[±~≈]?\s*([+-]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)(?:\s*([^\W\d_]+|%))?")
+_NUMBER = re.compile(r"[±~≈<>]?\s*([+-]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)(?:\s*([^\W\d_]+|%))?")
 
 
 def number_in(text: str) -> float | None:
