@@ -17,7 +17,7 @@ class TrialFlags(ToleranceFlags):
     """How long remedies are tried, and what counts as a gain."""
 
     time: float = 60.0
-    """Seconds of the race of all trials."""
+    """Seconds of both races of trials; where calls are slow, opening sessions takes as long again."""
     min_effect: str = "1%"
     """Smallest difference that matters, such as 0.5%."""
     warmup: float = 0.1

@@ -24,7 +24,7 @@ class QuantizationFlags(Flags):
     max_error: str = "10%"
     """Largest relative error of an output that is accepted."""
     time: float = 120.0
-    """Seconds for all races and errors of layers together."""
+    """Seconds for all of it, quantising included."""
     min_effect: str = "1%"
     """Smallest difference that matters, such as 0.5%."""
     timeout: float = LONG_TIMEOUT_S
