@@ -29,6 +29,8 @@ def row(name: str, *speedups: float, **more: object) -> TuneRow:
     ("speedups", "high", "reason"),
     [
         ((0.5, 0.5), 0.6, ""),
+        ((0.01,), None, "slower"),
+        ((0.01, 0.9), None, ""),
         ((0.5, 0.5, 0.5), 0.6, "slower"),
         ((0.9, 0.95, 0.99), 1.08, "slower in every launch"),
         ((1.002, 0.99, 1.004), 1.02, "no gain in any launch"),
@@ -38,8 +40,8 @@ def row(name: str, *speedups: float, **more: object) -> TuneRow:
         ((1.2, 1.2, 1.2), 1.3, ""),
     ],
 )
-def test_a_choice_is_dropped_only_after_three_launches_and_for_a_reason(
-    speedups: tuple[float, ...], high: float, reason: str
+def test_a_choice_is_dropped_for_a_reason_and_only_after_three_launches_or_where_it_is_hopeless(
+    speedups: tuple[float, ...], high: float | None, reason: str
 ) -> None:
     assert halving.why_dropped(row("a", *speedups, speedup_high=high), 0.01) == reason
 
@@ -93,6 +95,11 @@ def test_all_that_won_alone_and_all_that_did_not_lose_are_tried_at_once() -> Non
     ]
     assert names(halving.all_at_once(SINGLES[1:4], 0.01)) == ["arena=off, threads=1"]
     assert halving.all_at_once(SINGLES[2:], 0.01) == []
+
+
+def test_what_is_much_slower_in_one_launch_is_not_joined_blindly() -> None:
+    parallel = row("execution_mode=parallel", 1.05, 0.4, 1.03)
+    assert names(halving.all_at_once([*SINGLES, parallel], 0.01)) == names(halving.all_at_once(SINGLES, 0.01))
 
 
 def test_of_choices_that_exclude_each_other_the_better_one_is_tried_at_once_with_the_others() -> None:

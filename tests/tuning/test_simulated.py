@@ -55,6 +55,24 @@ def test_what_harms_a_combination_is_left_out_of_it() -> None:
     assert search.best.choice.name == "b, c, d"
 
 
+def test_a_combination_that_takes_very_long_does_not_take_the_time_of_the_others() -> None:
+    class Clashing(Scripted):
+        """Two choices that help alone and take a hundred times as long together."""
+
+        def lap(self, choices: Sequence[TuneChoice], progress: Progress) -> dict[str, Sample]:
+            self.now += 20 * sum({"a", "b"} <= set(each.name.split(", ")) for each in choices)
+            return super().lap(choices, progress)
+
+        def _sample(self, choice: TuneChoice) -> Sample:
+            clash = {"a", "b"} <= set(choice.name.split(", "))
+            return Sample("ok", "", 0.01, 10_000.0) if clash else super()._sample(choice)
+
+    search = searched(Clashing({"a": 1.1, "b": 1.2, "c": 1.3}), dict.fromkeys("abc", False), time_s=200.0)
+    assert search.rows["a, b, c"].launches == 1
+    assert search.best is not None
+    assert search.best.choice.name == "b, c"
+
+
 def test_a_tuning_ends_in_its_time() -> None:
     search = simulated_search(1, {**USELESS, "one": 1.1}, time_s=20.0)
     assert isinstance(search.measure, SimulatedMeasure)

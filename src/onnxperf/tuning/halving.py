@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from statistics import median
+from statistics import geometric_mean, median
 
 from msgspec import Struct
 
@@ -14,6 +14,8 @@ from onnxperf.tuning.base import can_join, is_part, joined
 
 FEWEST_LAUNCHES = 3
 """Launches before anything is dropped: one launch in five may say the opposite of all others."""
+_HOPELESS = 0.25
+"""What is slower than this has no second launch, which could take the time of all others."""
 ENOUGH_LAUNCHES = 8
 """Launches after which a choice is known as well as the search needs; the confirming race decides."""
 MOST_TOGETHER = 4
@@ -57,6 +59,8 @@ class Budget(Struct, frozen=True):
 
 def why_dropped(row: TuneRow, min_effect: float) -> str:
     """Why a choice does not race on; empty where it does."""
+    if row.launches and max(row.launch_speedups) < _HOPELESS:
+        return "slower"
     if row.launches < FEWEST_LAUNCHES:
         return ""
     if row.speedup_high is not None and row.speedup_high < 1:
@@ -73,6 +77,11 @@ def why_dropped(row: TuneRow, min_effect: float) -> str:
 def usual(row: TuneRow) -> float:
     """The median of its launches: the few that lie far off do not move it."""
     return median(row.launch_speedups) if row.launch_speedups else 0.0
+
+
+def _mean(row: TuneRow) -> float:
+    """The mean of its launches, which one that lies far off moves: what may do harm at times is not joined."""
+    return geometric_mean(row.launch_speedups)
 
 
 def has_gain(row: TuneRow, min_effect: float) -> bool:
@@ -131,7 +140,7 @@ def all_at_once(singles: Sequence[TuneRow], min_effect: float) -> list[TuneChoic
     order = [row for row in ranked(singles) if row.launches >= FEWEST_LAUNCHES and not row.choice.runtime]
     found = {}
     for least in (1 + min_effect, 1.0):
-        parts = _compatible([row.choice for row in order if usual(row) > least])
+        parts = _compatible([row.choice for row in order if usual(row) > least and _mean(row) > least])
         if len(parts) > 1:
             whole = _whole(parts, singles)
             found[whole.name] = whole

@@ -23,6 +23,8 @@ _SPARE = 0.15
 """Part of the time that is left which is not planned: machines slow down."""
 _REST = 0.5
 """Part of the time that is left for choices that were skipped, where there is nothing to confirm yet."""
+_RECENT = 3
+"""Laps by which the next ones are planned: one with a choice that takes very long says little about them."""
 _NO_TIME = "no time was left to try it; a longer `time` or `resume` tries it"
 _STAGES: dict[TuneStage, str] = {"alone": "each alone", "longer": "the better ones", "together": "combinations"}
 
@@ -49,6 +51,7 @@ class TuneSearch:
     _resumed: dict[str, TuneRow] = field(default_factory=dict)
     _each_s: float = 0.0
     """Time of one choice in one launch, as the last ones took."""
+    _lap_s: list[float] = field(default_factory=list)
 
     def run(self) -> None:
         """Go through all stages; Ctrl-C leaves what was found until then."""
@@ -143,7 +146,8 @@ class TuneSearch:
         done_s = begin - self.budget.start_s
         report = partial(self._tell, _STAGES[stage], done_s, self._each_s * (len(choices) + 1))
         samples = self.measure.lap(choices, report)
-        self._each_s = (self.clock() - begin) / (len(choices) + 1)
+        self._lap_s.append((self.clock() - begin) / (len(choices) + 1))
+        self._each_s = median(self._lap_s[-_RECENT:])
         self.base_amounts += [each for each in [samples[DEFAULTS].amount] if each is not None]
         for choice in choices:
             self._samples[choice.name].append(samples[choice.name])
