@@ -31,7 +31,7 @@ _ROW, _AXES = 40, 70
 """Height of a row and of everything else, in pixels."""
 
 
-class Estimate(NamedTuple):
+class ForestMark(NamedTuple):
     """An estimate and its interval, without one where that is not known."""
 
     name: str
@@ -48,7 +48,7 @@ class Estimate(NamedTuple):
 class Forest(NamedTuple):
     """Estimates that one chart shows, and what does not matter around 1."""
 
-    estimates: Sequence[Estimate]
+    estimates: Sequence[ForestMark]
     effect: float | None = None
     only: Mapping[str, str] = {}
     """For which choices of the select boxes it is shown."""
@@ -68,18 +68,18 @@ def has_marks(forest: Forest) -> bool:
     return bool(_drawn(forest))
 
 
-def estimates_table(estimates: Sequence[Estimate], name: str = "name", value: str = "speedup") -> Table:
+def estimates_table(estimates: Sequence[ForestMark], name: str = "name", value: str = "speedup") -> Table:
     """The same numbers."""
     columns = [Column(name, left=True), Column(value), Column("95 % interval"), Column("verdict", left=True)]
     return Table(columns, [Row(estimate_cells(each)) for each in estimates])
 
 
-def estimate_cells(estimate: Estimate) -> list[str]:
+def estimate_cells(estimate: ForestMark) -> list[str]:
     """Name, value, interval and verdict."""
     return [name_of(estimate.name), ratio(estimate.value), interval(estimate.low, estimate.high), estimate.word]
 
 
-def _drawn(forest: Forest) -> list[Estimate]:
+def _drawn(forest: Forest) -> list[ForestMark]:
     return [each for each in forest.estimates if _sound(each.value)]
 
 
@@ -101,7 +101,7 @@ def _data(forest: Forest) -> dict[str, object]:
     return {"marks": marks, "effect": forest.effect, "from": low, "to": high, "log": is_log}
 
 
-def _ends(estimate: Estimate) -> tuple[float, float]:
+def _ends(estimate: ForestMark) -> tuple[float, float]:
     value = estimate.value or 1.0
     low, high = estimate.low, estimate.high
     return low if low is not None and _sound(low) else value, high if high is not None and _sound(high) else value
@@ -119,7 +119,7 @@ def _range(marks: Sequence[tuple[float, float, float]]) -> tuple[float, float, b
     return low - _MARGIN * span, high + _MARGIN * span, False
 
 
-def _words(estimate: Estimate) -> str:
+def _words(estimate: ForestMark) -> str:
     ends = f"95 % interval {interval(estimate.low, estimate.high)}" if estimate.low is not None else ""
     return "\n".join(filter(None, [f"{ratio(estimate.value)} {estimate.word}".strip(), ends, estimate.more]))
 

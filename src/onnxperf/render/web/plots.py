@@ -12,7 +12,7 @@ _MARGIN = 0.04
 """Room beside the outermost values of a logarithmic axis, in parts of it."""
 
 
-class Axis(NamedTuple):
+class ChartAxis(NamedTuple):
     """An axis with its unit in its name."""
 
     name: str
@@ -29,13 +29,13 @@ class Axis(NamedTuple):
         return {"name": self.name, "log": self.is_log, "ticks": self.ticks, "zero": self.from_zero, "ends": self.ends}
 
 
-def value_axis(name: str, values: Sequence[float], from_zero: bool = False, span: float = LOG_SPAN) -> Axis:
+def value_axis(name: str, values: Sequence[float], from_zero: bool = False, span: float = LOG_SPAN) -> ChartAxis:
     """An axis for these values: logarithmic, and as long as they need it, where they are far apart."""
     sound = [value for value in values if math.isfinite(value) and value > 0]
     if not is_wide(sound, span):
-        return Axis(name, from_zero=from_zero)
+        return ChartAxis(name, from_zero=from_zero)
     margin = (max(sound) / min(sound)) ** _MARGIN
-    return Axis(name, is_log=True, ends=(min(sound) / margin, max(sound) * margin))
+    return ChartAxis(name, is_log=True, ends=(min(sound) / margin, max(sound) * margin))
 
 
 class Point(NamedTuple):
@@ -49,7 +49,7 @@ class Point(NamedTuple):
     high: float | None = None
 
 
-class Line(NamedTuple):
+class ChartLine(NamedTuple):
     """Points that belong together."""
 
     name: str
@@ -59,12 +59,12 @@ class Line(NamedTuple):
     """A step for each point, filled, as in a histogram."""
 
 
-def lines_data(x: Axis, y: Axis, lines: Sequence[Line]) -> dict[str, object]:
+def lines_data(x: ChartAxis, y: ChartAxis, lines: Sequence[ChartLine]) -> dict[str, object]:
     """Lines with bands; each is named in a legend."""
     return {"x": x.data, "y": y.data, "lines": [_line(each) for each in lines]}
 
 
-def _line(line: Line) -> dict[str, object]:
+def _line(line: ChartLine) -> dict[str, object]:
     return {
         "name": line.name,
         "colour": line.colour,
@@ -86,7 +86,7 @@ def _bands(points: Sequence[Point]) -> list[list[list[float | None]]]:
     return [several for several in found if len(several) > 1]
 
 
-class Part(NamedTuple):
+class BarPart(NamedTuple):
     """One colour of all bars."""
 
     name: str
@@ -100,8 +100,8 @@ class Part(NamedTuple):
 
 def bars_data(
     names: Sequence[str],
-    parts: Sequence[Part],
-    axis: Axis,
+    parts: Sequence[BarPart],
+    axis: ChartAxis,
     stacked: bool = True,
 ) -> dict[str, object]:
     """A bar per name, its parts behind each other or below each other."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from onnxperf.records.advice import Advice, TrialOutcome, Tried
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.render.web.base import Part, Section
-from onnxperf.render.web.forest import BLUE, GREEN, GREY, PINK, YELLOW, Estimate, Forest, forest_chart, has_marks
+from onnxperf.render.web.forest import BLUE, GREEN, GREY, PINK, YELLOW, Forest, ForestMark, forest_chart, has_marks
 from onnxperf.wording.names import name_of, visible
 from onnxperf.wording.numbers import count, factor, interval, ratio
 
@@ -35,14 +35,14 @@ def advise_sections(advice: Advice) -> list[Section]:
     return [Section("Trials", parts)]
 
 
-def _estimate(tried: Tried) -> Estimate:
+def _estimate(tried: Tried) -> ForestMark:
     others = (("CPU time", tried.cpu_ratio), ("memory", tried.memory_ratio))
     more = [f"{name} {ratio(value)} of the usual" for name, value in others if value is not None]
     status = "" if tried.status == "ok" else tried.status
     word = " · ".join(filter(None, [_WORDS[tried.outcome] if not status else "", status]))
     more_text = "\n".join(filter(None, [*more, visible(tried.reason)]))
     ends = (tried.speedup_low, tried.speedup_high)
-    return Estimate(tried.trial.name, tried.speedup, *ends, _COLOURS[tried.outcome], word, more_text)
+    return ForestMark(tried.trial.name, tried.speedup, *ends, _COLOURS[tried.outcome], word, more_text)
 
 
 def _table(trials: list[Tried]) -> Table:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from onnxperf.records.bisect import Bisection, BisectStep
 from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.render.web.base import Chart, Part, Section
-from onnxperf.render.web.forest import GREEN, GREY, RED, YELLOW, Estimate, Forest, forest_chart, has_marks
-from onnxperf.render.web.plots import Axis, bars_data
-from onnxperf.render.web.plots import Part as Bars
+from onnxperf.render.web.forest import GREEN, GREY, RED, YELLOW, Forest, ForestMark, forest_chart, has_marks
+from onnxperf.render.web.plots import BarPart, ChartAxis, bars_data
 from onnxperf.wording.names import name_of, visible
 from onnxperf.wording.numbers import count, duration, duration_unit, factor, interval, microseconds, size
 
@@ -39,7 +38,7 @@ def _steps(record: Bisection) -> list[Part]:
     return [forest_chart("Along the candidates", summary, axis, [forest], _table(record))]
 
 
-def _estimate(record: Bisection, number: int, step: BisectStep) -> Estimate:
+def _estimate(record: Bisection, number: int, step: BisectStep) -> ForestMark:
     shown = size if record.by == "memory" else duration
     amounts = f"{shown(step.base_amount)} before, {shown(step.amount)} after" if step.amount is not None else ""
     more = [f"comparison {number}, {_PURPOSES[step.purpose]}", amounts, visible(step.differs), visible(step.reason)]
@@ -47,7 +46,7 @@ def _estimate(record: Bisection, number: int, step: BisectStep) -> Estimate:
     more_text = "\n".join(filter(None, [against, *more]))
     name = f"{number}: {name_of(step.candidate)}"
     ends = (step.ratio_low, step.ratio_high)
-    return Estimate(name, step.ratio, *ends, _COLOURS.get(step.side, GREY), _SIDES[step.side], more_text)
+    return ForestMark(name, step.ratio, *ends, _COLOURS.get(step.side, GREY), _SIDES[step.side], more_text)
 
 
 def _table(record: Bisection) -> Table:
@@ -77,9 +76,10 @@ def _operators(record: Bisection) -> list[Part]:
     scale, unit = duration_unit(1e3 * max(max(each.before_us, each.after_us) for each in changes))
     sides = (("before", [each.before_us for each in changes], GREY), ("after", [each.after_us for each in changes], 0))
     parts = [
-        Bars(name, [1e3 * us / scale for us in us_], [*map(microseconds, us_)], colour) for name, us_, colour in sides
+        BarPart(name, [1e3 * us / scale for us in us_], [*map(microseconds, us_)], colour)
+        for name, us_, colour in sides
     ]
-    axis = Axis(f"time per inference ({unit})", from_zero=True)
+    axis = ChartAxis(f"time per inference ({unit})", from_zero=True)
     columns = [Column("operator", left=True), Column("before"), Column("after")]
     cells = [[name_of(each.op_name), microseconds(each.before_us), microseconds(each.after_us)] for each in changes]
     summary = (

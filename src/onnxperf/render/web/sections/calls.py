@@ -10,7 +10,7 @@ from onnxperf.records.race import P90_CALLS, P99_CALLS, Case, Subject
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.render.web.base import Part
 from onnxperf.render.web.layers import Filter, Layer, layered
-from onnxperf.render.web.plots import Axis, Line, Point, finite, lines_data, value_axis
+from onnxperf.render.web.plots import ChartAxis, ChartLine, Point, finite, lines_data, value_axis
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import count, duration, duration_unit, percent
 
@@ -49,7 +49,7 @@ def distribution(cases: Mapping[str, Case]) -> list[Part]:
 
 
 _HEADINGS = ("case", "name", "calls", "5 %", "25 %", "50 %", "75 %", "95 %")
-_SHARE = Axis("share of calls (%)", from_zero=True)
+_SHARE = ChartAxis("share of calls (%)", from_zero=True)
 
 
 def _filters(cases: Mapping[str, Case]) -> list[Filter]:
@@ -75,7 +75,7 @@ def _nearly_slowest(calls: Sequence[int]) -> float:
     return min(calls[int(_TAIL * (len(calls) - 1))], _FURTHEST * calls[len(calls) // 2])
 
 
-def _histogram(subject: Subject, calls: Sequence[int], edges: Sequence[float], place: int, scale: float) -> Line:
+def _histogram(subject: Subject, calls: Sequence[int], edges: Sequence[float], place: int, scale: float) -> ChartLine:
     below = [bisect_left(calls, edge) for edge in edges]
     points = []
     for low, high, first, last in zip(edges, edges[1:], below, below[1:], strict=False):
@@ -83,7 +83,7 @@ def _histogram(subject: Subject, calls: Sequence[int], edges: Sequence[float], p
         words = f"{percent(share)} of {count(len(calls), 'call')}\nin {duration(low)} to {duration(high)}"
         points.append(Point(low / scale, 100 * share, words))
     points.append(Point(edges[-1] / scale, 0.0, ""))
-    return Line(name_of(subject.name), points, place, is_step=True)
+    return ChartLine(name_of(subject.name), points, place, is_step=True)
 
 
 def _cells(subject: Subject, calls: Sequence[int]) -> list[str]:
@@ -127,7 +127,7 @@ def _values(subject: Subject) -> list[float | None]:
 
 def _percentile_data(case: Case, scale: float, unit: str) -> dict[str, object]:
     times = [ns for each in case.subjects for ns in _values(each) if ns is not None]
-    lines: list[Line] = []
+    lines: list[ChartLine] = []
     for each in case.subjects:
         values = _values(each)
         points = [
@@ -136,6 +136,6 @@ def _percentile_data(case: Case, scale: float, unit: str) -> dict[str, object]:
             if ns is not None
         ]
         if points:
-            lines.append(Line(name_of(each.name), points, len(lines)))
-    x = Axis("", ticks=[(float(place), name) for place, name in enumerate(_PERCENTILES)])
+            lines.append(ChartLine(name_of(each.name), points, len(lines)))
+    x = ChartAxis("", ticks=[(float(place), name) for place, name in enumerate(_PERCENTILES)])
     return lines_data(x, value_axis(f"time of a call ({unit})", [ns / scale for ns in times]), lines)

@@ -8,8 +8,7 @@ from onnxperf.records.check import Check, Difference
 from onnxperf.render.race.check import differences_table
 from onnxperf.render.web.base import Chart, Part, Section
 from onnxperf.render.web.forest import BLUE, RED
-from onnxperf.render.web.plots import Part as Bars
-from onnxperf.render.web.plots import bars_data, finite, value_axis
+from onnxperf.render.web.plots import BarPart, bars_data, finite, value_axis
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import count, grouped, significant
 
@@ -33,7 +32,7 @@ def _chart(check: Check, outputs: Sequence[Difference]) -> Chart:
     shown = sorted(outputs, key=lambda each: -(each.max_absolute or 0.0))[:MOST_OUTPUTS]
     values = [each.max_absolute or 0.0 for each in shown]
     colours = [BLUE if each.equal else RED for each in shown]
-    bars = Bars("largest absolute difference", values, [_words(each) for each in shown], BLUE, colours)
+    bars = BarPart("largest absolute difference", values, [_words(each) for each in shown], BLUE, colours)
     axis = value_axis("largest absolute difference", values, from_zero=True)
     differing = sum(not each.equal for each in check.outputs)
     same = len(check.outputs) - len(outputs)

@@ -5,7 +5,15 @@ from __future__ import annotations
 from onnxperf.records.runs import ComparedSubject, RunComparison
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.render.web.base import Section
-from onnxperf.render.web.forest import GREY, VERDICT_COLOURS, Estimate, Forest, estimate_cells, forest_chart, has_marks
+from onnxperf.render.web.forest import (
+    GREY,
+    VERDICT_COLOURS,
+    Forest,
+    ForestMark,
+    estimate_cells,
+    forest_chart,
+    has_marks,
+)
 from onnxperf.wording.names import dims_text, name_of, visible
 from onnxperf.wording.numbers import count, duration
 
@@ -29,14 +37,14 @@ def compare_sections(comparison: RunComparison) -> list[Section]:
     return [Section("Speedups", [forest_chart("Second run over first", summary, axis, [forest], _table(comparison))])]
 
 
-def _estimate(row: ComparedSubject) -> Estimate:
+def _estimate(row: ComparedSubject) -> ForestMark:
     names = row.first if row.first == row.second else f"{row.first}, then {row.second}"
     place = ", ".join(filter(None, [names, dims_text(row.dims)]))
     word = "yardstick" if row.verdict == "baseline" else row.verdict or "no verdict"
     times = f"{duration(row.first_ns)} in the first run, {duration(row.second_ns)} in the second"
     more = "\n".join(filter(None, [times, visible(row.reason)]))
     colour = VERDICT_COLOURS.get(row.verdict or "", GREY)
-    return Estimate(place, row.speedup, row.speedup_low, row.speedup_high, colour, word, more)
+    return ForestMark(place, row.speedup, row.speedup_low, row.speedup_high, colour, word, more)
 
 
 def _table(comparison: RunComparison) -> Table:

@@ -8,8 +8,8 @@ from onnxperf.records.profile import Diff, DiffRow, DiffSum, Profile, SourceChan
 from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.render.profile.diff import rows_table
 from onnxperf.render.profile.groups import side_names
+from onnxperf.render.web.bars import BarSeries, bars, time_unit
 from onnxperf.render.web.base import Chart, LinkedTable, Part, Section
-from onnxperf.render.web.sections.bars import Bars, bars, time_unit
 from onnxperf.render.web.sections.race import race_sections
 from onnxperf.wording.names import first_of, name_of
 from onnxperf.wording.numbers import count, microseconds, ratio
@@ -49,7 +49,7 @@ def operators_chart(diff: Diff) -> Chart:
     sides = [[times.get(name, 0.0) for name in names] for times in (before, after)]
     words = [[microseconds(us) if us else "" for us in side] for side in sides]
     first, second = side_names(diff)
-    series = [Bars(first, sides[0], words[0], _BEFORE), Bars(second, sides[1], words[1], _AFTER)]
+    series = [BarSeries(first, sides[0], words[0], _BEFORE), BarSeries(second, sides[1], words[1], _AFTER)]
     whole = [profile.usual_nodes_us for profile in (diff.before, diff.after)]
     summary = (
         f"Time per operator in the usual inference on both sides: {microseconds(whole[0])} in nodes before, "
@@ -72,7 +72,7 @@ def changes_chart(diff: Diff) -> Chart:
     rows |= {"not at the same time": left} if abs(left) >= 1 else {}
     rows["all nodes"] = whole
     values = list(rows.values())
-    series = [Bars("", values, [_signed(us) for us in values], _AFTER)]
+    series = [BarSeries("", values, [_signed(us) for us in values], _AFTER)]
     summary = (
         f"What the change of {_signed(whole)} in all nodes consists of; below 0 is time won. Each operator has its own "
         "faster half of the iterations, which leaves a small rest."
@@ -85,7 +85,7 @@ def nodes_chart(sums: Sequence[DiffSum]) -> Chart:
     """The nodes whose time changed the most; pale where that is noise."""
     ranked = sorted(sums, key=lambda each: -abs(_change(each)))[:_NODES]
     values = [_change(each) for each in ranked]
-    series = [Bars("", values, [_words(each) for each in ranked], _AFTER, [each.noise for each in ranked])]
+    series = [BarSeries("", values, [_words(each) for each in ranked], _AFTER, [each.noise for each in ranked])]
     summary = (
         f"The {count(len(ranked), 'node')} whose time changed the most, of {count(len(sums), 'node')} on both sides; "
         "below 0 is time won, pale bars are noise."
@@ -108,7 +108,7 @@ def sources_chart(diff: Diff, changes: Sequence[SourceChange]) -> Chart:
         f"How the time of {count(len(changes), 'group')} of original nodes changed, of {_signed(whole)} in all; below "
         "0 is time won."
     )
-    series = [Bars("", values, [_signed(us) for us in values], _AFTER)]
+    series = [BarSeries("", values, [_signed(us) for us in values], _AFTER)]
     return bars("Change per original node", summary, names, series, time_unit(values), keys)
 
 

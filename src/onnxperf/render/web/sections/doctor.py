@@ -6,8 +6,7 @@ from onnxperf.records.doctor import MachineReport
 from onnxperf.records.headroom import Peaks
 from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.render.web.base import Chart, Part, Section
-from onnxperf.render.web.plots import Axis, Line, Point, bars_data, lines_data, value_axis
-from onnxperf.render.web.plots import Part as Bars
+from onnxperf.render.web.plots import BarPart, ChartAxis, ChartLine, Point, bars_data, lines_data, value_axis
 from onnxperf.wording.numbers import count, decimal_size, per_second
 
 
@@ -25,7 +24,7 @@ def _threads(peaks: Peaks) -> str:
 def _bandwidth(several: list[Peaks]) -> Chart:
     """How fast arrays of each size are read and written."""
     lines = [
-        Line(
+        ChartLine(
             _threads(peaks),
             [
                 Point(
@@ -51,7 +50,7 @@ def _bandwidth(several: list[Peaks]) -> Chart:
         "ones stay in caches, the largest ones only fit into memory."
     )
     x = value_axis("size of all arrays (MB)", [each / 1e6 for each in sizes])
-    data = lines_data(x, Axis("GB/s", from_zero=True), lines)
+    data = lines_data(x, ChartAxis("GB/s", from_zero=True), lines)
     return Chart("lines", "Bandwidth over sizes", summary, data, Table(columns, rows), 340)
 
 
@@ -62,13 +61,13 @@ def _arithmetic(several: list[Peaks]) -> Chart:
         ("8-bit integers", [each.int8_gop_per_s for each in several], 4),
     )
     parts = [
-        Bars(name, list(values), [f"{per_second(value)} billion a second" for value in values], colour)
+        BarPart(name, list(values), [f"{per_second(value)} billion a second" for value in values], colour)
         for name, values, colour in kinds
         if any(values)
     ]
     columns = [Column("threads"), Column("float32 GFLOP/s"), Column("int8 GOP/s")]
     rows = [Row([str(each.threads), per_second(each.gflop_per_s), per_second(each.int8_gop_per_s)]) for each in several]
     summary = "Billions of operations a second that onnxruntime's matrix product reached, by number of threads."
-    axis = Axis("billion operations a second", from_zero=True)
+    axis = ChartAxis("billion operations a second", from_zero=True)
     data = bars_data([_threads(each) for each in several], parts, axis, stacked=False)
     return Chart("stacked", "Arithmetic", summary, data, Table(columns, rows), 110 + 50 * len(several))

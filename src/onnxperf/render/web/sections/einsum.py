@@ -15,14 +15,13 @@ from onnxperf.render.web.forest import (
     GREEN,
     GREY,
     YELLOW,
-    Estimate,
     Forest,
+    ForestMark,
     estimates_table,
     forest_chart,
     has_marks,
 )
-from onnxperf.render.web.plots import Axis, bars_data
-from onnxperf.render.web.plots import Part as Bars
+from onnxperf.render.web.plots import BarPart, ChartAxis, bars_data
 from onnxperf.render.web.sections.race import race_sections
 from onnxperf.wording.names import name_of, visible
 from onnxperf.wording.numbers import count, duration, duration_unit
@@ -58,8 +57,8 @@ def _orders(plan: EinsumPlan) -> list[Part]:
     scale, unit = duration_unit(shown[0].time_ns)
     words = [_words(plan, graph, graphs[0]) for graph in shown]
     colours = [_COLOURS[_role(plan, graph)] for graph in shown]
-    bars = Bars("time of a call", [graph.time_ns / scale for graph in shown], words, BLUE, colours)
-    axis = Axis(f"time of a call in the search ({unit})", from_zero=True)
+    bars = BarPart("time of a call", [graph.time_ns / scale for graph in shown], words, BLUE, colours)
+    axis = ChartAxis(f"time of a call in the search ({unit})", from_zero=True)
     timed = sum(len(graph.orders) for graph in graphs)
     rest = len(graphs) - len(shown)
     summary = (
@@ -123,10 +122,10 @@ def rewrite_sections(rewrite: Rewrite) -> list[Section]:
     return [Section("Replaced nodes", [forest_chart("Gain by node", summary, axis, [forest], table)]), *race]
 
 
-def _site(site: RewrittenSite) -> Estimate:
+def _site(site: RewrittenSite) -> ForestMark:
     colour = GREEN if site.outcome == "rewritten" else GREY
     more = "\n".join(filter(None, [visible(site.graph), visible(site.reason)]))
-    return Estimate(
+    return ForestMark(
         nodes_text(site),
         site.speedup,
         site.speedup_low,

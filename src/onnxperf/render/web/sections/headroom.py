@@ -8,8 +8,8 @@ from onnxperf.records.headroom import Headroom, Limit
 from onnxperf.records.profile import NodeTime, Profile
 from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.render.profile.headroom import headroom_tables
+from onnxperf.render.web.bars import BarSeries, bars, time_unit
 from onnxperf.render.web.base import Chart, LinkedTable, Part, Section
-from onnxperf.render.web.sections.bars import Bars, bars, time_unit
 from onnxperf.render.web.sections.timeline import GREY
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import count, microseconds, per_second, percent, ratio, significant
@@ -150,4 +150,4 @@ def could_win(headroom: Headroom, pairs: Sequence[_Pair]) -> Chart:
         f"What the {count(len(kept), 'node')} at the top could win at best, against the peaks of this machine; "
         f"all together {microseconds(headroom.whole.could_win_us)} of {microseconds(headroom.whole.time_us)}."
     )
-    return bars("Could be won at best", summary, names, [Bars("", won, words, 2)], time_unit(won), keys)
+    return bars("Could be won at best", summary, names, [BarSeries("", won, words, 2)], time_unit(won), keys)

@@ -7,8 +7,8 @@ from typing import Any
 from onnxperf.records.memory import Memory, MemoryCase, MemorySubject, StepName
 from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.render.memory.page import peaks_table
+from onnxperf.render.web.bars import BarSeries, bars, size_unit
 from onnxperf.render.web.base import Chart, Part, Section
-from onnxperf.render.web.sections.bars import Bars, bars, size_unit
 from onnxperf.wording.names import name_of, sizes_text
 from onnxperf.wording.numbers import count, decimal_size, duration, duration_unit
 
@@ -42,9 +42,9 @@ def peaks_chart(case: MemoryCase, subjects: list[MemorySubject]) -> Chart:
         sizes = [float(one.increment_bytes) if one is not None else 0.0 for one in found]
         if any(one is not None for one in found):
             words = [decimal_size(one.increment_bytes) if one is not None else "" for one in found]
-            series.append(Bars(step, sizes, words, colour))
+            series.append(BarSeries(step, sizes, words, colour))
     needed = [float(each.needed_bytes or 0) for each in subjects]
-    series.append(Bars("needs", needed, [decimal_size(each.needed_bytes) for each in subjects], 0))
+    series.append(BarSeries("needs", needed, [decimal_size(each.needed_bytes) for each in subjects], 0))
     summary = (
         f"What each step of {count(len(names), 'subject')} added at its peak, and what a steady call needs above what "
         "was resident before the first call."

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from onnxperf.records.profile import Optimization, SourceGroup
 from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.render.profile.groups import inside, members
+from onnxperf.render.web.bars import BarSeries, bars
 from onnxperf.render.web.base import Chart, Section
-from onnxperf.render.web.sections.bars import Bars, bars
 from onnxperf.wording.numbers import count, grouped
 
 _OPERATORS = 18
@@ -30,8 +30,8 @@ def counts_chart(record: Optimization) -> Chart:
     shown = names[:_OPERATORS]
     sides = [[float(side.get(name, 0)) for name in shown] for side in (before, after)]
     series = [
-        Bars("before", sides[0], [grouped(number) for number in sides[0]], 6),
-        Bars("after", sides[1], [grouped(number) for number in sides[1]], 0),
+        BarSeries("before", sides[0], [grouped(number) for number in sides[0]], 6),
+        BarSeries("after", sides[1], [grouped(number) for number in sides[1]], 0),
     ]
     summary = (
         f"Nodes per operator type: {count(sum(before.values()), 'node')} before, {grouped(sum(after.values()))} after; "

@@ -8,8 +8,8 @@ from onnxperf.records.profile import ModuleTime, Profile, SourceTime, Timeline, 
 from onnxperf.render.kit.table import Column, Row, Table, chosen
 from onnxperf.render.profile.groups import TIMELESS
 from onnxperf.render.profile.tables import costly_tree, modules_table, nodes_table, operators_table, sources_table
+from onnxperf.render.web.bars import BarSeries, bars, time_unit
 from onnxperf.render.web.base import Chart, LinkedTable, Part, Section
-from onnxperf.render.web.sections.bars import Bars, bars, time_unit
 from onnxperf.render.web.sections.graph import NO_GRAPH, DrawnGraph, graph_section
 from onnxperf.render.web.sections.headroom import headroom_sections
 from onnxperf.render.web.sections.timeline import timeline_sections
@@ -80,9 +80,9 @@ def _operator_keys(profile: Profile) -> list[str]:
     return [operator_link(each.op_name) for each in sorted(profile.operators, key=lambda each: -each.usual_us)]
 
 
-def _timed(profile: Profile, times: Sequence[float]) -> Bars:
+def _timed(profile: Profile, times: Sequence[float]) -> BarSeries:
     whole = profile.usual_nodes_us
-    return Bars("", times, [f"{microseconds(us)}, {percent(us / whole if whole else None)}" for us in times])
+    return BarSeries("", times, [f"{microseconds(us)}, {percent(us / whole if whole else None)}" for us in times])
 
 
 def _share(profile: Profile, us: float) -> str:
@@ -182,8 +182,8 @@ def first_bars(profile: Profile) -> Chart:
     usual = [each.usual_us for each in kept] + ([profile.usual_of(rest)] if rest else [])
     keys = [operator_link(each.op_name) for each in kept] + ([""] if rest else [])
     series = [
-        Bars("first inference", first, [microseconds(us) for us in first], 1),
-        Bars("usual inference", usual, [microseconds(us) for us in usual], 0),
+        BarSeries("first inference", first, [microseconds(us) for us in first], 1),
+        BarSeries("usual inference", usual, [microseconds(us) for us in usual], 0),
     ]
     summary = (
         "Time per operator in the first inference, which takes memory and fills caches, and in the usual one: "

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from onnxperf.records.profile import Profile
 from onnxperf.records.profiles import Profiles
+from onnxperf.render.web.bars import BarSeries, bars, time_unit
 from onnxperf.render.web.base import Chart, Section
-from onnxperf.render.web.sections.bars import Bars, bars, time_unit
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import count, microseconds
 
@@ -25,9 +25,9 @@ def whole_chart(record: Profiles) -> Chart:
     names = [each.model for each in record.variants]
     runs = [each.usual_run_us or 0.0 for each in record.variants]
     nodes = [each.usual_nodes_us for each in record.variants]
-    series = [Bars("in nodes", nodes, [microseconds(us) for us in nodes], 0)]
+    series = [BarSeries("in nodes", nodes, [microseconds(us) for us in nodes], 0)]
     if all(runs):
-        series.insert(0, Bars("inference", runs, [microseconds(us) for us in runs], 6))
+        series.insert(0, BarSeries("inference", runs, [microseconds(us) for us in runs], 6))
     summary = f"The usual inference of {count(len(names), 'variant')}. Profiles have no verdict: a race has."
     return bars("Usual inference", summary, names, series, time_unit([*runs, *nodes], ""))
 
@@ -39,7 +39,7 @@ def operators_chart(record: Profiles) -> Chart:
     for number, profile in enumerate(record.variants):
         times = _times(profile, names)
         words = [microseconds(us) if us else "" for us in times]
-        series.append(Bars(profile.model, times, words, _COLOURS[number % len(_COLOURS)]))
+        series.append(BarSeries(profile.model, times, words, _COLOURS[number % len(_COLOURS)]))
     most = name_of(names[0]) if names else "none"
     summary = (
         f"Time per operator in the usual inference under {count(len(series), 'variant')}; the most in one of them "

@@ -12,14 +12,13 @@ from onnxperf.render.web.forest import (
     GREY,
     PINK,
     VERDICT_COLOURS,
-    Estimate,
     Forest,
+    ForestMark,
     estimate_cells,
     forest_chart,
     has_marks,
 )
-from onnxperf.render.web.plots import Axis, bars_data, finite
-from onnxperf.render.web.plots import Part as Bars
+from onnxperf.render.web.plots import BarPart, ChartAxis, bars_data, finite
 from onnxperf.render.web.sections.race import race_parts
 from onnxperf.wording.names import first_of, name_of, visible
 from onnxperf.wording.numbers import count, duration_unit, microseconds, percent_at_most
@@ -57,7 +56,7 @@ def _ways(record: Quantization) -> list[Part]:
     return [forest_chart("Ways to quantise", summary, "speedup", [forest], without_empty(Table(columns, rows)))]
 
 
-def _estimate(record: Quantization, tried: TriedWay) -> Estimate:
+def _estimate(record: Quantization, tried: TriedWay) -> ForestMark:
     chosen = "chosen" if tried.way.name == record.chosen else ""
     status = "" if tried.status == "ok" else tried.status
     refused = "error too large" if tried.status == "ok" and not tried.acceptable else ""
@@ -65,7 +64,7 @@ def _estimate(record: Quantization, tried: TriedWay) -> Estimate:
     error = f"error {percent_at_most(tried.error)}" if tried.error is not None else ""
     more = "\n".join(filter(None, [f"against {name_of(tried.against)}", error, visible(tried.reason)]))
     colour = VERDICT_COLOURS.get(tried.verdict or "", GREY)
-    return Estimate(tried.way.name, tried.speedup, tried.speedup_low, tried.speedup_high, colour, word, more)
+    return ForestMark(tried.way.name, tried.speedup, tried.speedup_low, tried.speedup_high, colour, word, more)
 
 
 def _times(record: Quantization) -> list[Part]:
@@ -76,8 +75,8 @@ def _times(record: Quantization) -> list[Part]:
     scale, unit = duration_unit(1e3 * max(max(each.before_us, each.after_us) for each in layers))
     before, after = [each.before_us for each in layers], [each.after_us for each in layers]
     parts = [
-        Bars("float32", [1e3 * us / scale for us in before], [*map(microseconds, before)], GREY),
-        Bars("int8", [1e3 * us / scale for us in after], [_layer_words(each) for each in layers], BLUE),
+        BarPart("float32", [1e3 * us / scale for us in before], [*map(microseconds, before)], GREY),
+        BarPart("int8", [1e3 * us / scale for us in after], [_layer_words(each) for each in layers], BLUE),
     ]
     won = sum(each.outcome == "won" for each in record.layers)
     lost = sum(each.outcome == "lost" for each in record.layers)
@@ -85,7 +84,9 @@ def _times(record: Quantization) -> list[Part]:
         f"Time per inference of {count(len(record.layers), 'layer')} in float32 and in int8, conversions included: "
         f"{won} won, {lost} lost, the others did not change beyond the noise.{_left_out(record.layers)}"
     )
-    data = bars_data([*map(_name, layers)], parts, Axis(f"time per inference ({unit})", from_zero=True), stacked=False)
+    data = bars_data(
+        [*map(_name, layers)], parts, ChartAxis(f"time per inference ({unit})", from_zero=True), stacked=False
+    )
     return [Chart("stacked", "Time by layer", summary, data, _layer_table(record.layers), 110 + 44 * len(layers))]
 
 
@@ -107,14 +108,14 @@ def _errors(record: Quantization) -> list[Part]:
     if not layers:
         return []
     values = [100 * (each.error or 0.0) for each in layers]
-    bars = Bars("error", values, [_error(each.error) for each in layers], PINK)
+    bars = BarPart("error", values, [_error(each.error) for each in layers], PINK)
     columns = [Column("layer", left=True), Column("error alone")]
     table = Table(columns, [Row([_name(each), _error(each.error)]) for each in layers])
     summary = (
         f"Largest relative error of an output where only this layer is quantised, for {count(len(layers), 'layer')}; "
         f"{percent_at_most(record.max_error)} are accepted for the whole model."
     )
-    data = bars_data([*map(_name, layers)], [bars], Axis("relative error of an output (%)", from_zero=True))
+    data = bars_data([*map(_name, layers)], [bars], ChartAxis("relative error of an output (%)", from_zero=True))
     return [Chart("stacked", "Error by layer", summary, data, table, 90 + 30 * len(layers))]
 
 

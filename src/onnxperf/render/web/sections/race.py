@@ -15,15 +15,14 @@ from onnxperf.render.web.forest import (
     SKY,
     VERDICT_COLOURS,
     YELLOW,
-    Estimate,
     Forest,
+    ForestMark,
     estimate_cells,
     forest_chart,
     has_marks,
 )
 from onnxperf.render.web.layers import Filter, Layer, layered
-from onnxperf.render.web.plots import Axis, bars_data
-from onnxperf.render.web.plots import Part as Bars
+from onnxperf.render.web.plots import BarPart, ChartAxis, bars_data
 from onnxperf.render.web.sections.calls import distribution, percentiles
 from onnxperf.render.web.sections.samples import samples
 from onnxperf.wording.names import dims_text, listed, name_of, visible
@@ -109,18 +108,18 @@ def _is_baseline(subject: Subject) -> bool:
     return subject.verdict == "baseline"
 
 
-def _estimates(case: Case) -> list[Estimate]:
+def _estimates(case: Case) -> list[ForestMark]:
     return [subject_estimate(each) for each in case.subjects if each.speedup is not None]
 
 
-def subject_estimate(subject: Subject) -> Estimate:
+def subject_estimate(subject: Subject) -> ForestMark:
     """A subject of a race with its speedup."""
     word = subject.verdict or ("no verdict" if subject.status == "ok" else "")
     status = "" if subject.status == "ok" else subject.status
     rests = (
         f"over {count(subject.units, subject.unit, _PLURALS[subject.unit])}" if subject.unit and subject.units else ""
     )
-    return Estimate(
+    return ForestMark(
         name=subject.name,
         value=subject.speedup,
         low=subject.speedup_low,
@@ -158,8 +157,8 @@ def _split_data(subjects: Sequence[Subject], scale: float, unit: str) -> dict[st
     parts = []
     for name, colour in _SPLIT:
         times = [getattr(each.split, f"{name}_ns") for each in subjects]
-        parts.append(Bars(name, [ns / scale for ns in times], [duration(ns) for ns in times], colour))
-    axis = Axis(f"time per call ({unit})", from_zero=True)
+        parts.append(BarPart(name, [ns / scale for ns in times], [duration(ns) for ns in times], colour))
+    axis = ChartAxis(f"time per call ({unit})", from_zero=True)
     return bars_data([name_of(each.name) for each in subjects], parts, axis)
 
 
@@ -184,8 +183,10 @@ def _instruction_data(subjects: Sequence[Subject]) -> dict[str, object]:
     words = [
         f"{grouped(each.instructions or 0.0)}, {ratio(each.instruction_ratio)} of the baseline" for each in subjects
     ]
-    bars = Bars("instructions", [each / 1e6 for each in counts], words, BLUE)
-    return bars_data([name_of(each.name) for each in subjects], [bars], Axis("million instructions", from_zero=True))
+    bars = BarPart("instructions", [each / 1e6 for each in counts], words, BLUE)
+    return bars_data(
+        [name_of(each.name) for each in subjects], [bars], ChartAxis("million instructions", from_zero=True)
+    )
 
 
 def joined(tables: Mapping[str, Table]) -> Table:

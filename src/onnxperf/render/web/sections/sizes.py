@@ -10,7 +10,7 @@ from onnxperf.records.sweep import SweepPanel, mean_interval, mean_of, subject_i
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.render.web.base import Part
 from onnxperf.render.web.layers import Filter, Layer, layered
-from onnxperf.render.web.plots import Axis, Line, Point, lines_data, rounded, value_axis
+from onnxperf.render.web.plots import ChartAxis, ChartLine, Point, lines_data, rounded, value_axis
 from onnxperf.wording.names import dims_text, name_of, visible
 from onnxperf.wording.numbers import count, duration, duration_unit
 
@@ -82,7 +82,7 @@ def _data(part: _Slice, dim: str, names: Sequence[str], time: tuple[float, str])
     cases = sorted((case for case in part.cases if dim in case.dims), key=lambda case: case.dims[dim])
     sizes, own = sorted({case.dims[dim] for case in cases}), set(subjects_of(cases))
     lines = [
-        Line(name_of(name), [_point(case, name, dim, scale) for case in cases], place)
+        ChartLine(name_of(name), [_point(case, name, dim, scale) for case in cases], place)
         for place, name in enumerate(names)
         if name in own
     ]
@@ -90,7 +90,7 @@ def _data(part: _Slice, dim: str, names: Sequence[str], time: tuple[float, str])
     ends = [end for line in lines for point in line.points for end in (point.low, point.high) if end]
     spread = bool(sizes) and sizes[0] > 0 and sizes[-1] / sizes[0] >= _LOG_SIZES
     ends_of_sizes = (sizes[0] / _BESIDE, sizes[-1] * _BESIDE) if spread else None
-    x = Axis(name_of(dim), is_log=spread, ticks=[(float(size), str(size)) for size in sizes], ends=ends_of_sizes)
+    x = ChartAxis(name_of(dim), is_log=spread, ticks=[(float(size), str(size)) for size in sizes], ends=ends_of_sizes)
     top = max([*values, *ends], default=1.0)
     failed: list[dict[str, Any]] = [
         {"x": point.x, "y": rounded(top * (1 + _LANE) ** (place + 1)), "subject": line.name, "words": point.words}

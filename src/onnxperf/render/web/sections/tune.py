@@ -13,13 +13,13 @@ from onnxperf.render.web.forest import (
     GREY,
     PINK,
     VERDICT_COLOURS,
-    Estimate,
     Forest,
+    ForestMark,
     estimate_cells,
     forest_chart,
     has_marks,
 )
-from onnxperf.render.web.plots import Axis
+from onnxperf.render.web.plots import ChartAxis
 from onnxperf.render.web.sections.race import race_parts
 from onnxperf.wording.names import name_of, visible
 from onnxperf.wording.numbers import count, interval, percent_at_most, ratio
@@ -65,22 +65,22 @@ def _choices(tuning: Tuning) -> list[Part]:
     return [forest_chart("What each choice gave", summary, axis, [forest], _table(tuning))]
 
 
-def _confirmed(tuning: Tuning) -> list[Estimate]:
+def _confirmed(tuning: Tuning) -> list[ForestMark]:
     if tuning.tried is None or tuning.gain is None:
         return []
     word = "proven" if tuning.verdict == "faster" else tuning.verdict or "not proven"
     colour = GREEN if tuning.verdict == "faster" else VERDICT_COLOURS.get(tuning.verdict or "", GREY)
     name = f"confirmed: {tuning.tried.name}" if tuning.verdict == "faster" else f"confirming race: {tuning.tried.name}"
-    return [Estimate(name, tuning.gain, tuning.gain_low, tuning.gain_high, colour, word, "in a race of its own")]
+    return [ForestMark(name, tuning.gain, tuning.gain_low, tuning.gain_high, colour, word, "in a race of its own")]
 
 
-def _estimate(row: TuneRow) -> Estimate:
+def _estimate(row: TuneRow) -> ForestMark:
     colour = GREY if row.dropped else PINK if row.choice.approximate else BLUE
     error = f"error {percent_at_most(row.error)}" if row.error is not None else ""
     more = [f"{_STAGES[row.stage]}, {count(row.launches, 'launch', 'launches')}", error, visible(row.reason)]
     word = "dropped" if row.dropped else "approximate" if row.choice.approximate else _STAGES[row.stage]
     more_text = "\n".join(filter(None, more))
-    return Estimate(row.choice.name, row.speedup, row.speedup_low, row.speedup_high, colour, word, more_text)
+    return ForestMark(row.choice.name, row.speedup, row.speedup_low, row.speedup_high, colour, word, more_text)
 
 
 def _table(tuning: Tuning) -> Table:
@@ -116,8 +116,8 @@ def _front(tuning: Tuning) -> list[Part]:
         f"output and by speedup; the line joins those that no other beats in both.{limit}"
     )
     data = {
-        "x": Axis("largest error of an output (%)", from_zero=True).data,
-        "y": Axis(f"{_AMOUNTS[tuning.goal]} of the defaults / own").data,
+        "x": ChartAxis("largest error of an output (%)", from_zero=True).data,
+        "y": ChartAxis(f"{_AMOUNTS[tuning.goal]} of the defaults / own").data,
         "groups": groups,
         "front": [[100 * (row.error or 0.0), row.speedup] for row in front],
         "frontName": "not beaten in both",

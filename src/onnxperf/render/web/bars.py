@@ -16,7 +16,7 @@ Unit = tuple[float, str]
 """What a value is divided by, and the words of the axis."""
 
 
-class Bars(NamedTuple):
+class BarSeries(NamedTuple):
     """A bar in every row, all of one colour."""
 
     name: str
@@ -42,7 +42,7 @@ def size_unit(values: Sequence[float], words: str = "") -> Unit:
 
 
 def bars(
-    title: str, summary: str, names: Sequence[str], series: Sequence[Bars], unit: Unit, keys: Sequence[str] = ()
+    title: str, summary: str, names: Sequence[str], series: Sequence[BarSeries], unit: Unit, keys: Sequence[str] = ()
 ) -> Chart:
     """A chart of bars; the table behind it has the words of every bar."""
     scale, axis = unit
