@@ -265,7 +265,7 @@ def test_the_command_writes_files_and_keeps_the_run(
         (None, ["int8 dynamic signed", "int8 dynamic unsigned", "float16"]),
         (
             {"x0": np.ones((4, 32), np.float32)},
-            ["int8 dynamic signed", "int8 dynamic unsigned", "int8 static", "float16"],
+            ["int8 static", "int8 static per channel", "int8 dynamic signed", "int8 dynamic unsigned", "float16"],
         ),
     ],
     ids=["without calibration", "with calibration"],
