@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from onnxperf.records.runs import ComparedSubject, KeptRun, KeptRuns, RunComparison
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race.runs import comparison_page, runs_page
+from onnxperf.render.web.base import Story
 from onnxperf.render.web.sections.compare import compare_sections
 from onnxperf.results.base import Result, struct_frame
 from onnxperf.wording.names import dims_text
@@ -55,6 +56,10 @@ class ComparisonResult(Result[RunComparison]):
     def page(self) -> Page:
         """The times of both runs, the verdicts on the second, and why."""
         return comparison_page(self.record)
+
+    def story(self) -> Story:
+        """The comparison, under the names of both runs."""
+        return super().story()._replace(kind="runs compare", topic=f"{self.record.first} against {self.record.second}")
 
 
 def _runs(record: KeptRuns) -> DataFrame:

@@ -54,9 +54,9 @@ def _chart(dim: str, panels: Sequence[SweepPanel]) -> Part:
         *(Filter(name_of(other), [str(size) for size in values_of(cases, other)], 3) for other in others),
         Filter(SUBJECT, [name_of(name) for name in names], column=1, everything=_ALL),
     ]
-    summary = (
-        f"Mean time of a call over {name_of(dim)} for {count(len(names), 'subject')}, in bands of its 95 % interval."
-    )
+    has_bands = any(each.mean_low_ns is not None for case in cases for each in case.subjects)
+    bands = ", in bands of its 95 % interval" if has_bands else "; there were too few rounds for intervals"
+    summary = f"Mean time of a call over {name_of(dim)} for {count(len(names), 'subject')}{bands}."
     if any(word_of(case, each) for case in cases for each in case.subjects):
         summary += " Crosses on top are cases without a time."
     title = f"Time over {name_of(dim)}"
