@@ -106,7 +106,7 @@ def test_an_unchecked_model_says_so(run: Run, capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("function", "arguments", "said"),
     [
-        ("with_sample", ["-o", "model.txt"], "ends with .csv, .json, .md, .onnx"),
+        ("with_sample", ["-o", "model.txt"], "ends with .csv, .html, .json, .md, .onnx"),
         (
             "with_sample",
             ["-o", "report.json"],

@@ -204,11 +204,11 @@ def test_a_model_without_einsum_stays_as_it_is(
         (["ij", "--shape", "3x4", "--rewrite", "{model}", "-o", "{folder}/out.onnx"], "give an equation, or a model"),
         (["--rewrite", "{model}"], "--output: expected one name that ends with .onnx"),
         (["--rewrite", "{folder}/nothing.onnx", "-o", "{folder}/out.onnx"], "nothing.onnx"),
-        (["--rewrite", "{model}", "-o", "{folder}/out.bin"], "ends with .csv, .json, .md, .onnx"),
+        (["--rewrite", "{model}", "-o", "{folder}/out.bin"], "ends with .csv, .html, .json, .md, .onnx"),
         (["--rewrite", "{model}", "-o", "{folder}/out.onnx", "--again"], "--again does nothing with --rewrite"),
         (
             ["ij", "--shape", "3x4", "-o", "best.txt"],
-            "--output best.txt: expected a name that ends with .csv, .json, .md, .onnx",
+            "--output best.txt: expected a name that ends with .csv, .html, .json, .md, .onnx",
         ),
         (["ij", "--shape", "3x4", "--plot", "best.gif"], "ends with .png, .svg"),
         (["ij", "--shape", "3x4", "-o", "{folder}/no/best.onnx"], "its folder does not exist"),

@@ -72,7 +72,7 @@ def test_quiet_prints_only_the_answer(monkeypatch: pytest.MonkeyPatch, capsys: p
     [
         (["--json", "-", "--markdown", "-"], "only one of --json, --csv and --markdown"),
         (["--markdown", "no/m.md"], "its folder does not exist"),
-        (["-o", "m.txt"], "--output m.txt: expected a name that ends with .csv, .json, .md"),
+        (["-o", "m.txt"], "--output m.txt: expected a name that ends with .csv, .html, .json, .md"),
         (["--plot", "m.csv"], "--plot m.csv: expected a name that ends with .png, .svg"),
         (["--table", "nodes"], "unknown table 'nodes'; choose from: subjects, samples, breakdown"),
     ],

@@ -196,7 +196,7 @@ def test_a_missing_file_is_no_answer_unless_the_run_was_interrupted(
     [
         (
             OutputFlags(output=["a.pdf"]),
-            "`output=a.pdf`: expected a name that ends with .csv, .json, .md, .parquet, .png, .svg, .toy, .xlsx",
+            "`output=a.pdf`: expected a name that ends with .csv, .html, .json, .md, .parquet, .png, .svg, .toy, .xlsx",
         ),
         (OutputFlags(output=["-"]), "`output=-`: expected a name that ends with"),
         (OutputFlags(plot="a.csv"), "`plot=a.csv`: expected a name that ends with .png, .svg"),
@@ -215,7 +215,7 @@ def test_what_cannot_be_written_is_refused_before_anything_is_measured(output: O
 @pytest.mark.parametrize(
     ("output", "message"),
     [
-        (OutputFlags(csv="a.csv"), "--csv a.csv: this result can be written as .json, .md"),
+        (OutputFlags(csv="a.csv"), "--csv a.csv: this result can be written as .json, .md, .html"),
         (OutputFlags(plot="a.png"), "--plot a.png: this result has no chart"),
     ],
 )

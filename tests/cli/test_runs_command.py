@@ -181,4 +181,4 @@ def test_the_list_is_written_as_a_table(tmp_path: Path) -> None:
 def test_a_kind_of_file_that_a_run_does_not_have_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     kept()
     assert run(["runs", "export", "last", "-o", "a.docx"]) == 2
-    assert ".csv, .json, .md" in capsys.readouterr().err
+    assert ".csv, .html, .json, .md" in capsys.readouterr().err
