@@ -6,6 +6,7 @@ import atexit
 import importlib.abc
 import signal
 import sys
+import time
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -140,7 +141,8 @@ def lose_terminal(file: str) -> None:
         progress.show(lambda _console: "a bar")
         try:
             print("measuring", flush=True)
-            signal.pause()
+            while True:  # a signal just before `signal.pause()` would not end it
+                time.sleep(0.01)
         except KeyboardInterrupt:
             pass
         return ToyResult(Toy(interrupted=True))
