@@ -6,8 +6,8 @@ import atexit
 import importlib.abc
 import signal
 import sys
-import time
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
