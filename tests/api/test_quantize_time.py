@@ -20,9 +20,11 @@ from onnxperf.records.quantize import LayerChange, OutputError, QuantizationWay
 class FakeQuantizer:
     """Takes so many seconds for a way of each mode; calls of some ways are slow, and some ways fail."""
 
-    def __init__(self, folder: Path, seconds: dict[str, float], slow: tuple[str, ...] = (), bad: str = "") -> None:
+    def __init__(
+        self, folder: Path, seconds: dict[str, float], slow: tuple[str, ...] = (), bad: str = "", call_s: float = 1.0
+    ) -> None:
         self.now, self.made, self.folder = 0.0, [], folder  # type: float, list[str], Path
-        self.seconds, self.slow, self.bad = seconds, slow, bad
+        self.seconds, self.slow, self.bad, self.call_s = seconds, slow, bad, call_s
 
     def clock(self) -> float:
         return self.now
@@ -39,7 +41,7 @@ class FakeQuantizer:
     def compared(self, path: Path, _most: int) -> ComparedModels:
         name = self.made[int(path.stem)]
         error = OutputError(name="Y", relative=0.01, elements=1)
-        return ComparedModels((error,), 0.5, 3.0 if name in self.slow else 0.5, 1.0)
+        return ComparedModels((error,), 0.5, self.call_s * (3.0 if name in self.slow else 0.5), self.call_s)
 
     def errors(self, path: Path, most: int) -> tuple[OutputError, ...]:
         return self.compared(path, most).errors
@@ -82,6 +84,11 @@ def test_ways_that_were_far_slower_when_outputs_were_compared_are_not_raced(trie
     assert row.way.name == "dynamic S8"
     assert row.reason == "not raced: its calls took 3 times as long as those of float32"
     assert row.error == 0.01
+
+
+def test_ways_whose_calls_take_almost_no_time_are_all_raced(tried: Callable[..., Attempts]) -> None:
+    attempts = tried(600.0, {"dynamic": 1.0, "static": 1.0}, slow=("dynamic S8",), call_s=0.0001)
+    assert len(attempts.runnable) == len(WAYS)
 
 
 def test_errors_of_layers_stop_in_time_and_leave_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

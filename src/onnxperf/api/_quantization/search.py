@@ -39,7 +39,7 @@ The first won most often: large models have time for these alone.
 
 MOST_COMPARED = 32
 """Held-out inputs on which ways and layers are compared; the result is compared on all of them."""
-
+_COSTLY_CALL_S = 0.001
 
 NO_TIME = "not tried for lack of time; increase `time`"
 
@@ -91,12 +91,15 @@ def try_ways(
 
 
 def _leave_out_slow(attempts: Attempts) -> None:
-    """Do not race what takes far longer than float32: it would take most of the time of the race, too."""
+    """Do not race what takes far longer than float32: it would take most of the time of the race, too.
+
+    Where a call takes almost no time, a race of all costs nothing, and a few calls say little.
+    """
     ratios = {name: attempts.compared[name].ratio for name in attempts.runnable}
     acceptable = [row.way.name for row in attempts.rows if row.status == "ok" and row.acceptable]
     slow = too_slow_to_race(ratios, acceptable)
     for number, row in enumerate(attempts.rows):
-        if row.way.name in slow:
+        if row.way.name in slow and attempts.compared[row.way.name].call_s >= _COSTLY_CALL_S:
             reason = f"not raced: its calls took {significant(ratios[row.way.name])} times as long as those of float32"
             attempts.rows[number] = replace(row, status="skipped", reason=reason)
 
