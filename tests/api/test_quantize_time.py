@@ -120,18 +120,10 @@ def test_what_a_stage_leaves_is_for_the_confirming_race(now_s: float, stage: Any
 
 
 @pytest.mark.parametrize(
-    ("stage", "opening_s", "time_s", "rounds"),
-    [
-        ("confirming", 0.0, 39.5, None),
-        ("confirming", 5.0, (40 - 10.5) / 2, None),
-        ("confirming", 50.0, 1.0, None),
-        ("ways", 0.0, 9.5, None),
-        ("ways", 2.0, 5.5, 8),
-    ],
+    ("stage", "opening_s", "time_s"),
+    [("confirming", 0.0, 39.5), ("confirming", 5.0, 29.5), ("confirming", 50.0, 1.0), ("ways", 2.0, 5.5)],
 )
 def test_a_race_is_asked_for_less_where_sessions_take_long_to_be_opened(
-    stage: Any, opening_s: float, time_s: float, rounds: int | None
+    stage: Any, opening_s: float, time_s: float
 ) -> None:
-    found = QuantizeBudget(0.0, 100.0, lambda: 60.0).race_s(stage, 2, opening_s)
-    assert found[0] == pytest.approx(time_s)
-    assert found[1] == rounds
+    assert QuantizeBudget(0.0, 100.0, lambda: 60.0).race_s(stage, 2, opening_s) == pytest.approx(time_s)

@@ -194,6 +194,30 @@ def test_launches_are_the_units_where_five_fit_into_the_time_and_they_keep_to_it
         assert len(launch_lengths(plan)) == plan.looks[-1] >= MIN_UNITS
 
 
+@given(SUBJECTS, COSTS, COSTS, st.floats(0.1, 600))
+def test_a_requested_time_is_kept_whatever_launches_and_set_ups_cost(
+    call_ns: list[float], start_ns: float, set_up_ns: float, time: float
+) -> None:
+    plan = plan_of(call_ns, start_ns, set_up_ns, time=time)
+    assert plan.rounds == 1 or plan.seconds_for(plan.rounds) <= time * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("set_up_s", "time", "rounds_each", "units"),
+    # A round of two subjects takes 28.6 ms.
+    [
+        (6.0, 300.0, 30, 44),
+        (6.0, 30.0, 30, 5),
+        (6.0, 25.0, 7, 5),  # shorter, so that there are five
+        (6.0, 24.0, 52, 4),  # too little for a fifth: the others take its time
+        (6.0, 2.0, 69, 1),
+    ],
+)
+def test_set_ups_by_hand(set_up_s: float, time: float, rounds_each: int, units: int) -> None:
+    plan = plan_of([MILLISECOND, MILLISECOND], 1e12, set_up_s * 1e9, time=time)
+    assert (plan.rounds_per_unit, plan.looks[-1]) == (rounds_each, units)
+
+
 @pytest.mark.parametrize(
     ("start_s", "time", "launches", "units"),
     # A round of two subjects takes 28.6 ms.
@@ -204,7 +228,7 @@ def test_launches_are_the_units_where_five_fit_into_the_time_and_they_keep_to_it
         (0.3, None, 17, 17),  # 9 s unless asked otherwise
         (1.0, 9.0, 7, 7),
         (2.0, 9.0, 5, 5),
-        (2.2, 9.0, 3, 79),  # less than five would be left
+        (2.2, 9.0, 3, 40),  # less than five would be left
         (100.0, 9.0, 1, 79),
         (1.0, 60.0, 45, 45),
     ],

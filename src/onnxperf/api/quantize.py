@@ -250,8 +250,8 @@ class _Work:
         """Race the model and what was made of it, by name; the first is the baseline."""
         made = self.attempts.models
         models = [(name, made[name].path if name in made else None) for name in names]
-        time_s, rounds = self.budget.race_s(stage, len(models), self.attempts.opening_s)
-        options = replace(self.settings.race, time=time_s, blocks=rounds)
+        time_s = self.budget.race_s(stage, len(models), self.attempts.opening_s)
+        options = replace(self.settings.race, time=time_s)
         visible = visible_options(options, self.machine.cpu)
         return race_models(entry, self.session, models, self.settings, visible, progress)
 

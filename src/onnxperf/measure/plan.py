@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 from typing import NamedTuple
 
@@ -100,7 +101,8 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     def seconds_for(self, rounds: int) -> float:
         """How long so many rounds would take."""
-        return (rounds * self.round_ns + (math.ceil(rounds / self.rounds_per_unit) - 1) * self.renewal_ns) / 1e9
+        units = _Units(rounds, self.rounds_per_unit, self.units_per_launch, self.renewal_ns)
+        return units.taking_ns(self.round_ns) / 1e9
 
 
 def make_plan(costs: Costs, options: RaceOptions) -> Plan:
@@ -140,6 +142,9 @@ class _Units(NamedTuple):
     def total(self) -> int:
         return math.ceil(self.rounds / self.rounds_each)
 
+    def taking_ns(self, round_ns: float) -> float:
+        return self.rounds * round_ns + (self.total - 1) * self.renewal_ns
+
 
 def _launches(costs: Costs, round_ns: float, budget_ns: float, options: RaceOptions) -> _Units | None:
     """As many launches as the time allows; None where that is too few."""
@@ -159,15 +164,26 @@ def _launches(costs: Costs, round_ns: float, budget_ns: float, options: RaceOpti
 
 def _set_ups(costs: Costs, round_ns: float, budget_ns: float, needed: int, options: RaceOptions) -> _Units:
     """Few launches, or one, with sessions opened anew in between; with very costly calls not even that."""
-    rounds = options.blocks or _affordable_rounds(round_ns, budget_ns, needed, options)
-    rounds_each = rounds_between(costs.set_up_ns, round_ns, _USUAL_NOISE)
-    rounds_each = max(_SHORTEST_UNIT, min(rounds_each, rounds // MIN_UNITS))
-    count = math.ceil(rounds / rounds_each)
-    affordable = 1 + int(_RENEWAL_SHARE * budget_ns / max(costs.start_ns, 1.0))
-    launches = min(count, affordable) if rounds >= MIN_ROUNDS else 1
-    per_launch = math.ceil(count / launches)
-    renewals_ns = (launches - 1) * costs.start_ns + (count - launches) * costs.set_up_ns
-    return _Units(rounds, rounds_each, per_launch, renewals_ns / max(count - 1, 1))
+
+    def units_of(rounds: int) -> _Units:
+        rounds_each = rounds_between(costs.set_up_ns, round_ns, _USUAL_NOISE)
+        rounds_each = max(_SHORTEST_UNIT, min(rounds_each, math.ceil(rounds / MIN_UNITS)))
+        count = math.ceil(rounds / rounds_each)
+        affordable = 1 + int(_RENEWAL_SHARE * budget_ns / max(costs.start_ns, 1.0))
+        launches = min(count, affordable) if rounds >= MIN_ROUNDS else 1
+        per_launch = math.ceil(count / launches)
+        renewals_ns = (launches - 1) * costs.start_ns + (count - launches) * costs.set_up_ns
+        return _Units(rounds, rounds_each, per_launch, renewals_ns / max(count - 1, 1))
+
+    def within(time_ns: float) -> int:
+        numbers = range(1, int(time_ns / round_ns) + 1)
+        return bisect_right(numbers, time_ns, key=lambda rounds: units_of(rounds).taking_ns(round_ns))
+
+    units = units_of(options.blocks or _affordable_rounds(within, budget_ns, needed, options))
+    if options.blocks or units.total >= MIN_UNITS:
+        return units
+    more = max(int((budget_ns - units.taking_ns(round_ns)) / (units.total * round_ns)), 0)  # too little for a unit
+    return units._replace(rounds=units.rounds + units.total * more, rounds_each=units.rounds_each + more)
 
 
 def rounds_between(renewal_ns: float, round_ns: float, noise: float) -> int:
@@ -207,11 +223,12 @@ def _rounds_needed(rivals: int) -> int:
     return max(FEWEST_ROUNDS, math.ceil(1 + math.log2(max(rivals, 1) / ALPHA)))
 
 
-def _affordable_rounds(round_ns: float, budget_ns: float, needed: int, options: RaceOptions) -> int:
-    rounds = int(budget_ns / round_ns)
+def _affordable_rounds(within: Callable[[float], int], budget_ns: float, needed: int, options: RaceOptions) -> int:
+    """As many as fit into the time; without a requested one, a verdict may take longer."""
+    rounds = within(budget_ns)
     if options.time is None:
-        rounds = max(rounds, min(MIN_ROUNDS, int(_LONGEST_DEFAULT_TIME_S * 1e9 / round_ns)))
-        rounds = max(rounds, min(needed, int(_LONGEST_FOR_A_VERDICT_S * 1e9 / round_ns)))
+        rounds = max(rounds, min(MIN_ROUNDS, within(_LONGEST_DEFAULT_TIME_S * 1e9)))
+        rounds = max(rounds, min(needed, within(_LONGEST_FOR_A_VERDICT_S * 1e9)))
     return max(rounds, 1)
 
 

@@ -14,11 +14,7 @@ _MOST: dict[Stage, float] = {"ways": 0.2, "explaining": 0.15, "layers": 0.15}
 """Part of the time that a stage takes at most; what it leaves is for the confirming race."""
 _START_S = 0.25
 """Starting a worker, without its session."""
-_CHEAP = 12
-"""A race whose time is this many times that of its start can afford launches, which it plans within its time."""
 _SHORTEST_RACE_S = 1.0
-_FEW_ROUNDS = 8
-"""Of a race that only chooses between ways whose sessions are costly: they are opened twice."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +30,6 @@ class QuantizeBudget:
         left_s = self.start_s + _ENDS[stage] * self.total_s - self.clock()
         return min(left_s, _MOST.get(stage, 1.0) * self.total_s)
 
-    def race_s(self, stage: Stage, models: int, opening_s: float) -> tuple[float, int | None]:
-        """The time to request of a race, or its rounds, where each session takes so long to be opened.
-
-        Races do not count their start, nor sessions that are opened anew where launches are too costly.
-        """
-        start_s = models * (_START_S + opening_s)
-        rest_s = max(self.left_of(stage) - start_s, _SHORTEST_RACE_S)
-        if rest_s >= _CHEAP * start_s:
-            return rest_s, None
-        return (rest_s, _FEW_ROUNDS) if stage == "ways" else (max(rest_s / 2, _SHORTEST_RACE_S), None)
+    def race_s(self, stage: Stage, models: int, opening_s: float) -> float:
+        """The time to request of a race, which does not count its start, where each session takes so long to open."""
+        return max(self.left_of(stage) - models * (_START_S + opening_s), _SHORTEST_RACE_S)
