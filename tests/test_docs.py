@@ -13,8 +13,8 @@ from onnxperf.cli.main import app, run
 
 ROOT = Path(__file__).parents[1]
 COMMANDS = (
-    *("advise", "bench", "bisect", "check", "convert", "demo", "diff", "doctor", "einsum", "envs", "memory"),
-    *("optimize", "profile", "quantize", "runs", "stack", "sweep", "tune", "view"),
+    *("advise", "bench", "bisect", "check", "convert", "demo", "diff", "doctor", "einsum", "envs", "gate"),
+    *("memory", "optimize", "profile", "quantize", "runs", "stack", "sweep", "tune", "view"),
 )
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from onnxperf.api.doctor import doctor
     from onnxperf.api.einsum import einsum
     from onnxperf.api.envs import envs
+    from onnxperf.api.gate import gate
     from onnxperf.api.load import load
     from onnxperf.api.load_run import load_run
     from onnxperf.api.memory import memory
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from onnxperf.results.doctor import DoctorResult
     from onnxperf.results.einsum import EinsumResult
     from onnxperf.results.envs import EnvsResult
+    from onnxperf.results.gate import GateResult
     from onnxperf.results.lines import LinesResult
     from onnxperf.results.memory import MemoryResult
     from onnxperf.results.optimize import OptimizeResult
@@ -74,6 +76,7 @@ __all__ = [
     "DoctorResult",
     "EinsumResult",
     "EnvsResult",
+    "GateResult",
     "LinesResult",
     "MemoryResult",
     "MissingExtra",
@@ -101,6 +104,7 @@ __all__ = [
     "doctor",
     "einsum",
     "envs",
+    "gate",
     "load",
     "load_run",
     "memory",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from onnxperf.errors import BadModel, SubjectError, WorkerLost
-from onnxperf.measure.memory_steps import Curve, MemoryProbe, probe_subject
+from onnxperf.measure.memory_steps import Curve, MemoryProbe, needed_bytes, probe_subject
 from onnxperf.measure.messages import (
     CalledMany,
     CallMany,
@@ -196,3 +196,26 @@ def test_what_is_done_grows_from_nothing_to_nearly_all() -> None:
     assert reports[0] == 0
     assert reports == sorted(reports)
     assert 0.85 < reports[-1] < 1
+
+
+@pytest.mark.parametrize(
+    ("trouble", "expected"),
+    [(None, (9 * MB, "")), (SubjectError("oom", "too much"), (None, "too much"))],
+    ids=["measured", "lost"],
+)
+def test_what_a_fresh_process_needs_is_its_peak_above_its_start(
+    trouble: SubjectError | None, expected: tuple[int | None, str]
+) -> None:
+    troubles: dict[tuple[str, str, int], Trouble] = {}
+    if trouble is not None:
+        troubles["probe_step", "first call", 0] = raising(trouble)
+    memory = FakeMemory(troubles=troubles)
+    machine = FakeMachine(troubles=troubles, answers={ProbeStep: memory.probe_step, CallMany: memory.call_many})
+    assert needed_bytes(SPEC, machine.open_worker) == expected
+
+
+def test_ctrl_c_while_memory_is_needed_ends_everything() -> None:
+    memory = FakeMemory(troubles={("call_many", "ort", 0): raising(KeyboardInterrupt())})
+    answers: Answers = {ProbeStep: memory.probe_step, CallMany: memory.call_many}
+    with pytest.raises(KeyboardInterrupt):
+        needed_bytes(SPEC, FakeMachine(troubles=memory.troubles, answers=answers).open_worker)

@@ -42,7 +42,9 @@ def test_an_interrupted_race_is_its_status(interrupted: bool, status: str) -> No
 
 def test_json_has_the_machine_the_rows_the_band_and_the_sentence() -> None:
     written = json.loads(doctored().to_json())
-    assert list(written) == ["version", "machine", "rows", "peaks", "noise_band", "sentence", "interrupted"]
+    assert list(written) == [
+        *("version", "machine", "rows", "peaks", "noise_band", "sentence", "interrupted", "command")
+    ]
     assert written["machine"]["cpu"] == examples.machine().cpu
     assert written["rows"] == {"providers": "CPUExecutionProvider"}
     assert written["noise_band"] == 0.004

@@ -72,6 +72,7 @@ def doctor(time: float = DEFAULT_TIME_S, threads: int | None = None, *, progress
         noise_band=band,
         answer=answer,
         interrupted=end.interrupted or found.interrupted,
+        command="onnxperf.doctor",
     )
     return DoctorResult(report)
 

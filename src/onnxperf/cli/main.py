@@ -39,6 +39,7 @@ _FUNCTIONS = [
     "diff",
     "doctor",
     "einsum",
+    "gate",
     "memory",
     "optimize",
     "profile",

@@ -26,6 +26,8 @@ _POINTS = range(6, 26)
 _GROWTH_NS = 2_000_000_000
 """Time of the calls over which growth is judged, unless their number is given."""
 _MOST_CALLS = 5000
+_INTERVAL_S = 0.005
+"""Between looks at a process whose need is all that is asked for."""
 
 
 class MemoryWorker(Worker, Protocol):
@@ -159,6 +161,21 @@ def probe_subject(
     except (SubjectError, BadInput) as error:
         log.error = error
     return log.memory_probe(spec)
+
+
+def needed_bytes(
+    spec: WorkerSpec,
+    open_worker: Callable[[WorkerSpec], AbstractContextManager[MemoryWorker]],
+    report: Callable[[], None] = lambda: None,
+) -> tuple[int | None, str]:
+    """The most that a fresh process needs for one call, above what it holds before the model is loaded; or why not."""
+    probe = probe_subject(spec, open_worker, 1, _INTERVAL_S, lambda _done, _text: report())
+    if probe.interrupted:
+        raise KeyboardInterrupt
+    subject = probe.subject
+    if subject.status != "ok" or subject.peak_bytes is None:
+        return None, subject.reason or "its memory could not be measured"
+    return max(subject.peak_bytes - subject.steps[0].before.total_bytes, 0), ""
 
 
 def _take_steps(worker: MemoryWorker, log: _Log, sizes: int, report: Callable[[float, str], None]) -> None:

@@ -23,3 +23,5 @@ class MachineReport(Document, frozen=True, kw_only=True):
     """How small a difference can be seen on this machine, in plain sentences."""
     interrupted: bool = False
     """The user stopped the race."""
+    command: str = ""
+    """The command line, or the call in Python."""

@@ -108,6 +108,8 @@ class RaceOptions(Struct, frozen=True, kw_only=True):
     """Also count after the race: `instructions`."""
     alpha_share: float = 1.0
     """Part of the error probability that this race may use; less than 1 where it is one of several."""
+    max_slowdown: float | None = None
+    """Slow-down that is to be decided, instead of verdicts: the race ends when all intervals exclude it."""
 
 
 class WorkerLimits(Struct, frozen=True, kw_only=True):

@@ -15,7 +15,10 @@ from onnx import helper, numpy_helper
 
 import onnxperf
 from onnxperf.results.base import Result
+from onnxperf.results.bisect import BisectResult
+from onnxperf.results.report import Report
 from tests.render.web.browser import CHROMIUM, opened_browser, opened_page
+from tests.render.web.test_finding_sections import BISECTION
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")]
 HOSTILE = '<img src=x onerror="window.broken=1">\'</script><script>window.broken=1</script>\x1b[31m'
@@ -46,7 +49,7 @@ def _model(folder: str) -> Path:
     return path
 
 
-KINDS: dict[str, Callable[[Path], Result[Any]]] = {
+KINDS: dict[str, Callable[[Path], Result[Any] | Report]] = {
     "bench": lambda m: onnxperf.bench(m, call="run,run-c,io-binding", dims={"rows": 4}, blocks=8),
     "sweep": lambda m: onnxperf.bench(m, call="run,run-c", dims={"rows": [1, 4, 16]}, blocks=6),
     "profile": lambda m: onnxperf.profile(m, dims={"rows": 4}, repeat=5, roofline=True),
@@ -60,8 +63,27 @@ KINDS: dict[str, Callable[[Path], Result[Any]]] = {
     "advise": lambda m: onnxperf.advise(m, dims={"rows": 4}, time=2.0),
     "quantize": lambda m: onnxperf.quantize(m, dims={"rows": 4}, time=4.0),
     "einsum": lambda _: onnxperf.optimize_einsum("ij,jk->ik", [(8, 8), (8, 8)], time=2.0),
+    "profiles": lambda m: onnxperf.profile_variants(m, dims={"rows": 4}, repeat=5, threads=[1, 2]),
+    "two graphs": onnxperf.diff_view,
+    "doctor": lambda _: onnxperf.doctor(time=1.0),
+    "lines": lambda _: onnxperf.memory_lines(allocate),
+    "convert": lambda _: _converted(),
+    "two runs": lambda m: onnxperf.report(_short_bench(m), _short_bench(m)),
+    "gate": lambda m: onnxperf.gate(m, m, dims={"rows": [1, 4]}, time=1.0, max_memory=0.5),
+    "bisect": lambda _: BisectResult(BISECTION),  # a real one takes minutes
 }
 """How a small result of each kind is measured."""
+
+
+def _converted() -> Result[Any]:
+    from sklearn.linear_model import LinearRegression
+
+    rows = np.random.default_rng(0).random((20, 3))
+    return onnxperf.convert(LinearRegression().fit(rows, rows.sum(axis=1)), rows.astype(np.float32))
+
+
+def _short_bench(model: Path) -> Result[Any]:
+    return onnxperf.bench(model, call="run,run-c", dims={"rows": 4}, blocks=6)
 
 
 @pytest.fixture(scope="module")
@@ -283,6 +305,19 @@ def test_a_row_lights_its_node_and_a_node_its_row(browser: Any, page_of: Callabl
         assert boxes(page) == [first.get_attribute("data-key")]
         chosen = page.locator("tr.selected").first
         assert (chosen.get_attribute("data-key") or "").startswith("first <img")
+        assert opened.complaints == []
+
+
+def test_a_graph_that_is_lit_out_of_sight_is_a_click_away(browser: Any, page_of: Callable[[str], Path]) -> None:
+    with opened_page(browser, page_of("profile")) as opened:
+        page = opened.page
+        offer = page.locator("button.offer")
+        assert not offer.is_visible()
+        page.evaluate("scrollTo(0, 0)")
+        page.locator("tr[data-key='middle'] button").first.dispatch_event("click")
+        offer.click()
+        page.wait_for_function("document.querySelector('.window').getBoundingClientRect().top < innerHeight")
+        offer.wait_for(state="hidden")
         assert opened.complaints == []
 
 

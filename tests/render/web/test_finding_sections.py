@@ -134,7 +134,7 @@ def test_approximate_choices_are_shown_by_error_and_speed() -> None:
 def test_letter_orders_that_lead_to_one_graph_share_a_bar_and_keep_their_rows() -> None:
     plan = einsum_examples.plan(orders=einsum_examples.orders())
     chart = charts(einsum_sections(plan))["Time per graph of the search"]
-    bars = data(chart)["parts"][0]["values"]
+    bars = data(chart)["series"][0]["values"]
     assert len(bars) <= MOST_GRAPHS < len(plan.orders) == len(chart.table.rows)
     assert bars == sorted(bars)
 
@@ -157,7 +157,7 @@ def test_comparisons_stand_in_the_order_of_the_candidates_and_keep_their_numbers
 
 
 def test_operators_behind_a_change_are_shown_before_and_after() -> None:
-    parts = data(charts(bisect_sections(BISECTION))["Operators before and after"])["parts"]
+    parts = data(charts(bisect_sections(BISECTION))["Operators before and after"])["series"]
     assert [(part["name"], part["values"]) for part in parts] == [("before", [10.0]), ("after", [25.0])]
 
 
@@ -174,7 +174,7 @@ def test_ways_that_failed_are_in_the_table_and_layers_have_both_times() -> None:
     found = charts(quantize_sections(QUANTIZATION))
     assert marks(found["Ways to quantise"]) == ["1.400× faster · chosen"]  # noqa: RUF001
     assert "no weights" in column(found["Ways to quantise"], "why")
-    assert [part["values"] for part in data(found["Time by layer"])["parts"]] == [[40.0, 4.0], [20.0, 5.0]]
+    assert [part["values"] for part in data(found["Time by layer"])["series"]] == [[40.0, 4.0], [20.0, 5.0]]
     assert data(found["Error by layer"])["names"] == ["conv"]
 
 
@@ -190,7 +190,7 @@ def test_outputs_that_are_not_the_same_to_the_last_bit_have_a_bar_the_largest_di
 def test_peaks_are_lines_over_sizes_and_bars_per_number_of_threads() -> None:
     found = charts(doctor_sections(DOCTOR))
     assert data(found["Bandwidth over sizes"])["lines"][0]["points"] == [[0.1, 70.0], [100.0, 25.0]]
-    assert data(found["Arithmetic"])["parts"][0]["values"] == [90.0]
+    assert data(found["Arithmetic"])["series"][0]["values"] == [90.0]
 
 
 def test_subjects_of_two_runs_that_can_be_compared_have_a_mark() -> None:

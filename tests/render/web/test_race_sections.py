@@ -161,9 +161,9 @@ def test_parts_of_a_call_and_instructions_are_bars_where_they_were_measured() ->
     split = Split(prepare_ns=1000.0, compute_ns=5000.0, fetch_ns=500.0, calls=10)
     subjects = (examples.subject(split=split, instructions=2e6, instruction_ratio=1.0), examples.subject("bare"))
     found = charts(race_sections(examples.case(*subjects)))
-    parts = data(found["What a call is made of"])["parts"]
+    parts = data(found["What a call is made of"])["series"]
     assert {part["name"]: part["values"] for part in parts} == {"prepare": [1.0], "compute": [5.0], "fetch": [0.5]}
-    assert data(found["Instructions per call"])["parts"][0]["values"] == [2.0]
+    assert data(found["Instructions per call"])["series"][0]["values"] == [2.0]
 
 
 # ---------------------------------------------------------------- several cases

@@ -18,7 +18,7 @@ from onnxperf.api._shared.subjects import Entry
 from onnxperf.api._shared.variants import named_settings, session_of
 from onnxperf.api._tuning.candidates import RunCandidate, race_candidates, spec_of
 from onnxperf.errors import FileNotWritten, OnnxperfError
-from onnxperf.measure.memory_steps import probe_subject
+from onnxperf.measure.memory_steps import needed_bytes
 from onnxperf.measure.process import open_worker
 from onnxperf.measure.race import Progress
 from onnxperf.model.opened import Model
@@ -29,7 +29,6 @@ from onnxperf.records.race import MIN_ROUNDS, Case
 DEFAULT_TIME_S = 60.0
 _MOST_TRIALS = 24
 """Each is a process, and the more there are, the fewer rounds each gets."""
-_INTERVAL_S = 0.005
 _FEW_TRIALS = 2
 """So many are raced at once: there is little to drop."""
 _ROUNDS_TO_DECIDE = 1.2 * MIN_ROUNDS
@@ -187,16 +186,10 @@ class RemedyTrials:
         return path
 
     def _need(self, candidate: RunCandidate) -> int | None:
-        """The most that was resident at once, above what was there before the model was loaded."""
+        """What a fresh process needs."""
         limits = self.settings.limits
         start = partial(open_worker, timeout_s=limits.timeout, memory_limit_bytes=limits.memory_limit)
-        probe = probe_subject(spec_of(self.entry, candidate), start, 1, _INTERVAL_S, lambda _done, _text: None)
-        if probe.interrupted:
-            raise KeyboardInterrupt
-        subject = probe.subject
-        if subject.status != "ok" or subject.peak_bytes is None:
-            return None
-        return max(subject.peak_bytes - subject.steps[0].before.total_bytes, 0)
+        return needed_bytes(spec_of(self.entry, candidate), start)[0]
 
 
 def _screening_s(time_s: float, rivals: int, call_ns: float | None) -> float:

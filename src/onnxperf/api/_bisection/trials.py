@@ -18,7 +18,7 @@ from onnxperf.api._shared.requests import Settings
 from onnxperf.api._shared.subjects import Entry, ort_spec
 from onnxperf.bisection.base import Question, error_share
 from onnxperf.errors import BadInput, OnnxperfError
-from onnxperf.measure.memory_steps import probe_subject
+from onnxperf.measure.memory_steps import needed_bytes
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.process import open_worker
 from onnxperf.measure.race import Progress
@@ -27,7 +27,6 @@ from onnxperf.records.options import RaceOptions
 
 _PROCESSES = 4
 """Whose memory is measured on each side: that all of one side exceed all of the other by chance happens in 3 %."""
-_INTERVAL_S = 0.005
 
 
 @dataclass
@@ -95,14 +94,10 @@ class Trials:
         limits = self.settings.limits
         start = partial(open_worker, timeout_s=limits.timeout, memory_limit_bytes=limits.memory_limit)
         done, name = number / _PROCESSES, self._name(place)
-        report = partial(progress, done, f"memory of {name}")
-        probe = probe_subject(self._spec(place), start, 1, _INTERVAL_S, lambda _done, _text: report())
-        if probe.interrupted:
-            raise KeyboardInterrupt
-        subject = probe.subject
-        if subject.status != "ok" or subject.peak_bytes is None:
-            raise BadInput(f"{name}: {subject.reason or 'its memory could not be measured'}")
-        return max(subject.peak_bytes - subject.steps[0].before.total_bytes, 0)
+        need, reason = needed_bytes(self._spec(place), start, partial(progress, done, f"memory of {name}"))
+        if need is None:
+            raise BadInput(f"{name}: {reason}")
+        return need
 
     def _check(
         self, question: Question, names: tuple[str, str], ends: BisectStep | None, progress: Progress

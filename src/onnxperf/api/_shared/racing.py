@@ -39,7 +39,13 @@ def run_race(
 
     `enough` decides instead of the usual judge whether it is settled.
     """
-    usual = partial(settled, baseline=options.baseline, min_effect=options.min_effect, alpha_share=options.alpha_share)
+    usual = partial(
+        settled,
+        baseline=options.baseline,
+        min_effect=options.min_effect,
+        alpha_share=options.alpha_share,
+        max_slowdown=options.max_slowdown,
+    )
     tools = Tools(
         launch=launch,
         settled=enough or usual,

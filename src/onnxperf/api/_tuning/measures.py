@@ -27,7 +27,7 @@ from onnxperf.api._shared.subjects import Entry
 from onnxperf.api._shared.variants import session_of
 from onnxperf.api._tuning.candidates import RunCandidate, race_candidates, spec_of
 from onnxperf.errors import BadInput, OnnxperfError
-from onnxperf.measure.memory_steps import probe_subject
+from onnxperf.measure.memory_steps import needed_bytes
 from onnxperf.measure.process import open_worker
 from onnxperf.measure.race import Progress
 from onnxperf.records.options import RaceOptions
@@ -43,7 +43,6 @@ _CHECKED_LAPS = 2
 """Launches of a choice whose outputs are compared, each on other inputs."""
 _PROBES = 5
 """Fresh processes of each side whose memory decides: that all of one exceed all of the other by chance: 1 in 126."""
-_INTERVAL_S = 0.005
 USUAL = TuneChoice(name=DEFAULTS, knobs=())
 
 
@@ -187,15 +186,10 @@ class MemoryMeasure:
         limits = self.model.settings.limits
         start = partial(open_worker, timeout_s=limits.timeout, memory_limit_bytes=limits.memory_limit)
         spec = spec_of(entry, self.model.candidate(choice))
-        probe = probe_subject(
-            spec, start, 1, _INTERVAL_S, lambda _done, _text: progress(0.0, f"memory of {choice.name}")
-        )
-        if probe.interrupted:
-            raise KeyboardInterrupt
-        subject = probe.subject
-        if subject.status != "ok" or subject.peak_bytes is None:
-            raise BadInput(f"{choice.name}: {subject.reason or 'its memory could not be measured'}")
-        return max(subject.peak_bytes - subject.steps[0].before.total_bytes, 0)
+        need, reason = needed_bytes(spec, start, lambda: progress(0.0, f"memory of {choice.name}"))
+        if need is None:
+            raise BadInput(f"{choice.name}: {reason}")
+        return need
 
 
 def _at(progress: Progress, done: float, _done: float, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Bars, which several sections draw: rows of names, a bar for each series in every row."""
+"""Bars, which several sections draw: rows of names, and in every row a bar for each series, or all of them in one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.render.web.base import Chart
+from onnxperf.render.web.plots import ChartAxis
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import decimal_size_unit, duration_unit
 
@@ -17,16 +18,18 @@ Unit = tuple[float, str]
 
 
 class BarSeries(NamedTuple):
-    """A bar in every row, all of one colour."""
+    """A bar in every row."""
 
     name: str
     values: Sequence[float]
     words: Sequence[str]
-    """What is written at the end of each bar."""
+    """What is written at the end of each bar, or in its tooltip."""
     colour: int = 0
     """Place among the colours of a page."""
     pale: Sequence[bool] = ()
     """Which of them do not matter: noise."""
+    colours: Sequence[int] = ()
+    """Of each bar, where they differ."""
 
 
 def time_unit(values_us: Sequence[float], words: str = "per inference") -> Unit:
@@ -41,26 +44,30 @@ def size_unit(values: Sequence[float], words: str = "") -> Unit:
     return scale, f"{unit} {words}".strip()
 
 
+def bars_data(
+    names: Sequence[str],
+    series: Sequence[BarSeries],
+    axis: ChartAxis,
+    keys: Sequence[str] = (),
+    stacked: bool = False,
+) -> dict[str, object]:
+    """What the script of the chart takes; stacked ones stand behind each other in one bar per row."""
+    return {
+        "names": [name_of(name) for name in names],
+        "keys": [name_of(key) for key in keys],
+        "axis": axis.data,
+        "stacked": stacked,
+        "series": [each._replace(name=name_of(each.name) if each.name else "")._asdict() for each in series],
+    }
+
+
 def bars(
     title: str, summary: str, names: Sequence[str], series: Sequence[BarSeries], unit: Unit, keys: Sequence[str] = ()
 ) -> Chart:
     """A chart of bars; the table behind it has the words of every bar."""
     scale, axis = unit
-    data = {
-        "names": [name_of(name) for name in names],
-        "keys": [name_of(key) for key in keys],
-        "axis": axis,
-        "series": [
-            {
-                "name": name_of(each.name) if each.name else "",
-                "values": [value / scale for value in each.values],
-                "words": list(each.words),
-                "colour": each.colour,
-                "pale": list(each.pale),
-            }
-            for each in series
-        ],
-    }
+    scaled = [each._replace(values=[value / scale for value in each.values]) for each in series]
+    data = bars_data(names, scaled, ChartAxis(axis, from_zero=True), keys)
     columns = [Column("name", left=True), *(Column(name_of(each.name) if each.name else axis) for each in series)]
     rows = [Row([name_of(name), *(each.words[at] for each in series)]) for at, name in enumerate(names)]
     height = _AROUND + len(names) * (_ROW + _BAR * len(series))

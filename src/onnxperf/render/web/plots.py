@@ -1,4 +1,4 @@
-"""Lines, bars and points as the data of a chart: what several sections draw alike."""
+"""Axes, lines and points as the data of a chart: what several sections draw alike."""
 
 from __future__ import annotations
 
@@ -84,29 +84,6 @@ def _bands(points: Sequence[Point]) -> list[list[list[float | None]]]:
         else:
             found[-1].append([rounded(each.x), rounded(each.low), rounded(each.high)])
     return [several for several in found if len(several) > 1]
-
-
-class BarPart(NamedTuple):
-    """One colour of all bars."""
-
-    name: str
-    values: Sequence[float | None]
-    words: Sequence[str]
-    """What stands at each of them in a tooltip."""
-    colour: int
-    colours: Sequence[int] = ()
-    """Of each bar, where they differ."""
-
-
-def bars_data(
-    names: Sequence[str],
-    parts: Sequence[BarPart],
-    axis: ChartAxis,
-    stacked: bool = True,
-) -> dict[str, object]:
-    """A bar per name, its parts behind each other or below each other."""
-    drawn = [part._asdict() for part in parts]
-    return {"names": list(names), "parts": drawn, "axis": axis.data, "stacked": stacked}
 
 
 def is_wide(values: Sequence[float], span: float = LOG_SPAN) -> bool:

@@ -74,8 +74,17 @@ onnxperf.startDrawings = () => {
       const found = boxes.get(key) || [];
       found.forEach((box) => box.classList.add("selected"));
       if (found.length && from !== figure) reveal(found[0]);
+      offer.hidden = !found.length || isSeen();
       status.textContent = found.length > 1 ? `${found.length} nodes are lit` : "";
     });
+
+    // A graph that is lit out of sight is a click away; the page does not jump on its own.
+    const isSeen = () => { const { top, bottom } = frame.getBoundingClientRect(); return top < innerHeight - 60 && bottom > 120; };
+    const offer = onnxperf.button("Show it in the graph", () => figure.scrollIntoView());
+    offer.className = "offer";
+    offer.hidden = true;
+    addEventListener("scroll", () => { if (isSeen()) offer.hidden = true; }, { passive: true });
+    figure.append(offer);
 
     const tools = figure.querySelector(".tools");
     const status = document.createElement("span");

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from onnxperf.records.bisect import Bisection, BisectStep
 from onnxperf.render.kit.table import Column, Row, Table
+from onnxperf.render.web.bars import BarSeries, bars_data
 from onnxperf.render.web.base import Chart, Part, Section
 from onnxperf.render.web.forest import GREEN, GREY, RED, YELLOW, Forest, ForestMark, forest_chart, has_marks
-from onnxperf.render.web.plots import BarPart, ChartAxis, bars_data
+from onnxperf.render.web.plots import ChartAxis
 from onnxperf.wording.names import name_of, visible
 from onnxperf.wording.numbers import count, duration, duration_unit, factor, interval, microseconds, size
 
@@ -76,7 +77,7 @@ def _operators(record: Bisection) -> list[Part]:
     scale, unit = duration_unit(1e3 * max(max(each.before_us, each.after_us) for each in changes))
     sides = (("before", [each.before_us for each in changes], GREY), ("after", [each.after_us for each in changes], 0))
     parts = [
-        BarPart(name, [1e3 * us / scale for us in us_], [*map(microseconds, us_)], colour)
+        BarSeries(name, [1e3 * us / scale for us in us_], [*map(microseconds, us_)], colour)
         for name, us_, colour in sides
     ]
     axis = ChartAxis(f"time per inference ({unit})", from_zero=True)
@@ -86,6 +87,6 @@ def _operators(record: Bisection) -> list[Part]:
         f"Time of {count(len(changes), 'operator')} per inference in {name_of(record.good)} (before) and in "
         f"{name_of(record.bad)} (after), from profiles of both."
     )
-    data = bars_data([name_of(each.op_name) for each in changes], parts, axis, stacked=False)
+    data = bars_data([each.op_name for each in changes], parts, axis)
     table = Table(columns, [Row(each) for each in cells])
-    return [Chart("stacked", "Operators before and after", summary, data, table, 110 + 44 * len(changes))]
+    return [Chart("bars", "Operators before and after", summary, data, table, 110 + 44 * len(changes))]

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from onnxperf.records.check import Check, Difference
 from onnxperf.render.race.check import differences_table
+from onnxperf.render.web.bars import BarSeries, bars_data
 from onnxperf.render.web.base import Chart, Part, Section
 from onnxperf.render.web.forest import BLUE, RED
-from onnxperf.render.web.plots import BarPart, bars_data, finite, value_axis
+from onnxperf.render.web.plots import finite, value_axis
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import count, grouped, significant
 
@@ -32,7 +33,7 @@ def _chart(check: Check, outputs: Sequence[Difference]) -> Chart:
     shown = sorted(outputs, key=lambda each: -(each.max_absolute or 0.0))[:MOST_OUTPUTS]
     values = [each.max_absolute or 0.0 for each in shown]
     colours = [BLUE if each.equal else RED for each in shown]
-    bars = BarPart("largest absolute difference", values, [_words(each) for each in shown], BLUE, colours)
+    series = BarSeries("largest absolute difference", values, [_words(each) for each in shown], colours=colours)
     axis = value_axis("largest absolute difference", values, from_zero=True)
     differing = sum(not each.equal for each in check.outputs)
     same = len(check.outputs) - len(outputs)
@@ -41,9 +42,9 @@ def _chart(check: Check, outputs: Sequence[Difference]) -> Chart:
         f"{differing} differ beyond the tolerances (rtol {significant(check.rtol)}, atol {significant(check.atol)}), "
         f"{same} are the same to the last bit or have no numbers to compare."
     )
-    data = bars_data([name_of(each.name) for each in shown], [bars], axis)
+    data = bars_data([each.name for each in shown], [series], axis)
     title = f"Largest differences, {name_of(check.model)}"
-    return Chart("stacked", title, summary, data, differences_table(check), 90 + 34 * len(shown))
+    return Chart("bars", title, summary, data, differences_table(check), 90 + 34 * len(shown))
 
 
 def _words(output: Difference) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from onnxperf.records.doctor import MachineReport
 from onnxperf.records.headroom import Peaks
 from onnxperf.render.kit.table import Column, Row, Table
+from onnxperf.render.web.bars import BarSeries, bars_data
 from onnxperf.render.web.base import Chart, Part, Section
-from onnxperf.render.web.plots import BarPart, ChartAxis, ChartLine, Point, bars_data, lines_data, value_axis
+from onnxperf.render.web.plots import ChartAxis, ChartLine, Point, lines_data, value_axis
 from onnxperf.wording.numbers import count, decimal_size, per_second
 
 
@@ -61,7 +62,7 @@ def _arithmetic(several: list[Peaks]) -> Chart:
         ("8-bit integers", [each.int8_gop_per_s for each in several], 4),
     )
     parts = [
-        BarPart(name, list(values), [f"{per_second(value)} billion a second" for value in values], colour)
+        BarSeries(name, [value or 0.0 for value in values], [per_second(value) for value in values], colour)
         for name, values, colour in kinds
         if any(values)
     ]
@@ -69,5 +70,5 @@ def _arithmetic(several: list[Peaks]) -> Chart:
     rows = [Row([str(each.threads), per_second(each.gflop_per_s), per_second(each.int8_gop_per_s)]) for each in several]
     summary = "Billions of operations a second that onnxruntime's matrix product reached, by number of threads."
     axis = ChartAxis("billion operations a second", from_zero=True)
-    data = bars_data([_threads(each) for each in several], parts, axis, stacked=False)
-    return Chart("stacked", "Arithmetic", summary, data, Table(columns, rows), 110 + 50 * len(several))
+    data = bars_data([_threads(each) for each in several], parts, axis)
+    return Chart("bars", "Arithmetic", summary, data, Table(columns, rows), 110 + 50 * len(several))

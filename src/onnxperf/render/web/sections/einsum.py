@@ -9,6 +9,7 @@ from typing import NamedTuple
 from onnxperf.records.einsum import EinsumPlan, OrderTime, Rewrite, RewrittenSite
 from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.render.race.rewrite import nodes_text
+from onnxperf.render.web.bars import BarSeries, bars_data
 from onnxperf.render.web.base import Chart, Part, Section
 from onnxperf.render.web.forest import (
     BLUE,
@@ -21,7 +22,7 @@ from onnxperf.render.web.forest import (
     forest_chart,
     has_marks,
 )
-from onnxperf.render.web.plots import BarPart, ChartAxis, bars_data
+from onnxperf.render.web.plots import ChartAxis
 from onnxperf.render.web.sections.race import race_sections
 from onnxperf.wording.names import name_of, visible
 from onnxperf.wording.numbers import count, duration, duration_unit
@@ -57,7 +58,7 @@ def _orders(plan: EinsumPlan) -> list[Part]:
     scale, unit = duration_unit(shown[0].time_ns)
     words = [_words(plan, graph, graphs[0]) for graph in shown]
     colours = [_COLOURS[_role(plan, graph)] for graph in shown]
-    bars = BarPart("time of a call", [graph.time_ns / scale for graph in shown], words, BLUE, colours)
+    series = BarSeries("time of a call", [graph.time_ns / scale for graph in shown], words, colours=colours)
     axis = ChartAxis(f"time of a call in the search ({unit})", from_zero=True)
     timed = sum(len(graph.orders) for graph in graphs)
     rest = len(graphs) - len(shown)
@@ -67,9 +68,9 @@ def _orders(plan: EinsumPlan) -> list[Part]:
         "Green is what was chosen, yellow what the equation as written leads to."
     )
     summary += f" {count(rest, 'slow graph')} are only in the table." if rest else ""
-    data = bars_data([visible(graph.name) for graph in shown], [bars], axis)
+    data = bars_data([visible(graph.name) for graph in shown], [series], axis)
     height = 90 + 26 * len(shown)
-    return [Chart("stacked", "Time per graph of the search", summary, data, _order_table(plan.orders), height)]
+    return [Chart("bars", "Time per graph of the search", summary, data, _order_table(plan.orders), height)]
 
 
 def _graphs(plan: EinsumPlan) -> list[_Graph]:

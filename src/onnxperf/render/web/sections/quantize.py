@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from onnxperf.records.quantize import LayerChange, Quantization, TriedWay
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
+from onnxperf.render.web.bars import BarSeries, bars_data
 from onnxperf.render.web.base import Chart, Part, Section
 from onnxperf.render.web.forest import (
     BLUE,
@@ -18,7 +19,7 @@ from onnxperf.render.web.forest import (
     forest_chart,
     has_marks,
 )
-from onnxperf.render.web.plots import BarPart, ChartAxis, bars_data, finite
+from onnxperf.render.web.plots import ChartAxis, finite
 from onnxperf.render.web.sections.race import race_parts
 from onnxperf.wording.names import first_of, name_of, visible
 from onnxperf.wording.numbers import count, duration_unit, microseconds, percent_at_most
@@ -75,8 +76,8 @@ def _times(record: Quantization) -> list[Part]:
     scale, unit = duration_unit(1e3 * max(max(each.before_us, each.after_us) for each in layers))
     before, after = [each.before_us for each in layers], [each.after_us for each in layers]
     parts = [
-        BarPart("float32", [1e3 * us / scale for us in before], [*map(microseconds, before)], GREY),
-        BarPart("int8", [1e3 * us / scale for us in after], [_layer_words(each) for each in layers], BLUE),
+        BarSeries("float32", [1e3 * us / scale for us in before], [*map(microseconds, before)], GREY),
+        BarSeries("int8", [1e3 * us / scale for us in after], [_layer_words(each) for each in layers], BLUE),
     ]
     won = sum(each.outcome == "won" for each in record.layers)
     lost = sum(each.outcome == "lost" for each in record.layers)
@@ -84,10 +85,8 @@ def _times(record: Quantization) -> list[Part]:
         f"Time per inference of {count(len(record.layers), 'layer')} in float32 and in int8, conversions included: "
         f"{won} won, {lost} lost, the others did not change beyond the noise.{_left_out(record.layers)}"
     )
-    data = bars_data(
-        [*map(_name, layers)], parts, ChartAxis(f"time per inference ({unit})", from_zero=True), stacked=False
-    )
-    return [Chart("stacked", "Time by layer", summary, data, _layer_table(record.layers), 110 + 44 * len(layers))]
+    data = bars_data([*map(_name, layers)], parts, ChartAxis(f"time per inference ({unit})", from_zero=True))
+    return [Chart("bars", "Time by layer", summary, data, _layer_table(record.layers), 110 + 44 * len(layers))]
 
 
 def _left_out(layers: Sequence[LayerChange]) -> str:
@@ -108,15 +107,15 @@ def _errors(record: Quantization) -> list[Part]:
     if not layers:
         return []
     values = [100 * (each.error or 0.0) for each in layers]
-    bars = BarPart("error", values, [_error(each.error) for each in layers], PINK)
+    series = BarSeries("error", values, [_error(each.error) for each in layers], PINK)
     columns = [Column("layer", left=True), Column("error alone")]
     table = Table(columns, [Row([_name(each), _error(each.error)]) for each in layers])
     summary = (
         f"Largest relative error of an output where only this layer is quantised, for {count(len(layers), 'layer')}; "
         f"{percent_at_most(record.max_error)} are accepted for the whole model."
     )
-    data = bars_data([*map(_name, layers)], [bars], ChartAxis("relative error of an output (%)", from_zero=True))
-    return [Chart("stacked", "Error by layer", summary, data, table, 90 + 30 * len(layers))]
+    data = bars_data([*map(_name, layers)], [series], ChartAxis("relative error of an output (%)", from_zero=True))
+    return [Chart("bars", "Error by layer", summary, data, table, 90 + 30 * len(layers))]
 
 
 def _layer_table(layers: Sequence[LayerChange]) -> Table:

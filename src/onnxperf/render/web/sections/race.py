@@ -8,6 +8,7 @@ from onnxperf.records.race import Case, Subject
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.render.race.instructions import instruction_table
 from onnxperf.render.race.split import split_table
+from onnxperf.render.web.bars import BarSeries, bars_data
 from onnxperf.render.web.base import Part, Section
 from onnxperf.render.web.forest import (
     BLUE,
@@ -22,7 +23,7 @@ from onnxperf.render.web.forest import (
     has_marks,
 )
 from onnxperf.render.web.layers import Filter, Layer, layered
-from onnxperf.render.web.plots import BarPart, ChartAxis, bars_data
+from onnxperf.render.web.plots import ChartAxis
 from onnxperf.render.web.sections.calls import distribution, percentiles
 from onnxperf.render.web.sections.samples import samples
 from onnxperf.wording.names import dims_text, listed, name_of, visible
@@ -149,7 +150,7 @@ def splits(cases: Cases) -> list[Part]:
     parts = ", ".join(name for name, _ in _SPLIT)
     summary = f"Medians of calls that were timed part by part ({parts}) for {count(rows, 'subject')}."
     title = "What a call is made of"
-    chart = layered("stacked", title, summary, {}, layers, case_filter(cases), table, height=110 + 36 * rows)
+    chart = layered("bars", title, summary, {}, layers, case_filter(cases), table, height=110 + 36 * rows)
     return [chart]
 
 
@@ -157,9 +158,9 @@ def _split_data(subjects: Sequence[Subject], scale: float, unit: str) -> dict[st
     parts = []
     for name, colour in _SPLIT:
         times = [getattr(each.split, f"{name}_ns") for each in subjects]
-        parts.append(BarPart(name, [ns / scale for ns in times], [duration(ns) for ns in times], colour))
+        parts.append(BarSeries(name, [ns / scale for ns in times], [duration(ns) for ns in times], colour))
     axis = ChartAxis(f"time per call ({unit})", from_zero=True)
-    return bars_data([name_of(each.name) for each in subjects], parts, axis)
+    return bars_data([each.name for each in subjects], parts, axis, stacked=True)
 
 
 def instructions(cases: Cases) -> list[Part]:
@@ -175,7 +176,7 @@ def instructions(cases: Cases) -> list[Part]:
         "what else the machine does, and do not tell how long they take."
     )
     title = "Instructions per call"
-    return [layered("stacked", title, summary, {}, layers, case_filter(cases), table, height=110 + 36 * rows)]
+    return [layered("bars", title, summary, {}, layers, case_filter(cases), table, height=110 + 36 * rows)]
 
 
 def _instruction_data(subjects: Sequence[Subject]) -> dict[str, object]:
@@ -183,10 +184,8 @@ def _instruction_data(subjects: Sequence[Subject]) -> dict[str, object]:
     words = [
         f"{grouped(each.instructions or 0.0)}, {ratio(each.instruction_ratio)} of the baseline" for each in subjects
     ]
-    bars = BarPart("instructions", [each / 1e6 for each in counts], words, BLUE)
-    return bars_data(
-        [name_of(each.name) for each in subjects], [bars], ChartAxis("million instructions", from_zero=True)
-    )
+    series = BarSeries("instructions", [each / 1e6 for each in counts], words, BLUE)
+    return bars_data([each.name for each in subjects], [series], ChartAxis("million instructions", from_zero=True))
 
 
 def joined(tables: Mapping[str, Table]) -> Table:

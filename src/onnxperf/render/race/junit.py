@@ -1,0 +1,33 @@
+"""A gate as JUnit XML, which CI systems show beside tests."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree as ET
+
+from onnxperf.records.gate import Gate, GateControl, GateLimit, GateOutcome
+from onnxperf.wording.names import dims_text, visible
+
+
+def junit_xml(record: Gate) -> bytes:
+    """A test case for every limit and every control; what is undecided is an error unless it counts as passed."""
+    suite = ET.Element("testsuite", name=visible(f"onnxperf gate {record.model}"))
+    for limit in record.limits:
+        outcome = record.undecided_as if limit.outcome == "undecided" else limit.outcome
+        _add(suite, limit.measure, limit, outcome, limit.reason or record.answer)
+    for control in record.controls:
+        _add(suite, "control", control, "passed" if control.passed else record.undecided_as, control.reason)
+    cases = suite.findall("testcase")
+    suite.set("tests", str(len(cases)))
+    suite.set("failures", str(sum(case.find("failure") is not None for case in cases)))
+    suite.set("errors", str(sum(case.find("error") is not None for case in cases)))
+    ET.SubElement(suite, "system-out").text = visible(record.answer)
+    content: bytes = ET.tostring(suite, encoding="utf-8", xml_declaration=True)
+    return content
+
+
+def _add(suite: ET.Element, name: str, part: GateLimit | GateControl, outcome: GateOutcome, reason: str) -> None:
+    place = dims_text(part.dims)
+    case = ET.SubElement(suite, "testcase", classname="onnxperf.gate", name=visible(f"{name} {place}".strip()))
+    if outcome != "passed":
+        kind = "failure" if outcome == "failed" else "error"
+        ET.SubElement(case, kind, message=visible(reason or outcome))
