@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from onnxperf.analyze.judges.gate import final_outcome
 from onnxperf.records.gate import Gate, GateControl, GateLimit
 from onnxperf.wording.names import dims_text, name_of
@@ -26,9 +28,15 @@ def gate_answer(record: Gate) -> str:
     failed = [each for each in record.controls if not each.passed]
     if record.outcome == "undecided" and failed:
         return said + f"the control failed{_place(failed[0])}: {failed[0].reason}. Nothing that was measured counts."
-    rest = len(deciding) - 1
-    more = f" (and {rest} more)" if rest > 0 else ""
-    return f"{said}{_about(record, deciding[0])}{more}. {_about_controls(record)}".strip()
+    worst = max(deciding, key=_closeness)
+    several = {"passed": f", the closest of {len(deciding)} limits", "failed": f" (and {len(deciding) - 1} more)"}
+    more = several.get(record.outcome, "") if len(deciding) > 1 else ""
+    return f"{said}{_about(record, worst)}{more}. {_about_controls(record)}".strip()
+
+
+def _closeness(limit: GateLimit) -> float:
+    """How near the end of an interval is to its limit, or how far beyond it; what is broken is furthest."""
+    return math.inf if limit.ratio is None else (limit.ratio_high or limit.ratio) / (limit.limit or 1.0)
 
 
 def _about(record: Gate, limit: GateLimit) -> str:
