@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from onnxperf.records.quantize import LayerChange, Quantization, TriedWay, UnfusedPair
+from onnxperf.records.quantize import FLOAT32, LayerChange, Quantization, TriedWay, UnfusedPair
 from onnxperf.render.kit import chart as fg
 from onnxperf.render.kit.machine import cpu_text
 from onnxperf.render.kit.page import Heading, Line, Part, closing
@@ -81,11 +81,12 @@ def _way_row(record: Quantization, tried: TriedWay) -> Row:
 def _result(record: Quantization, tried: TriedWay) -> str:
     if tried.status != "ok":
         return tried.status
+    # A search decides nothing else. Nodes that were left out raced their own way, and no speedup over float32 is known.
+    verdict = tried.verdict if tried.verdict in _VERDICTS else ""
+    verdict = f"{verdict} than with them" if verdict and tried.against != FLOAT32 else verdict
     if tried.way.name == record.chosen:
-        return "chosen"
-    if not tried.acceptable:
-        return "error too large"
-    return tried.verdict if tried.verdict in _VERDICTS else ""  # a search decides nothing else
+        return "chosen" if tried.against == FLOAT32 else ", ".join(filter(None, ["chosen", verdict]))
+    return verdict if tried.acceptable else "error too large"
 
 
 def _layers(record: Quantization) -> list[Part]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onnxperf.records.quantize import LayerChange, Quantization, TriedWay
+from onnxperf.records.quantize import FLOAT32, LayerChange, Quantization, TriedWay
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.render.web.bars import BarSeries, bars_data
 from onnxperf.render.web.base import Chart, Part, Section
@@ -61,7 +61,8 @@ def _estimate(record: Quantization, tried: TriedWay) -> ForestMark:
     chosen = "chosen" if tried.way.name == record.chosen else ""
     status = "" if tried.status == "ok" else tried.status
     refused = "error too large" if tried.status == "ok" and not tried.acceptable else ""
-    word = " · ".join(filter(None, [tried.verdict or "", status, refused, chosen]))
+    than = " than with them" if tried.verdict in ("faster", "slower") and tried.against != FLOAT32 else ""
+    word = " · ".join(filter(None, [f"{tried.verdict or ''}{than}", status, refused, chosen]))
     error = f"error {percent_at_most(tried.error)}" if tried.error is not None else ""
     more = "\n".join(filter(None, [f"against {name_of(tried.against)}", error, visible(tried.reason)]))
     colour = VERDICT_COLOURS.get(tried.verdict or "", GREY)
