@@ -21,6 +21,7 @@ from onnxperf.analyze.judges.crossover import (
     two_dims,
     usual_baseline,
 )
+from onnxperf.analyze.judges.gate import is_beyond
 from onnxperf.analyze.judges.throughput import rate
 from onnxperf.errors import BadOption
 from onnxperf.records.race import COUNT_COLUMNS, SPLIT_COLUMNS, SUBJECT_COLUMNS, Bench, Block, Case, Subject
@@ -111,6 +112,10 @@ class BenchResult(Result[Bench]):
         if len(found) > 1:
             raise KeyError(f"{len(found)} cases have a subject {name!r}; choose one from .cases")
         return found[0]
+
+    def slower_than(self, max_slowdown: float) -> list[Subject]:
+        """Subjects that are slower than their baseline by more than this (0.05 is 5 %), beyond the noise."""
+        return [each for each in self.subjects if each.status == "ok" and is_beyond(each, max_slowdown)]
 
     # ---------------------------------------------------------------- tables
 

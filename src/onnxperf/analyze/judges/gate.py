@@ -23,6 +23,11 @@ def is_told(subject: Subject, max_slowdown: float) -> bool:
     return side_of(*_ratio_of(subject)[1:], 1 + max_slowdown) != "undecided"
 
 
+def is_beyond(subject: Subject, max_slowdown: float) -> bool:
+    """Whether a subject is slower than the limit, beyond the noise."""
+    return side_of(*_ratio_of(subject)[1:], 1 + max_slowdown) == "failed"
+
+
 def limits_in(case: Case, max_slowdown: float) -> list[GateLimit]:
     """What a race says of outputs, time and instructions."""
     subjects = {subject.name: subject for subject in case.subjects}

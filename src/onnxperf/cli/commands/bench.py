@@ -2,13 +2,28 @@
 
 # No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from onnxperf.cli import exit_codes
 from onnxperf.cli.commands.sweep import ResumeFlags, run_kept
-from onnxperf.cli.options import INPUTS, AgainstFlags, File, InputFlags, RaceFlags, Several, VariantFlags, keywords_of
-from onnxperf.cli.present import KeptOutputFlags, present
+from onnxperf.cli.options import (
+    INPUTS,
+    RACE,
+    AgainstFlags,
+    File,
+    InputFlags,
+    RaceFlags,
+    Several,
+    VariantFlags,
+    keywords_of,
+    part,
+)
+from onnxperf.cli.present import KeptOutputFlags, complain, present
+
+if TYPE_CHECKING:
+    from onnxperf.render.kit.progress import Progress
 
 
 @Parameter(name="*", group=INPUTS)
@@ -21,13 +36,29 @@ class CaseFlags(InputFlags):
     combination is run. May be repeated."""
 
 
+@Parameter(name="*", group=RACE)
+@dataclass(frozen=True)
+class LimitedRaceFlags(RaceFlags):
+    """How subjects are measured and compared, and which slow-down is a failure."""
+
+    only_here = ("fail_if_slower",)
+
+    fail_if_slower: str | None = None
+    """Exit code 1 where a subject is slower than the baseline by more than this, such as 5%, beyond the noise."""
+
+    @property
+    def max_slowdown(self) -> float | None:
+        """The limit as a number."""
+        return None if self.fail_if_slower is None else part(self.fail_if_slower, "fail-if-slower")
+
+
 def bench(
     *models: File,
     call: str = "run",
     runtime: str = "ort",
     inputs: CaseFlags = CaseFlags(),
     session: VariantFlags = VariantFlags(),
-    race: RaceFlags = RaceFlags(),
+    race: LimitedRaceFlags = LimitedRaceFlags(),
     against: AgainstFlags = AgainstFlags(),
     again: ResumeFlags = ResumeFlags(),
     output: KeptOutputFlags = KeptOutputFlags(),
@@ -43,6 +74,8 @@ def bench(
         onnxperf bench model.onnx --call all --plot calls.png
 
         onnxperf bench old.onnx new.onnx --shape X=1000x10 --time 20
+
+        onnxperf bench old.onnx new.onnx --fail-if-slower 5%
 
         onnxperf bench model.onnx quantised.onnx --no-check
 
@@ -78,7 +111,18 @@ def bench(
 
     contest = Contest(list(models), against.sources(), call, runtime, inputs.feeds())
     cells = cells_of(contest, parse(keywords_of(inputs, session, race, against), CaseKeywords))
+    limit = race.max_slowdown  # refused before anything is measured
+    results: list[BenchResult] = []
     if len(cells) > 1 or again.resume is not None or again.statuses:
-        return run_kept(cells, again, output)
-    # A single case is kept as a whole at the end.
-    return present(BenchResult, output, lambda progress: BenchResult(run_cells(cells, progress)))
+        code = run_kept(cells, again, output, results.append)
+    else:  # a single case is kept as a whole at the end
+
+        def measure(progress: "Progress") -> BenchResult:
+            results.append(BenchResult(run_cells(cells, progress)))
+            return results[0]
+
+        code = present(BenchResult, output, measure)
+    slower = [each for result in results for each in result.slower_than(limit)] if limit is not None else []
+    for each in slower:
+        complain(f"{each.name} is slower than the baseline by more than {race.fail_if_slower}, beyond the noise")
+    return exit_codes.PARTIAL if slower and code == exit_codes.DONE else code

@@ -53,8 +53,16 @@ def shown_in(progress: Progress) -> Callable[[Sequence[Case]], None]:
     return show
 
 
-def run_kept(cells: Sequence[Cell], again: ResumeFlags, output: KeptOutputFlags) -> int:
-    """Run cases that are kept one by one, and name the command that resumes them if they are interrupted."""
+def run_kept(
+    cells: Sequence[Cell],
+    again: ResumeFlags,
+    output: KeptOutputFlags,
+    seen: Callable[[BenchResult], None] | None = None,
+) -> int:
+    """Run cases that are kept one by one, and name the command that resumes them if they are interrupted.
+
+    `seen` receives the result.
+    """
     from onnxperf.api._shared.sweeps import run_sweep
     from onnxperf.results.bench import BenchResult
 
@@ -67,6 +75,8 @@ def run_kept(cells: Sequence[Cell], again: ResumeFlags, output: KeptOutputFlags)
 
     code = present(BenchResult, replace(output, no_store=True), measure)
     for result in results:
+        if seen is not None:
+            seen(result)
         if result.interrupted and result.run:
             _name_resuming(result, len(cells))
     return code
