@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from onnxperf.analyze.answers.gate import gate_answer, notes_on
 from onnxperf.analyze.judges.gate import control_in, final_outcome, limits_in, memory_limit, outcome_of
 from onnxperf.api._shared.cells import Contest, cells_of, run_cells
-from onnxperf.api._shared.opening import Source
+from onnxperf.api._shared.opening import Source, open_source
 from onnxperf.api._shared.progress import automatic, shows_progress
 from onnxperf.api._shared.requests import InputKeywords, LimitKeywords, Settings, ToleranceKeywords, parse, require
 from onnxperf.api._shared.setups import only_setup
@@ -85,13 +85,8 @@ def gate(
             limits += _memory(models, bench, settings, max_memory, call, feeds, report)
         except KeyboardInterrupt:
             interrupted = True
-    return GateResult(_concluded(_labels(models), bench, limits, undecided, interrupted))
-
-
-def _labels(models: Mapping[str, Source]) -> dict[str, str]:
-    from onnxperf.api._shared.opening import open_source
-
-    return {name: open_source(source).label for name, source in models.items()}
+    labels = {name: open_source(each, timeout_s=settings.limits.timeout).label for name, each in models.items()}
+    return GateResult(_concluded(labels, bench, limits, undecided, interrupted))
 
 
 def _concluded(

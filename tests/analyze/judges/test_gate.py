@@ -79,6 +79,12 @@ def test_a_baseline_that_fails_decides_nothing() -> None:
     assert judge.outcome_of([limit], [judge.control_in(case)]) == "undecided"
 
 
+def test_a_case_that_could_not_be_run_says_why() -> None:
+    case = Case(model="m", dims={"batch": 0}, status="failed", answer="batch is 0")
+    (limit,) = judge.limits_in(case, 0.03)
+    assert (limit.outcome, limit.reason) == ("undecided", "batch is 0")
+
+
 @pytest.mark.parametrize("verdict", ["faster", "slower"])
 def test_a_control_that_is_called_different_leaves_nothing_decided(verdict: str) -> None:
     case = race((0.9, 0.91), control=verdict)

@@ -33,7 +33,8 @@ def limits_in(case: Case, max_slowdown: float) -> list[GateLimit]:
     subjects = {subject.name: subject for subject in case.subjects}
     base, new = subjects.get(BASELINE), subjects.get(NEW)
     if base is None or new is None or base.status != "ok":
-        reason = f"the baseline failed: {base.reason or base.status}" if base is not None else "nothing was measured"
+        failed = f"the baseline failed: {base.reason or base.status}" if base is not None else ""
+        reason = failed or case.answer or "nothing was measured"
         return [GateLimit(measure="time", dims=case.dims, limit=1 + max_slowdown, reason=reason)]
     if new.status != "ok":
         measure: Measure = "outputs" if new.status == "differs" else "time"

@@ -82,7 +82,7 @@ def _result(record: Quantization, tried: TriedWay) -> str:
     if tried.status != "ok":
         return tried.status
     # A search decides nothing else. Nodes that were left out raced their own way, and no speedup over float32 is known.
-    verdict = tried.verdict if tried.verdict in _VERDICTS else ""
+    verdict: str = tried.verdict if tried.verdict in _VERDICTS else ""
     verdict = f"{verdict} than with them" if verdict and tried.against != FLOAT32 else verdict
     if tried.way.name == record.chosen:
         return "chosen" if tried.against == FLOAT32 else ", ".join(filter(None, ["chosen", verdict]))
