@@ -83,6 +83,7 @@ benchmarks: $(VENV)/dev.ok
 	$(BIN)/python -m benchmarks.views
 	$(BIN)/python -m benchmarks.roofline
 	$(BIN)/python -m benchmarks.report
+	$(BIN)/python -m benchmarks.gate
 
 examples: $(VENV)/dev.ok
 	$(BIN)/python examples/call_styles.py
