@@ -168,6 +168,7 @@ def models(shorter: int = 1) -> list[str]:
     gains = [gain_of(record) for _, record in ordinary]
     removed = [name for name, record in planted if _is_removed(record, CAUSES[name])]
     return [
+        *_about_time(shorter),
         *(_line(*each) for each in ordinary),
         f"- ordinary models, geometric mean: {statistics.geometric_mean(gains):.3f} (goal at least 1.15), "
         f"smallest {min(gains):.3f} (goal none below 0.98)",
@@ -190,7 +191,11 @@ def approximate(shorter: int = 1) -> list[str]:
     cases |= {name: _calibrated(ORDINARY[name], *each) for name, each in IMAGES.items()}
     cases["MLP 6x1024, 16 rows"] = Tuned(partial(mlp, 1024, 16))
     found = _group(cases, shorter, allow="approx", max_error=0.1)
-    return [f"{_line(*each)}; error {_error(each[1])}" for each in found]
+    return [*_about_time(shorter), *(f"{_line(*each)}; error {_error(each[1])}" for each in found)]
+
+
+def _about_time(shorter: int) -> list[str]:
+    return [f"The usual time of each, divided by {shorter}.", ""] if shorter > 1 else []
 
 
 IMAGES = {

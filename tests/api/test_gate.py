@@ -86,6 +86,7 @@ def test_a_gate_is_written_for_ci_kept_and_shown(
     assert run(words) == 1
     suite = ET.fromstring((tmp_path / "gate.xml").read_bytes())
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("4", "2", "0")
+    assert "time: new / baseline is 1.200" in (tmp_path / "gate.xml").read_text()
     assert "new fails: it takes 1.200 times as long as old" in (tmp_path / "gate.md").read_text()
     assert "Ratios and limits" in (tmp_path / "gate.html").read_text()
     assert run(["runs", "show", "last", *store]) == 0
@@ -109,7 +110,7 @@ def test_memory_of_both_sides_is_measured_where_it_is_limited(models: tuple[Path
     assert (limit.new or 0) > 0
 
 
-def test_a_race_decides_about_its_limit(models: tuple[Path, Path]) -> None:
+def test_the_baseline_races_itself_beside_the_new_model(models: tuple[Path, Path]) -> None:
     found = onnxperf.gate(models[1], models[0], dims={"n": 2}, **SHORT)
     (case,) = found.record.races
     assert [subject.name for subject in case.subjects] == ["baseline", "control", "new"]

@@ -17,7 +17,7 @@ from onnxperf.api._shared.progress import automatic, shows_progress
 from onnxperf.api._shared.requests import InputKeywords, LimitKeywords, Settings, ToleranceKeywords, parse, require
 from onnxperf.api._shared.setups import only_setup
 from onnxperf.api._shared.subjects import model_specs, open_entries
-from onnxperf.errors import BadOption
+from onnxperf.errors import BadInput, BadOption, OnnxperfError
 from onnxperf.measure.memory_steps import needed_bytes
 from onnxperf.measure.process import open_worker
 from onnxperf.measure.race import Progress
@@ -74,6 +74,7 @@ def gate(
     settings = dataclasses.replace(settings, race=race)
     only_setup("ort", call, settings)  # refuses several values
     models = {BASELINE: baseline, CONTROL: baseline, NEW: model}
+    labels = {name: open_source(each, timeout_s=settings.limits.timeout).label for name, each in models.items()}
     cells = cells_of(Contest(models, call=call, feeds=feeds), settings)
     whole = 1.0 if max_memory is None else _RACES
     bench = run_cells(cells, partial(_part, progress, 0.0, whole))
@@ -85,7 +86,6 @@ def gate(
             limits += _memory(models, bench, settings, max_memory, call, feeds, report)
         except KeyboardInterrupt:
             interrupted = True
-    labels = {name: open_source(each, timeout_s=settings.limits.timeout).label for name, each in models.items()}
     return GateResult(_concluded(labels, bench, limits, undecided, interrupted))
 
 
@@ -123,7 +123,10 @@ def _memory(
     sides = {name: source for name, source in models.items() if name != CONTROL}
     for dims, case in zip(settings.sizes, bench.cases, strict=False):
         if _ran(case):
-            yield memory_limit(case, _needs(sides, dims, settings, call, feeds, progress), max_memory)
+            try:
+                yield memory_limit(case, _needs(sides, dims, settings, call, feeds, progress), max_memory)
+            except OnnxperfError as error:  # what was raced stays
+                yield memory_limit(case, {}, max_memory, str(error))
 
 
 def _ran(case: Case) -> bool:
@@ -146,8 +149,10 @@ def _needs(
     for number in range(_PROCESSES):
         for name, spec in zip(sides, specs, strict=True):
             progress(number / _PROCESSES, f"memory of {name}")
-            need, _ = needed_bytes(spec, start)
-            found[name] += [] if need is None else [need]
+            need, reason = needed_bytes(spec, start)
+            if need is None:
+                raise BadInput(f"{name}: {reason}")
+            found[name].append(need)
     return found
 
 

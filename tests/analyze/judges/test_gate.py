@@ -76,7 +76,18 @@ def test_a_baseline_that_fails_decides_nothing() -> None:
     case = examples.case(examples.failed("baseline"), examples.failed("control"), examples.subject("new"), dims={})
     (limit,) = judge.limits_in(case, 0.03)
     assert limit.reason == "the baseline failed: X is not contiguous"
-    assert judge.outcome_of([limit], [judge.control_in(case)]) == "undecided"
+    control = judge.control_in(case)
+    assert judge.outcome_of([limit], [control]) == "undecided"
+    assert (
+        gate_answer(record(limit, controls=(control,))) == "new is undecided: the baseline failed: X is not contiguous."
+    )
+
+
+def test_an_undecided_limit_does_not_repeat_the_reason_of_another_question() -> None:
+    (limit,) = judge.limits_in(race((0.96, 0.99), reason="use --time 60 for 1 %"), 0.03)
+    assert (limit.outcome, limit.reason) == ("undecided", "the interval includes the limit: a longer `time` narrows it")
+    (kept,) = judge.limits_in(race((0.98, 0.99), reason="use --time 60 for 1 %"), 0.03)
+    assert (kept.outcome, kept.reason) == ("passed", "")
 
 
 def test_a_case_that_could_not_be_run_says_why() -> None:

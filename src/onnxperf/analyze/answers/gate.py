@@ -19,14 +19,14 @@ _TAKES = {
 
 def gate_answer(record: Gate) -> str:
     """The outcome, then the limit that decides it, then the control."""
-    if record.interrupted and not record.limits:
+    if record.interrupted:
         return "Nothing is decided: the gate was interrupted."
     final = final_outcome(record)
     counts = "" if final == record.outcome else f", which counts as {record.undecided_as}"
     said = f"{name_of(record.model)} {_VERBS[record.outcome]}{counts}: "
     deciding = [each for each in record.limits if each.outcome == record.outcome] or record.limits
     failed = [each for each in record.controls if not each.passed]
-    if record.outcome == "undecided" and failed:
+    if record.outcome == "undecided" and failed and all(each.ratio is not None for each in deciding):
         return said + f"the control failed{_place(failed[0])}: {failed[0].reason}. Nothing that was measured counts."
     worst = max(deciding, key=_closeness)
     several = {"passed": f", the closest of {len(deciding)} limits", "failed": f" (and {len(deciding) - 1} more)"}

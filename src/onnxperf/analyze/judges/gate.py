@@ -8,6 +8,8 @@ from statistics import median
 from onnxperf.records.gate import BASELINE, CONTROL, NEW, Gate, GateControl, GateLimit, GateOutcome, Measure
 from onnxperf.records.race import Case, Subject
 
+_INCLUDED = "the interval includes the limit: a longer `time` narrows it"
+
 
 def side_of(low: float | None, high: float | None, limit: float) -> GateOutcome:
     """Passed where all of the interval is at most the limit, failed where all of it is above."""
@@ -48,6 +50,8 @@ def limits_in(case: Case, max_slowdown: float) -> list[GateLimit]:
 def _time(case: Case, base: Subject, new: Subject, max_slowdown: float) -> GateLimit:
     ratio, low, high = _ratio_of(new)
     limit = 1 + max_slowdown
+    outcome = side_of(low, high, limit)
+    why = new.reason if low is None else _INCLUDED  # that of the verdict is about another question
     return GateLimit(
         measure="time",
         dims=case.dims,
@@ -57,8 +61,8 @@ def _time(case: Case, base: Subject, new: Subject, max_slowdown: float) -> GateL
         ratio_high=high,
         baseline=base.median_ns,
         new=new.median_ns,
-        outcome=side_of(low, high, limit),
-        reason=new.reason,
+        outcome=outcome,
+        reason=why if outcome == "undecided" else "",
     )
 
 
@@ -76,11 +80,13 @@ def _instructions(case: Case, base: Subject, new: Subject, max_slowdown: float) 
     )
 
 
-def memory_limit(case: Case, needs: Mapping[str, Sequence[int]], max_memory: float) -> GateLimit:
-    """What several processes of each side needed; all of one side against all of the other."""
+def memory_limit(
+    case: Case, needs: Mapping[str, Sequence[int]], max_memory: float, reason: str = "it could not be measured"
+) -> GateLimit:
+    """What several processes of each side needed, all of one side against all of the other; or why that is unknown."""
     limit, base, new = 1 + max_memory, needs.get(BASELINE, ()), needs.get(NEW, ())
     if not base or not new or not min(base):
-        return GateLimit(measure="memory", dims=case.dims, limit=limit, reason="it could not be measured")
+        return GateLimit(measure="memory", dims=case.dims, limit=limit, reason=f"memory: {reason}")
     low, high = min(new) / max(base), max(new) / min(base)
     return GateLimit(
         measure="memory",

@@ -6,6 +6,7 @@ from xml.etree import ElementTree as ET
 
 from onnxperf.records.gate import Gate, GateControl, GateLimit, GateOutcome
 from onnxperf.wording.names import dims_text, visible
+from onnxperf.wording.numbers import factor, interval
 
 
 def junit_xml(record: Gate) -> bytes:
@@ -13,7 +14,7 @@ def junit_xml(record: Gate) -> bytes:
     suite = ET.Element("testsuite", name=visible(f"onnxperf gate {record.model}"))
     for limit in record.limits:
         outcome = record.undecided_as if limit.outcome == "undecided" else limit.outcome
-        _add(suite, limit.measure, limit, outcome, limit.reason or record.answer)
+        _add(suite, limit.measure, limit, outcome, limit.reason or _measured(limit))
     for control in record.controls:
         _add(suite, "control", control, "passed" if control.passed else record.undecided_as, control.reason)
     cases = suite.findall("testcase")
@@ -23,6 +24,11 @@ def junit_xml(record: Gate) -> bytes:
     ET.SubElement(suite, "system-out").text = visible(record.answer)
     content: bytes = ET.tostring(suite, encoding="utf-8", xml_declaration=True)
     return content
+
+
+def _measured(limit: GateLimit) -> str:
+    ends = f" ({interval(limit.ratio_low, limit.ratio_high)})" if limit.ratio_low is not None else ""
+    return f"{limit.measure}: new / baseline is {factor(limit.ratio)}{ends}, and the limit is {factor(limit.limit)}"
 
 
 def _add(suite: ET.Element, name: str, part: GateLimit | GateControl, outcome: GateOutcome, reason: str) -> None:
