@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from onnxperf.analyze.answers.paired_times import note_on_times
 from onnxperf.analyze.judges.gate import final_outcome
 from onnxperf.records.gate import Gate, GateControl, GateLimit
 from onnxperf.wording.names import dims_text, name_of
@@ -68,4 +69,10 @@ def notes_on(record: Gate) -> list[str]:
     """What the races have to say besides, and what to do where nothing was decided."""
     notes = list(dict.fromkeys(note for case in record.races for note in case.notes))
     reasons = [each.reason for each in record.limits if each.outcome == "undecided" and each.reason]
-    return [*dict.fromkeys(reasons), *notes]
+    return [*dict.fromkeys(reasons), *(note for each in record.limits for note in _on_times(each)), *notes]
+
+
+def _on_times(limit: GateLimit) -> list[str]:
+    sides = f"of new and baseline{_place(limit)}"
+    ends = (limit.ratio_low, limit.ratio_high)
+    return note_on_times(limit.new, limit.baseline, *ends, sides, "ratio above") if limit.measure == "time" else []
