@@ -6,7 +6,6 @@ import dataclasses
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -19,7 +18,7 @@ from onnxperf.analyze.judges.advice import Attempt, best_rewrite, judged_trials,
 from onnxperf.api._advice.facts import facts_of
 from onnxperf.api._advice.trials import RemedyTrials, TrialRaces
 from onnxperf.api._shared.opening import Source
-from onnxperf.api._shared.progress import automatic, shows_progress
+from onnxperf.api._shared.progress import automatic, part_of, shows_progress
 from onnxperf.api._shared.racing import visible_options
 from onnxperf.api._shared.requests import (
     InputKeywords,
@@ -71,7 +70,7 @@ def advise(
     machine = machines.describe_machine()
     settings = dataclasses.replace(settings, race=visible_options(settings.race, machine.cpu))
     entry = open_entries(model, settings.inputs, feeds, settings.limits.timeout)[0]
-    facts, interrupted = facts_of(entry, settings, session, partial(_report, progress, 0.0, _FACTS))
+    facts, interrupted = facts_of(entry, settings, session, part_of(progress, 0.0, _FACTS))
     hazards = hazards_in(facts)
     record = Advice(
         model=entry.model.label,
@@ -108,12 +107,12 @@ def _tried(record: Advice, request: _Request, facts: Facts, hazards: Sequence[Ha
         trials = RemedyTrials(request.entry, request.settings, facts.session, Path(folder), rewritten)
         try:
             if not interrupted:
-                trials.add(hazards, partial(_report, request.progress, _FACTS, _FACTS))
-                races = trials.race(facts.call_ns, partial(_report, request.progress, _FACTS, _RACE))
+                trials.add(hazards, part_of(request.progress, _FACTS, _FACTS))
+                races = trials.race(facts.call_ns, part_of(request.progress, _FACTS, _RACE))
             if races.final is not None and races.final.interrupted:
                 interrupted = True
             elif races.final is not None:
-                needs = trials.needs(races.final, partial(_report, request.progress, _RACE, 1.0))
+                needs = trials.needs(races.final, part_of(request.progress, _RACE, 1.0))
         except KeyboardInterrupt:
             interrupted = True
         attempts = [*trials.attempts, *_missing(hazards, trials.attempts)]
@@ -147,7 +146,3 @@ def _missing(hazards: Sequence[Hazard], attempts: Sequence[Attempt]) -> list[Att
     known = {(each.hazard.kind, each.trial.name) for each in attempts}
     several = [(hazard, trial) for hazard in hazards for trial in hazard.trials]
     return [Attempt(hazard, trial, "") for hazard, trial in several if (hazard.kind, trial.name) not in known]
-
-
-def _report(progress: Progress, start: float, end: float, done: float, text: str) -> None:
-    progress(start + (end - start) * done, text)

@@ -13,7 +13,7 @@ from onnxperf.analyze.answers.gate import gate_answer, notes_on
 from onnxperf.analyze.judges.gate import control_in, final_outcome, limits_in, memory_limit, outcome_of
 from onnxperf.api._shared.cells import Contest, cells_of, run_cells
 from onnxperf.api._shared.opening import Source, open_source
-from onnxperf.api._shared.progress import automatic, shows_progress
+from onnxperf.api._shared.progress import automatic, part_of, shows_progress
 from onnxperf.api._shared.requests import InputKeywords, LimitKeywords, Settings, ToleranceKeywords, parse, require
 from onnxperf.api._shared.setups import only_setup
 from onnxperf.api._shared.subjects import model_specs, open_entries
@@ -77,12 +77,12 @@ def gate(
     labels = {name: open_source(each, timeout_s=settings.limits.timeout).label for name, each in models.items()}
     cells = cells_of(Contest(models, call=call, feeds=feeds), settings)
     whole = 1.0 if max_memory is None else _RACES
-    bench = run_cells(cells, partial(_part, progress, 0.0, whole))
+    bench = run_cells(cells, part_of(progress, 0.0, whole))
     interrupted = any(case.interrupted for case in bench.cases)
     limits = [each for case in bench.cases for each in limits_in(case, max_slowdown)]
     if max_memory is not None and not interrupted:
         try:
-            report = partial(_part, progress, _RACES, 1.0)
+            report = part_of(progress, _RACES, 1.0)
             limits += _memory(models, bench, settings, max_memory, call, feeds, report)
         except KeyboardInterrupt:
             interrupted = True
@@ -154,7 +154,3 @@ def _needs(
                 raise BadInput(f"{name}: {reason}")
             found[name].append(need)
     return found
-
-
-def _part(progress: Progress, start: float, end: float, done: float, text: str) -> None:
-    progress(start + (end - start) * done, text)

@@ -31,7 +31,7 @@ from onnxperf.api._quantization.quantizer import Quantized, Quantizer, open_quan
 from onnxperf.api._quantization.samples import Calibration, given_calls, samples_of
 from onnxperf.api._quantization.search import MOST_COMPARED, WAYS, Attempts, attempt, race_models, try_ways
 from onnxperf.api._shared.opening import Source, open_source
-from onnxperf.api._shared.progress import automatic, shows_progress
+from onnxperf.api._shared.progress import automatic, part_of, shows_progress
 from onnxperf.api._shared.racing import visible_options
 from onnxperf.api._shared.requests import InputKeywords, LimitKeywords, Settings, parse, require
 from onnxperf.api._shared.setups import only_setup
@@ -154,7 +154,7 @@ class _Work:
         self._confirm()
 
     def _search(self) -> TriedWay | None:
-        within = self._within(0.0, 0.4)
+        within = part_of(self.progress, 0.0, 0.4)
         try:
             try_ways(self.quantizer, WAYS, self.attempts, self.max_error, self.budget, within)
         finally:  # Ctrl-C leaves those that were made
@@ -164,7 +164,7 @@ class _Work:
             raise BadModel(nothing_to_quantize(self.entry.model.what, self.attempts.rows))
         if len(names) == 1:  # nothing to choose: the confirming race has the time
             return next(row for row in self.attempts.rows if row.way.name == names[0])
-        case = self._race(self.entry, (FLOAT32, *names), "ways", self._within(0.4, 0.6))
+        case = self._race(self.entry, (FLOAT32, *names), "ways", part_of(self.progress, 0.4, 0.6))
         rows = with_race(self.attempts.rows, case)
         self.record = replace(self.record, ways=rows, searches=(case,))
         _stop_if(case.interrupted)
@@ -186,7 +186,9 @@ class _Work:
             return
         model, limits = self.attempts.models[way.name], self.settings.limits
         try:
-            sides = profile_sides(self.entry, self.quantizer, model, self.session, limits, self._within(0.6, 0.65))
+            sides = profile_sides(
+                self.entry, self.quantizer, model, self.session, limits, part_of(self.progress, 0.6, 0.65)
+            )
         except BadInput as error:
             self._note(f"layers could not be compared: {error}")
             return
@@ -196,7 +198,7 @@ class _Work:
         names = nodes_to_exclude(sides, slower)
         if names and len(names) < len(model.nodes) and self._is_faster_without(way, names):
             self.record = replace(self.record, excluded=tuple(name for layer in slower for name in layer.nodes))
-        each_s, within = self.attempts.expected_s(way.mode), self._within(0.7, 0.75)
+        each_s, within = self.attempts.expected_s(way.mode), part_of(self.progress, 0.7, 0.75)
         errors = errors_alone(self.quantizer, way, sides, layers, self.budget, each_s, within)
         self.record = replace(self.record, layers=marked(layers, self.record.excluded, errors))
 
@@ -210,7 +212,7 @@ class _Work:
         if self.attempts.rows[-1].status != "ok":
             self.record = replace(self.record, ways=(*self.record.ways, self.attempts.rows[-1]))
             return False
-        case = self._race(self.entry, (way.name, name), "explaining", self._within(0.65, 0.7))
+        case = self._race(self.entry, (way.name, name), "explaining", part_of(self.progress, 0.65, 0.7))
         (row,) = with_race(self.attempts.rows[-1:], case)
         self.record = replace(self.record, ways=(*self.record.ways, row), searches=(*self.record.searches, case))
         _stop_if(case.interrupted)
@@ -231,7 +233,7 @@ class _Work:
             self._compare(self.chosen)
         fresh = dataclasses.replace(self.entry, feeds=self.quantizer.samples.fresh, twin=None)
         self.attempts.models[INT8] = self.chosen
-        case = self._race(fresh, (FLOAT32, INT8), "confirming", self._within(0.75, 1.0))
+        case = self._race(fresh, (FLOAT32, INT8), "confirming", part_of(self.progress, 0.75, 1.0))
         self.record = replace(self.record, race=case)
         _stop_if(case.interrupted)
 
@@ -254,12 +256,6 @@ class _Work:
         options = replace(self.settings.race, time=time_s)
         visible = visible_options(options, self.machine.cpu)
         return race_models(entry, self.session, models, self.settings, visible, progress)
-
-    def _within(self, start: float, end: float) -> Progress:
-        def report(done: float, text: str) -> None:
-            self.progress(start + (end - start) * done, text)
-
-        return report
 
 
 def _stop_if(interrupted: bool) -> None:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from onnxperf.analyze.judges.advice import MEMORY_PROCESSES, SCREENING, TIME_SHARE, Attempt, finalists
+from onnxperf.api._shared.progress import part_of
 from onnxperf.api._shared.requests import Settings
 from onnxperf.api._shared.subjects import Entry
 from onnxperf.api._shared.variants import named_settings, session_of
@@ -101,7 +102,7 @@ class RemedyTrials:
         begin_s, first_s = self.clock(), _screening_s(time_s, rivals, call_ns)
         is_slow = first_s / ((rivals + 1) * _turn_s(call_ns)) < _SCREENING_ROUNDS + 1
         few = _SCREENING_ROUNDS if is_slow else None  # with fewer, nothing could be dropped
-        screening = self._raced(self.candidates, first_s, partial(_part, progress, 0.0, SCREENING), few)
+        screening = self._raced(self.candidates, first_s, part_of(progress, 0.0, SCREENING), few)
         if screening.interrupted:
             return TrialRaces(None, screening)  # as good as any race that was stopped
         left_s = time_s - min(self.clock() - begin_s, first_s)
@@ -112,7 +113,7 @@ class RemedyTrials:
             return TrialRaces(screening, None)
         best = [self.candidates[0], *(each for each in self.candidates if each.name in chosen)]
         rounds = _rounds(left_s / (len(best) * turn_s))
-        return TrialRaces(screening, self._raced(best, left_s, partial(_part, progress, SCREENING, 1.0), rounds))
+        return TrialRaces(screening, self._raced(best, left_s, part_of(progress, SCREENING, 1.0), rounds))
 
     def _raced(
         self, candidates: Sequence[RunCandidate], time_s: float, progress: Progress, rounds: int | None = None
@@ -205,10 +206,6 @@ def _turn_s(call_ns: float | None) -> float:
 def _rounds(affordable: float) -> int | None:
     """As many as a small difference needs, where that is about what there is time for; otherwise the time decides."""
     return MIN_ROUNDS if MIN_ROUNDS / _PATIENCE < affordable < _ROUNDS_TO_DECIDE else None
-
-
-def _part(progress: Progress, start: float, end: float, done: float, text: str) -> None:
-    progress(start + (end - start) * done, text)
 
 
 def changed(session: SessionOptions, settings: dict[str, str]) -> SessionOptions:

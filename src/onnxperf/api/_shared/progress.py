@@ -22,6 +22,15 @@ def automatic(_done: float, _text: str) -> None:
     """What `progress` is unless given: a bar on a terminal or in a notebook, nothing in a script without either."""
 
 
+def part_of(progress: Progress, start: float, end: float) -> Progress:
+    """The progress of a step that is this part of the whole."""
+
+    def report(done: float, text: str) -> None:
+        progress(start + (end - start) * done, text)
+
+    return report
+
+
 def shows_progress(function: Callable[P, T]) -> Callable[P, T]:
     """Give a public function a bar as its `progress` where none is given."""
 
