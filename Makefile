@@ -14,12 +14,12 @@ export PYTHONDONTWRITEBYTECODE :=
 test coverage quick: export OPENBLAS_NUM_THREADS := 1
 test coverage quick: export OMP_NUM_THREADS := 1
 
-.PHONY: demo test environments valgrind chromium coverage quick mutants fuzz soak lint texts benchmarks examples clean
+.PHONY: demo test environments valgrind chromium postgresql coverage quick mutants fuzz soak lint texts benchmarks examples clean
 
 demo: $(VENV)/demo.ok
 	$(BIN)/onnxperf demo
 
-test: lint environments valgrind chromium
+test: lint environments valgrind chromium postgresql
 	$(BIN)/python -m pytest $(PARALLEL) $(TRACED:%=tests/%) $(TRACED:%=--cov=onnxperf.%)
 	$(BIN)/python -m pytest $(PARALLEL) $(TRACED:%=--ignore=tests/%)
 
@@ -34,6 +34,10 @@ valgrind:
 # Debian's package, for the tests that open pages; they are skipped where it is missing and we may not install it.
 chromium:
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -qy chromium; } || echo "tests in a browser will be skipped: chromium is not installed"
+
+# Debian's package, for the tests of a shared store; they are skipped where it is missing and we may not install it.
+postgresql:
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -qy postgresql; } || echo "tests with PostgreSQL will be skipped: it is not installed"
 
 coverage: $(VENV)/dev.ok
 	$(BIN)/python -m pytest $(PARALLEL) --cov=onnxperf

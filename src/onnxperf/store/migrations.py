@@ -38,7 +38,21 @@ _FIRST: Step = (
         UNIQUE (attempt, position))""",
 )
 
-STEPS: tuple[Step, ...] = (_FIRST,)
+_SHARED: Step = (
+    "ALTER TABLE runs ADD COLUMN uid TEXT",
+    "CREATE UNIQUE INDEX runs_uid ON runs (uid)",
+    "ALTER TABLE attempts ADD COLUMN uid TEXT",
+    "CREATE UNIQUE INDEX attempts_uid ON attempts (uid)",
+    """CREATE TABLE tags (
+        id {key}, run BIGINT NOT NULL REFERENCES runs (id) ON DELETE CASCADE, name TEXT NOT NULL, value TEXT NOT NULL,
+        UNIQUE (run, name))""",
+    "CREATE INDEX tags_value ON tags (name, value)",
+    "CREATE INDEX subjects_model ON subjects (model)",
+    "CREATE INDEX runs_kind ON runs (kind)",
+)
+"""What a store of many writers and years needs: names that are unique in all stores, tags, and quick histories."""
+
+STEPS: tuple[Step, ...] = (_FIRST, _SHARED)
 """Step n leads from version n - 1 to version n. What was released is never changed: add a step."""
 
 _LOCK = 0x0A2F

@@ -42,6 +42,16 @@ runs = Table(
     Column("options", Text, nullable=False),
     Column("record_type", Text, nullable=False),
     Column("record", Text, nullable=False),  # of a Bench: all but machine and cases
+    Column("uid", Text),  # the same run in any other store; null in those of older versions
+)
+
+tags = Table(
+    "tags",
+    metadata,
+    Column("id", BigInteger, primary_key=True),
+    Column("run", BigInteger, ForeignKey("runs.id", ondelete="CASCADE"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("value", Text, nullable=False),
 )
 
 cases = Table(
@@ -68,6 +78,7 @@ attempts = Table(
     Column("machine", Text),
     Column("versions", Text, nullable=False),
     Column("record", Text),  # the Case without its subjects; null until it is finished
+    Column("uid", Text),  # the same attempt when it is written again, as its first writing may have succeeded
 )
 
 subjects = Table(
