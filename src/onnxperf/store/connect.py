@@ -26,6 +26,8 @@ _DRIVERS = {
 }
 BUSY_S = 30
 """How long SQLite waits for another writer; a transaction of ours takes milliseconds."""
+CONNECT_S = 10
+"""How long a server may take to answer."""
 _ELSEWHERE = "choose another one with `store` or ONNXPERF_STORE"
 _MEANINGS = {
     "readonly": f"is read-only; {_ELSEWHERE}",
@@ -92,7 +94,7 @@ def connect(url: URL, reading: bool = False) -> Engine:
         event.listen(engine, "begin", _begin_sqlite)
         return engine
     required("psycopg", "postgres")
-    return create_engine(url, connect_args={"connect_timeout": 10})
+    return create_engine(url, connect_args={"connect_timeout": CONNECT_S}, pool_pre_ping=True)
 
 
 @contextlib.contextmanager

@@ -3,44 +3,52 @@
 from __future__ import annotations
 
 import contextlib
-import secrets
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import replace
-from sqlalchemy import Connection, Engine, Row, delete, insert, select, update
+from sqlalchemy import Connection, Engine, Row, delete, select, update
 
-from onnxperf.errors import BadOption, StoreError, masked
+from onnxperf.errors import BadOption, StoreError
 from onnxperf.records.base import Document, Machine, Status
 from onnxperf.records.race import Bench, Case
 from onnxperf.records.runs import KeptRun, RunStatus
-from onnxperf.store import migrations, rows, schema
+from onnxperf.store import migrations, retry, rows, schema
 from onnxperf.store.connect import connect, explained, location, place_of
 from onnxperf.store.documents import from_document, kinds, newest_version, plain, to_document
+from onnxperf.store.merge import find_run, merge
 from onnxperf.store.owner import state_of, this_process
+from onnxperf.store.portable import (
+    CaseRow,
+    RunRow,
+    begun_attempt,
+    begun_run,
+    ended_run,
+    finished_case,
+    read_cases,
+    read_run,
+    running_attempt,
+    whole_run,
+    without_password,
+)
+from onnxperf.store.retry import Patience, retried
 from onnxperf.store.rows import Trouble
 
-S = TypeVar("S", bound=Struct)
+T = TypeVar("T")
 
 NEWEST = "last"
-_CONSONANTS = "bdfghjklmnprstvz"
-_VOWELS = "aiou"
-_SYLLABLES = 3
-"""Names such as `lonuki`: a quarter of a million of them, which can be said and typed."""
 _NO_TROUBLE = Trouble()
 
 
-def open_store(where: str | Path | None = None, reading: bool = False) -> Store:
+def open_store(where: str | Path | None = None, reading: bool = False, patience: Patience | None = None) -> Store:
     """Open a store, which is made where there is none, and brought up to date where it is old.
 
     `where` is a file or a URL; else ONNXPERF_STORE, else a file in the user's data directory. For `reading`, the file
-    and its folder need not be writable.
+    and its folder need not be writable. `patience` is how long failures that pass are tried again.
     """
     url = location(where)
-    store = Store(connect(url, reading), place_of(url))
+    store = Store(connect(url, reading), place_of(url), patience)
     try:
         store.bring_up_to_date()
     except BaseException:
@@ -52,17 +60,20 @@ def open_store(where: str | Path | None = None, reading: bool = False) -> Store:
 class Store:
     """Runs in a database; all failures are StoreErrors, and unknown ids BadOptions."""
 
-    def __init__(self, engine: Engine, place: str) -> None:
+    def __init__(self, engine: Engine, place: str, patience: Patience | None = None) -> None:
         self._engine = engine
+        self._patience = patience or Patience(retry.PATIENCE_S)
         self.place = place
 
     def bring_up_to_date(self) -> None:
         """Take the steps that the schema lacks."""
-        with self.reading() as connection:
-            version = migrations.version_of(connection, self.place)
-        if version < len(migrations.STEPS):
-            with self.writing() as connection:
-                migrations.migrate(connection, self.place)
+
+        def version() -> int:
+            with self.reading() as connection:
+                return migrations.version_of(connection, self.place)
+
+        if retried(version, self._patience) < len(migrations.STEPS):
+            self._write(lambda connection: migrations.migrate(connection, self.place))
 
     def close(self) -> None:
         """Close all connections."""
@@ -80,15 +91,12 @@ class Store:
 
     def start_run(self, command: str, kind: str, machine: Machine, keys: Iterable[str] = ()) -> str:
         """Begin a run of cases, which belongs to this process; `keys` plans its cases, in their order."""
-        bench = Bench(machine=machine, command=command, cases=())
-        with self.writing() as connection:
-            number, run = _add_run(connection, bench, kind)
-            rows.plan_cases(connection, number, keys)
-        return run
+        return self.merge(begun_run(Bench(machine=machine, command=command, cases=()), kind, keys))
 
     def resume_run(self, run: str) -> None:
         """Make this process the owner; refused while another one is, or may be."""
-        with self.writing() as connection:
+
+        def resume(connection: Connection) -> None:
             row = self._row(connection, run)
             owner = rows.owner_in(row)
             state = "dead" if owner == this_process() else state_of(owner)
@@ -98,46 +106,55 @@ class Store:
             values = {"owner": to_document(this_process()), "status": "running", "finished": None}
             connection.execute(update(schema.runs).where(schema.runs.c.id == row.id).values(**values))
 
+        self._write(resume)
+
     def mark_running(self, run: str, key: str) -> None:
         """Mark a case as begun."""
-        with self.writing() as connection:
-            rows.begin_attempt(connection, rows.plan_case(connection, self._row(connection, run).id, key))
+        self.merge(self.row_of(run), [CaseRow(key=key, status="running", attempts=(begun_attempt(),))])
 
     def keep_case(
         self, run: str, key: str, case: Case, machine: Machine | None = None, trouble: Trouble = _NO_TROUBLE
     ) -> None:
         """Keep a finished case; when this returns, nothing that happens to this process can lose it."""
-        with self.writing() as connection:
-            rows.write_case(connection, self._row(connection, run).id, key, case, machine, trouble)
+        with self.reading() as connection:
+            row = self._row(connection, run)
+            attempt = running_attempt(connection, row.id, key) or begun_attempt()
+        self.merge(self.row_of(run), [finished_case(key, case, machine, trouble, attempt=attempt)])
 
     def finish_run(self, run: str, status: RunStatus, machine: Machine, answer: str = "", topic: str = "") -> None:
         """End a run; `machine` is the one after the last case."""
-        with self.writing() as connection:
-            values = {"machine": to_document(machine), "versions": rows.versions_of(machine)}
-            ended = {"answer": plain(answer), "options": rows.options_of(topic), **values}
-            _end_run(connection, self._row(connection, run).id, status, **ended)
+        self.merge(ended_run(self.row_of(run), status, answer, topic, machine))
 
     def keep(self, record: Struct, kind: str, status: RunStatus = "ok", answer: str = "", topic: str = "") -> str:
         """Keep a whole run that has ended, in one transaction: a Bench with its cases, or another record.
 
         `answer` and `topic`, what was measured, are what the list of runs shows.
         """
-        with self.writing() as connection:
-            number, run = _add_run(connection, record, kind)
-            if isinstance(record, Bench):
-                for key, case in _keyed(record.cases).items():
-                    rows.write_case(connection, number, key, case, record.machine, _NO_TROUBLE)
-            _end_run(connection, number, status, answer=plain(answer), options=rows.options_of(topic))
-        return run
+        return self.merge(*whole_run(record, kind, status, answer, topic))
+
+    def merge(self, run: RunRow, cases: Iterable[CaseRow] = ()) -> str:
+        """Write what the store lacks of a run; returns its name here. To write the same twice changes nothing.
+
+        `cases` may be read more than once.
+        """
+        return self._write(lambda connection: merge(connection, run, cases))
+
+    def add(self, run: RunRow, cases: Iterable[CaseRow]) -> str | None:
+        """Write a run that is not there, with all of its cases, or nothing; returns its name here, None if it is."""
+
+        def add(connection: Connection) -> str | None:
+            return None if find_run(connection, run) is not None else merge(connection, run, cases)
+
+        return self._write(add)
 
     def delete(self, run: str) -> None:
         """Delete a run with everything in it, unless its process is running."""
-        with self.writing() as connection:
+        with self.reading() as connection:
             row = self._row(connection, run)
-            owner = rows.owner_in(row)
-            if owner is not None and owner != this_process() and state_of(owner) == "alive":
-                raise StoreError(f"run {run} is still running (process {owner.pid}); stop it first")
-            connection.execute(delete(schema.runs).where(schema.runs.c.id == row.id))
+        owner = rows.owner_in(row)
+        if owner is not None and owner != this_process() and state_of(owner) == "alive":
+            raise StoreError(f"run {run} is still running (process {owner.pid}); stop it first")
+        self._write(lambda connection: connection.execute(delete(schema.runs).where(schema.runs.c.id == row.id)))
 
     # ---------------------------------------------------------------- reading
 
@@ -189,7 +206,7 @@ class Store:
                 f"run {run} has format version {record.version}, and this onnxperf reads up to {newest}; "
                 "use a newer one"
             )
-        return _without_password(record)  # older versions kept it
+        return without_password(record)  # older versions kept it
 
     def cases_of(self, run: str) -> dict[str, Status]:
         """Every case by its key, in the order of the plan; `running` with a dead owner is `pending` again."""
@@ -200,7 +217,33 @@ class Store:
             found = connection.execute(ours.order_by(schema.cases.c.id))
             return {case.key: "pending" if dead and case.status == "running" else case.status for case in found}
 
+    def finished_cases(self, run: str) -> dict[str, Case]:
+        """What was found last about every case that was finished, by key, in the order of the plan."""
+        with self.reading() as connection, _named(run):
+            return rows.finished_cases(connection, self._row(connection, run).id)
+
+    def row_of(self, run: str) -> RunRow:
+        """A run without its cases, for what is to be written about it."""
+        with self.reading() as connection:
+            return read_run(connection, self._row(connection, run))
+
+    def portable(self, names: Iterable[str]) -> Iterator[tuple[RunRow, Iterable[CaseRow]]]:
+        """Runs with everything in them, one after the other; the cases of one must be read before the next."""
+        with self.reading() as connection:
+            for name in names:
+                row = self._row(connection, name)
+                yield read_run(connection, row, whole=True), read_cases(connection, row.id)
+
     # ---------------------------------------------------------------- transactions
+
+    def _write(self, step: Callable[[Connection], T]) -> T:
+        """Take a step in a transaction, again if it fails in a way that passes."""
+
+        def once() -> T:
+            with self.writing() as connection:
+                return step(connection)
+
+        return retried(once, self._patience)
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -220,61 +263,6 @@ class Store:
         if row is None:
             raise BadOption(f"no run {run!r} in the store {self.place}; onnxperf runs lists them")
         return row
-
-
-def _add_run(connection: Connection, record: Struct, kind: str) -> tuple[int, str]:
-    if not isinstance(record, Bench) and type(record).__name__ not in kinds():
-        raise StoreError(f"a {type(record).__name__} cannot be kept; only: Bench, {', '.join(sorted(kinds()))}")
-    record = _without_password(record)
-    machine: Machine | None = getattr(record, "machine", None)
-    name = _new_name(connection)
-    values = {
-        "name": name,
-        "kind": kind,
-        "command": plain(str(getattr(record, "command", ""))),
-        "started": rows.time_of_day(),
-        "status": "running",
-        "answer": "",
-        "owner": to_document(this_process()),
-        "machine": None if machine is None else to_document(machine),
-        "versions": rows.versions_of(machine),
-        "options": "{}",
-        "record_type": type(record).__name__,
-        "record": rows.head_of(record) if isinstance(record, Bench) else to_document(record),
-    }
-    number = connection.execute(insert(schema.runs).values(**values).returning(schema.runs.c.id)).scalar_one()
-    return int(number), name
-
-
-def _without_password(record: S) -> S:
-    """The record, whose command may name a database with its password."""
-    return replace(record, command=masked(record.command)) if hasattr(record, "command") else record
-
-
-def _end_run(connection: Connection, number: int, status: RunStatus, **more: str) -> None:
-    values = {"status": status, "finished": rows.time_of_day(), "owner": None, **more}
-    connection.execute(update(schema.runs).where(schema.runs.c.id == number).values(**values))
-
-
-def _new_name(connection: Connection) -> str:
-    syllables = _SYLLABLES
-    while True:
-        letters = ((secrets.choice(_CONSONANTS), secrets.choice(_VOWELS)) for _ in range(syllables))
-        name = "".join(consonant + vowel for consonant, vowel in letters)
-        if connection.execute(select(schema.runs.c.id).where(schema.runs.c.name == name)).first() is None:
-            return name
-        syllables += 1  # a crowded store gets longer names, and never searches for long
-
-
-def _keyed(cases: Iterable[Case]) -> dict[str, Case]:
-    """Cases by model and dimensions; a number sets apart what is there twice."""
-    keyed: dict[str, Case] = {}
-    seen: Counter[str] = Counter()
-    for case in cases:
-        key = to_document([case.model, case.dims])
-        seen[key] += 1
-        keyed[key if seen[key] == 1 else f"{key} {seen[key]}"] = case
-    return keyed
 
 
 @contextlib.contextmanager

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
-from sqlalchemy import Connection, Row, func, insert, select, update
+from sqlalchemy import Connection, Row, func, select, update
 
 from onnxperf.errors import StoreError, masked
 from onnxperf.records.base import Machine
 from onnxperf.records.race import Bench, Case, Subject
 from onnxperf.records.runs import KeptRun
 from onnxperf.store import schema
-from onnxperf.store.blobs import pack_blocks, pack_times, unpack_blocks, unpack_times
+from onnxperf.store.blobs import unpack_blocks, unpack_times
 from onnxperf.store.documents import from_document, plain, to_document
 from onnxperf.store.owner import Owner, state_of
 
@@ -33,7 +31,7 @@ class Trouble(Struct, frozen=True, kw_only=True):
     stderr_tail: str = ""
 
 
-class _Head(Struct, frozen=True):
+class RunHead(Struct, frozen=True):
     """A Bench without machine and cases."""
 
     version: int
@@ -47,7 +45,7 @@ def time_of_day() -> str:
 
 def head_of(bench: Bench) -> str:
     """What is left of a bench when machine and cases have gone to columns of their own."""
-    return to_document(_Head(bench.version, bench.command))
+    return to_document(RunHead(bench.version, bench.command))
 
 
 def options_of(topic: str) -> str:
@@ -63,62 +61,6 @@ def versions_of(machine: Machine | None) -> str:
 # ---------------------------------------------------------------- writing
 
 
-def plan_case(connection: Connection, run: int, key: str) -> int:
-    """The number of a case, which is made where it is new."""
-    found = connection.execute(
-        select(schema.cases.c.id).where(schema.cases.c.run == run, schema.cases.c.key == plain(key))
-    ).scalar()
-    if found is not None:
-        return int(found)
-    made = insert(schema.cases).values(run=run, key=plain(key), status="pending")
-    return int(connection.execute(made.returning(schema.cases.c.id)).scalar_one())
-
-
-def plan_cases(connection: Connection, run: int, keys: Iterable[str]) -> None:
-    """Plan all cases of a new run at once."""
-    values = [{"run": run, "key": key, "status": "pending"} for key in dict.fromkeys(map(plain, keys))]
-    if values:
-        connection.execute(insert(schema.cases), values)
-
-
-def begin_attempt(connection: Connection, case: int) -> int:
-    """A new attempt at a case, running."""
-    last = connection.execute(select(func.max(schema.attempts.c.number)).where(schema.attempts.c.case == case)).scalar()
-    _set_status(connection, case, "running")
-    values = {"number": (last or 0) + 1, "status": "running", "reason": "", "stderr_tail": "", "versions": "{}"}
-    made = insert(schema.attempts).values(case=case, started=time_of_day(), **values)
-    return int(connection.execute(made.returning(schema.attempts.c.id)).scalar_one())
-
-
-def write_case(
-    connection: Connection, run: int, key: str, case: Case, machine: Machine | None, trouble: Trouble
-) -> None:
-    """Keep what a case found: in the attempt that is running, or in a new one."""
-    number = plan_case(connection, run, key)
-    running = connection.execute(
-        select(schema.attempts.c.id)
-        .where(schema.attempts.c.case == number, schema.attempts.c.status == "running")
-        .order_by(schema.attempts.c.number.desc())
-    ).scalar()
-    attempt = running if running is not None else begin_attempt(connection, number)
-    ended = update(schema.attempts).where(schema.attempts.c.id == attempt)
-    values = {
-        "status": case.status,
-        "reason": plain(trouble.reason),
-        "signal": trouble.signal,
-        "stderr_tail": plain(trouble.stderr_tail),
-        "finished": time_of_day(),
-        "machine": to_document(machine) if machine is not None else None,
-        "versions": versions_of(machine),
-        "record": to_document(replace(case, subjects=())),
-    }
-    connection.execute(ended.values(**values))
-    if case.subjects:
-        rows = [_subject_row(attempt, i, subject, case.fingerprint) for i, subject in enumerate(case.subjects)]
-        connection.execute(insert(schema.subjects), rows)
-    _set_status(connection, number, case.status)
-
-
 def give_up_running(connection: Connection, run: int) -> None:
     """Cases whose process is gone wait again; what it had begun is an attempt that crashed."""
     ours = select(schema.cases.c.id).where(schema.cases.c.run == run)
@@ -128,40 +70,6 @@ def give_up_running(connection: Connection, run: int) -> None:
     )
     waiting = update(schema.cases).where(schema.cases.c.run == run, schema.cases.c.status == "running")
     connection.execute(waiting.values(status="pending"))
-
-
-def _set_status(connection: Connection, case: int, status: str) -> None:
-    connection.execute(update(schema.cases).where(schema.cases.c.id == case).values(status=status))
-
-
-def _subject_row(attempt: int, position: int, subject: Subject, fingerprints: Mapping[str, str]) -> dict[str, Any]:
-    texts = {
-        "name": subject.name,
-        "model": subject.model,
-        "fingerprint": fingerprints.get(subject.model) if subject.model is not None else None,
-        "runtime": subject.runtime,
-        "call": subject.call,
-        "status": subject.status,
-        "reason": subject.reason,
-        "verdict": subject.verdict,
-    }
-    return {
-        "attempt": attempt,
-        "position": position,
-        **{column: None if text is None else plain(text) for column, text in texts.items()},
-        **{column: _number(getattr(subject, column)) for column in schema.SUBJECT_NUMBERS},
-        "record": to_document(replace(subject, blocks=(), call_ns=())),
-        "blocks": pack_blocks(subject.blocks),
-        "call_times": pack_times(subject.call_ns),
-    }
-
-
-def _number(value: float | None) -> float | None:
-    """A number that every database takes; the record beside it has the others."""
-    try:
-        return float(value) if value is not None and math.isfinite(value) else None
-    except OverflowError:
-        return None
 
 
 # ---------------------------------------------------------------- reading
@@ -183,10 +91,15 @@ def owner_in(row: Row[Any]) -> Owner | None:
 
 def read_bench(connection: Connection, row: Row[Any]) -> Bench:
     """A bench with all its raw blocks; cases that were never finished are left out."""
-    head = from_document(row.record, _Head)
+    head = from_document(row.record, RunHead)
     machine = from_document(row.machine, Machine)
-    cases = tuple(_read_case(connection, *attempt) for attempt in _last_finished(connection, row.id))
+    cases = tuple(finished_cases(connection, row.id).values())
     return Bench(version=head.version, command=head.command, machine=machine, cases=cases)
+
+
+def finished_cases(connection: Connection, run: int) -> dict[str, Case]:
+    """What the last finished attempt of every case found, by key, in the order in which the cases were planned."""
+    return {key: _read_case(connection, attempt, record) for key, attempt, record in _last_finished(connection, run)}
 
 
 def _kept_run(row: Row[Any]) -> KeptRun:
@@ -208,18 +121,18 @@ def _kept_run(row: Row[Any]) -> KeptRun:
     )
 
 
-def _last_finished(connection: Connection, run: int) -> list[tuple[int, str]]:
-    """Number and record of the last finished attempt of every case, in the order in which the cases were planned."""
+def _last_finished(connection: Connection, run: int) -> list[tuple[str, int, str]]:
+    """Keys of the cases, number and record of the last finished attempt of each."""
     numbers = (
-        select(schema.attempts.c.case, func.max(schema.attempts.c.number).label("number"))
+        select(schema.attempts.c.case, schema.cases.c.key, func.max(schema.attempts.c.number).label("number"))
         .join(schema.cases)
         .where(schema.cases.c.run == run, schema.attempts.c.record.is_not(None))
-        .group_by(schema.attempts.c.case)
+        .group_by(schema.attempts.c.case, schema.cases.c.key)
         .subquery()
     )
     same = (schema.attempts.c.case == numbers.c.case) & (schema.attempts.c.number == numbers.c.number)
-    chosen = select(schema.attempts.c.id, schema.attempts.c.record).join(numbers, same)
-    return [(row.id, row.record) for row in connection.execute(chosen.order_by(schema.attempts.c.case))]
+    chosen = select(numbers.c.key, schema.attempts.c.id, schema.attempts.c.record).join(numbers, same)
+    return [(row.key, row.id, row.record) for row in connection.execute(chosen.order_by(schema.attempts.c.case))]
 
 
 def _read_case(connection: Connection, attempt: int, record: str) -> Case:

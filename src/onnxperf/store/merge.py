@@ -1,0 +1,115 @@
+"""Rows into a store, within a transaction of the caller: what is there by its unique name is not written again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, insert, or_, select, update
+
+from onnxperf.store import schema
+from onnxperf.store.documents import plain
+from onnxperf.store.names import SYLLABLES, derived_uid, is_name, new_name
+from onnxperf.store.portable import AttemptRow, CaseRow, RunRow, SubjectRow
+
+_RUN_COLUMNS = tuple(name for name in RunRow.__struct_fields__ if name not in ("name", "tags", "keys"))
+_ATTEMPT_COLUMNS = tuple(name for name in AttemptRow.__struct_fields__ if name not in ("number", "subjects"))
+_SUBJECT_COLUMNS = tuple(name for name in SubjectRow.__struct_fields__ if name != "numbers")
+_AT_THE_END = ("status", "finished", "owner", "answer", "options", "machine", "versions")
+"""Columns of a run that are known when it ends."""
+
+
+def merge(connection: Connection, run: RunRow, cases: Iterable[CaseRow] = ()) -> str:
+    """Write what the store lacks of a run, its plan, its cases and its end; returns its name there."""
+    found = find_run(connection, run)
+    if found is None:
+        number, name = _insert_run(connection, run)
+    else:
+        number, name = found.id, found.name
+    _plan(connection, number, run.keys)
+    for case in cases:
+        _merge_case(connection, number, case)
+    if found is not None and found.status == "running" and run.status != "running":
+        ended = {column: getattr(run, column) for column in _AT_THE_END}
+        connection.execute(update(schema.runs).where(schema.runs.c.id == number).values(**ended))
+    return str(name)
+
+
+def find_run(connection: Connection, run: RunRow) -> Row[Any] | None:
+    """The run in this store; an older one has no unique name, and is known by what one is derived from."""
+    runs = schema.runs.c
+    older = runs.uid.is_(None) & (runs.name == plain(run.name)) & (runs.started == run.started)
+    for row in connection.execute(select(schema.runs).where(or_(runs.uid == run.uid, older))):
+        if (row.uid or derived_uid(row.name, row.started, row.record)) == run.uid:
+            return row
+    return None
+
+
+def _insert_run(connection: Connection, run: RunRow) -> tuple[int, str]:
+    name, syllables = run.name if is_name(run.name) else new_name(), SYLLABLES
+    while connection.execute(select(schema.runs.c.id).where(schema.runs.c.name == name)).first() is not None:
+        syllables += 1  # a crowded store gets longer names, and never searches for long
+        name = new_name(syllables)
+    values = {"name": name, **_columns(run, _RUN_COLUMNS)}
+    number = connection.execute(insert(schema.runs).values(**values).returning(schema.runs.c.id)).scalar_one()
+    if run.tags:
+        tags = [{"run": number, "name": plain(tag), "value": plain(value)} for tag, value in run.tags.items()]
+        connection.execute(insert(schema.tags), tags)
+    return int(number), name
+
+
+def _plan(connection: Connection, run: int, keys: Iterable[str]) -> None:
+    """Plan all cases that are not there, at once."""
+    wanted = list(keys)
+    if not wanted:
+        return
+    there = set(connection.execute(select(schema.cases.c.key).where(schema.cases.c.run == run)).scalars())
+    values = [{"run": run, "key": key, "status": "pending"} for key in map(plain, wanted) if key not in there]
+    if values:
+        connection.execute(insert(schema.cases), values)
+
+
+def _merge_case(connection: Connection, run: int, case: CaseRow) -> None:
+    key = plain(case.key)
+    number = connection.execute(
+        select(schema.cases.c.id).where(schema.cases.c.run == run, schema.cases.c.key == key)
+    ).scalar()
+    if number is None:
+        made = insert(schema.cases).values(run=run, key=key, status="pending")
+        number = connection.execute(made.returning(schema.cases.c.id)).scalar_one()
+    written = [_merge_attempt(connection, number, attempt) for attempt in case.attempts]
+    if any(written):
+        connection.execute(update(schema.cases).where(schema.cases.c.id == number).values(status=case.status))
+
+
+def _merge_attempt(connection: Connection, case: int, attempt: AttemptRow) -> bool:
+    """Write an attempt, or the end of one that is there; False where nothing of it is new."""
+    attempts = schema.attempts.c
+    found = None
+    if attempt.uid is not None:
+        same = select(attempts.id, attempts.record).where(attempts.uid == attempt.uid, attempts.case == case)
+        found = connection.execute(same).first()
+    values = _columns(attempt, _ATTEMPT_COLUMNS)
+    if found is None:
+        last = connection.execute(select(func.max(attempts.number)).where(attempts.case == case)).scalar()
+        made = insert(schema.attempts).values(case=case, number=attempt.number or (last or 0) + 1, **values)
+        number = connection.execute(made.returning(attempts.id)).scalar_one()
+    elif found.record is None and attempt.record is not None:
+        number = found.id
+        connection.execute(update(schema.attempts).where(attempts.id == number).values(**values))
+    else:
+        return False
+    if attempt.subjects:
+        connection.execute(insert(schema.subjects), [_subject_values(number, each) for each in attempt.subjects])
+    return True
+
+
+def _subject_values(attempt: int, subject: SubjectRow) -> dict[str, Any]:
+    numbers = {column: subject.numbers.get(column) for column in schema.SUBJECT_NUMBERS}
+    return {"attempt": attempt, **_columns(subject, _SUBJECT_COLUMNS), **numbers}
+
+
+def _columns(row: RunRow | AttemptRow | SubjectRow, names: Iterable[str]) -> dict[str, Any]:
+    """Values that every database takes."""
+    values = {name: getattr(row, name) for name in names}
+    return {name: plain(value) if isinstance(value, str) else value for name, value in values.items()}

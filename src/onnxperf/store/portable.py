@@ -1,0 +1,261 @@
+"""Runs as plain rows that belong to no store yet: what is written, waits in the spool and travels in bundles."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Any, TypeVar
+
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+from sqlalchemy import Connection, Row, select
+
+from onnxperf.errors import StoreError, masked
+from onnxperf.records.base import Machine, Status
+from onnxperf.records.race import Bench, Case, Subject
+from onnxperf.records.runs import RunStatus
+from onnxperf.store import rows, schema
+from onnxperf.store.blobs import pack_blocks, pack_times
+from onnxperf.store.documents import kinds, plain, to_document
+from onnxperf.store.names import derived_uid, new_name, new_uid
+from onnxperf.store.owner import this_process
+from onnxperf.store.rows import Trouble
+
+S = TypeVar("S", bound=Struct)
+_Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+_Uid = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}\Z")]
+_NO_TROUBLE = Trouble()
+
+
+class SubjectRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A subject, with its raw times as `blobs` packs them."""
+
+    position: _Int32
+    name: str
+    model: str | None
+    fingerprint: str | None
+    runtime: str
+    call: str | None
+    status: str
+    reason: str
+    verdict: str | None
+    numbers: dict[str, float | None]
+    record: str
+    blocks: bytes
+    call_times: bytes
+
+
+class AttemptRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An attempt at a case; `record` is null until it is finished."""
+
+    uid: _Uid | None
+    started: str
+    number: Annotated[int, Meta(ge=0, le=2**31 - 1)] = 0
+    """From 1; 0 for the one after the last."""
+    status: Status = "running"
+    reason: str = ""
+    signal: _Int32 | None = None
+    stderr_tail: str = ""
+    finished: str | None = None
+    machine: str | None = None
+    versions: str = "{}"
+    record: str | None = None
+    subjects: tuple[SubjectRow, ...] = ()
+
+
+class CaseRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A case with its attempts, in their order."""
+
+    key: str
+    status: Status
+    attempts: tuple[AttemptRow, ...] = ()
+
+
+class RunRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A run without its cases."""
+
+    uid: _Uid
+    name: str
+    """What it is called unless that is taken."""
+    kind: str
+    command: str
+    started: str
+    record_type: str
+    record: str
+    finished: str | None = None
+    status: RunStatus = "running"
+    answer: str = ""
+    owner: str | None = None
+    machine: str | None = None
+    versions: str = "{}"
+    options: str = "{}"
+    tags: dict[str, str] = {}
+    keys: tuple[str, ...] = ()
+    """Cases that are planned, in their order."""
+
+
+# ---------------------------------------------------------------- from records
+
+
+def begun_run(record: Struct, kind: str, keys: Iterable[str] = ()) -> RunRow:
+    """A run that belongs to this process; its unique name is chosen here, so that writing it twice is safe."""
+    if not isinstance(record, Bench) and type(record).__name__ not in kinds():
+        raise StoreError(f"a {type(record).__name__} cannot be kept; only: Bench, {', '.join(sorted(kinds()))}")
+    record = without_password(record)
+    machine: Machine | None = getattr(record, "machine", None)
+    return RunRow(
+        uid=new_uid(),
+        name=new_name(),
+        kind=kind,
+        command=plain(str(getattr(record, "command", ""))),
+        started=rows.time_of_day(),
+        owner=to_document(this_process()),
+        machine=None if machine is None else to_document(machine),
+        versions=rows.versions_of(machine),
+        record_type=type(record).__name__,
+        record=rows.head_of(record) if isinstance(record, Bench) else to_document(record),
+        keys=tuple(dict.fromkeys(map(plain, keys))),
+    )
+
+
+def ended_run(run: RunRow, status: RunStatus, answer: str, topic: str, machine: Machine | None = None) -> RunRow:
+    """The same run, which has ended; `machine` is the one after the last case."""
+    after = {} if machine is None else {"machine": to_document(machine), "versions": rows.versions_of(machine)}
+    return replace(
+        run,
+        status=status,
+        finished=rows.time_of_day(),
+        owner=None,
+        answer=plain(answer),
+        options=rows.options_of(topic),
+        **after,
+    )
+
+
+def whole_run(
+    record: Struct, kind: str, status: RunStatus = "ok", answer: str = "", topic: str = ""
+) -> tuple[RunRow, list[CaseRow]]:
+    """A run that has ended, with the cases of a Bench."""
+    run = begun_run(record, kind)
+    cases = _keyed(record.cases) if isinstance(record, Bench) else {}
+    machine: Machine | None = getattr(record, "machine", None)
+    found = [finished_case(key, case, machine, attempt=begun_attempt()) for key, case in cases.items()]
+    return ended_run(run, status, answer, topic), found
+
+
+def begun_attempt(uid: str | None = None) -> AttemptRow:
+    """An attempt that begins now."""
+    return AttemptRow(uid=uid or new_uid(), started=rows.time_of_day())
+
+
+def finished_case(
+    key: str, case: Case, machine: Machine | None, trouble: Trouble = _NO_TROUBLE, *, attempt: AttemptRow
+) -> CaseRow:
+    """A case with what an attempt at it found."""
+    ended = replace(
+        attempt,
+        status=case.status,
+        reason=plain(trouble.reason),
+        signal=trouble.signal,
+        stderr_tail=plain(trouble.stderr_tail),
+        finished=rows.time_of_day(),
+        machine=to_document(machine) if machine is not None else None,
+        versions=rows.versions_of(machine),
+        record=to_document(replace(case, subjects=())),
+        subjects=tuple(_subject_row(at, each, case.fingerprint) for at, each in enumerate(case.subjects)),
+    )
+    return CaseRow(key=plain(key), status=case.status, attempts=(ended,))
+
+
+def without_password(record: S) -> S:
+    """The record, whose command may name a database with its password."""
+    return replace(record, command=masked(record.command)) if hasattr(record, "command") else record
+
+
+def _subject_row(position: int, subject: Subject, fingerprints: Mapping[str, str]) -> SubjectRow:
+    texts = {
+        "name": subject.name,
+        "model": subject.model,
+        "fingerprint": fingerprints.get(subject.model) if subject.model is not None else None,
+        "runtime": subject.runtime,
+        "call": subject.call,
+        "status": subject.status,
+        "reason": subject.reason,
+        "verdict": subject.verdict,
+    }
+    shown: dict[str, Any] = {column: None if text is None else plain(text) for column, text in texts.items()}
+    return SubjectRow(
+        position=position,
+        **shown,
+        numbers={column: _number(getattr(subject, column)) for column in schema.SUBJECT_NUMBERS},
+        record=to_document(replace(subject, blocks=(), call_ns=())),
+        blocks=pack_blocks(subject.blocks),
+        call_times=pack_times(subject.call_ns),
+    )
+
+
+def _number(value: float | None) -> float | None:
+    """A number that every database takes; the record beside it has the others."""
+    try:
+        return float(value) if value is not None and math.isfinite(value) else None
+    except OverflowError:
+        return None
+
+
+def _keyed(cases: Iterable[Case]) -> dict[str, Case]:
+    """Cases by model and dimensions; a number sets apart what is there twice."""
+    keyed: dict[str, Case] = {}
+    seen: Counter[str] = Counter()
+    for case in cases:
+        key = to_document([case.model, case.dims])
+        seen[key] += 1
+        keyed[key if seen[key] == 1 else f"{key} {seen[key]}"] = case
+    return keyed
+
+
+# ---------------------------------------------------------------- from a store
+
+
+def read_run(connection: Connection, row: Row[Any], whole: bool = False) -> RunRow:
+    """The row of a run, which gets a unique name if it has none; `whole` with its tags and the keys of its cases."""
+    fields = {name: getattr(row, name) for name in RunRow.__struct_fields__ if name not in ("tags", "keys", "uid")}
+    run = RunRow(uid=row.uid or derived_uid(row.name, row.started, row.record), **fields)
+    if not whole:
+        return run
+    tags = connection.execute(select(schema.tags.c.name, schema.tags.c.value).where(schema.tags.c.run == row.id))
+    keys = connection.execute(
+        select(schema.cases.c.key).where(schema.cases.c.run == row.id).order_by(schema.cases.c.id)
+    )
+    return replace(run, tags={tag.name: tag.value for tag in tags}, keys=tuple(keys.scalars()))
+
+
+def running_attempt(connection: Connection, run: int, key: str) -> AttemptRow | None:
+    """The attempt at a case that was begun last and is not finished."""
+    cases, attempts = schema.cases.c, schema.attempts.c
+    ours = select(schema.attempts).join(schema.cases).where(cases.run == run, cases.key == plain(key))
+    row = connection.execute(
+        ours.where(attempts.status == "running", attempts.uid.is_not(None)).order_by(attempts.number.desc())
+    ).first()
+    return None if row is None else _read_attempt(connection, row)
+
+
+def read_cases(connection: Connection, run: int) -> Iterator[CaseRow]:
+    """The cases of a run that were begun, with all that was measured, one after the other."""
+    ours = select(schema.cases).where(schema.cases.c.run == run).order_by(schema.cases.c.id)
+    for row in connection.execute(ours).all():
+        begun = select(schema.attempts).where(schema.attempts.c.case == row.id).order_by(schema.attempts.c.number)
+        attempts = tuple(_read_attempt(connection, attempt) for attempt in connection.execute(begun).all())
+        if attempts:
+            yield CaseRow(key=row.key, status=row.status, attempts=attempts)
+
+
+def _read_attempt(connection: Connection, row: Row[Any]) -> AttemptRow:
+    ours = select(schema.subjects).where(schema.subjects.c.attempt == row.id).order_by(schema.subjects.c.position)
+    fields = {name: getattr(row, name) for name in AttemptRow.__struct_fields__ if name != "subjects"}
+    return AttemptRow(subjects=tuple(_read_subject(subject) for subject in connection.execute(ours)), **fields)
+
+
+def _read_subject(row: Row[Any]) -> SubjectRow:
+    fields = {name: getattr(row, name) for name in SubjectRow.__struct_fields__ if name != "numbers"}
+    return SubjectRow(numbers={name: getattr(row, name) for name in schema.SUBJECT_NUMBERS}, **fields)
