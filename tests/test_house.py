@@ -31,7 +31,7 @@ ROOMS: dict[str, set[str]] = {
     "contraction": {"model", "records", "wording", "errors"},
     "bisection": {"model", "records", "wording", "errors"},
     "tuning": {"records", "wording", "errors"},
-    "store": {"records", "errors"},
+    "store": {"records", "limits", "errors"},
     "analyze": {"records", "wording", "errors"},
     "render": {"records", "wording", "errors"},
     "results": {"render", "analyze", "records", "wording", "errors"},

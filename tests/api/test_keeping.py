@@ -64,7 +64,8 @@ def interrupted(key: str) -> Run:
 
 
 def kept(store: Store, cells: Sequence[Cell], resume: str | None = None, retry: Sequence[str] = ()) -> Bench:
-    return run_cells(cells, quiet, RunRecorder(store, "a sweep", resume, retry))
+    with RunWriter(store.place) as writer:
+        return run_cells(cells, quiet, RunRecorder(writer, "a sweep", resume, retry))
 
 
 def models(bench: Bench) -> list[str]:

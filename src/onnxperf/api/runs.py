@@ -6,7 +6,8 @@ from pathlib import Path
 
 from onnxperf.records.runs import KeptRuns
 from onnxperf.results.runs import RunsResult
-from onnxperf.store import is_missing, open_store
+from onnxperf.store import is_missing, open_store, waiting
+from onnxperf.wording.numbers import count
 
 
 def runs(limit: int | None = None, *, kind: str | None = None, store: str | Path | None = None) -> RunsResult:
@@ -15,3 +16,12 @@ def runs(limit: int | None = None, *, kind: str | None = None, store: str | Path
         return RunsResult(KeptRuns())  # looking makes no file
     with open_store(store, reading=True) as opened:
         return RunsResult(KeptRuns(runs=tuple(opened.runs(limit, kind))))
+
+
+def results_that_wait() -> list[str]:
+    """A line for each store that could not be written, about what waits for it."""
+    return [
+        f"{count(each.results, 'result')} in {each.folder} {'waits' if each.results == 1 else 'wait'} for the store "
+        f"{each.place}; the next command that writes there takes {'it' if each.results == 1 else 'them'} along"
+        for each in waiting()
+    ]

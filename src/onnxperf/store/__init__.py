@@ -1,7 +1,39 @@
 """Runs that outlive their process: SQLite in the user's data directory, or PostgreSQL."""
 
-from onnxperf.store.connect import is_missing, place_of
+from onnxperf.store.bundle import check_bundle, open_bundle, write_bundle
+from onnxperf.store.connect import is_missing, location, place_of
 from onnxperf.store.database import Store, open_store
+from onnxperf.store.portable import (
+    AttemptRow,
+    CaseRow,
+    RunRow,
+    begun_attempt,
+    begun_run,
+    ended_run,
+    finished_case,
+    whole_run,
+)
 from onnxperf.store.rows import Trouble
+from onnxperf.store.spool import Spool, waiting
 
-__all__ = ["Store", "Trouble", "is_missing", "open_store", "place_of"]
+__all__ = [
+    "AttemptRow",
+    "CaseRow",
+    "RunRow",
+    "Spool",
+    "Store",
+    "Trouble",
+    "begun_attempt",
+    "begun_run",
+    "check_bundle",
+    "ended_run",
+    "finished_case",
+    "is_missing",
+    "location",
+    "open_bundle",
+    "open_store",
+    "place_of",
+    "waiting",
+    "whole_run",
+    "write_bundle",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -227,7 +228,22 @@ def read_run(connection: Connection, row: Row[Any], whole: bool = False) -> RunR
     keys = connection.execute(
         select(schema.cases.c.key).where(schema.cases.c.run == row.id).order_by(schema.cases.c.id)
     )
-    return replace(run, tags={tag.name: tag.value for tag in tags}, keys=tuple(keys.scalars()))
+    return replace(
+        run,
+        command=masked(run.command),
+        record=_without_password_in(run.record),
+        tags={tag.name: tag.value for tag in tags},
+        keys=tuple(keys.scalars()),
+    )
+
+
+def _without_password_in(record: str) -> str:
+    """The document of a record, which an older version may have kept with the password of a database."""
+    document = json.loads(record) if "@" in record or "=" in record else None
+    if not isinstance(document, dict) or "command" not in document:
+        return record
+    shown = masked(str(document["command"]))
+    return record if shown == document["command"] else to_document({**document, "command": shown})
 
 
 def running_attempt(connection: Connection, run: int, key: str) -> AttemptRow | None:

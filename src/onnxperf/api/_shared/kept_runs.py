@@ -15,13 +15,14 @@ from onnxperf.analyze.judges.comparison import with_times_of_today
 from onnxperf.analyze.judges.crossover import sweep_models
 from onnxperf.analyze.judges.outcome import topic_of
 from onnxperf.analyze.judges.run_comparison import compare_runs
+from onnxperf.api._shared.run_writer import RunWriter
 from onnxperf.errors import BadOption, OnnxperfError
 from onnxperf.records.profile import Diff, Profile
 from onnxperf.records.race import Bench
 from onnxperf.render.kit.complaints import complain
 from onnxperf.results.base import Result, result_classes
 from onnxperf.results.runs import ComparisonResult
-from onnxperf.store import Store, is_missing, open_store, place_of
+from onnxperf.store import Store, is_missing, open_store, place_of, whole_run
 
 Where = str | Path | None
 T = TypeVar("T")
@@ -29,9 +30,9 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {Profile: profile_answer, Diff: d
 
 
 def keep(result: Result[Any], *, store: Where | Literal[False] = None) -> str | None:
-    """Keep what was measured; returns the id of the run, or None when `store` is False or fails.
+    """Keep what was measured; returns the id of the run, or None when `store` is False or nothing can be kept.
 
-    A failing store must not cost the result: it is one line of warning on stderr.
+    A failing store must not cost the result: it is one line of warning on stderr, and the run waits in the spool.
     """
     if store is False:
         return None
@@ -39,8 +40,8 @@ def keep(result: Result[Any], *, store: Where | Literal[False] = None) -> str | 
     several = isinstance(record, Bench) and len(record.cases) > 1
     answer = sweep_answer(sweep_models(record.cases)) if several else " ".join(result.answer.splitlines())
     try:
-        with open_store(store) as opened:
-            return opened.keep(record, result.kind, result.status, answer=answer, topic=topic_of(record))
+        with RunWriter(store) as writer:
+            return writer.write(*whole_run(record, result.kind, result.status, answer, topic_of(record)))
     except OnnxperfError as error:
         reason = str(error)
     except Exception as error:
@@ -76,12 +77,20 @@ def compare(first: str, second: str, *, store: Where = None) -> ComparisonResult
 
 def delete_run(run: str, *, store: Where = None) -> str:
     """Delete a run; returns its whole id."""
-    return _found(run, store, Store.delete, reading=False)[0]
+    _refuse_missing(run, store)
+    with RunWriter(store) as writer:
+        name = writer.opened().find(run).id
+        writer.opened().delete(name)
+        return name
 
 
-def _found(run: str, where: Where, use: Callable[[Store, str], T], reading: bool = True) -> tuple[str, T]:
-    if is_missing(where):
-        raise BadOption(f"no run {run!r}: the store {place_of(where)} does not exist yet")
-    with open_store(where, reading) as opened:
+def _found(run: str, where: Where, use: Callable[[Store, str], T]) -> tuple[str, T]:
+    _refuse_missing(run, where)
+    with open_store(where, reading=True) as opened:
         name = opened.find(run).id
         return name, use(opened, name)
+
+
+def _refuse_missing(run: str, where: Where) -> None:
+    if is_missing(where):
+        raise BadOption(f"no run {run!r}: the store {place_of(where)} does not exist yet")

@@ -10,11 +10,21 @@ from msgspec.structs import replace
 from onnxperf.analyze.answers.sweep import sweep_answer
 from onnxperf.analyze.judges.crossover import sweep_models
 from onnxperf.analyze.judges.outcome import status_of, topic_of
-from onnxperf.errors import BadOption, StoreError
+from onnxperf.api._shared.run_writer import RunWriter, WaitsAs
+from onnxperf.errors import BadOption, StoreError, masked
 from onnxperf.records.base import Machine, Status
 from onnxperf.records.race import Bench, Case
 from onnxperf.render.kit.complaints import complain
-from onnxperf.store import Store, Trouble
+from onnxperf.store import (
+    AttemptRow,
+    CaseRow,
+    RunRow,
+    Trouble,
+    begun_attempt,
+    begun_run,
+    ended_run,
+    finished_case,
+)
 
 UNFINISHED: frozenset[Status] = frozenset({"pending", "running"})
 
@@ -39,16 +49,19 @@ class CaseRecorder(Protocol):
 
 
 class RunRecorder:
-    """Keeps cases in a store; when that fails, the sweep continues without it."""
+    """Keeps cases in a store, or in the spool while that fails; where neither can be written, the sweep continues."""
 
-    def __init__(self, store: Store, command: str, resume: str | None = None, retry: Collection[str] = ()) -> None:
-        self._store = store
-        self._command = command
+    def __init__(self, writer: RunWriter, command: str, resume: str | None = None, retry: Collection[str] = ()) -> None:
+        self._writer = writer
+        self._command = masked(command)
         self._resume = resume
         self._retry = frozenset(retry)
         self._statuses: dict[str, Status] = {}
+        self._cases: dict[str, Case | None] = {}
+        self._attempts: dict[str, AttemptRow] = {}
         self._failed = False
         self._machine: Machine | None = None
+        self._row: RunRow | None = None
         self.run = ""
         self.notes: list[str] = []
 
@@ -56,16 +69,26 @@ class RunRecorder:
         """Begin a run of these cases, or take over the one that is resumed."""
         self._machine = machine
         if self._resume is None:
-            self._try(lambda: self._start(keys, machine))
-            return
-        found = self._store.find(self._resume)
+            row = begun_run(Bench(machine=machine, command=self._command, cases=()), "sweep", keys)
+            self._try(lambda: self._write(row, waits_as="step"))
+            self._row = replace(row, keys=())
+        else:
+            self._take_over(self._resume, keys, machine)
+        self._cases |= {key: None for key in keys if key not in self._cases}
+
+    def _take_over(self, run: str, keys: Sequence[str], machine: Machine) -> None:
+        store = self._writer.opened()
+        found = store.find(run)
         if found.kind != "sweep":
             raise BadOption(f"run {found.id} is not a sweep (it is a {found.kind}), so it cannot be resumed")
         self.run = found.id
-        self._store.resume_run(self.run)
-        self._statuses = dict(self._store.cases_of(self.run))
-        before = self._store.load(self.run).machine
-        if (before.cpu, before.versions) != (machine.cpu, machine.versions):
+        before = store.load(self.run)
+        store.resume_run(self.run)
+        self._row = store.row_of(self.run)
+        self._command = before.command
+        self._statuses = dict(store.cases_of(self.run))
+        self._cases = {**dict.fromkeys(self._statuses), **store.finished_cases(self.run)}
+        if (before.machine.cpu, before.machine.versions) != (machine.cpu, machine.versions):
             self.notes.append(
                 f"run {self.run} began on another machine or with other versions; times may not be comparable"
             )
@@ -73,17 +96,16 @@ class RunRecorder:
         if new and self._statuses:
             self.notes.append(f"{new} of {len(keys)} cases were not in run {self.run}, and are added to it")
 
-    def _start(self, keys: Sequence[str], machine: Machine) -> None:
-        self.run = self._store.start_run(self._command, "sweep", machine, keys=keys)
-
     def wanted(self, key: str) -> bool:
         """Whether a case was never finished, or is to be tried again."""
         status = self._statuses.get(key, "pending")
         return status in UNFINISHED or status in self._retry
 
     def begin(self, key: str) -> None:
-        """Mark a case as running."""
-        self._try(lambda: self._store.mark_running(self.run, key))
+        """Mark a case as running; that is not worth waiting for."""
+        attempt = self._attempts[key] = begun_attempt()
+        case = CaseRow(key=key, status="running", attempts=(attempt,))
+        self._try(lambda: self._write(self._row, [case], waits_as=None))
 
     def finish(self, key: str, case: Case) -> None:
         """Keep a case for good."""
@@ -92,19 +114,28 @@ class RunRecorder:
             if subject.status not in ("ok", "skipped"):
                 trouble = Trouble(reason=subject.reason, signal=subject.signal, stderr_tail=subject.stderr)
                 break
-        self._try(lambda: self._store.keep_case(self.run, key, case, self._machine, trouble))
+        self._cases[key] = case
+        attempt = self._attempts.pop(key, None) or begun_attempt()
+
+        def keep() -> None:
+            self._write(self._row, [finished_case(key, case, self._machine, trouble, attempt=attempt)])
+
+        self._try(keep)
 
     def result(self, cases: Sequence[Case], machine: Machine) -> Bench | None:
-        """Read the run back, whatever attempts it took, and end it; a case that was interrupted is only shown."""
-        found: list[Bench] = []
-        self._try(lambda: found.append(self._store.load(self.run)))
-        if not found:
-            return None
-        shown = (*found[0].cases, *(case for case in cases if case.interrupted))
-        whole = replace(found[0], machine=machine, cases=shown)
+        """The whole run, whatever attempts it took, which ends here; a case that was interrupted is only shown."""
+        shown = (*filter(None, self._cases.values()), *(case for case in cases if case.interrupted))
+        whole = Bench(machine=machine, command=self._command, cases=shown)
         answer, topic = sweep_answer(sweep_models(shown)), topic_of(whole)
-        self._try(lambda: self._store.finish_run(self.run, status_of(whole), machine, answer, topic))
+        if self._row is not None:
+            ended = ended_run(self._row, status_of(whole), answer, topic, machine)
+            self._writer.try_again()
+            self._try(lambda: self._write(ended, waits_as="step"))
         return whole
+
+    def _write(self, row: RunRow | None, cases: Sequence[CaseRow] = (), waits_as: WaitsAs = "result") -> None:
+        if row is not None:
+            self.run = self._writer.write(row, cases, waits_as)
 
     def _try(self, step: Callable[[], None]) -> None:
         """What was measured must not be lost to a store that fails, nor to a signal: a step is taken whole."""
@@ -114,7 +145,7 @@ class RunRecorder:
             try:
                 step()
             except KeyboardInterrupt:
-                step()  # its transaction was taken back
+                step()  # its transaction was taken back, or is not repeated
                 raise
         except StoreError as error:
             self._failed = True

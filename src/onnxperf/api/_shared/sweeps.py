@@ -10,8 +10,9 @@ from onnxperf.api._shared.cells import Cell, run_cells
 from onnxperf.api._shared.kept_runs import Where
 from onnxperf.api._shared.requests import names_in
 from onnxperf.api._shared.run_recorder import RunRecorder
+from onnxperf.api._shared.run_writer import RunWriter
 from onnxperf.api._shared.sources import load_source
-from onnxperf.errors import BadOption, StoreError
+from onnxperf.errors import BadOption
 from onnxperf.frameworks.base import FRAMEWORKS
 from onnxperf.measure.plan import DEFAULT_TIME_S
 from onnxperf.measure.race import Progress
@@ -19,7 +20,6 @@ from onnxperf.records.base import Status
 from onnxperf.records.race import Case
 from onnxperf.render.kit.complaints import complain
 from onnxperf.results.bench import BenchResult
-from onnxperf.store import open_store
 
 RETRIED: tuple[Status, ...] = ("failed", "oom", "timeout", "crashed", "differs", "skipped")
 _START_S = 1.5
@@ -45,15 +45,8 @@ def run_sweep(
         raise BadOption("`resume` needs the store that the run was kept in")
     if where is False:
         return BenchResult(run_cells(cells, progress, seen=seen))
-    try:
-        opened = open_store(where)
-    except StoreError as error:
-        if resume is not None:
-            raise
-        complain(f"the sweep is not kept: {error}")
-        return BenchResult(run_cells(cells, progress, seen=seen))
-    with opened as store:
-        recorder = RunRecorder(store, command, resume, retry)
+    with RunWriter(where) as writer:
+        recorder = RunRecorder(writer, command, resume, retry)
         result = BenchResult(run_cells(cells, progress, recorder, seen))
         for note in recorder.notes:
             complain(note)

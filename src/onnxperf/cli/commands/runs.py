@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from cyclopts import App
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from cyclopts import App, Parameter
 
 from onnxperf.cli import exit_codes
-from onnxperf.cli.options import Switch
-from onnxperf.cli.present import StoreOutputFlags, deliver, make_console, present
+from onnxperf.cli.options import File, OptionalFile, Switch
+from onnxperf.cli.present import StoreOutputFlags, complain, deliver, make_console, present
 from onnxperf.cli.present import show as show_result
 from onnxperf.errors import BadOption
 
+BUNDLE = ".onnxperf.zip"
 runs = App(name="runs", version_flags=())
 
 
@@ -34,10 +38,14 @@ def list_runs(*, limit: int = 20, kind: str | None = None, output: StoreOutputFl
     kind
         Only runs of this kind: bench, sweep, profile, check, einsum, memory…
     """
+    from onnxperf.api.runs import results_that_wait
     from onnxperf.api.runs import runs as kept
     from onnxperf.results.runs import RunsResult
 
-    return present(RunsResult, output, lambda _progress: kept(limit or None, kind=kind, store=output.store))
+    code = present(RunsResult, output, lambda _progress: kept(limit or None, kind=kind, store=output.store))
+    for line in results_that_wait():
+        complain(line)
+    return code
 
 
 @runs.command
@@ -57,8 +65,13 @@ def show(run: str, /, *, output: StoreOutputFlags = StoreOutputFlags()) -> int:
 
 
 @runs.command
-def export(run: str, /, *, output: StoreOutputFlags = StoreOutputFlags()) -> int:
-    """Write a run to files.
+def export(
+    *ids: str,
+    all_: Annotated[Switch, Parameter(name="--all")] = False,
+    format_: Annotated[Literal["bundle"] | None, Parameter(name="--format", show_default=False)] = None,
+    output: StoreOutputFlags = StoreOutputFlags(),
+) -> int:
+    """Write a run to files, or several to a bundle that another store can import.
 
     For example:
 
@@ -66,14 +79,78 @@ def export(run: str, /, *, output: StoreOutputFlags = StoreOutputFlags()) -> int
 
         onnxperf runs export last --markdown -
 
+        onnxperf runs export --all --format bundle -o runs.onnxperf.zip
+
     Parameters
     ----------
-    run
-        Its id, the start of it, or last.
+    ids
+        Its id, the start of it, or last; several for a bundle.
+    all_
+        Every run of the store, for a bundle.
+    format_
+        bundle: one file with everything that was measured.
     """
     if not output.requests_files:
         raise BadOption("no file is named; use -o FILE, such as -o run.json, or --json - for standard output")
-    return _shown(run, output, printed=False)
+    if format_ == "bundle" or output.named(BUNDLE) is not None:
+        return _export_bundle(ids, all_, output)
+    if all_ or len(ids) != 1:
+        raise BadOption("name one run; several go into a bundle: --format bundle -o runs.onnxperf.zip")
+    return _shown(ids[0], output, printed=False)
+
+
+def _export_bundle(ids: Sequence[str], every: bool, output: StoreOutputFlags) -> int:
+    from onnxperf.api._shared.bundles import export_bundle
+    from onnxperf.wording.numbers import count
+
+    if bool(ids) == every:
+        raise BadOption("name the runs for the bundle, or use --all for every run")
+    path = output.output[0] if len(output.output) == 1 else ""
+    if not path.lower().endswith(".zip"):
+        raise BadOption("a bundle is one file that ends with .zip, such as -o runs.onnxperf.zip")
+    number = export_bundle(ids, path, store=output.store)
+    if not output.quiet:
+        print(f"{count(number, 'run')} written to {path}")
+    return exit_codes.DONE
+
+
+@runs.command(name="import")
+def import_(file: File, /, *, store: OptionalFile = None, quiet: Switch = False, debug: Switch = False) -> int:
+    """Take the runs of a bundle into a store.
+
+    Runs that the store has already are left as they are, so that a file can be imported twice. A file of which a part
+    is damaged is refused as a whole.
+
+    For example:
+
+        onnxperf runs import runs.onnxperf.zip
+
+        onnxperf runs import runs.onnxperf.zip --store postgresql://user@host/database
+
+    Parameters
+    ----------
+    file
+        The bundle.
+    store
+        File or URL of the store of runs; ONNXPERF_STORE, or a file in the user's data directory, unless given.
+    quiet
+        Print nothing.
+    debug
+        Show the traceback of an error.
+    """
+    del debug  # `main` reads it
+    from onnxperf.api._shared.bundles import import_bundle
+    from onnxperf.wording.numbers import count
+
+    imported = import_bundle(str(file), store=store)
+    if quiet:
+        return exit_codes.DONE
+    for wanted, name in imported.renamed.items():
+        print(f"{wanted or 'a run without a name'} is called {name} here" + (": its name was taken" if wanted else ""))
+    there = f"; {imported.there} of them {'was' if imported.there == 1 else 'were'} there already"
+    total = len(imported.names) + imported.there
+    print(f"imported {len(imported.names)} of {count(total, 'run')}{there if imported.there else ''}")
+    return exit_codes.DONE
 
 
 def _shown(run: str, output: StoreOutputFlags, printed: bool = True) -> int:

@@ -1,0 +1,172 @@
+"""The spool: results that wait in files of their own while their store cannot be written."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import platformdirs
+from sqlalchemy import URL
+
+from onnxperf.errors import BadInput, StoreError, masked
+from onnxperf.store.bundle import open_bundle, write_bundle
+from onnxperf.store.database import Store
+from onnxperf.store.names import new_uid
+from onnxperf.store.portable import CaseRow, RunRow
+from onnxperf.store.retry import is_refusal
+
+VARIABLE = "ONNXPERF_SPOOL"
+_RESULT = ".result.zip"
+_STEP = ".step.zip"
+_PLACE = "store.txt"
+_ABANDONED_S = 24 * 3600
+"""A file that is still not whole by then was left by a process that is gone."""
+
+
+class Flushed(NamedTuple):
+    """What became of the files that waited."""
+
+    results: int
+    """Cases and whole runs that were written; steps such as the end of a run are not counted."""
+    names: dict[str, str]
+    """Names of runs that were taken, and those that the store gave instead."""
+    damaged: tuple[Path, ...]
+    """Files that cannot be read, or that the store cannot take: set aside."""
+
+
+class Waiting(NamedTuple):
+    """Results that wait for a store."""
+
+    place: str
+    results: int
+    folder: Path
+
+
+class Spool:
+    """What waits for one store: a bundle per write, each complete or not there at all.
+
+    Several processes may write and flush at once, without a lock: the unique names in every file make the second
+    writing of it a step that changes nothing.
+    """
+
+    def __init__(self, url: URL, place: str) -> None:
+        self._place = place
+        self.folder = spool_folder() / _key(url)
+
+    def add(self, run: RunRow, cases: Iterable[CaseRow] = (), result: bool = True) -> None:
+        """Keep a write for later; when this returns, it survives the end of this process and of the machine."""
+        name = f"{time.time_ns():020}-{new_uid()}{_RESULT if result else _STEP}"
+        part = self.folder / f".{name}.part"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if not (self.folder / _PLACE).exists():
+                (self.folder / _PLACE).write_text(self._place, encoding="utf-8")
+            with part.open("wb") as file:
+                write_bundle(file, [(run, cases)])
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(self.folder / name)
+            _make_permanent(self.folder)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                part.unlink()
+            raise StoreError(f"the spool {self.folder} cannot be written ({error.strerror})") from error
+
+    def files(self) -> list[Path]:
+        """What waits, the oldest first."""
+        return sorted(_files(self.folder, _RESULT) + _files(self.folder, _STEP))
+
+    def flush(self, store: Store) -> Flushed:
+        """Write what waits, in its order; a StoreError leaves the rest waiting."""
+        results, names, damaged = 0, dict[str, str](), list[Path]()
+        for path in self.files():
+            try:
+                with open_bundle(path) as runs:
+                    written = {run.row().name: store.merge(run.row(), run) for run in runs}
+            except FileNotFoundError:  # another process was faster
+                continue
+            except BadInput:
+                damaged.append(_set_aside(path))
+                continue
+            except StoreError as error:
+                if not is_refusal(error):
+                    raise
+                damaged.append(_set_aside(path))
+                continue
+            names |= {wanted: name for wanted, name in written.items() if wanted != name}
+            with contextlib.suppress(FileNotFoundError):
+                path.unlink()
+                results += path.name.endswith(_RESULT)
+        _remove_abandoned(self.folder)
+        return Flushed(results, names, tuple(damaged))
+
+
+def spool_folder() -> Path:
+    """Where results wait: named by ONNXPERF_SPOOL, or in the user's data directory."""
+    named = os.environ.get(VARIABLE)
+    return Path(named).expanduser().absolute() if named else platformdirs.user_data_path("onnxperf") / "spool"
+
+
+def waiting() -> list[Waiting]:
+    """The results that wait, for each store."""
+    found = []
+    with contextlib.suppress(OSError):
+        for folder in sorted(spool_folder().iterdir()):
+            results = len(_files(folder, _RESULT))
+            if results:
+                found.append(Waiting(_place_in(folder), results, folder))
+    return found
+
+
+def _key(url: URL) -> str:
+    """A name for a store that is the same with and without its password, and from which neither can be found."""
+    shown = {name: value for name, value in url.query.items() if masked(f"{name}=x") == f"{name}=x"}
+    bare = url.set(password=None, query=shown).render_as_string()
+    return hashlib.sha256(bare.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def _files(folder: Path, suffix: str) -> list[Path]:
+    try:
+        return [path for path in folder.iterdir() if path.name.endswith(suffix) and not path.name.startswith(".")]
+    except OSError:
+        return []
+
+
+def _place_in(folder: Path) -> str:
+    try:
+        return (folder / _PLACE).read_text(encoding="utf-8", errors="replace")[:500]
+    except OSError:
+        return str(folder)
+
+
+def _set_aside(path: Path) -> Path:
+    aside = path.with_name(f"{path.name}.damaged")
+    with contextlib.suppress(OSError):
+        path.replace(aside)
+    return aside
+
+
+def _remove_abandoned(folder: Path) -> None:
+    for path in _files_being_written(folder):
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > _ABANDONED_S:
+                path.unlink()
+
+
+def _files_being_written(folder: Path) -> list[Path]:
+    return list(folder.glob(".*.part")) if folder.is_dir() else []
+
+
+def _make_permanent(folder: Path) -> None:
+    """Write the names in a folder to the disk, where the system can."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
