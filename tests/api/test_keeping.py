@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -12,16 +13,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from onnxperf.api._shared import run_writer
 from onnxperf.api._shared.cells import Cell, run_cells
 from onnxperf.api._shared.requests import BenchKeywords, parse
 from onnxperf.api._shared.run_recorder import RunRecorder
+from onnxperf.api._shared.run_writer import RunWriter
 from onnxperf.errors import BadInput, BadOption, StoreError
 from onnxperf.measure.machine.describe import describe_machine
 from onnxperf.measure.race import Progress
 from onnxperf.measure.worker_group import Launch
 from onnxperf.records.base import Status
 from onnxperf.records.race import Bench, Case, Subject
-from onnxperf.store import Store, open_store
+from onnxperf.store import Store, open_store, waiting, whole_run
 from tests.api.kept import check
 from tests.render import examples
 
@@ -163,16 +166,18 @@ def test_every_attempt_leaves_its_machine_behind(store: Store, tmp_path: Path) -
 
 def test_another_machine_or_version_is_said(store: Store) -> None:
     store.start_run("a sweep", "sweep", examples.machine(cpu="another"), keys=["a"])
-    recorder = RunRecorder(store, "a sweep", "last")
-    run_cells([cell("a")], quiet, recorder)
+    with RunWriter(store.place) as writer:
+        recorder = RunRecorder(writer, "a sweep", "last")
+        run_cells([cell("a")], quiet, recorder)
     assert len(recorder.notes) == 1
     assert "another machine or with other versions" in recorder.notes[0]
 
 
 def test_the_same_machine_is_no_news(store: Store) -> None:
     store.start_run("a sweep", "sweep", describe_machine(), keys=["a"])
-    recorder = RunRecorder(store, "a sweep", "last")
-    run_cells([cell("a")], quiet, recorder)
+    with RunWriter(store.place) as writer:
+        recorder = RunRecorder(writer, "a sweep", "last")
+        run_cells([cell("a")], quiet, recorder)
     assert recorder.notes == []
 
 
@@ -218,31 +223,120 @@ def test_however_often_it_is_killed_every_case_is_there_once(
 # ---------------------------------------------------------------- a store that fails
 
 
-@pytest.mark.parametrize("step", ["start_run", "mark_running", "keep_case", "finish_run", "load"])
-def test_a_store_that_fails_costs_one_line_and_no_case(
-    store: Store, step: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def fail(*_: object, **__: object) -> NoReturn:
-        raise StoreError("the store is full")
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of the writes that fail, counted from 0; nothing waits in vain."""
+    numbers: list[int] = []
+    calls = itertools.count()
+    merge = Store.merge
 
-    monkeypatch.setattr(store, step, fail)
-    bench = kept(store, [cell("a"), cell("b", "oom"), cell("c")])
-    assert [(case.model, case.status) for case in bench.cases] == [("a", "ok"), ("b", "oom"), ("c", "ok")]
+    def fail_sometimes(self: Store, *arguments: Any) -> str:
+        if next(calls) in numbers:
+            raise StoreError("the store is full")
+        return merge(self, *arguments)
+
+    monkeypatch.setattr(Store, "merge", fail_sometimes)
+    monkeypatch.setattr(run_writer, "REST_S", 0.0)
+    return numbers
+
+
+THREE = [cell("a"), cell("b", "oom"), cell("c")]
+FOUND = {"a": "ok", "b": "oom", "c": "ok"}
+STEPS = ["start", "begin a", "finish a", "begin b", "finish b", "begin c", "finish c", "end"]
+
+
+@pytest.mark.parametrize("step", range(len(STEPS)), ids=STEPS)
+def test_a_write_that_fails_waits_and_is_written_before_the_next(
+    store: Store, failing: list[int], step: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failing.append(step)
+    bench = kept(store, THREE)
+    assert [(case.model, case.status) for case in bench.cases] == list(FOUND.items())
+    if STEPS[step] == "end":  # nothing comes after it: the next command is what writes it
+        assert store.runs()[0].status == "running"
+        with RunWriter(store.place) as writer:
+            writer.opened()
+    (run,) = store.runs()
+    assert (run.status, store.cases_of(run.id)) == ("oom", FOUND)
+    assert store.load(run.id) == bench
+    assert waiting() == []
+    lines = capsys.readouterr().err.splitlines()
+    assert ["the store is full" in line for line in lines] == ([] if "begin" in STEPS[step] else [True]) + [False] * (
+        "finish" in STEPS[step]
+    )
+
+
+def test_a_sweep_whose_store_stays_away_waits_as_a_whole_and_is_resumed(
+    store: Store, failing: list[int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    failing.extend(range(1000))
+    bench = kept(store, [cell("a"), cell("b", run=interrupted("b")), cell("c")])
+    assert models(bench) == ["a", "b"]
+    assert store.runs() == []
+    assert capsys.readouterr().err.count("\n") == 1
+    failing.clear()
+    assert models(kept(store, [cell("a"), cell("b"), cell("c")], "last")) == ["a", "b", "c"]
+    (run,) = store.runs()
+    assert (run.status, run.cases_done) == ("ok", 3)
+    assert "1 result that waited was written to" in capsys.readouterr().err
+
+
+def test_a_resumed_sweep_shows_all_of_its_cases_while_they_wait(store: Store, failing: list[int]) -> None:
+    with pytest.raises(Killed):
+        kept(store, [cell("a"), cell("b", run=raising(Killed())), cell("c")])
+    failing.extend(range(4, 1000))
+    again = [cell("a", run=raising(AssertionError("a was finished"))), cell("b"), cell("c")]
+    assert models(kept(store, again, "last")) == ["a", "b", "c"]
+    assert store.runs()[0].cases_done == 1
+
+
+def test_after_a_failure_the_store_is_left_alone_for_a_while(
+    store: Store, failing: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    tried: list[float] = []
+    merge = Store.merge
+    monkeypatch.setattr(run_writer, "REST_S", 10.0)
+
+    def note(self: Store, *arguments: Any) -> str:
+        tried.append(now[0])
+        return merge(self, *arguments)
+
+    monkeypatch.setattr(Store, "merge", note)
+    failing.extend(range(2))
+    with RunWriter(store.place, clock=lambda: now[0]) as writer:
+        for now[0] in (0.0, 5.0, 11.0, 12.0, 22.0):  # the second try is that of the file that waits
+            writer.write(*whole_run(examples.bench(), "bench"))
+    assert tried == [0.0, 11.0, *[22.0] * 5]
+    assert len(store.runs()) == 5
+
+
+def test_where_not_even_the_spool_can_be_written_the_sweep_goes_on(
+    store: Store,
+    failing: list[int],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("ONNXPERF_SPOOL", str(tmp_path / "file"))
+    failing.extend(range(1000))
+    assert models(kept(store, THREE)) == list(FOUND)
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    assert "the store is full" in said
+    assert "the sweep continues, but is not kept: the store is full; the spool" in said
 
 
-def test_what_was_kept_before_the_store_failed_stays(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    keep_case = store.keep_case
-
-    def fail_for_b(run: str, key: str, case: Case, *more: Any, **others: Any) -> None:
-        if key == "b":
-            raise StoreError("the store is full")
-        keep_case(run, key, case, *more, **others)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(store, "keep_case", fail_for_b)
-        assert models(kept(store, [cell("a"), cell("b"), cell("c")])) == ["a", "b", "c"]
-    assert store.cases_of(store.find("last").id)["a"] == "ok"
-    assert models(kept(store, [cell("a"), cell("b"), cell("c")], "last")) == ["a", "b", "c"]
+def test_cases_may_begin_together_and_finish_in_any_order(store: Store) -> None:
+    with RunWriter(store.place) as writer:
+        recorder = RunRecorder(writer, "a sweep")
+        recorder.plan(["a", "b", "c"], examples.machine())
+        for key in "abc":
+            recorder.begin(key)
+        assert set(store.cases_of(recorder.run).values()) == {"running"}
+        for key in "cab":
+            recorder.finish(key, case_of(key))
+        whole = recorder.result([], examples.machine())
+    assert whole is not None
+    assert models(whole) == ["a", "b", "c"]
+    assert store.load(recorder.run) == whole

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from onnxperf.analyze.judges.comparison import with_times_of_today
 from onnxperf.api._shared import kept_runs as api
 from onnxperf.api.load_run import load_run
-from onnxperf.api.runs import runs
+from onnxperf.api.runs import results_that_wait, runs
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.results.bench import BenchResult
 from tests.api.kept import PLAN, check, result_of
@@ -106,8 +106,24 @@ def test_a_store_that_fails_is_a_line_and_no_error(tmp_path: Path, capsys: pytes
     said = capsys.readouterr().err
     assert said.startswith("onnxperf: this run was not kept: ")
     assert said.count("\n") == 1
-    assert api.keep(BenchResult(BENCH), store=tmp_path / "no" / "runs.sqlite") is None
-    assert "its folder does not exist" in capsys.readouterr().err
+
+
+def test_a_run_that_cannot_be_kept_waits_until_its_store_can_be_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = tmp_path / "no" / "runs.sqlite"
+    first = api.keep(BenchResult(BENCH), store=where)
+    said = capsys.readouterr().err
+    assert "its folder does not exist" in said
+    assert said.count("\n") == 1
+    (line,) = results_that_wait()
+    assert line.startswith("1 result in ")
+    assert f"waits for the store {where}" in line
+    where.parent.mkdir()
+    second = api.keep(BenchResult(BENCH), store=where)
+    assert f"1 result that waited was written to {where}" in capsys.readouterr().err
+    assert [run.id for run in runs(store=where)] == [second, first]
+    assert results_that_wait() == []
 
 
 def test_even_our_own_mistakes_do_not_cost_the_result(
@@ -116,7 +132,7 @@ def test_even_our_own_mistakes_do_not_cost_the_result(
     def broken(_: object) -> None:
         raise ZeroDivisionError("two\nlines")
 
-    monkeypatch.setattr(api, "open_store", broken)
+    monkeypatch.setattr(api, "RunWriter", broken)
     assert api.keep(BenchResult(BENCH)) is None
     assert "unexpected ZeroDivisionError: two lines" in capsys.readouterr().err
 

@@ -6,8 +6,10 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -22,9 +24,23 @@ def postgres_programs() -> Path | None:
     return next((folder for folder in folders if (folder / "pg_ctl").exists()), None)
 
 
+class PostgresServer(NamedTuple):
+    """A server of our own, and how it is stopped as a power cut would stop it, and started again."""
+
+    url: str
+    folder: Path
+    control: Callable[..., None]
+
+    def stop(self) -> None:
+        self.control("-m", "immediate", "stop")
+
+    def start(self) -> None:
+        self.control("-w", "-o", f"-k {self.folder} -c listen_addresses='' -c fsync=off", "start")
+
+
 @pytest.fixture(scope="session")
-def postgres_server() -> Iterator[str]:
-    """The address of an empty database; reached through a socket in a folder of its own, not over the network."""
+def postgres() -> Iterator[PostgresServer]:
+    """A server with an empty database; reached through a socket in a folder of its own, not over the network."""
     pytest.importorskip("psycopg")
     programs = postgres_programs()
     if programs is None:
@@ -41,28 +57,33 @@ def postgres_server() -> Iterator[str]:
         if user is not None:
             shutil.chown(folder, user)
         program("initdb", "-A", "trust", "-N", "-U", "tester")
-        program("pg_ctl", "-w", "-o", f"-k {folder} -c listen_addresses='' -c fsync=off", "start")
+        server = PostgresServer(f"postgresql://tester@/postgres?host={folder}", folder, partial(program, "pg_ctl"))
+        server.start()
         try:
-            yield f"postgresql://tester@/postgres?host={folder}"
+            yield server
         finally:
-            program("pg_ctl", "-m", "immediate", "stop")
+            server.stop()
     finally:
         shutil.rmtree(folder)
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def where(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """An empty place for a store."""
-    if request.param == "sqlite":
-        yield str(tmp_path / "runs.sqlite")
-        return
+@pytest.fixture
+def postgres_where(postgres: PostgresServer) -> Iterator[str]:
+    """The address of a database without tables."""
     from sqlalchemy import create_engine
 
-    server: str = request.getfixturevalue("postgres_server")
-    yield server
-    engine = create_engine(server.replace("postgresql:", "postgresql+psycopg:"))
+    yield postgres.url
+    engine = create_engine(postgres.url.replace("postgresql:", "postgresql+psycopg:"))
     metadata.drop_all(engine)
     engine.dispose()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty place for a store."""
+    if request.param == "sqlite":
+        return str(tmp_path / "runs.sqlite")
+    return str(request.getfixturevalue("postgres_where"))
 
 
 @pytest.fixture

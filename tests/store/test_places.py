@@ -19,7 +19,7 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import Pool
 
 from onnxperf.errors import BadOption, MissingExtra, OnnxperfError, StoreError, masked
-from onnxperf.store import connect, is_missing, open_store, place_of
+from onnxperf.store import connect, is_missing, open_store, place_of, retry
 from tests.render import examples
 
 ROOT = Path(__file__).parents[2]
@@ -29,6 +29,7 @@ ROOT = Path(__file__).parents[2]
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("ONNXPERF_STORE", raising=False)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setattr(retry, "PATIENCE_S", 0.0)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -49,6 +49,7 @@ _SHARED: Step = (
     "CREATE INDEX tags_value ON tags (name, value)",
     "CREATE INDEX subjects_model ON subjects (model)",
     "CREATE INDEX runs_kind ON runs (kind)",
+    "CREATE INDEX runs_started ON runs (started, id)",
 )
 """What a store of many writers and years needs: names that are unique in all stores, tags, and quick histories."""
 

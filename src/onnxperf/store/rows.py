@@ -76,11 +76,12 @@ def give_up_running(connection: Connection, run: int) -> None:
 
 
 def kept_runs(connection: Connection, limit: int | None, *conditions: Any) -> list[KeptRun]:
-    """Runs, the newest first."""
+    """Runs, the newest first: by their start, as runs that waited or were imported are written later."""
     total = select(func.count()).where(schema.cases.c.run == schema.runs.c.id)
     done = total.where(schema.cases.c.status.not_in(_UNFINISHED))
     columns = (schema.runs, total.scalar_subquery().label("cases"), done.scalar_subquery().label("done"))
-    chosen = select(*columns).where(*conditions).order_by(schema.runs.c.id.desc()).limit(limit)
+    newest_first = (schema.runs.c.started.desc(), schema.runs.c.id.desc())
+    chosen = select(*columns).where(*conditions).order_by(*newest_first).limit(limit)
     return [_kept_run(row) for row in connection.execute(chosen)]
 
 
