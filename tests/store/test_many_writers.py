@@ -145,7 +145,10 @@ def test_several_processes_that_write_what_waits_write_it_once(spool: Path, wher
     processes = [subprocess.Popen(command, cwd=ROOT, text=True, **pipes) for _ in range(4)]  # type: ignore[call-overload]
     for process in processes:
         process.stdout.readline()
-    said = [process.communicate("go\n")[1] for process in processes]
+    for process in processes:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    said = [process.communicate()[1] for process in processes]
     assert [process.returncode for process in processes] == [0] * 4
     assert sum(int(number) for number in re.findall(r"(\d+) results? that waited", "".join(said))) == 20
     with open_store(where) as store:

@@ -26,8 +26,14 @@ _DRIVERS = {
 }
 BUSY_S = 30
 """How long SQLite waits for another writer; a transaction of ours takes milliseconds."""
-CONNECT_S = 10
-"""How long a server may take to answer."""
+_NOTICED = {
+    "connect_timeout": 5,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,  # milliseconds
+}
+"""How soon libpq notices that a server is gone without a word; the address may say otherwise."""
 _ELSEWHERE = "choose another one with `store` or ONNXPERF_STORE"
 _MEANINGS = {
     "readonly": f"is read-only; {_ELSEWHERE}",
@@ -94,7 +100,8 @@ def connect(url: URL, reading: bool = False) -> Engine:
         event.listen(engine, "begin", _begin_sqlite)
         return engine
     required("psycopg", "postgres")
-    return create_engine(url, connect_args={"connect_timeout": CONNECT_S}, pool_pre_ping=True)
+    noticed = {name: value for name, value in _NOTICED.items() if name not in url.query}
+    return create_engine(url, connect_args=noticed, pool_pre_ping=True)
 
 
 @contextlib.contextmanager

@@ -37,6 +37,8 @@ class Flushed(NamedTuple):
     """Names of runs that were taken, and those that the store gave instead."""
     damaged: tuple[Path, ...]
     """Files that cannot be read, or that the store cannot take: set aside."""
+    failure: StoreError | None
+    """Why the rest waits on."""
 
 
 class Waiting(NamedTuple):
@@ -73,37 +75,40 @@ class Spool:
             part.replace(self.folder / name)
             _make_permanent(self.folder)
         except OSError as error:
-            with contextlib.suppress(OSError):
-                part.unlink()
             raise StoreError(f"the spool {self.folder} cannot be written ({error.strerror})") from error
+        finally:
+            with contextlib.suppress(OSError):
+                part.unlink(missing_ok=True)
 
     def files(self) -> list[Path]:
         """What waits, the oldest first."""
         return sorted(_files(self.folder, _RESULT) + _files(self.folder, _STEP))
 
     def flush(self, store: Store) -> Flushed:
-        """Write what waits, in its order; a StoreError leaves the rest waiting."""
+        """Write what waits, in its order, until the store fails."""
         results, names, damaged = 0, dict[str, str](), list[Path]()
+        failure = None
         for path in self.files():
             try:
-                with open_bundle(path) as runs:
-                    written = {run.row().name: store.merge(run.row(), run) for run in runs}
-            except FileNotFoundError:  # another process was faster
-                continue
-            except BadInput:
-                damaged.append(_set_aside(path))
-                continue
-            except StoreError as error:
-                if not is_refusal(error):
-                    raise
-                damaged.append(_set_aside(path))
-                continue
-            names |= {wanted: name for wanted, name in written.items() if wanted != name}
-            with contextlib.suppress(FileNotFoundError):
+                names |= _written(path, store)
                 path.unlink()
                 results += path.name.endswith(_RESULT)
+            except FileNotFoundError:  # another process was faster
+                continue
+            except (BadInput, StoreError) as error:
+                if isinstance(error, StoreError) and not is_refusal(error):
+                    failure = error
+                    break
+                damaged.append(_set_aside(path))
         _remove_abandoned(self.folder)
-        return Flushed(results, names, tuple(damaged))
+        return Flushed(results, names, tuple(damaged), failure)
+
+
+def _written(path: Path, store: Store) -> dict[str, str]:
+    """Write a file that waits; returns names that were taken, and those that the store gave instead."""
+    with open_bundle(path) as runs:
+        names = {(row := run.row()).name: store.merge(row, run) for run in runs}
+    return {wanted: name for wanted, name in names.items() if wanted != name}
 
 
 def spool_folder() -> Path:
@@ -152,14 +157,10 @@ def _set_aside(path: Path) -> Path:
 
 
 def _remove_abandoned(folder: Path) -> None:
-    for path in _files_being_written(folder):
+    for path in folder.glob(".*.part"):
         with contextlib.suppress(OSError):
             if time.time() - path.stat().st_mtime > _ABANDONED_S:
                 path.unlink()
-
-
-def _files_being_written(folder: Path) -> list[Path]:
-    return list(folder.glob(".*.part")) if folder.is_dir() else []
 
 
 def _make_permanent(folder: Path) -> None:

@@ -14,7 +14,7 @@ from onnxperf.wording.numbers import count
 
 WaitsAs = Literal["result", "step"] | None
 """What a write is while it waits: a result, a step between results, or not worth waiting for."""
-REST_S = 15.0
+REST_S = 30.0
 """After a failure, measuring goes on for so long before the store is tried again."""
 
 
@@ -92,3 +92,5 @@ class RunWriter:
         if flushed.damaged:
             first = flushed.damaged[0]
             complain(f"{count(len(flushed.damaged), 'result')} that waited cannot be read; set aside: {first}")
+        if flushed.failure is not None:
+            raise flushed.failure
