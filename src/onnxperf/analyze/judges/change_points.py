@@ -1,8 +1,8 @@
 """Where a series changes its level: E-divisive with a t-test in place of permutations, as in Apache Otava."""
 
-# The energy statistic proposes the best split of each of many windows (Matteson and James, 2014), Welch's t-test decides
-# it (arXiv 2301.03034 and 2505.06758), what is weak between its neighbours is merged again, and least squares place it.
-# Nothing is random: the same runs always have the same change points.
+# The energy statistic proposes the best split of each of many windows (Matteson and James, 2014), Welch's t-test
+# decides it (arXiv 2301.03034 and 2505.06758), what is weak between its neighbours is merged again, and least squares
+# place it. Nothing is random: the same runs always have the same change points.
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def without_outliers(series: Floats) -> Floats:
 
 
 def _windows(count: int) -> Iterator[tuple[int, int]]:
-    """Half of each window is in the next one; a series that is shorter than the longest is also looked at as a whole."""
+    """Half of each window is in the next one; a series shorter than the longest is also looked at as a whole."""
     widths = [width for width in _WINDOWS if width < count]
     if 2 * FEWEST <= count <= max(_WINDOWS):
         widths.append(count)
