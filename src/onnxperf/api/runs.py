@@ -25,4 +25,6 @@ def runs(
     if is_missing(store):
         return RunsResult(KeptRuns())  # looking makes no file
     with open_store(store, reading=True) as opened:
-        return RunsResult(KeptRuns(runs=tuple(opened.runs(limit, kind, tags or {}))))
+        chosen = [("kind", kind), *(tags or {}).items()] if kind is not None else list((tags or {}).items())
+        found = opened.runs(limit, kind, tags or {})
+        return RunsResult(KeptRuns(runs=tuple(found), chosen=tuple(f"{name}={value}" for name, value in chosen)))

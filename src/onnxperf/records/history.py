@@ -9,6 +9,9 @@ from msgspec import Struct
 from onnxperf.records.base import Findings, Scalar, Status
 
 By = Literal["version", "commit", "machine", "day"]
+TimeMeasure = Literal["median", "mean"]
+FEWEST_POINTS = 8
+"""Runs from which on a series can have a change point."""
 
 
 class Origin(Struct, frozen=True, kw_only=True):
@@ -121,12 +124,14 @@ class HistorySeries(Struct, frozen=True, kw_only=True):
     """Dimensions of the case."""
     conditions: dict[str, Scalar] = {}
     """What was really used, without versions."""
-    measure: Literal["median", "mean"] = "median"
+    measure: TimeMeasure = "median"
     """Which time: the median of single calls, or the mean of blocks where older runs have no other."""
     points: tuple[HistoryPoint, ...] = ()
     """In their order: by time, or by version and time; those that failed are among them."""
     changes: tuple[ChangePoint, ...] = ()
     """Where the times change."""
+    noise: float | None = None
+    """Relative deviation of the times from the level between two changes; null if there are too few."""
     groups: tuple[HistoryGroup, ...] = ()
     """Where the history is ordered by version, commit, machine or day."""
     answer: str = ""

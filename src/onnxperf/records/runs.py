@@ -53,6 +53,8 @@ class KeptRuns(Document, frozen=True, kw_only=True):
 
     runs: tuple[KeptRun, ...] = ()
     """The newest first."""
+    chosen: tuple[str, ...] = ()
+    """What they were chosen by, such as kind=bench."""
 
 
 class ComparedSubject(Struct, frozen=True, kw_only=True):

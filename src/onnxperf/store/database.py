@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -15,9 +15,10 @@ from sqlalchemy import Connection, Engine, Row, delete, insert, select, update
 
 from onnxperf.errors import BadOption, StoreError, masked
 from onnxperf.records.base import Document, Machine, Status
+from onnxperf.records.history import StoredSubject
 from onnxperf.records.race import Bench, Case
 from onnxperf.records.runs import KeptRun, RunStatus
-from onnxperf.store import migrations, rows, schema
+from onnxperf.store import histories, migrations, rows, schema
 from onnxperf.store.connect import connect, explained, location, place_of
 from onnxperf.store.documents import from_document, kinds, newest_version, plain, to_document
 from onnxperf.store.owner import state_of, this_process
@@ -219,6 +220,18 @@ class Store:
             ours = select(schema.cases.c.key, schema.cases.c.status).where(schema.cases.c.run == row.id)
             found = connection.execute(ours.order_by(schema.cases.c.id))
             return {case.key: "pending" if dead and case.status == "running" else case.status for case in found}
+
+    def histories(
+        self, models: Collection[str], fingerprint: str | None = None, since: str = ""
+    ) -> list[StoredSubject]:
+        """Times of models with these labels, or of this fingerprint, in all races since a time of day."""
+        with self.reading() as connection:
+            return histories.stored_subjects(connection, models, fingerprint, since)
+
+    def labels(self) -> list[str]:
+        """The labels of all models that were raced."""
+        with self.reading() as connection:
+            return histories.labels(connection)
 
     # ---------------------------------------------------------------- transactions
 

@@ -107,8 +107,9 @@ def _chosen(models: Collection[str], *columns: Any) -> Select[Any]:
 
 def _runs(connection: Connection, since: str) -> dict[int, _Run]:
     wanted = select(schema.tags.c.run, schema.tags.c.value)
+    has_changes = (schema.tags.c.name == DIRTY) & (schema.tags.c.value == "yes")
     commits = dict(connection.execute(wanted.where(schema.tags.c.name == COMMIT)).tuples().all())
-    dirty = dict(connection.execute(wanted.where(schema.tags.c.name == DIRTY)).tuples().all())
+    dirty = set(connection.execute(select(schema.tags.c.run).where(has_changes)).scalars())
     found = select(schema.runs.c.id, schema.runs.c.name, schema.runs.c.started)
     return {
         run: _Run(name, started, commits.get(run, ""), run in dirty)

@@ -14,9 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from onnxperf.analyze.judges.statistics import Estimate, Floats
+from onnxperf.records.history import FEWEST_POINTS
 from onnxperf.records.race import ALPHA
 
-FEWEST = 4
+FEWEST = FEWEST_POINTS // 2
 """Values on each side of a change."""
 _WINDOWS = (50, 200)
 """Values that are looked at together: the short ones find changes that are soon undone, the long ones small changes."""
@@ -41,15 +42,15 @@ class Change(NamedTuple):
     """Adjusted for all places that were searched."""
 
 
-def change_points(values: Sequence[float], min_change: float = 0.0) -> list[Change]:
+def change_points(values: Sequence[float], min_change: float = 0.0, several: int = 1) -> list[Change]:
     """The places where the mean of independent values changes by at least `min_change`.
 
-    In a series that never changes, the probability of one or more is at most 5 %: every window and every place in it
-    counts as a test of its own (Bonferroni).
+    In series that never change, the probability of one or more is at most 5 %, in all `several` of them together: every
+    window of each and every place in it counts as a test of its own (Bonferroni).
     """
     series = without_outliers(np.asarray(values, dtype=np.float64))
     windows = list(_windows(len(series)))
-    tests = sum(end - begin - 2 * FEWEST + 1 for begin, end in windows)
+    tests = several * sum(end - begin - 2 * FEWEST + 1 for begin, end in windows)
     found: dict[int, float] = {}
     for begin, end in windows:
         for place, p_value in _splits(series, begin, end, tests):

@@ -54,13 +54,13 @@ def keep(
 
 def load_result(run: str, *, store: Where = None) -> Result[Any]:
     """A run from the store, as if it had just been measured; `run` may be the start of an id, or last."""
-    name, record = _found(run, store, Store.load_record)
+    name, (record, tags) = _found(run, store, lambda opened, name: (opened.load_record(name), opened.find(name).tags))
     record = with_times_of_today(record)
     if type(record) in _SENTENCES:
         # Its times may have been computed anew: the sentence follows from what is shown.
         record = replace(record, answer=_SENTENCES[type(record)](record))
     result = result_classes()[type(record)](record)
-    result.run = name
+    result.run, result.tags = name, tags
     return result
 
 

@@ -33,8 +33,10 @@ def checked_tags(tags: Mapping[str, object]) -> dict[str, str]:
 
 def run_tags(given: Mapping[str, object] | None = None) -> dict[str, str]:
     """The tags of a run that begins now; what is given replaces what Git says."""
-    given = checked_tags(given or {})
-    return {**({} if COMMIT in given else git_tags()), **given}
+    given, found = checked_tags(given or {}), git_tags()
+    commit = found.get(COMMIT, "")
+    # Branch and `dirty` are about the commit of this folder, and say nothing about another one.
+    return {**(found if given.get(COMMIT, commit).startswith(commit) else {}), **given}
 
 
 def git_tags(ask: Ask | None = None) -> dict[str, str]:

@@ -11,6 +11,7 @@ from onnxperf.cli.options import Several, Switch, pairs
 from onnxperf.cli.present import StoreOutputFlags, deliver, make_console, present
 from onnxperf.cli.present import show as show_result
 from onnxperf.errors import BadOption
+from onnxperf.wording.names import name_of
 
 runs = App(name="runs", version_flags=())
 
@@ -98,7 +99,9 @@ def _shown(run: str, output: StoreOutputFlags, printed: bool = True) -> int:
 
     def print_result() -> None:
         if printed and not output.quiet:
-            make_console(stderr=output.to_stdout).print(f"run {result.run}", markup=False, style="dim")
+            tags = "".join(f" · {name_of(f'{name}={value}')}" for name, value in result.tags.items())
+            console = make_console(stderr=output.to_stdout)
+            console.print(f"run {result.run}{tags}", markup=False, style="dim", soft_wrap=True)
         if printed:
             show_result(result, output)
 
