@@ -182,3 +182,59 @@ def test_a_kind_of_file_that_a_run_does_not_have_is_refused(capsys: pytest.Captu
     kept()
     assert run(["runs", "export", "last", "-o", "a.docx"]) == 2
     assert ".csv, .html, .json, .md" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------- bundles and what waits
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--all", "--format", "bundle", "-o", "b.zip"], ["last", "-o", "b.onnxperf.zip"]]
+)
+def test_runs_move_to_another_store_in_a_bundle(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    name = kept()
+    assert run(["runs", "export", *arguments]) == 0
+    assert capsys.readouterr().out == f"1 run written to {arguments[-1]}\n"
+    for said in ("imported 1 of 1 run\n", "imported 0 of 1 run; 1 of them was there already\n"):
+        assert run(["runs", "import", arguments[-1], "--store", "other.sqlite"]) == 0
+        assert capsys.readouterr().out == said
+    assert run(["runs", "--quiet", "--store", "other.sqlite"]) == 0
+    assert capsys.readouterr().out == f"{name}\n"
+    assert run(["runs", "import", arguments[-1], "--quiet"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["export", "-o", "a.json"], "name one run"),
+        (["export", "last", "last", "-o", "a.json"], "several go into a bundle"),
+        (["export", "--all", "-o", "a.json"], "several go into a bundle"),
+        (["export", "--format", "bundle", "-o", "a.zip"], "name the runs for the bundle, or use --all"),
+        (["export", "last", "--all", "--format", "bundle", "-o", "a.zip"], "or use --all"),
+        (["export", "last", "--format", "bundle", "-o", "a.json"], "ends with .zip"),
+        (["export", "last", "--format", "bundle", "-o", "a.zip", "-o", "b.zip"], "one file"),
+        (["export", "last", "--format", "bundle", "-o", "nowhere/a.zip"], "its folder does not exist"),
+        (["import", "nowhere.zip"], "nowhere.zip does not exist"),
+        (["import", "runs.sqlite"], "is not a bundle of runs"),
+    ],
+)
+def test_what_cannot_be_exported_or_imported_is_one_line(
+    arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept()
+    before = sorted(tmp_path.iterdir())
+    assert run(["runs", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert said in captured.err
+    assert captured.err.count("\n") == 1
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_the_list_says_what_waits_and_for_which_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    keep(BenchResult(BENCH), store=tmp_path / "away" / "runs.sqlite")
+    capsys.readouterr()
+    assert run(["runs"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == "No run was kept yet.\n"
+    assert captured.err.startswith("onnxperf: 1 result in ")
+    assert f"waits for the store {tmp_path / 'away' / 'runs.sqlite'}" in captured.err

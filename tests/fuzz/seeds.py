@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import zipfile
 from functools import cache
 from typing import Any
 
@@ -16,9 +17,11 @@ from onnxperf.measure import messages as ms
 from onnxperf.measure import packing
 from onnxperf.records.options import Recording
 from onnxperf.records.race import Block
+from onnxperf.store import whole_run, write_bundle
 from onnxperf.store.blobs import pack_blocks, pack_times
 from tests.analyze.made_traces import Ran, events_of
 from tests.measure.trace.traces import node, session, written
+from tests.render import examples
 
 _HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 _GRAPHS = {
@@ -172,3 +175,13 @@ def timings() -> dict[str, bytes]:
     """Raw timings as a store keeps them."""
     block = Block(round=0, position=0, launch=0, set_up=0, calls=1, start_ns=2, duration_ns=3)
     return {"blocks": pack_blocks([block] * 5), "times": pack_times([1, 2, 3])}
+
+
+@cache
+def bundles() -> dict[str, bytes]:
+    """A bundle as a file, and the lines of a run in it."""
+    file = io.BytesIO()
+    write_bundle(file, [whole_run(examples.bench(), "bench")])
+    with zipfile.ZipFile(file) as archive:
+        lines = archive.read("runs/000001.jsonl").splitlines()
+    return {"file": file.getvalue(), "lines": b"[" + b",".join(lines) + b"]"}

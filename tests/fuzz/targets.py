@@ -7,6 +7,7 @@ import contextlib
 import json
 import shutil
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -32,6 +33,7 @@ from onnxperf.model.load import open_model
 from onnxperf.records.profile import Profile
 from onnxperf.render.profile.perfetto import perfetto_json
 from onnxperf.store.blobs import unpack_blocks, unpack_times
+from onnxperf.store.bundle import FORMAT, VERSION, check_bundle, open_bundle
 from onnxperf.store.documents import from_document
 from tests.fuzz import seeds
 from tests.fuzz.mutations import mutated_bytes, mutated_json, mutated_message, mutated_text
@@ -136,6 +138,20 @@ def read_stored(data: bytes) -> None:
         from_document(data.decode("utf-8", "replace"), Profile)
 
 
+def read_bundle(data: bytes) -> None:
+    """Read a bundle of runs: a whole file, or the lines of a run that are put into one."""
+    path = _folder() / "runs.zip"
+    path.write_bytes(data)
+    with contextlib.suppress(ValueError, RecursionError):
+        values = json.loads(data)
+        lines = map(json.dumps, values if isinstance(values, list) else [values])
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("manifest.json", json.dumps({"format": FORMAT, "version": VERSION, "runs": 1}))
+            archive.writestr("runs/000001.jsonl", "\n".join(lines))
+    with _only(), open_bundle(path) as runs:
+        check_bundle(runs)
+
+
 # ---------------------------------------------------------------- what they are given
 
 
@@ -190,6 +206,7 @@ TARGETS = {
     "settings": Target(read_settings, lambda: [each.encode() for each in seeds.SETTINGS], damaged_json),
     "message": Target(read_message, _values(seeds.messages)),
     "stored": Target(read_stored, _values(seeds.timings)),
+    "bundle": Target(read_bundle, _values(seeds.bundles), damaged_json),
 }
 
 

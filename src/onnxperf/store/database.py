@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -12,9 +12,10 @@ from sqlalchemy import Connection, Engine, Row, delete, select, update
 
 from onnxperf.errors import BadOption, StoreError
 from onnxperf.records.base import Document, Machine, Status
+from onnxperf.records.history import StoredSubject
 from onnxperf.records.race import Bench, Case
 from onnxperf.records.runs import KeptRun, RunStatus
-from onnxperf.store import migrations, retry, rows, schema
+from onnxperf.store import histories, migrations, retry, rows, schema
 from onnxperf.store.connect import connect, explained, location, place_of
 from onnxperf.store.documents import from_document, kinds, newest_version, plain, to_document
 from onnxperf.store.merge import find_run, merge
@@ -39,6 +40,7 @@ T = TypeVar("T")
 
 NEWEST = "last"
 _NO_TROUBLE = Trouble()
+_NO_TAGS: Mapping[str, str] = {}
 
 
 def open_store(where: str | Path | None = None, reading: bool = False, patience: Patience | None = None) -> Store:
@@ -89,9 +91,11 @@ class Store:
 
     # ---------------------------------------------------------------- writing
 
-    def start_run(self, command: str, kind: str, machine: Machine, keys: Iterable[str] = ()) -> str:
+    def start_run(
+        self, command: str, kind: str, machine: Machine, keys: Iterable[str] = (), tags: Mapping[str, str] = _NO_TAGS
+    ) -> str:
         """Begin a run of cases, which belongs to this process; `keys` plans its cases, in their order."""
-        return self.merge(begun_run(Bench(machine=machine, command=command, cases=()), kind, keys))
+        return self.merge(begun_run(Bench(machine=machine, command=command, cases=()), kind, keys, tags))
 
     def resume_run(self, run: str) -> None:
         """Make this process the owner; refused while another one is, or may be."""
@@ -125,12 +129,24 @@ class Store:
         """End a run; `machine` is the one after the last case."""
         self.merge(ended_run(self.row_of(run), status, answer, topic, machine))
 
-    def keep(self, record: Struct, kind: str, status: RunStatus = "ok", answer: str = "", topic: str = "") -> str:
+    def tag_run(self, run: str, tags: Mapping[str, str]) -> None:
+        """Give a run tags, in place of those of the same names."""
+        self._write(lambda connection: rows.write_tags(connection, self._row(connection, run).id, tags))
+
+    def keep(
+        self,
+        record: Struct,
+        kind: str,
+        status: RunStatus = "ok",
+        answer: str = "",
+        topic: str = "",
+        tags: Mapping[str, str] = _NO_TAGS,
+    ) -> str:
         """Keep a whole run that has ended, in one transaction: a Bench with its cases, or another record.
 
         `answer` and `topic`, what was measured, are what the list of runs shows.
         """
-        return self.merge(*whole_run(record, kind, status, answer, topic))
+        return self.merge(*whole_run(record, kind, status, answer, topic, tags))
 
     def merge(self, run: RunRow, cases: Iterable[CaseRow] = ()) -> str:
         """Write what the store lacks of a run; returns its name here. To write the same twice changes nothing.
@@ -158,11 +174,13 @@ class Store:
 
     # ---------------------------------------------------------------- reading
 
-    def runs(self, limit: int | None = None, kind: str | None = None) -> list[KeptRun]:
-        """Runs without what they measured, the newest first."""
+    def runs(
+        self, limit: int | None = None, kind: str | None = None, tags: Mapping[str, str] = _NO_TAGS
+    ) -> list[KeptRun]:
+        """Runs without what they measured, the newest first; those of a kind, and with all of these tags."""
         conditions = () if kind is None else (schema.runs.c.kind == kind,)
         with self.reading() as connection:
-            return rows.kept_runs(connection, limit, *conditions)
+            return rows.kept_runs(connection, limit, *conditions, *map(rows.has_tag, tags.items()))
 
     def find(self, text: str) -> KeptRun:
         """The run of that id, or the only one whose id starts so; `last` is the newest."""
@@ -233,6 +251,18 @@ class Store:
             for name in names:
                 row = self._row(connection, name)
                 yield read_run(connection, row, whole=True), read_cases(connection, row.id)
+
+    def histories(
+        self, models: Collection[str], fingerprint: str | None = None, since: str = ""
+    ) -> list[StoredSubject]:
+        """Times of models with these labels, or of this fingerprint, in all races since a time of day."""
+        with self.reading() as connection:
+            return histories.stored_subjects(connection, models, fingerprint, since)
+
+    def labels(self) -> list[str]:
+        """The labels of all models that were raced."""
+        with self.reading() as connection:
+            return histories.labels(connection)
 
     # ---------------------------------------------------------------- transactions
 

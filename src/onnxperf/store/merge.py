@@ -11,6 +11,7 @@ from onnxperf.store import schema
 from onnxperf.store.documents import plain
 from onnxperf.store.names import SYLLABLES, derived_uid, is_name, new_name
 from onnxperf.store.portable import AttemptRow, CaseRow, RunRow, SubjectRow
+from onnxperf.store.rows import write_tags
 
 _RUN_COLUMNS = tuple(name for name in RunRow.__struct_fields__ if name not in ("name", "tags", "keys"))
 _ATTEMPT_COLUMNS = tuple(name for name in AttemptRow.__struct_fields__ if name not in ("number", "subjects"))
@@ -53,8 +54,7 @@ def _insert_run(connection: Connection, run: RunRow) -> tuple[int, str]:
     values = {"name": name, **_columns(run, _RUN_COLUMNS)}
     number = connection.execute(insert(schema.runs).values(**values).returning(schema.runs.c.id)).scalar_one()
     if run.tags:
-        tags = [{"run": number, "name": plain(tag), "value": plain(value)} for tag, value in run.tags.items()]
-        connection.execute(insert(schema.tags), tags)
+        write_tags(connection, number, run.tags)
     return int(number), name
 
 

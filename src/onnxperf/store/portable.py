@@ -19,6 +19,7 @@ from onnxperf.records.runs import RunStatus
 from onnxperf.store import rows, schema
 from onnxperf.store.blobs import pack_blocks, pack_times
 from onnxperf.store.documents import kinds, plain, to_document
+from onnxperf.store.histories import origin_text
 from onnxperf.store.names import derived_uid, new_name, new_uid
 from onnxperf.store.owner import this_process
 from onnxperf.store.rows import Trouble
@@ -26,6 +27,9 @@ from onnxperf.store.rows import Trouble
 S = TypeVar("S", bound=Struct)
 _Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 _Uid = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}\Z")]
+_Tags = Annotated[
+    dict[Annotated[str, Meta(max_length=1000)], Annotated[str, Meta(max_length=2000)]], Meta(max_length=1000)
+]
 _NO_TROUBLE = Trouble()
 
 
@@ -45,6 +49,7 @@ class SubjectRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     record: str
     blocks: bytes
     call_times: bytes
+    origin: str | None = None
 
 
 class AttemptRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -91,7 +96,7 @@ class RunRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     machine: str | None = None
     versions: str = "{}"
     options: str = "{}"
-    tags: dict[str, str] = {}
+    tags: _Tags = {}
     keys: tuple[str, ...] = ()
     """Cases that are planned, in their order."""
 
@@ -99,7 +104,7 @@ class RunRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 # ---------------------------------------------------------------- from records
 
 
-def begun_run(record: Struct, kind: str, keys: Iterable[str] = ()) -> RunRow:
+def begun_run(record: Struct, kind: str, keys: Iterable[str] = (), tags: Mapping[str, str] | None = None) -> RunRow:
     """A run that belongs to this process; its unique name is chosen here, so that writing it twice is safe."""
     if not isinstance(record, Bench) and type(record).__name__ not in kinds():
         raise StoreError(f"a {type(record).__name__} cannot be kept; only: Bench, {', '.join(sorted(kinds()))}")
@@ -116,6 +121,7 @@ def begun_run(record: Struct, kind: str, keys: Iterable[str] = ()) -> RunRow:
         versions=rows.versions_of(machine),
         record_type=type(record).__name__,
         record=rows.head_of(record) if isinstance(record, Bench) else to_document(record),
+        tags={plain(name): plain(value) for name, value in (tags or {}).items()},
         keys=tuple(dict.fromkeys(map(plain, keys))),
     )
 
@@ -135,10 +141,15 @@ def ended_run(run: RunRow, status: RunStatus, answer: str, topic: str, machine: 
 
 
 def whole_run(
-    record: Struct, kind: str, status: RunStatus = "ok", answer: str = "", topic: str = ""
+    record: Struct,
+    kind: str,
+    status: RunStatus = "ok",
+    answer: str = "",
+    topic: str = "",
+    tags: Mapping[str, str] | None = None,
 ) -> tuple[RunRow, list[CaseRow]]:
     """A run that has ended, with the cases of a Bench."""
-    run = begun_run(record, kind)
+    run = begun_run(record, kind, tags=tags)
     cases = _keyed(record.cases) if isinstance(record, Bench) else {}
     machine: Machine | None = getattr(record, "machine", None)
     found = [finished_case(key, case, machine, attempt=begun_attempt()) for key, case in cases.items()]
@@ -164,7 +175,7 @@ def finished_case(
         machine=to_document(machine) if machine is not None else None,
         versions=rows.versions_of(machine),
         record=to_document(replace(case, subjects=())),
-        subjects=tuple(_subject_row(at, each, case.fingerprint) for at, each in enumerate(case.subjects)),
+        subjects=tuple(_subject_row(at, each, case, machine) for at, each in enumerate(case.subjects)),
     )
     return CaseRow(key=plain(key), status=case.status, attempts=(ended,))
 
@@ -174,11 +185,11 @@ def without_password(record: S) -> S:
     return replace(record, command=masked(record.command)) if hasattr(record, "command") else record
 
 
-def _subject_row(position: int, subject: Subject, fingerprints: Mapping[str, str]) -> SubjectRow:
+def _subject_row(position: int, subject: Subject, case: Case, machine: Machine | None) -> SubjectRow:
     texts = {
         "name": subject.name,
         "model": subject.model,
-        "fingerprint": fingerprints.get(subject.model) if subject.model is not None else None,
+        "fingerprint": case.fingerprint.get(subject.model) if subject.model is not None else None,
         "runtime": subject.runtime,
         "call": subject.call,
         "status": subject.status,
@@ -193,6 +204,7 @@ def _subject_row(position: int, subject: Subject, fingerprints: Mapping[str, str
         record=to_document(replace(subject, blocks=(), call_ns=())),
         blocks=pack_blocks(subject.blocks),
         call_times=pack_times(subject.call_ns),
+        origin=origin_text(machine, case.dims, subject),
     )
 
 

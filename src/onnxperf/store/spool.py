@@ -131,7 +131,7 @@ def waiting() -> list[Waiting]:
 def _key(url: URL) -> str:
     """A name for a store that is the same with and without its password, and from which neither can be found."""
     shown = {name: value for name, value in url.query.items() if masked(f"{name}=x") == f"{name}=x"}
-    bare = url.set(password=None, query=shown).render_as_string()
+    bare = URL.create(url.drivername, url.username, None, url.host, url.port, url.database, shown).render_as_string()
     return hashlib.sha256(bare.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 

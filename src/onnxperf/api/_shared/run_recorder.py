@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -11,6 +11,7 @@ from onnxperf.analyze.answers.sweep import sweep_answer
 from onnxperf.analyze.judges.crossover import sweep_models
 from onnxperf.analyze.judges.outcome import status_of, topic_of
 from onnxperf.api._shared.run_writer import RunWriter, WaitsAs
+from onnxperf.api._shared.tags import run_tags
 from onnxperf.errors import BadOption, StoreError, masked
 from onnxperf.records.base import Machine, Status
 from onnxperf.records.race import Bench, Case
@@ -51,11 +52,19 @@ class CaseRecorder(Protocol):
 class RunRecorder:
     """Keeps cases in a store, or in the spool while that fails; where neither can be written, the sweep continues."""
 
-    def __init__(self, writer: RunWriter, command: str, resume: str | None = None, retry: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        writer: RunWriter,
+        command: str,
+        resume: str | None = None,
+        retry: Collection[str] = (),
+        tags: Mapping[str, str] | None = None,
+    ) -> None:
         self._writer = writer
         self._command = masked(command)
         self._resume = resume
         self._retry = frozenset(retry)
+        self._tags = tags or {}
         self._statuses: dict[str, Status] = {}
         self._cases: dict[str, Case | None] = {}
         self._attempts: dict[str, AttemptRow] = {}
@@ -69,7 +78,8 @@ class RunRecorder:
         """Begin a run of these cases, or take over the one that is resumed."""
         self._machine = machine
         if self._resume is None:
-            row = begun_run(Bench(machine=machine, command=self._command, cases=()), "sweep", keys)
+            bench = Bench(machine=machine, command=self._command, cases=())
+            row = begun_run(bench, "sweep", keys, run_tags(self._tags))
             self._try(lambda: self._write(row, waits_as="step"))
             self._row = replace(row, keys=())
         else:
@@ -84,6 +94,8 @@ class RunRecorder:
         self.run = found.id
         before = store.load(self.run)
         store.resume_run(self.run)
+        if self._tags:
+            store.tag_run(self.run, self._tags)
         self._row = store.row_of(self.run)
         self._command = before.command
         self._statuses = dict(store.cases_of(self.run))
