@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 
 from onnxperf.records.history import FEWEST_POINTS, By, ChangePoint, History, HistoryPoint, HistorySeries
 from onnxperf.wording.names import dims_text, name_of, visible
@@ -15,13 +14,14 @@ _COMMIT = 12
 def history_answer(record: History) -> str:
     """Where the times of a model change; of several series, the latest change."""
     if record.by == "machine":
-        return "\n".join(f"{_title(each, record)}: {each.answer}." for each in record.series)
+        several = [each for each in record.series if len(each.groups) > 1]
+        return "\n".join(f"{_title(each, record)}: {each.answer}." for each in several or record.series[:1])
     if len(record.series) == 1:
         return f"{_title(record.series[0], record)}: {record.series[0].answer}."
     changed = [each for each in record.series if each.changes]
     if changed:
         latest = max(changed, key=lambda each: each.changes[-1].first_after.started)
-        share = f"{len(changed)} of {len(record.series)} series change"
+        share = f"Change points in {len(changed)} of {len(record.series)} series"
         return f"{share}; the latest, {_title(latest, record)}: {latest.answer}."
     judged = [_runs(each) for each in record.series if _runs(each) >= FEWEST_POINTS]
     few = len(record.series) - len(judged)
@@ -55,17 +55,20 @@ def change_text(change: ChangePoint) -> str:
 
 
 def _place(change: ChangePoint, by: By | None) -> str:
-    """The first run after a change, and what else is new since."""
+    """The first run after a change, or the version, commit or day that begins there; and what else is new since."""
     before, after = change.last_before, change.first_after
-    run = f"run {after.run}"
     commit = f"commit {visible(after.commit)[:_COMMIT]}{' with local changes' if after.dirty else ''}"
-    version = f"onnxruntime {visible(after.version)}"
-    day = datetime.fromisoformat(after.started).date().isoformat()
-    named = {"version": version, "commit": commit, "day": day}
-    first = named.get(by or "", run) if by != "commit" or after.commit else run
-    details = [run, commit if after.commit else "", *_new(before, after), day]
-    rest = [each for each in details if each and each != first]
-    return f"{first} ({', '.join(rest)})"
+    days = [each.started[:10] for each in (before, after)]
+    texts = {
+        "version": (before.version, after.version, f"onnxruntime {visible(after.version)}"),
+        "commit": (before.commit, after.commit, commit),
+        "day": (*days, days[1]),
+    }
+    old, new, begins = texts.get(by or "", ("", "", ""))
+    run = f"run {after.run}"
+    first = begins if new and old != new else run
+    details = [run, commit if after.commit else "", *_new(before, after), days[1]]
+    return f"{first} ({', '.join(each for each in details if each and each != first)})"
 
 
 def _new(before: HistoryPoint, after: HistoryPoint) -> Iterator[str]:
@@ -79,21 +82,21 @@ def _new(before: HistoryPoint, after: HistoryPoint) -> Iterator[str]:
 def _machines(series: HistorySeries) -> str:
     if not series.groups:
         return "no run has a time"
-    if len(series.groups) == 1:
-        only = series.groups[0]
-        return f"only one machine, {name_of(only.name)}: {duration(only.median_ns)} in {count(only.runs, 'run')}"
     best = min(series.groups, key=lambda each: each.median_ns)
-    runs = count(best.runs, "run")
-    return f"lowest median on {name_of(best.name)}, {duration(best.median_ns)} in {runs}; machines are not judged"
+    on = f"on {name_of(best.name)}, {duration(best.median_ns)} in {count(best.runs, 'run')}"
+    if len(series.groups) == 1:
+        return f"measured only {on}"
+    return f"lowest median {on}, of {len(series.groups)} machines, which were not measured in turn"
 
 
 def _title(series: HistorySeries, record: History) -> str:
     """The model, and what sets a series apart where there are several."""
     if len(record.series) == 1:
         return name_of(record.model)
-    machines = len({each.machine for each in record.series}) > 1
-    parts = [visible(series.name), visible(dims_text(series.dims)), visible(series.machine) if machines else ""]
-    return ", ".join(filter(None, parts))
+    texts = [(each.name, dims_text(each.dims), each.machine) for each in record.series]
+    differing = [len(set(several)) > 1 for several in zip(*texts, strict=True)]
+    parts = (series.name, dims_text(series.dims), series.machine)
+    return ", ".join(visible(each) for each, differs in zip(parts, differing, strict=True) if differs)
 
 
 def _runs(series: HistorySeries) -> int:

@@ -25,6 +25,7 @@ from onnxperf.records.history import (
     StoredSubject,
     TimeMeasure,
 )
+from onnxperf.wording.machines import cpu_name
 from onnxperf.wording.names import dims_text
 from onnxperf.wording.numbers import count
 
@@ -120,7 +121,7 @@ def machine_text(origin: Origin) -> str:
     if not origin.cpu:
         return ""
     logical = f" ({origin.logical_cpus} logical)" if origin.logical_cpus != origin.cores else ""
-    return f"{origin.cpu}, {count(origin.cores, 'core')}{logical}"
+    return f"{cpu_name(origin.cpu)}, {count(origin.cores, 'core')}{logical}"
 
 
 def _newest(placed: list[_Placed], limit: int | None) -> list[_Placed]:

@@ -12,6 +12,8 @@ from onnxperf.wording.numbers import NOTHING, count, duration, factor, grouped, 
 
 _COMMIT = 8
 """Characters of a commit in a table."""
+MOST_GROUPS = 12
+"""Versions, commits or days of a series that a page shows, the last ones."""
 _SMALLEST_P = 1e-6
 """Below it, a p-value is only called smaller."""
 
@@ -20,10 +22,24 @@ def history_page(record: History) -> list[Part]:
     """Series, change points, groups, and the answer."""
     runs = len({point.run for each in record.series for point in each.points})
     order = f"by {record.by}" if record.by else "by time"
-    facts = [count(runs, "run"), count(len(record.series), "series", "series"), order]
-    tables = [series_table(record), change_table(record), group_table(record)]
+    facts = [count(runs, "run"), count(len(record.series), "series", "series"), order, *_shared(record)]
+    tables = [group_table(record, MOST_GROUPS)]
+    if record.by != "machine":
+        tables = [series_table(record), change_table(record), *tables]
     shown = [table for table in tables if table.rows]
-    return [Heading(record.model, facts), *shown, *closing(record.answer, record.notes)]
+    left_out = max((len(each.groups) - MOST_GROUPS for each in record.series), default=0)
+    cut = [f"only the last {MOST_GROUPS} of each series are shown; files have all"] if left_out > 0 else []
+    return [Heading(record.model, facts), *shown, *closing(record.answer, [*record.notes, *cut])]
+
+
+def _shared(record: History) -> list[str]:
+    """Machine and case where all series have the same: they are above the tables then."""
+    return [next(iter(values)) for values in _values(record) if len(values) == 1 and "" not in values]
+
+
+def _values(record: History) -> list[set[str]]:
+    machines = {visible(each.machine) for each in record.series}
+    return [machines, {visible(dims_text(each.dims)) for each in record.series}]
 
 
 def times_of(series: HistorySeries) -> list[tuple[HistoryPoint, float]]:
@@ -37,7 +53,7 @@ def series_table(record: History) -> Table:
     columns = (
         *_names(),
         Column("runs"),
-        Column("failed", rank=2),
+        Column("failed"),
         Column("first"),
         Column("latest"),
         Column("noise", rank=1),
@@ -58,7 +74,7 @@ def _series(series: HistorySeries, record: History) -> tuple[str, ...]:
     times = times_of(series)
     failed = len(series.points) - len(times)
     return (
-        *_named(series),
+        *_named(series, record),
         grouped(len(times)),
         str(failed) if failed else "",
         duration(times[0][1]) if times else "",
@@ -68,9 +84,11 @@ def _series(series: HistorySeries, record: History) -> tuple[str, ...]:
     )
 
 
-def _named(series: HistorySeries) -> tuple[str, str, str]:
-    """Machine, subject and case."""
-    return visible(series.machine), name_of(series.name), visible(dims_text(series.dims))
+def _named(series: HistorySeries, record: History) -> tuple[str, str, str]:
+    """Machine, subject and case, without what all series share."""
+    machines, cases = _values(record)
+    machine = visible(series.machine) if len(machines) > 1 else ""
+    return machine, name_of(series.name), visible(dims_text(series.dims)) if len(cases) > 1 else ""
 
 
 def change_table(record: History) -> Table:
@@ -88,7 +106,7 @@ def change_table(record: History) -> Table:
         Column("p"),
     )
     rows = [
-        Row((*_named(series), *_change(each)), styles={11: "red" if each.ratio > 1 else "green"})
+        Row((*_named(series, record), *_change(each)), styles={11: "red" if each.ratio > 1 else "green"})
         for series in record.series
         for each in series.changes
     ]
@@ -120,8 +138,8 @@ def p_text(p_value: float) -> str:
     return f"< {_SMALLEST_P:.0e}" if p_value < _SMALLEST_P else f"{p_value:.1g}"
 
 
-def group_table(record: History) -> Table:
-    """The runs of every version, commit, machine or day."""
+def group_table(record: History, most: int | None = None) -> Table:
+    """The runs of every version, commit, machine or day; of each series, the last `most`."""
     columns = (
         *_names(),
         Column(record.by or "", left=True, room=12),
@@ -133,9 +151,9 @@ def group_table(record: History) -> Table:
     )
     rows = []
     for series in record.series:
-        for each in series.groups:
+        for each in series.groups[-(most or len(series.groups)) :]:
             times = (duration(each.median_ns), duration(each.min_ns), duration(each.max_ns))
-            cells = (*_named(series), visible(each.name), grouped(each.runs), *times, factor(each.ratio))
+            cells = (*_named(series, record), visible(each.name), grouped(each.runs), *times, factor(each.ratio))
             rows.append(Row(cells))
     return _without_shared(Table(columns, rows), len(record.series))
 

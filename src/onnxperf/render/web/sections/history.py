@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from onnxperf.records.history import History, HistorySeries
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
-from onnxperf.render.race.history import change_table, times_of
+from onnxperf.render.race.history import times_of
 from onnxperf.render.race.history_chart import levels, tick_text
-from onnxperf.render.web.base import Chart, Part, Section
+from onnxperf.render.web.base import Chart, Section
 from onnxperf.render.web.forest import BLUE, RED
 from onnxperf.render.web.plots import ChartAxis, ChartLine, Point, lines_data, value_axis
-from onnxperf.wording.names import dims_text, name_of, visible
-from onnxperf.wording.numbers import count, duration, duration_unit, factor
+from onnxperf.wording.names import capital, dims_text, name_of, visible
+from onnxperf.wording.numbers import count, duration, duration_unit, factor, grouped
 
 MOST_SERIES = 8
 """Charts; further series are in the tables."""
@@ -20,12 +20,10 @@ _TICKS = 8
 
 
 def history_sections(record: History) -> list[Section]:
-    """A chart per series, then all change points."""
+    """A chart per series."""
     measured = [series for series in record.series if times_of(series)]
-    charts: list[Part] = [_chart(series, record) for series in measured[:MOST_SERIES]]
-    changes = change_table(record)
-    sections = [Section("From run to run", charts), Section("Change points", [changes] if changes.rows else [])]
-    return [each for each in sections if each.parts]
+    charts = [_chart(series, record) for series in measured[:MOST_SERIES]]
+    return [Section("From run to run", charts)] if charts else []
 
 
 def _chart(series: HistorySeries, record: History) -> Chart:
@@ -59,12 +57,12 @@ def _levels(series: HistorySeries, first: int, scale: float) -> list[ChartLine]:
 
 
 def _summary(series: HistorySeries, runs: int, shown: int) -> str:
-    newest = f", of which the newest {shown} are shown" if shown < runs else ""
+    newest = f" Of {count(runs, 'run')} the newest {grouped(shown)} are shown." if shown < runs else ""
     changes = "".join(
         f" At run {each.first_after.run} the time changes by a factor of {factor(each.ratio)}."
-        for each in series.changes
+        for each in series.changes[:-1]
     )
-    return f"{count(runs, 'run')}{newest}: {visible(series.answer)}.{changes}"
+    return f"{capital(visible(series.answer))}.{changes}{newest}"
 
 
 def _table(series: HistorySeries) -> Table:
