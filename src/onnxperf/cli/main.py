@@ -45,6 +45,7 @@ _FUNCTIONS = [
     "profile",
     "quantize",
     "report",
+    "serve",
     "stack",
     "sweep",
     "tune",
