@@ -66,8 +66,8 @@ def list_runs(
 
 
 @data.get("/runs/{run}", responses=_holds())
-def show_run(request: Request, run: str) -> Response:
-    """The whole record of a run; `run` is its id, the start of one, or last."""
+def show_run(request: Request, run: looking.RunPath) -> Response:
+    """The whole record of a run."""
     store = looking.store_of(request)
     return json_answer(looking.result_of(store, looking.run_named(store, run).id).record)
 

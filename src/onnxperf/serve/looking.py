@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import Query, Request
+from fastapi import Path, Query, Request
 from starlette.exceptions import HTTPException
 
 from onnxperf.errors import BadOption
@@ -12,7 +12,17 @@ from onnxperf.records.runs import KeptRun
 from onnxperf.results.base import Result
 from onnxperf.results.runs import ComparisonResult
 from onnxperf.store import Store
-from onnxperf.store.search import FilterValues, FoundRuns, KnownModel, Search, filter_values, known_models, search_runs
+from onnxperf.store.search import (
+    FilterValues,
+    FoundRun,
+    FoundRuns,
+    KnownModel,
+    Search,
+    filter_values,
+    known_models,
+    search_runs,
+    with_tags,
+)
 
 LONGEST_TEXT = 300
 
@@ -30,6 +40,7 @@ StatusName = Annotated[
 MachineName = Annotated[str, Query(max_length=LONGEST_TEXT, description="Only runs on this model of processor.")]
 Tag = Annotated[str, Query(max_length=LONGEST_TEXT, description="Only runs with this tag: name=value, or its name.")]
 RunName = Annotated[str, Query(max_length=LONGEST_TEXT, description="The id of a run, the start of one, or last.")]
+RunPath = Annotated[str, Path(max_length=LONGEST_TEXT, description="The id of a run, the start of one, or last.")]
 ModelName = Annotated[str, Query(max_length=LONGEST_TEXT, description="The label of a model.")]
 Way = Annotated[
     str, Query(max_length=LONGEST_TEXT, description="What the points stand for: day, version, commit or machine.")
@@ -74,6 +85,12 @@ def result_of(store: Store, name: str) -> Result[Any]:
     from onnxperf.api._shared.kept_runs import load_result
 
     return load_result(name, store=store)
+
+
+def tagged(store: Store, run: KeptRun) -> FoundRun:
+    """A run with its tags and its machine."""
+    with store.reading() as connection:
+        return with_tags(connection, [run])[0]
 
 
 def compared(store: Store, first: str, second: str) -> ComparisonResult:

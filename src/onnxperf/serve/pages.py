@@ -8,17 +8,17 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import RedirectResponse, Response
 
+from onnxperf.records.race import Bench
 from onnxperf.records.runs import KeptRun
-from onnxperf.render.web.document import report_page
+from onnxperf.render.web.document import Site, report_page
 from onnxperf.results.base import Result
 from onnxperf.serve import looking
-from onnxperf.serve.templates import address, page_answer, secured
-from onnxperf.store.search import Search
+from onnxperf.serve.templates import address, moment, page_answer, secured
+from onnxperf.store.search import FoundRun, Search
 from onnxperf.wording.names import name_of, visible
 
 PER_PAGE = 50
 _WAYS = ("day", "version", "commit", "machine")
-_LINKS = (("Runs", "/"), ("Compare", "/compare"), ("History", "/history"), ("API", "/api"))
 STATUS_STYLES = {"ok": "green", "running": "cyan", "differs": "yellow", "interrupted": "yellow"}
 
 pages = APIRouter(include_in_schema=False)
@@ -54,14 +54,20 @@ def runs_page(
 
 
 @pages.get("/runs/{run}")
-def run_page(request: Request, run: str) -> Response:
+def run_page(request: Request, run: looking.RunPath) -> Response:
     """The report of a run."""
     store = looking.store_of(request)
     found = looking.run_named(store, run)
     if found.id != run:
         return RedirectResponse(f"/runs/{found.id}", 303)
-    more = [("Compare with…", f"/compare?second={found.id}"), ("JSON", f"/api/runs/{found.id}")]
-    return _report(looking.result_of(store, found.id), f"{found.id} · {found.kind} {found.topic}".strip(), more)
+    is_race = found.record == Bench.__name__
+    more = [
+        *([("Compare with…", address("/compare", second=found.id))] if is_race else []),
+        *([("History", address("/history", model=found.topic))] if is_race and _is_one_model(found.topic) else []),
+        ("JSON", f"/api/runs/{found.id}"),
+    ]
+    title = f"{found.id} · {found.kind} {found.topic}".strip()
+    return _report(looking.result_of(store, found.id), title, more, _facts(looking.tagged(store, found)))
 
 
 @pages.get("/compare")
@@ -93,9 +99,20 @@ def history_page(request: Request, model: looking.ModelName = "", by: looking.Wa
     return _report(looking.history_of(request, model, by), f"history {name_of(model)}", more)
 
 
-def _report(result: Result[Any], title: str, more: Sequence[tuple[str, str]]) -> Response:
-    page = report_page([result.story()], visible(title), [*_LINKS[:1], *more])
-    return secured(*page)
+def _report(result: Result[Any], title: str, more: Sequence[tuple[str, str]], facts: Sequence[str] = ()) -> Response:
+    site = Site([("Runs", "/"), *more], facts)
+    return secured(*report_page([result.story()], visible(title), site))
+
+
+def _facts(found: FoundRun) -> list[str]:
+    """What the list says about a run, above its report."""
+    run = found.run
+    tags = [f"{name}={value}" for name, value in found.tags.items()]
+    return [visible(text) for text in (f"run {run.id}", moment(run.started), run.status, found.machine, *tags) if text]
+
+
+def _is_one_model(topic: str) -> bool:
+    return bool(topic) and "," not in topic
 
 
 def _topic_of(run: KeptRun) -> str:

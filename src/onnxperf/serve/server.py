@@ -53,7 +53,7 @@ def open_door(where: str | Path | None, host: str, port: int, token: str | None)
     listener = _listener(host, port)
     shown = f"[{host}]" if ":" in host else host
     url = f"http://{shown}:{listener.getsockname()[1]}/{f'?token={quote(made)}' if made else ''}"
-    return Door(place_of(where), listener, url, _names(host), token or made)
+    return Door(place_of(where), listener, url, names_of(host), token or made)
 
 
 def serve_store(where: str | Path | None, door: Door) -> None:
@@ -79,6 +79,14 @@ def serve_store(where: str | Path | None, door: Door) -> None:
             uvicorn.Server(config).run(sockets=[door.listener])
 
 
+def names_of(host: str) -> frozenset[str] | None:
+    """The names by which browsers call this server; at all addresses of a machine, any: there the token protects."""
+    with contextlib.suppress(ValueError):
+        if ipaddress.ip_address(host).is_unspecified:
+            return None
+    return _LOOPBACK | {host.lower()} | (frozenset() if _is_loopback(host) else {platform.node().lower()})
+
+
 def _listener(host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
@@ -95,11 +103,3 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def _names(host: str) -> frozenset[str] | None:
-    """The names by which browsers call this server; at all addresses of a machine, any: there the token protects."""
-    with contextlib.suppress(ValueError):
-        if ipaddress.ip_address(host).is_unspecified:
-            return None
-    return _LOOPBACK | {host.lower()} | (frozenset() if _is_loopback(host) else {platform.node().lower()})

@@ -54,6 +54,11 @@ def address(path: str, **parameters: object) -> str:
     return f"{path}?{query}" if query else path
 
 
+def moment(time: str) -> str:
+    """A time of day of the store, to the minute; scripts show it as that of the reader."""
+    return f"{time[:10]} {time[11:16]} UTC"
+
+
 @cache
 def _own(name: str) -> str:
     return files(__package__).joinpath(f"assets/{name}").read_text(encoding="utf-8")
@@ -73,5 +78,5 @@ def _templates() -> Any:
     )
     found.globals["ours"] = Markup  # only for styles and scripts
     found.globals["address"] = address
-    found.filters.update(visible=visible, grouped=grouped, counted=count)
+    found.filters.update(moment=moment, visible=visible, grouped=grouped, counted=count)
     return found

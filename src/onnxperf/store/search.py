@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -87,15 +88,19 @@ def search_runs(connection: Connection, wanted: Search, limit: int = 50, offset:
     chosen = select(run.id).where(*conditions).order_by(run.id.desc()).limit(limit).offset(offset)
     ids = list(connection.execute(chosen).scalars())
     runs = rows.kept_runs(connection, None, run.id.in_(ids)) if ids else []
-    cpus: dict[str, str | None] = dict(
-        connection.execute(select(run.name, _cpu(connection)).where(run.id.in_(ids))).tuples().all()
-    )
+    return FoundRuns(runs=tuple(with_tags(connection, runs)), total=int(total))
+
+
+def with_tags(connection: Connection, runs: Sequence[KeptRun]) -> list[FoundRun]:
+    """Runs with their tags and machines."""
+    run, names = schema.runs.c, [each.id for each in runs]
+    machines = select(run.name, _cpu(connection)).where(run.name.in_(names))
+    cpus = {name: _text(cpu) for name, cpu in connection.execute(machines)}
     tags: dict[str, dict[str, str]] = {}
-    tagged = select(run.name, schema.tags.c.name, schema.tags.c.value).join(schema.tags).where(run.id.in_(ids))
-    for name, tag, value in connection.execute(tagged.order_by(schema.tags.c.name)).tuples():
+    tagged = select(run.name, schema.tags.c.name, schema.tags.c.value).join(schema.tags).where(run.name.in_(names))
+    for name, tag, value in connection.execute(tagged.order_by(schema.tags.c.name)):
         tags.setdefault(name, {})[tag] = value
-    found = (FoundRun(run=each, machine=_text(cpus.get(each.id)), tags=tags.get(each.id, {})) for each in runs)
-    return FoundRuns(runs=tuple(found), total=int(total))
+    return [FoundRun(run=each, machine=cpus.get(each.id, ""), tags=tags.get(each.id, {})) for each in runs]
 
 
 def filter_values(connection: Connection) -> FilterValues:
@@ -120,7 +125,7 @@ def known_models(connection: Connection) -> list[KnownModel]:
     """The models of all races, by name."""
     label = schema.subjects.c.model
     counted = select(label, func.count()).where(label.is_not(None)).group_by(label).order_by(label)
-    return [KnownModel(model=model, subjects=number) for model, number in connection.execute(counted).tuples()]
+    return [KnownModel(model=model, subjects=number) for model, number in connection.execute(counted)]
 
 
 def _conditions(connection: Connection, wanted: Search) -> list[ColumnElement[bool]]:

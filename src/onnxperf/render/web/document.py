@@ -22,6 +22,15 @@ STATIC_ROWS = 300
 _HERE = files(__package__)
 
 
+class Site(NamedTuple):
+    """The server that shows a page."""
+
+    links: Sequence[tuple[str, str]]
+    """Words and addresses of its other pages; the first is its start."""
+    facts: Sequence[str] = ()
+    """What it knows about what is shown."""
+
+
 class WebPage(NamedTuple):
     """A page, and what it allows itself to run and load."""
 
@@ -35,8 +44,8 @@ def report_html(stories: Sequence[Story], title: str = "") -> str:
     return report_page(stories, title).html
 
 
-def report_page(stories: Sequence[Story], title: str = "", links: Sequence[tuple[str, str]] = ()) -> WebPage:
-    """The same with its policy; `links` are words and addresses of the pages of a server, the first of its start."""
+def report_page(stories: Sequence[Story], title: str = "", site: Site | None = None) -> WebPage:
+    """The same with its policy; `site` is where a server shows it."""
     build = _Build()
     told = [build.story(story) for story in stories]
     title = title or " · ".join(f"{each.kind} {visible(each.topic)}" for each in stories)
@@ -49,7 +58,7 @@ def report_page(stories: Sequence[Story], title: str = "", links: Sequence[tuple
         .render(
             title=f"{title} · onnxperf",
             stories=told,
-            links=links,
+            site=site,
             style=style,
             scripts=scripts,
             data=_json({"charts": build.charts, "tables": build.tables}),
