@@ -88,10 +88,12 @@ def names_of(host: str) -> frozenset[str] | None:
 
 
 def _listener(host: str, port: int) -> socket.socket:
+    if not 0 <= port < 2**16:
+        raise BadOption(option="port", value=port, expected="a number from 0 to 65535")
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family)
-    except (OSError, OverflowError, UnicodeError) as error:
+    except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise BadOption(
             f"cannot listen at {host} port {port}: {reason}; choose another `port` (0 takes a free one) or `host`"
