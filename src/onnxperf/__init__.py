@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from onnxperf.api.einsum import einsum
     from onnxperf.api.envs import envs
     from onnxperf.api.gate import gate
+    from onnxperf.api.history import history
     from onnxperf.api.load import load
     from onnxperf.api.load_run import load_run
     from onnxperf.api.memory import memory
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from onnxperf.results.einsum import EinsumResult
     from onnxperf.results.envs import EnvsResult
     from onnxperf.results.gate import GateResult
+    from onnxperf.results.history import HistoryResult
     from onnxperf.results.lines import LinesResult
     from onnxperf.results.memory import MemoryResult
     from onnxperf.results.optimize import OptimizeResult
@@ -77,6 +79,7 @@ __all__ = [
     "EinsumResult",
     "EnvsResult",
     "GateResult",
+    "HistoryResult",
     "LinesResult",
     "MemoryResult",
     "MissingExtra",
@@ -105,6 +108,7 @@ __all__ = [
     "einsum",
     "envs",
     "gate",
+    "history",
     "load",
     "load_run",
     "memory",

@@ -21,11 +21,13 @@ def sweep(
     store: Where | Literal[False] = False,
     resume: str | None = None,
     retry: Collection[str] = (),
+    tags: Mapping[str, str] | None = None,
     progress: Progress = automatic,
 ) -> BenchResult:
     """Run every case of a plan (a .toml file or its contents); each is kept in the store as soon as it is finished.
 
     `store` is a file, a URL, None for the usual place, or False. `resume` names a run in the store whose remaining
     cases are run ("last" is the newest), and `retry` statuses whose cases are run again, such as failed or oom.
+    `tags` are kept with the run, beside the commit and the branch of the current folder in Git.
     """
-    return run_sweep(plan_cells(plan), progress, store, "onnxperf.sweep", resume, retry)
+    return run_sweep(plan_cells(plan), progress, store, "onnxperf.sweep", resume, retry, tags=tags)

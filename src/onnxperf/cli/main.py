@@ -40,6 +40,7 @@ _FUNCTIONS = [
     "doctor",
     "einsum",
     "gate",
+    "history",
     "memory",
     "optimize",
     "profile",

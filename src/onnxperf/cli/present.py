@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
 from cyclopts import Parameter
 
 from onnxperf.cli import exit_codes
-from onnxperf.cli.options import OUTPUT, File, OptionalFile, Switch
+from onnxperf.cli.options import OUTPUT, File, OptionalFile, Several, Switch, pairs
 from onnxperf.errors import BadOption, FileNotWritten, OnnxperfError, masked
 from onnxperf.render.kit import complaints
 from onnxperf.wording.names import visible
@@ -154,11 +154,26 @@ class KeptOutputFlags(StoreOutputFlags):
 
     no_store: Switch = False
     """Do not keep the run."""
+    tag: Annotated[Several, Parameter(metavar="NAME=VALUE", consume_multiple=False)] = field(default_factory=list)
+    """Keep the run with this tag, such as commit=1a2b3c; commit and branch are taken from Git. May be repeated."""
 
     @property
     def where(self) -> str | Literal[False] | None:
         """Which store keeps the run; False means none."""
         return False if self.no_store else self.store
+
+    @property
+    def tags(self) -> dict[str, str]:
+        """Names and values that the run is kept with."""
+        return pairs("tag", self.tag, str)
+
+    def check(self, kind: "type[Result[Any]]") -> None:
+        """Refuse tags that could not be kept, too."""
+        super().check(kind)
+        if self.tag:
+            from onnxperf.api._shared.tags import checked_tags
+
+            checked_tags(self.tags)
 
 
 def present(
@@ -171,12 +186,13 @@ def present(
     from msgspec.structs import replace  # help texts do without it
 
     output.check(kind)
+    tags = _tags(output)  # of the repository as it is before the measurement
     with make_progress(output.quiet) as progress:
         result = measure(progress)
     with exit_codes.finishing():
         if hasattr(result.record, "command"):
             result.record = replace(result.record, command=command_line())
-        _keep(result, output)  # first, so that a terminal that goes away costs nothing
+        _keep(result, output, tags)  # first, so that a terminal that goes away costs nothing
         return deliver(result, output, lambda: show(result, output, page), exit_code(result))
 
 
@@ -224,12 +240,20 @@ def show(result: R, output: OutputFlags, page: "Callable[[R], Page] | None" = No
         print_page(page(result) if page is not None else result.page(), console, as_flags)
 
 
-def _keep(result: "Result[Any]", output: OutputFlags) -> None:
+def _tags(output: OutputFlags) -> dict[str, str]:
+    if output.where is False or not isinstance(output, KeptOutputFlags):
+        return {}
+    from onnxperf.api._shared.tags import run_tags
+
+    return run_tags(output.tags)
+
+
+def _keep(result: "Result[Any]", output: OutputFlags, tags: dict[str, str]) -> None:
     """Keep the run, unless its cases were kept one by one."""
     if output.where is not False and not result.run:
         from onnxperf.api._shared.kept_runs import keep
 
-        result.run = keep(result, store=output.where) or ""
+        result.run = keep(result, store=output.where, tags=tags) or ""
 
 
 def write_files(result: "Result[Any]", output: OutputFlags) -> bool:

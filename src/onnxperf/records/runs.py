@@ -11,6 +11,11 @@ from onnxperf.records.race import Verdict
 
 RunStatus = Literal["running", "ok", "differs", "failed", "timeout", "oom", "crashed", "interrupted"]
 
+COMMIT, BRANCH, DIRTY = "commit", "branch", "dirty"
+"""Tags that a run in a Git repository has."""
+COMMIT_LENGTH = 12
+"""Characters of a commit that are kept, and that are compared."""
+
 
 class KeptRun(Struct, frozen=True, kw_only=True):
     """One run in the store, without what it measured."""
@@ -39,6 +44,8 @@ class KeptRun(Struct, frozen=True, kw_only=True):
     """The result in one plain sentence."""
     options: dict[str, Any] = {}
     """What was requested."""
+    tags: dict[str, str] = {}
+    """Names and values that were given to it; in a Git repository, also its commit and its branch."""
 
 
 class KeptRuns(Document, frozen=True, kw_only=True):
@@ -46,6 +53,8 @@ class KeptRuns(Document, frozen=True, kw_only=True):
 
     runs: tuple[KeptRun, ...] = ()
     """The newest first."""
+    chosen: tuple[str, ...] = ()
+    """What they were chosen by, such as kind=bench."""
 
 
 class ComparedSubject(Struct, frozen=True, kw_only=True):

@@ -50,6 +50,8 @@ class Result(ABC, Generic[R]):
         self.record = record
         self.run = ""
         """Id of the run in the store, if it is kept there."""
+        self.tags: dict[str, str] = {}
+        """Tags of that run."""
 
     def __init_subclass__(cls) -> None:
         """Name the kind of a class after its module."""

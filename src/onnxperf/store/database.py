@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -15,9 +15,10 @@ from sqlalchemy import Connection, Engine, Row, delete, insert, select, update
 
 from onnxperf.errors import BadOption, StoreError, masked
 from onnxperf.records.base import Document, Machine, Status
+from onnxperf.records.history import StoredSubject
 from onnxperf.records.race import Bench, Case
 from onnxperf.records.runs import KeptRun, RunStatus
-from onnxperf.store import migrations, rows, schema
+from onnxperf.store import histories, migrations, rows, schema
 from onnxperf.store.connect import connect, explained, location, place_of
 from onnxperf.store.documents import from_document, kinds, newest_version, plain, to_document
 from onnxperf.store.owner import state_of, this_process
@@ -31,6 +32,7 @@ _VOWELS = "aiou"
 _SYLLABLES = 3
 """Names such as `lonuki`: a quarter of a million of them, which can be said and typed."""
 _NO_TROUBLE = Trouble()
+_NO_TAGS: Mapping[str, str] = {}
 
 
 def open_store(where: str | Path | None = None, reading: bool = False) -> Store:
@@ -78,12 +80,15 @@ class Store:
 
     # ---------------------------------------------------------------- writing
 
-    def start_run(self, command: str, kind: str, machine: Machine, keys: Iterable[str] = ()) -> str:
+    def start_run(
+        self, command: str, kind: str, machine: Machine, keys: Iterable[str] = (), tags: Mapping[str, str] = _NO_TAGS
+    ) -> str:
         """Begin a run of cases, which belongs to this process; `keys` plans its cases, in their order."""
         bench = Bench(machine=machine, command=command, cases=())
         with self.writing() as connection:
             number, run = _add_run(connection, bench, kind)
             rows.plan_cases(connection, number, keys)
+            rows.write_tags(connection, number, tags)
         return run
 
     def resume_run(self, run: str) -> None:
@@ -117,13 +122,27 @@ class Store:
             ended = {"answer": plain(answer), "options": rows.options_of(topic), **values}
             _end_run(connection, self._row(connection, run).id, status, **ended)
 
-    def keep(self, record: Struct, kind: str, status: RunStatus = "ok", answer: str = "", topic: str = "") -> str:
+    def tag_run(self, run: str, tags: Mapping[str, str]) -> None:
+        """Give a run tags, in place of those of the same names."""
+        with self.writing() as connection:
+            rows.write_tags(connection, self._row(connection, run).id, tags)
+
+    def keep(
+        self,
+        record: Struct,
+        kind: str,
+        status: RunStatus = "ok",
+        answer: str = "",
+        topic: str = "",
+        tags: Mapping[str, str] = _NO_TAGS,
+    ) -> str:
         """Keep a whole run that has ended, in one transaction: a Bench with its cases, or another record.
 
         `answer` and `topic`, what was measured, are what the list of runs shows.
         """
         with self.writing() as connection:
             number, run = _add_run(connection, record, kind)
+            rows.write_tags(connection, number, tags)
             if isinstance(record, Bench):
                 for key, case in _keyed(record.cases).items():
                     rows.write_case(connection, number, key, case, record.machine, _NO_TROUBLE)
@@ -141,11 +160,13 @@ class Store:
 
     # ---------------------------------------------------------------- reading
 
-    def runs(self, limit: int | None = None, kind: str | None = None) -> list[KeptRun]:
-        """Runs without what they measured, the newest first."""
+    def runs(
+        self, limit: int | None = None, kind: str | None = None, tags: Mapping[str, str] = _NO_TAGS
+    ) -> list[KeptRun]:
+        """Runs without what they measured, the newest first; those of a kind, and with all of these tags."""
         conditions = () if kind is None else (schema.runs.c.kind == kind,)
         with self.reading() as connection:
-            return rows.kept_runs(connection, limit, *conditions)
+            return rows.kept_runs(connection, limit, *conditions, *map(rows.has_tag, tags.items()))
 
     def find(self, text: str) -> KeptRun:
         """The run of that id, or the only one whose id starts so; `last` is the newest."""
@@ -199,6 +220,18 @@ class Store:
             ours = select(schema.cases.c.key, schema.cases.c.status).where(schema.cases.c.run == row.id)
             found = connection.execute(ours.order_by(schema.cases.c.id))
             return {case.key: "pending" if dead and case.status == "running" else case.status for case in found}
+
+    def histories(
+        self, models: Collection[str], fingerprint: str | None = None, since: str = ""
+    ) -> list[StoredSubject]:
+        """Times of models with these labels, or of this fingerprint, in all races since a time of day."""
+        with self.reading() as connection:
+            return histories.stored_subjects(connection, models, fingerprint, since)
+
+    def labels(self) -> list[str]:
+        """The labels of all models that were raced."""
+        with self.reading() as connection:
+            return histories.labels(connection)
 
     # ---------------------------------------------------------------- transactions
 

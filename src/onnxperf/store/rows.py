@@ -9,15 +9,16 @@ from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
-from sqlalchemy import Connection, Row, func, insert, select, update
+from sqlalchemy import Connection, Row, delete, exists, func, insert, select, update
 
 from onnxperf.errors import StoreError, masked
 from onnxperf.records.base import Machine
 from onnxperf.records.race import Bench, Case, Subject
-from onnxperf.records.runs import KeptRun
+from onnxperf.records.runs import COMMIT, COMMIT_LENGTH, KeptRun
 from onnxperf.store import schema
 from onnxperf.store.blobs import pack_blocks, pack_times, unpack_blocks, unpack_times
 from onnxperf.store.documents import from_document, plain, to_document
+from onnxperf.store.histories import origin_text
 from onnxperf.store.owner import Owner, state_of
 
 _UNFINISHED = ("pending", "running")
@@ -114,9 +115,21 @@ def write_case(
     }
     connection.execute(ended.values(**values))
     if case.subjects:
-        rows = [_subject_row(attempt, i, subject, case.fingerprint) for i, subject in enumerate(case.subjects)]
+        rows = [
+            {**_subject_row(attempt, i, each, case.fingerprint), "origin": origin_text(machine, case.dims, each)}
+            for i, each in enumerate(case.subjects)
+        ]
         connection.execute(insert(schema.subjects), rows)
     _set_status(connection, number, case.status)
+
+
+def write_tags(connection: Connection, run: int, tags: Mapping[str, str]) -> None:
+    """Give a run tags, in place of those of the same names."""
+    named = {plain(name): plain(value) for name, value in tags.items()}
+    connection.execute(delete(schema.tags).where(schema.tags.c.run == run, schema.tags.c.name.in_(named)))
+    if named:
+        values = [{"run": run, "name": name, "value": value} for name, value in named.items()]
+        connection.execute(insert(schema.tags), values)
 
 
 def give_up_running(connection: Connection, run: int) -> None:
@@ -173,7 +186,27 @@ def kept_runs(connection: Connection, limit: int | None, *conditions: Any) -> li
     done = total.where(schema.cases.c.status.not_in(_UNFINISHED))
     columns = (schema.runs, total.scalar_subquery().label("cases"), done.scalar_subquery().label("done"))
     chosen = select(*columns).where(*conditions).order_by(schema.runs.c.id.desc()).limit(limit)
-    return [_kept_run(row) for row in connection.execute(chosen)]
+    found = connection.execute(chosen).all()
+    tags = _tags_since(connection, found[-1].id) if found else {}
+    return [_kept_run(row, tags.get(row.id, {})) for row in found]
+
+
+def has_tag(tag: tuple[str, str]) -> Any:
+    """The condition that a run has a tag; of a commit, the start is enough."""
+    name, value = map(plain, tag)
+    same = schema.tags.c.value == value
+    if name == COMMIT:
+        same = schema.tags.c.value.startswith(value[:COMMIT_LENGTH], autoescape=True)
+    return exists().where(schema.tags.c.run == schema.runs.c.id, schema.tags.c.name == name, same)
+
+
+def _tags_since(connection: Connection, run: int) -> dict[int, dict[str, str]]:
+    """Tags of this run and of all that are newer."""
+    found: dict[int, dict[str, str]] = {}
+    columns = (schema.tags.c.run, schema.tags.c.name, schema.tags.c.value)
+    for number, name, value in connection.execute(select(*columns).where(schema.tags.c.run >= run)):
+        found.setdefault(number, {})[name] = value
+    return found
 
 
 def owner_in(row: Row[Any]) -> Owner | None:
@@ -189,7 +222,7 @@ def read_bench(connection: Connection, row: Row[Any]) -> Bench:
     return Bench(version=head.version, command=head.command, machine=machine, cases=cases)
 
 
-def _kept_run(row: Row[Any]) -> KeptRun:
+def _kept_run(row: Row[Any], tags: dict[str, str]) -> KeptRun:
     lost = row.status == "running" and state_of(owner_in(row)) == "dead"
     options = from_document(row.options, dict[str, Any])
     return KeptRun(
@@ -205,6 +238,7 @@ def _kept_run(row: Row[Any]) -> KeptRun:
         answer=row.answer,
         topic=str(options.get(_TOPIC, "")),
         options=options,
+        tags=dict(sorted(tags.items())),
     )
 
 

@@ -99,4 +99,5 @@ subjects = Table(
     Column("record", Text, nullable=False),  # the Subject without its raw times: what counts where a column differs
     Column("blocks", LargeBinary, nullable=False),
     Column("call_times", LargeBinary, nullable=False),
+    Column("origin", Text),  # what a history keeps apart, without reading records; null in those of older versions
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -30,7 +30,9 @@ T = TypeVar("T")
 _SENTENCES: dict[type, Callable[[Any], str]] = {Profile: profile_answer, Diff: diff_answer}
 
 
-def keep(result: Result[Any], *, store: Where | Literal[False] = None) -> str | None:
+def keep(
+    result: Result[Any], *, store: Where | Literal[False] = None, tags: Mapping[str, str] | None = None
+) -> str | None:
     """Keep what was measured; returns the id of the run, or None when `store` is False or fails.
 
     A failing store must not cost the result: it is one line of warning on stderr.
@@ -42,7 +44,8 @@ def keep(result: Result[Any], *, store: Where | Literal[False] = None) -> str | 
     answer = sweep_answer(sweep_models(record.cases)) if several else " ".join(result.answer.splitlines())
     try:
         with open_store(store) as opened:
-            return opened.keep(record, result.kind, result.status, answer=answer, topic=topic_of(record))
+            topic = topic_of(record)
+            return opened.keep(record, result.kind, result.status, answer=answer, topic=topic, tags=tags or {})
     except OnnxperfError as error:
         reason = str(error)
     except Exception as error:
@@ -53,13 +56,13 @@ def keep(result: Result[Any], *, store: Where | Literal[False] = None) -> str | 
 
 def load_result(run: str, *, store: Opened = None) -> Result[Any]:
     """A run from the store, as if it had just been measured; `run` may be the start of an id, or last."""
-    name, record = _found(run, store, Store.load_record)
+    name, (record, tags) = _found(run, store, lambda opened, name: (opened.load_record(name), opened.find(name).tags))
     record = with_times_of_today(record)
     if type(record) in _SENTENCES:
         # Its times may have been computed anew: the sentence follows from what is shown.
         record = replace(record, answer=_SENTENCES[type(record)](record))
     result = result_classes()[type(record)](record)
-    result.run = name
+    result.run, result.tags = name, tags
     return result
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from onnxperf.analyze.answers.sweep import sweep_answer
 from onnxperf.analyze.judges.crossover import sweep_models
 from onnxperf.analyze.judges.outcome import status_of, topic_of
+from onnxperf.api._shared.tags import run_tags
 from onnxperf.errors import BadOption, StoreError
 from onnxperf.records.base import Machine, Status
 from onnxperf.records.race import Bench, Case
@@ -41,11 +42,19 @@ class CaseRecorder(Protocol):
 class RunRecorder:
     """Keeps cases in a store; when that fails, the sweep continues without it."""
 
-    def __init__(self, store: Store, command: str, resume: str | None = None, retry: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        store: Store,
+        command: str,
+        resume: str | None = None,
+        retry: Collection[str] = (),
+        tags: Mapping[str, str] | None = None,
+    ) -> None:
         self._store = store
         self._command = command
         self._resume = resume
         self._retry = frozenset(retry)
+        self._tags = tags or {}
         self._statuses: dict[str, Status] = {}
         self._failed = False
         self._machine: Machine | None = None
@@ -63,6 +72,8 @@ class RunRecorder:
             raise BadOption(f"run {found.id} is not a sweep (it is a {found.kind}), so it cannot be resumed")
         self.run = found.id
         self._store.resume_run(self.run)
+        if self._tags:
+            self._store.tag_run(self.run, self._tags)
         self._statuses = dict(self._store.cases_of(self.run))
         before = self._store.load(self.run).machine
         if (before.cpu, before.versions) != (machine.cpu, machine.versions):
@@ -74,7 +85,8 @@ class RunRecorder:
             self.notes.append(f"{new} of {len(keys)} cases were not in run {self.run}, and are added to it")
 
     def _start(self, keys: Sequence[str], machine: Machine) -> None:
-        self.run = self._store.start_run(self._command, "sweep", machine, keys=keys)
+        tags = run_tags(self._tags)
+        self.run = self._store.start_run(self._command, "sweep", machine, keys=keys, tags=tags)
 
     def wanted(self, key: str) -> bool:
         """Whether a case was never finished, or is to be tried again."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,6 +11,7 @@ from onnxperf.api._shared.kept_runs import Where
 from onnxperf.api._shared.requests import names_in
 from onnxperf.api._shared.run_recorder import RunRecorder
 from onnxperf.api._shared.sources import load_source
+from onnxperf.api._shared.tags import checked_tags
 from onnxperf.errors import BadOption, StoreError
 from onnxperf.frameworks.base import FRAMEWORKS
 from onnxperf.measure.plan import DEFAULT_TIME_S
@@ -34,8 +35,10 @@ def run_sweep(
     resume: str | None = None,
     retry: Collection[str] = (),
     seen: Callable[[Sequence[Case]], None] = lambda _cases: None,
+    tags: Mapping[str, str] | None = None,
 ) -> BenchResult:
     """Run cases, and keep each as it finishes, unless `where` is False; they also run where the store fails."""
+    given = checked_tags(tags or {})
     for status in retry:
         if status not in RETRIED:
             raise BadOption.unknown("status to retry", status, RETRIED, option="retry")
@@ -53,7 +56,7 @@ def run_sweep(
         complain(f"the sweep is not kept: {error}")
         return BenchResult(run_cells(cells, progress, seen=seen))
     with opened as store:
-        recorder = RunRecorder(store, command, resume, retry)
+        recorder = RunRecorder(store, command, resume, retry, given)
         result = BenchResult(run_cells(cells, progress, recorder, seen))
         for note in recorder.notes:
             complain(note)

@@ -22,7 +22,7 @@ from onnxperf.cli.present import KeptOutputFlags, present
 from onnxperf.errors import BadOption
 from onnxperf.records.timeouts import LONG_TIMEOUT_S
 
-_WITH_DRAWINGS = frozenset({"opt_level", "output", "quiet", "debug", "store", "no_store"})
+_WITH_DRAWINGS = frozenset({"opt_level", "output", "quiet", "debug", "store", "no_store", "tag"})
 """Options that mean something for a drawing, which runs nothing, or do no harm."""
 
 

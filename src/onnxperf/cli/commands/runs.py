@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from cyclopts import App
+from typing import Annotated, Any
+
+from cyclopts import App, Parameter
 
 from onnxperf.cli import exit_codes
-from onnxperf.cli.options import Switch
+from onnxperf.cli.options import Several, Switch, pairs
 from onnxperf.cli.present import StoreOutputFlags, deliver, make_console, present
 from onnxperf.cli.present import show as show_result
 from onnxperf.errors import BadOption
+from onnxperf.wording.names import name_of
 
 runs = App(name="runs", version_flags=())
 
 
 @runs.default
-def list_runs(*, limit: int = 20, kind: str | None = None, output: StoreOutputFlags = StoreOutputFlags()) -> int:
+def list_runs(
+    *,
+    limit: int = 20,
+    kind: str | None = None,
+    tag: Annotated[Several | None, Parameter(metavar="NAME=VALUE", consume_multiple=False)] = None,
+    output: StoreOutputFlags = StoreOutputFlags(),
+) -> int:
     """List, show, export, compare and delete the runs that were kept.
 
     An ID is the short name in the list, the start of one, or last for the newest run.
@@ -27,17 +36,22 @@ def list_runs(*, limit: int = 20, kind: str | None = None, output: StoreOutputFl
 
         onnxperf runs compare lonuki bafido
 
+        onnxperf runs --tag commit=1a2b3c
+
     Parameters
     ----------
     limit
         Number of runs to list; 0 means all.
     kind
         Only runs of this kind: bench, sweep, profile, check, einsum, memory…
+    tag
+        Only runs with this tag, such as branch=main; the start of a commit is enough. May be repeated.
     """
     from onnxperf.api.runs import runs as kept
     from onnxperf.results.runs import RunsResult
 
-    return present(RunsResult, output, lambda _progress: kept(limit or None, kind=kind, store=output.store))
+    chosen: dict[str, Any] = {"kind": kind, "tags": pairs("tag", tag or [], str), "store": output.store}
+    return present(RunsResult, output, lambda _progress: kept(limit or None, **chosen))
 
 
 @runs.command
@@ -85,7 +99,9 @@ def _shown(run: str, output: StoreOutputFlags, printed: bool = True) -> int:
 
     def print_result() -> None:
         if printed and not output.quiet:
-            make_console(stderr=output.to_stdout).print(f"run {result.run}", markup=False, style="dim")
+            tags = "".join(f" · {name_of(f'{name}={value}')}" for name, value in result.tags.items())
+            console = make_console(stderr=output.to_stdout)
+            console.print(f"run {result.run}{tags}", markup=False, style="dim", soft_wrap=True)
         if printed:
             show_result(result, output)
 

@@ -70,7 +70,8 @@ def run_kept(
 
     def measure(progress: Progress) -> BenchResult:
         shown = shown_in(progress)
-        results.append(run_sweep(cells, progress, output.where, command_line(), again.resume, again.statuses, shown))
+        kept = (output.where, command_line(), again.resume, again.statuses)
+        results.append(run_sweep(cells, progress, *kept, shown, output.tags))
         return results[0]
 
     code = present(BenchResult, replace(output, no_store=True), measure)

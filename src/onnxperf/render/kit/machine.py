@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from onnxperf.records.base import Machine
 from onnxperf.records.memory import MemorySubject
 from onnxperf.records.race import Subject
+from onnxperf.wording.machines import cpu_name
 from onnxperf.wording.names import listed
 from onnxperf.wording.numbers import count, hundredths, percent, sampled_percent, size
-
-_DECORATION = re.compile(r"\((R|TM)\)| CPU(?= @|$)| @ .*$", re.IGNORECASE)
 
 
 def machine_texts(machine: Machine | None) -> list[str]:
@@ -21,7 +19,7 @@ def machine_texts(machine: Machine | None) -> list[str]:
 
 def cpu_text(machine: Machine) -> str:
     """The model of the processor without its trademark signs and frequency."""
-    return _DECORATION.sub("", machine.cpu)
+    return cpu_name(machine.cpu)
 
 
 def runtime_texts(versions: dict[str, str]) -> list[str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date, datetime, tzinfo
 
-from onnxperf.records.runs import ComparedSubject, KeptRun, KeptRuns, RunComparison
+from onnxperf.records.runs import COMMIT, ComparedSubject, KeptRun, KeptRuns, RunComparison
 from onnxperf.render.kit.page import Heading, Line, Part, closing
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.render.race.page import VERDICT_STYLES
-from onnxperf.wording.names import dims_text, name_of, shortened, with_reasons
+from onnxperf.wording.names import dims_text, listed, name_of, shortened, with_reasons
 from onnxperf.wording.numbers import NOTHING, duration, interval, ratio
 from onnxperf.wording.spans import in_one, kind_of
 
@@ -22,22 +22,25 @@ _RUN_COLUMNS = (
     Column("kind", left=True, rank=1),
     Column("model", left=True, room=10),
     Column("command", left=True, rank=3, room=14),
+    Column("commit", left=True, rank=4),
     Column("cases", rank=2),
     Column("status", left=True),
     Column("answer", left=True, room=22, cut=True),
 )
-_STATUS = 6
+_COMMIT = 8
+"""Characters of a commit in the list."""
+_STATUS = 7
 """Place of the status."""
 
 
 def runs_page(record: KeptRuns, zone: tzinfo | None = None, today: date | None = None) -> list[Part]:
     """A line per run, the newest first; times of day are those of the reader, and the year is named if it is past."""
     if not record.runs:
-        return [Line("No run was kept yet.")]
+        return [Line(f"No run has {listed(record.chosen)}." if record.chosen else "No run was kept yet.")]
     year = (today or datetime.now(zone)).year
     styles = ({0: "bold", _STATUS: _STATUS_STYLES.get(run.status, "red")} for run in record.runs)
     rows = [Row(_run_cells(run, zone, year), styles=style) for run, style in zip(record.runs, styles, strict=True)]
-    return [Table(_RUN_COLUMNS, rows)]
+    return [without_empty(Table(_RUN_COLUMNS, rows))]
 
 
 def comparison_page(comparison: RunComparison) -> list[Part]:
@@ -72,7 +75,8 @@ def _run_cells(run: KeptRun, zone: tzinfo | None, year: int) -> tuple[str, ...]:
     command = run.command.removeprefix("onnxperf ") or run.kind
     # A run that was killed, or that an older version kept, has at least what was typed.
     topic = run.topic or next((word for word in command.split()[1:] if not word.startswith("-")), "")
-    return run.id, moment, run.kind, topic, command, cases, run.status, run.answer
+    commit = run.tags.get(COMMIT, "")[:_COMMIT]
+    return run.id, moment, run.kind, topic, command, commit, cases, run.status, run.answer
 
 
 def _compared_table(rows: Sequence[ComparedSubject], several: bool) -> Table:

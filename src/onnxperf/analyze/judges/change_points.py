@@ -1,0 +1,210 @@
+"""Where a series changes its level: E-divisive with a t-test in place of permutations, as in Apache Otava."""
+
+# The energy statistic proposes the best split of each of many windows (Matteson and James, 2014), Welch's t-test
+# decides it (arXiv 2301.03034 and 2505.06758), what is weak between its neighbours is merged again, and least squares
+# place it. Nothing is random: the same runs always have the same change points.
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+
+from onnxperf.analyze.judges.statistics import Estimate, Floats, Ints
+from onnxperf.records.history import FEWEST_POINTS
+from onnxperf.records.race import ALPHA
+
+FEWEST = FEWEST_POINTS // 2
+"""Values on each side of a change."""
+_WINDOWS = (50, 200)
+"""Values that are looked at together: the short ones find changes that are soon undone, the long ones small changes."""
+_NEIGHBOURS = 9
+"""Values around one whose median says where its level is."""
+_FAR = 3.0
+"""Deviations from that median beyond which a value is an outlier, and moved to."""
+_AT_ONCE = 40_000
+"""Distances that are computed together."""
+_TO_DEVIATION = 1.4826
+"""From the median of absolute differences to the deviation of a normal distribution."""
+
+
+class Change(NamedTuple):
+    """A place where the level changes."""
+
+    place: int
+    """Of the first value after it."""
+    before: float
+    """Mean of the values since the change before it."""
+    after: float
+    """Mean of the values up to the change after it."""
+    p_value: float
+    """Adjusted for all places that were searched."""
+
+
+def change_points(values: Sequence[float], min_change: float = 0.0, several: int = 1) -> list[Change]:
+    """The places where the mean of independent values changes by at least `min_change`.
+
+    In series that never change, the probability of one or more is at most 5 %, in all `several` of them together: every
+    window of each and every place in it counts as a test of its own (Bonferroni).
+    """
+    series = without_outliers(np.asarray(values, dtype=np.float64))
+    windows = list(_windows(len(series)))
+    tests = several * sum(end - begin - 2 * FEWEST + 1 for begin, end in windows)
+    found: dict[int, float] = {}
+    for (begin, end), place in zip(windows, _first_splits(series, windows), strict=True):
+        for place_found, p_value in _splits(series, begin, end, tests, place):
+            found[place_found] = min(p_value, found.get(place_found, 1.0))
+    places = _merged(series, _apart(found), tests, min_change)
+    placed = _merged(series, _refined(series, places), tests, min_change)
+    return [_change(series, placed, index, tests) for index in range(len(placed))]
+
+
+def without_outliers(series: Floats) -> Floats:
+    """The values, each at most three deviations from the median of its neighbours: a lonely one moves no mean."""
+    half = _NEIGHBOURS // 2
+    if len(series) < _NEIGHBOURS:
+        return series
+    padded = np.concatenate([series[half - 1 :: -1], series, series[: -half - 1 : -1]])
+    around = np.median(np.lib.stride_tricks.sliding_window_view(padded, _NEIGHBOURS), axis=1)
+    off = series - around
+    reach = _FAR * _TO_DEVIATION * float(np.median(np.abs(off)))
+    return np.asarray(around + np.clip(off, -reach, reach), dtype=np.float64)
+
+
+def _windows(count: int) -> Iterator[tuple[int, int]]:
+    """Half of each window is in the next one; a series shorter than the longest is also looked at as a whole."""
+    widths = [width for width in _WINDOWS if width < count]
+    if 2 * FEWEST <= count <= max(_WINDOWS):
+        widths.append(count)
+    for width in widths:
+        yield from ((start, start + width) for start in range(0, count - width, width // 2))
+        yield count - width, count
+
+
+def _first_splits(series: Floats, windows: Sequence[tuple[int, int]]) -> list[int]:
+    """The best split of every window; several of one width at once, as many as fit into a processor's cache."""
+    places: list[int] = []
+    for width, several in groupby(windows, key=lambda each: each[1] - each[0]):
+        begins = [begin for begin, _ in several]
+        step = max(1, _AT_ONCE // width**2)
+        for first in range(0, len(begins), step):
+            some = begins[first : first + step]
+            best = best_splits(np.stack([series[begin : begin + width] for begin in some]))
+            places += [begin + int(place) for begin, place in zip(some, best, strict=True)]
+    return places
+
+
+def _splits(series: Floats, begin: int, end: int, tests: int, place: int) -> Iterator[tuple[int, float]]:
+    """Where a window is split, then each of its parts, as long as the test finds them different."""
+    p_value = _p_value(series[begin:place], series[place:end], tests)
+    if p_value > ALPHA:
+        return
+    yield place, p_value
+    for first, last in ((begin, place), (place, end)):
+        if last - first >= 2 * FEWEST:
+            inner = first + int(best_splits(series[None, first:last])[0])
+            yield from _splits(series, first, last, tests, inner)
+
+
+def best_splits(windows: Floats) -> Ints:
+    """Where the energy distance of both sides, weighted by their sizes, is largest in each row."""
+    count = windows.shape[1]
+    distances = windows[:, :, None] - windows[:, None, :]
+    np.abs(distances, out=distances)
+    to_all = np.cumsum(distances @ np.ones(count), axis=1)
+    left = 2 * np.cumsum(np.einsum("wij,ij->wi", distances, _lower(count)), axis=1)[:, :-1]
+    across = to_all[:, :-1] - left
+    right = to_all[:, -1:] - 2 * across - left
+    first = np.arange(1, count)
+    second = count - first
+    energy = 2 * across / (first * second) - left / first**2 - right / second**2
+    weighted = energy * first * second / count
+    return np.asarray(FEWEST + np.argmax(weighted[:, FEWEST - 1 : count - FEWEST], axis=1), dtype=np.int64)
+
+
+@lru_cache(maxsize=8)
+def _lower(count: int) -> Floats:
+    """Ones at and below the diagonal."""
+    return np.tril(np.ones((count, count)))
+
+
+def _apart(found: dict[int, float]) -> list[int]:
+    """Of places too close for a segment between them, the one that is surest."""
+    kept: list[int] = []
+    for place in sorted(found, key=lambda each: (found[each], each)):
+        if all(abs(place - other) >= FEWEST for other in kept):
+            kept.append(place)
+    return sorted(kept)
+
+
+def _merged(series: Floats, places: Sequence[int], tests: int, min_change: float) -> list[int]:
+    """The places without those that separate segments which are alike, the weakest first."""
+    left = list(places)
+    changes = [_change(series, left, index, tests) for index in range(len(left))]
+    while changes:
+        weakest = max(range(len(left)), key=lambda index: _weakness(changes[index], min_change))
+        if not _is_weak(changes[weakest], min_change):
+            break
+        del left[weakest], changes[weakest]
+        for index in range(max(0, weakest - 1), min(len(left), weakest + 1)):
+            changes[index] = _change(series, left, index, tests)
+    return left
+
+
+def _weakness(change: Change, min_change: float) -> tuple[bool, float, float]:
+    return _is_weak(change, min_change), change.p_value, -abs(change.after - change.before)
+
+
+def _is_weak(change: Change, min_change: float) -> bool:
+    return change.p_value > ALPHA or abs(change.after - change.before) < min_change
+
+
+def _refined(series: Floats, places: Sequence[int]) -> list[int]:
+    """Each place anew, where two means fit best between the places beside it: the energy is less exact near ends."""
+    refined = list(places)
+    for index in range(len(refined)):
+        begin, end = _segment(series, refined, index)
+        refined[index] = begin + _least_squares(series[begin:end])
+    return refined
+
+
+def _least_squares(values: Floats) -> int:
+    count = len(values)
+    first = np.arange(1, count)
+    sums = np.cumsum(values - values.mean())[:-1]
+    explained = sums**2 / (first * (count - first))
+    return FEWEST + int(np.argmax(explained[FEWEST - 1 : count - FEWEST]))
+
+
+def _segment(series: Floats, places: Sequence[int], index: int) -> tuple[int, int]:
+    """From the place before one to the place after it."""
+    begin = places[index - 1] if index else 0
+    return begin, places[index + 1] if index + 1 < len(places) else len(series)
+
+
+def _change(series: Floats, places: Sequence[int], index: int, tests: int) -> Change:
+    begin, end = _segment(series, places, index)
+    before, after = series[begin : places[index]], series[places[index] : end]
+    return Change(places[index], float(before.mean()), float(after.mean()), _p_value(before, after, tests))
+
+
+def _p_value(before: Floats, after: Floats, tests: int) -> float:
+    """That of Welch's test, times the number of tests."""
+    difference = _mean(after).minus(_mean(before))
+    if difference.error > 0:
+        least = math.erfc(abs(difference.value) / difference.error / math.sqrt(2))
+        if least * tests > ALPHA:  # Student's is larger still, and takes longer to compute
+            return min(1.0, least * tests)
+    return min(1.0, difference.p_value * tests)
+
+
+def _mean(values: Floats) -> Estimate:
+    """By hand: numpy's own functions take longer than the sums of a window."""
+    count = len(values)
+    mean = float(values.sum()) / count
+    off = values - mean
+    return Estimate(mean, math.sqrt(float(off @ off) / (count - 1) / count), count - 1)

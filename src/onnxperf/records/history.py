@@ -1,0 +1,151 @@
+"""What the runs of a store say about a model over time."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from onnxperf.records.base import Findings, Scalar, Status
+
+By = Literal["version", "commit", "machine", "day"]
+TimeMeasure = Literal["median", "mean"]
+FEWEST_POINTS = 8
+"""Runs from which on a series can have a change point."""
+
+
+class Origin(Struct, frozen=True, kw_only=True):
+    """Where and how a time was measured: what is compared only with its like."""
+
+    cpu: str = ""
+    """Model of the processor."""
+    cores: int = 0
+    """Physical cores."""
+    logical_cpus: int = 0
+    """Logical processors."""
+    onnxruntime: str = ""
+    """Version of onnxruntime in the environment of the run, where installed."""
+    dims: dict[str, int] = {}
+    """Dimensions of the case."""
+    conditions: dict[str, Scalar] = {}
+    """What was really used: providers, threads, versions…"""
+
+
+class HistoryPoint(Struct, frozen=True, gc=False):
+    """One run in a history."""
+
+    run: str
+    """Id of the run."""
+    started: str
+    """When it began: ISO 8601, UTC."""
+    median_ns: float | None = None
+    """Median time of single calls; null if it was not measured."""
+    mean_ns: float | None = None
+    """Mean time of a call in timed blocks; null if it was not measured."""
+    status: Status = "ok"
+    """How it ended; what failed is no point of the trend."""
+    version: str = ""
+    """Version of onnxruntime that was used, or that was installed beside another runtime."""
+    commit: str = ""
+    """Commit of the repository in which it was run, where known."""
+    dirty: bool = False
+    """Files of the repository had been changed since that commit."""
+    fingerprint: str = ""
+    """What identifies the file of the model; empty if not known."""
+
+
+class StoredSubject(Struct, frozen=True, kw_only=True):
+    """A subject of one name in all its runs, as the store has it."""
+
+    name: str
+    """Its name in its races."""
+    model: str
+    """Label of its model."""
+    runtime: str
+    """ort, numpy, reference…"""
+    call: str
+    """Call style; empty if the runtime has only one."""
+    origin: Origin
+    """Where and how it was measured."""
+    points: tuple[HistoryPoint, ...]
+    """Its runs, the oldest first."""
+
+
+class ChangePoint(Struct, frozen=True, kw_only=True):
+    """A place where the times of a series change."""
+
+    index: int
+    """Place of the first point after it, among those with a time."""
+    last_before: HistoryPoint
+    """The last run before it."""
+    first_after: HistoryPoint
+    """The first run after it."""
+    before_ns: float
+    """Geometric mean of the times since the change before it; outliers count as three deviations."""
+    after_ns: float
+    """The same up to the change after it."""
+    ratio: float
+    """After / before: above 1 is slower."""
+    p_value: float
+    """Of Welch's test on the logarithms, times the number of places that were searched."""
+
+
+class HistoryGroup(Struct, frozen=True, kw_only=True):
+    """The runs of one version, commit, machine or day."""
+
+    name: str
+    """Which one."""
+    runs: int
+    """Points with a time."""
+    median_ns: float
+    """Median of their times."""
+    min_ns: float
+    """The smallest."""
+    max_ns: float
+    """The largest."""
+    ratio: float
+    """Median / that of the first group: above 1 is slower."""
+
+
+class HistorySeries(Struct, frozen=True, kw_only=True):
+    """Runs that differ only in when they took place, and in which versions."""
+
+    name: str
+    """Runtime, call style, and what sets it apart from the other series."""
+    model: str
+    """Label of the model; of several labels of one file, the newest."""
+    machine: str
+    """The processor and its cores; empty where machines are compared."""
+    runtime: str
+    """ort, numpy, reference…"""
+    call: str = ""
+    """Call style, where the runtime has several."""
+    dims: dict[str, int] = {}
+    """Dimensions of the case."""
+    conditions: dict[str, Scalar] = {}
+    """What was really used, without versions."""
+    measure: TimeMeasure = "median"
+    """Which time: the median of single calls, or the mean of blocks where older runs have no other."""
+    points: tuple[HistoryPoint, ...] = ()
+    """In their order: by time, or by version and time; those that failed are among them."""
+    changes: tuple[ChangePoint, ...] = ()
+    """Where the times change."""
+    noise: float | None = None
+    """Relative deviation of the times from the level between two changes; null if there are too few."""
+    groups: tuple[HistoryGroup, ...] = ()
+    """Where the history is ordered by version, commit, machine or day."""
+    answer: str = ""
+    """What that says, in one sentence."""
+
+
+class History(Findings, frozen=True, kw_only=True):
+    """What `onnxperf history` found."""
+
+    model: str
+    """What was asked for."""
+    by: By | None = None
+    """How runs are ordered and grouped; null: each run by its time."""
+    min_effect: float = 0.01
+    """Smallest relative change that is called one."""
+    series: tuple[HistorySeries, ...] = ()
+    """One per machine, subject and dimensions."""

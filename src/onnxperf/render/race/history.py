@@ -1,0 +1,165 @@
+"""The history of a model as a page: a row per series, per change point and per group, and the answer."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from onnxperf.records.history import FEWEST_POINTS, ChangePoint, History, HistoryPoint, HistorySeries
+from onnxperf.render.kit.page import Heading, Part, closing
+from onnxperf.render.kit.table import Column, Row, Table, without_empty
+from onnxperf.wording.names import dims_text, name_of, visible
+from onnxperf.wording.numbers import NOTHING, count, duration, factor, grouped, percent
+
+_COMMIT = 8
+"""Characters of a commit in a table."""
+MOST_GROUPS = 12
+"""Versions, commits or days of a series that a page shows, the last ones."""
+_SMALLEST_P = 1e-6
+"""Below it, a p-value is only called smaller."""
+
+
+def history_page(record: History) -> list[Part]:
+    """Series, change points, groups, and the answer."""
+    runs = len({point.run for each in record.series for point in each.points})
+    order = f"by {record.by}" if record.by else "by time"
+    facts = [count(runs, "run"), count(len(record.series), "series", "series"), order, *_shared(record)]
+    tables = [group_table(record, MOST_GROUPS)]
+    if record.by != "machine":
+        tables = [series_table(record), change_table(record), *tables]
+    shown = [table for table in tables if table.rows]
+    left_out = max((len(each.groups) - MOST_GROUPS for each in record.series), default=0)
+    cut = [f"only the last {MOST_GROUPS} of each series are shown; files have all"] if left_out > 0 else []
+    return [Heading(record.model, facts), *shown, *closing(record.answer, [*record.notes, *cut])]
+
+
+def _shared(record: History) -> list[str]:
+    """Machine and case where all series have the same: they are above the tables then."""
+    return [next(iter(values)) for values in _values(record) if len(values) == 1 and "" not in values]
+
+
+def _values(record: History) -> list[set[str]]:
+    machines = {visible(each.machine) for each in record.series}
+    return [machines, {visible(dims_text(each.dims)) for each in record.series}]
+
+
+def times_of(series: HistorySeries) -> list[tuple[HistoryPoint, float]]:
+    """The points that have a time, with it."""
+    found = ((point, point.median_ns if series.measure == "median" else point.mean_ns) for point in series.points)
+    return [(point, ns) for point, ns in found if ns is not None and point.status in ("ok", "differs")]
+
+
+def series_table(record: History) -> Table:
+    """The first and the latest time of each series, and how much its times vary."""
+    columns = (
+        *_names(),
+        Column("runs"),
+        Column("failed"),
+        Column("first"),
+        Column("latest"),
+        Column("noise", rank=1),
+        Column("changes"),
+    )
+    return without_empty(Table(columns, [Row(_series(each, record)) for each in record.series]))
+
+
+def _names() -> tuple[Column, ...]:
+    return (
+        Column("machine", left=True, room=12),
+        Column("subject", left=True, room=12),
+        Column("case", left=True, room=8),
+    )
+
+
+def _series(series: HistorySeries, record: History) -> tuple[str, ...]:
+    times = times_of(series)
+    failed = len(series.points) - len(times)
+    return (
+        *_named(series, record),
+        grouped(len(times)),
+        str(failed) if failed else "",
+        duration(times[0][1]) if times else "",
+        duration(times[-1][1]) if times else "",
+        f"±{percent(series.noise)}" if series.noise is not None else "",
+        "" if record.by == "machine" else str(len(series.changes)) if len(times) >= FEWEST_POINTS else NOTHING,
+    )
+
+
+def _named(series: HistorySeries, record: History) -> tuple[str, str, str]:
+    """Machine, subject and case, without what all series share."""
+    machines, cases = _values(record)
+    machine = visible(series.machine) if len(machines) > 1 else ""
+    return machine, name_of(series.name), visible(dims_text(series.dims)) if len(cases) > 1 else ""
+
+
+def change_table(record: History) -> Table:
+    """When the times changed, between which runs, and by how much."""
+    columns = (
+        *_names(),
+        Column("when", left=True),
+        Column("from run", left=True, rank=1),
+        Column("to run", left=True),
+        Column("commit", left=True, rank=1),
+        Column("onnxruntime", left=True, rank=2),
+        Column("before", rank=1),
+        Column("after", rank=1),
+        Column("after / before"),
+        Column("p"),
+    )
+    rows = [
+        Row((*_named(series, record), *_change(each)), styles={11: "red" if each.ratio > 1 else "green"})
+        for series in record.series
+        for each in series.changes
+    ]
+    return _without_shared(Table(columns, rows), len(record.series))
+
+
+def _change(change: ChangePoint) -> tuple[str, ...]:
+    before, after = change.last_before, change.first_after
+    return (
+        datetime.fromisoformat(after.started).date().isoformat(),
+        before.run,
+        after.run,
+        _between(before.commit[:_COMMIT], after.commit[:_COMMIT]),
+        _between(before.version, after.version),
+        duration(change.before_ns),
+        duration(change.after_ns),
+        factor(change.ratio),
+        p_text(change.p_value),
+    )
+
+
+def _between(before: str, after: str) -> str:
+    """What was there before and after; once if it is the same."""
+    return visible(after if before == after or not before else f"{before} → {after}")
+
+
+def p_text(p_value: float) -> str:
+    """A p-value as a table shows it."""
+    return f"< {_SMALLEST_P:.0e}" if p_value < _SMALLEST_P else f"{p_value:.1g}"
+
+
+def group_table(record: History, most: int | None = None) -> Table:
+    """The runs of every version, commit, machine or day; of each series, the last `most`."""
+    columns = (
+        *_names(),
+        Column(record.by or "", left=True, room=12),
+        Column("runs"),
+        Column("median"),
+        Column("min", rank=1),
+        Column("max", rank=1),
+        Column("/ first"),
+    )
+    rows = []
+    for series in record.series:
+        for each in series.groups[-(most or len(series.groups)) :]:
+            times = (duration(each.median_ns), duration(each.min_ns), duration(each.max_ns))
+            cells = (*_named(series, record), visible(each.name), grouped(each.runs), *times, factor(each.ratio))
+            rows.append(Row(cells))
+    return _without_shared(Table(columns, rows), len(record.series))
+
+
+def _without_shared(table: Table, series: int) -> Table:
+    """Without the names of the series where there is only one."""
+    if series == 1:
+        table = table._replace(rows=[row._replace(cells=["", "", "", *row.cells[3:]]) for row in table.rows])
+    return without_empty(table)
