@@ -55,7 +55,8 @@ ROOMS: dict[str, set[str]] = {
     },
     "notebook": {"api", "results", "wording", "errors"},
     "pytest_plugin": {"api", "environments", "analyze", "results", "render", "records", "wording", "errors"},
-    "cli": {"api", "zoo", "render", "results", "records", "wording", "errors"},
+    "serve": {"api", "store", "results", "render", "records", "wording", "errors"},
+    "cli": {"serve", "api", "zoo", "render", "results", "records", "wording", "errors"},
 }
 DOORS = {"__init__", "__main__"}
 """They lead everywhere, and do nothing else."""
