@@ -24,6 +24,8 @@ from onnxperf.results.runs import ComparisonResult
 from onnxperf.store import Store, is_missing, open_store, place_of
 
 Where = str | Path | None
+Opened = Where | Store
+"""Also a store that is open already, and stays so."""
 T = TypeVar("T")
 _SENTENCES: dict[type, Callable[[Any], str]] = {Profile: profile_answer, Diff: diff_answer}
 
@@ -52,7 +54,7 @@ def keep(
     return None
 
 
-def load_result(run: str, *, store: Where = None) -> Result[Any]:
+def load_result(run: str, *, store: Opened = None) -> Result[Any]:
     """A run from the store, as if it had just been measured; `run` may be the start of an id, or last."""
     name, (record, tags) = _found(run, store, lambda opened, name: (opened.load_record(name), opened.find(name).tags))
     record = with_times_of_today(record)
@@ -64,13 +66,13 @@ def load_result(run: str, *, store: Where = None) -> Result[Any]:
     return result
 
 
-def load_bench(run: str, *, store: Where = None) -> tuple[str, Bench]:
+def load_bench(run: str, *, store: Opened = None) -> tuple[str, Bench]:
     """The whole id of a run of cases, and its record with all raw blocks."""
     name, record = _found(run, store, Store.load)
     return name, with_times_of_today(record)
 
 
-def compare(first: str, second: str, *, store: Where = None) -> ComparisonResult:
+def compare(first: str, second: str, *, store: Opened = None) -> ComparisonResult:
     """Compare two runs through a subject that both have."""
     one, before = load_bench(first, store=store)
     other, after = load_bench(second, store=store)
@@ -82,7 +84,10 @@ def delete_run(run: str, *, store: Where = None) -> str:
     return _found(run, store, Store.delete, reading=False)[0]
 
 
-def _found(run: str, where: Where, use: Callable[[Store, str], T], reading: bool = True) -> tuple[str, T]:
+def _found(run: str, where: Opened, use: Callable[[Store, str], T], reading: bool = True) -> tuple[str, T]:
+    if isinstance(where, Store):
+        name = where.find(run).id
+        return name, use(where, name)
     if is_missing(where):
         raise BadOption(f"no run {run!r}: the store {place_of(where)} does not exist yet")
     with open_store(where, reading) as opened:
