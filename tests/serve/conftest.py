@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from sqlalchemy import insert, select
 from starlette.testclient import TestClient
 
 from onnxperf.analyze.judges.comparison import with_times_of_today
@@ -16,7 +15,7 @@ from onnxperf.api._shared.kept_runs import keep
 from onnxperf.results.bench import BenchResult
 from onnxperf.serve.application import application
 from onnxperf.serve.server import names_of
-from onnxperf.store import Store, open_store, schema
+from onnxperf.store import Store, open_store
 from tests.api.kept import check, result_of
 from tests.render import examples
 
@@ -47,13 +46,6 @@ def race(label: str, pace: float = 1.0) -> BenchResult:
     return BenchResult(with_times_of_today(examples.bench(examples.case(*subjects, model=label), command=command)))
 
 
-def tag(store: Store, run: str, **tags: str) -> None:
-    """Give a run its tags."""
-    with store.writing() as connection:
-        number = connection.execute(select(schema.runs.c.id).where(schema.runs.c.name == run)).scalar_one()
-        connection.execute(insert(schema.tags), [{"run": number, "name": k, "value": v} for k, v in tags.items()])
-
-
 def fill_with_examples(where: str) -> list[str]:
     """Two races of one model, one of hostile names, and a check; their ids."""
     results: list[Any] = [
@@ -64,8 +56,8 @@ def fill_with_examples(where: str) -> list[str]:
     ]
     names = [str(keep(each, store=where)) for each in results]
     with open_store(where) as store:
-        tag(store, names[0], commit="abc123", branch="main")
-        tag(store, names[2], note=HOSTILE)
+        store.tag_run(names[0], {"commit": "abc123", "branch": "main"})
+        store.tag_run(names[2], {"note": HOSTILE})
     return names
 
 
@@ -89,7 +81,7 @@ def client(kept: Kept) -> Client:
     """Makes a client; `host` is what the server was told, and `called` how the client calls it."""
 
     def make(host: str = "127.0.0.1", called: str = "127.0.0.1", token: str = "", **options: Any) -> TestClient:
-        app = application(kept.store, kept.where, names_of(host), token)
+        app = application(kept.store, names_of(host), token)
         return TestClient(app, base_url=f"http://{called}:8642", raise_server_exceptions=False, **options)
 
     return make

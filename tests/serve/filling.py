@@ -86,4 +86,5 @@ def _subject(row: Any, number: int, attempt: int, model: str, pace: float) -> di
     record = {**json.loads(row["record"]), "model": model}
     times = {name: row[name] * pace for name in ("mean_ns", "median_ns") if row[name] is not None}
     text = json.dumps({**record, **times}, separators=(",", ":"))
-    return {**row, **times, "id": number, "attempt": attempt, "model": model, "record": text}
+    origin = json.dumps({**json.loads(row["origin"]), "cpu": CPUS[attempt % len(CPUS)]}, separators=(",", ":"))
+    return {**row, **times, "id": number, "attempt": attempt, "model": model, "record": text, "origin": origin}

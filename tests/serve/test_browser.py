@@ -132,6 +132,24 @@ def test_a_report_draws_its_charts_under_the_policy_of_the_server(
             assert (complaints, requests) == ([], [])
 
 
+def test_the_history_of_a_model_is_a_click_away(browser: Any, server: Serving, runs: tuple[str, list[str]]) -> None:
+    with visit(browser, f"{server.url}runs/{runs[1][0]}") as (page, complaints, requests):
+        page.click("nav.site >> text=History")
+        page.wait_for_url("**/history?model=resnet.onnx")
+        ready(page)
+        draw_all(page)
+        figures = page.query_selector_all("figure.chart")
+        assert figures
+        assert not any(page.evaluate(BLANK, figure) for figure in figures)
+        page.click("nav.site >> text=by commit")
+        page.wait_for_url("**/history?model=resnet.onnx&by=commit")
+        ready(page)
+        page.click("nav.site >> text=History")
+        page.wait_for_url("**/history")
+        assert page.locator(".models .id").count() == 2
+        assert (complaints, requests) == ([], [])
+
+
 def test_the_keyboard_alone_finds_picks_compares_and_opens(
     browser: Any, server: Serving, runs: tuple[str, list[str]]
 ) -> None:

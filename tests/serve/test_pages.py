@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
 
-from onnxperf.results.base import Result
-from onnxperf.results.runs import ComparisonResult
 from onnxperf.store import open_store
 from tests.serve.conftest import HOSTILE, Client, Kept, race
 from tests.serve.filling import fill
@@ -59,7 +54,7 @@ def test_pages_lead_to_one_another_and_keep_the_filters(tmp_path: Path) -> None:
     where = str(tmp_path / "many.sqlite")
     with open_store(where) as store:
         fill(store, 130, race("m.onnx").record)
-        client = TestClient(application(store, where))
+        client = TestClient(application(store))
         first = client.get("/?q=onnxperf").text
         second = client.get("/?q=onnxperf&page=2").text
         third = client.get("/?q=onnxperf&page=3").text
@@ -77,7 +72,7 @@ def test_an_empty_store_says_so(tmp_path: Path) -> None:
     from onnxperf.serve.application import application
 
     with open_store(tmp_path / "empty.sqlite") as store:
-        client = TestClient(application(store, None))
+        client = TestClient(application(store))
         assert "No run was kept yet." in client.get("/").text
         assert "Nothing matches." in client.get("/?q=x").text
         assert "No race of a model was kept yet." in client.get("/history").text
@@ -130,6 +125,8 @@ def test_one_run_leads_to_a_form_for_the_other(client: Client, kept: Kept) -> No
         ("/?page=0", 400, "page: "),
         ("/?page=x", 400, "page: "),
         (f"/?q={'x' * 301}", 400, "q: "),
+        ("/history?model=zzz.onnx", 404, "There is no race of zzz.onnx."),
+        ("/history?model=resnet.onnx&by=moon", 400, "choose from: version"),
         ("/docs", 404, "There is no such page."),
         ("/redoc", 404, "There is no such page."),
     ],
@@ -199,27 +196,28 @@ def test_names_are_text_wherever_they_are_shown(client: Client, kept: Kept) -> N
     assert escaped in client().get("/").text
 
 
-def test_the_models_of_the_store_have_a_history(client: Client, kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[str, str, object]] = []
-
-    def history(model: str, *, by: str, store: object) -> Result[Any]:
-        from onnxperf.api._shared.kept_runs import compare
-
-        asked.append((model, by, store))
-        found: ComparisonResult = compare(kept.before, kept.after, store=kept.store)
-        return found
-
-    module = ModuleType("onnxperf.api.history")
-    module.history = history  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "onnxperf.api.history", module)
+def test_the_models_of_the_store_have_a_history(client: Client) -> None:
+    models = {each["model"]: each["subjects"] for each in client().get("/api/models").json()}
+    assert models == {"resnet.onnx": 6, f"{HOSTILE}.onnx": 3}
     assert "/history?model=resnet.onnx" in client().get("/history").text
     page = client().get("/history?model=resnet.onnx&by=commit")
     assert page.status_code == 200
     assert "/history?model=resnet.onnx&amp;by=version" in page.text
-    assert client().get("/api/history?model=resnet.onnx").json()["first"] == kept.before
-    assert asked == [("resnet.onnx", "commit", kept.where), ("resnet.onnx", "day", kept.where)]
-    models = {each["model"]: each["subjects"] for each in client().get("/api/models").json()}
-    assert models == {"resnet.onnx": 6, f"{HOSTILE}.onnx": 3}
+    record = client().get("/api/history?model=resnet.onnx").json()
+    assert record["model"] == "resnet.onnx"
+    assert {len(each["points"]) for each in record["series"]} == {2}
+
+
+def test_the_history_of_a_name_looks_at_no_file(
+    client: Client, kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("resnet.onnx").write_bytes(b"no model")
+    opened: list[str] = []
+    monkeypatch.setattr("onnxperf.api.history.open_source", lambda path: opened.append(str(path)))
+    for model in ("/etc/passwd", kept.where, "resnet.onnx", "zoo:tiny-linear"):
+        assert client().get("/api/history", params={"model": model}).status_code == (200 if "resnet" in model else 404)
+    assert opened == []
 
 
 def test_the_api_documents_itself(client: Client) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sqlalchemy import insert, select, update
+from sqlalchemy import update
 
 from onnxperf.records.runs import RunStatus
 from onnxperf.store import Store, schema
@@ -25,12 +25,7 @@ def keep(
         machine=examples.machine(cpu=cpu),
         command=f"onnxperf {kind} {topic}",
     )
-    name = store.keep(record, kind, status, answer=f"{topic} is Fast.", topic=topic)
-    with store.writing() as connection:
-        number = connection.execute(select(schema.runs.c.id).where(schema.runs.c.name == name)).scalar_one()
-        for tag, value in tags.items():
-            connection.execute(insert(schema.tags).values(run=number, name=tag, value=value))
-    return name
+    return store.keep(record, kind, status, answer=f"{topic} is Fast.", topic=topic, tags=tags)
 
 
 @pytest.fixture
@@ -76,6 +71,7 @@ def found(store: Store, limit: int = 50, offset: int = 0, **wanted: Any) -> Foun
         ({"tag": "branch=main"}, ["bert", "resnet"]),
         ({"tag": "branch=100%"}, ["odd"]),
         ({"tag": "branch=1%"}, []),
+        ({"tag": "commit=ab"}, ["resnet"]),
         ({"text": "onnx", "tag": "branch=main", "status": "ok"}, ["resnet"]),
     ],
 )
@@ -94,8 +90,8 @@ def test_the_id_of_a_run_finds_it(store: Store, names: dict[str, str]) -> None:
 
 def test_a_run_comes_with_its_tags_and_its_machine(store: Store, names: dict[str, str]) -> None:
     odd, _, bert, resnet = found(store).runs
-    assert (resnet.tags, resnet.machine) == ({"branch": "main", "commit": "abc"}, "Xeon")
-    assert (bert.machine, odd.tags) == (EPYC, {"branch": "100%"})
+    assert (resnet.run.tags, resnet.machine) == ({"branch": "main", "commit": "abc"}, "Xeon")
+    assert (bert.machine, odd.run.tags) == (EPYC, {"branch": "100%"})
     assert (bert.run.cases, bert.run.cases_done) == (1, 1)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -22,7 +21,7 @@ from onnxperf.wording.names import capital
 from onnxperf.wording.options import as_flags
 
 
-def application(store: Store, where: str | Path | None, hosts: frozenset[str] | None = None, token: str = "") -> Guard:
+def application(store: Store, hosts: frozenset[str] | None = None, token: str = "") -> Guard:
     """What answers requests; `hosts` are the names by which it may be called, and an empty token asks for none."""
     app = FastAPI(
         title="onnxperf",
@@ -34,7 +33,7 @@ def application(store: Store, where: str | Path | None, hosts: frozenset[str] | 
         # Nothing is sent, whatever OpenTelemetry's variables say; older versions ignore it.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
-    app.state.store, app.state.where = store, where
+    app.state.store = store
     app.include_router(data)
     app.include_router(pages)
     app.openapi = partial(document_of, app)  # type: ignore[method-assign]

@@ -21,8 +21,9 @@ from onnxperf.store.search import (
     filter_values,
     known_models,
     search_runs,
-    with_tags,
+    with_machines,
 )
+from onnxperf.wording.names import name_of
 
 LONGEST_TEXT = 300
 
@@ -43,7 +44,11 @@ RunName = Annotated[str, Query(max_length=LONGEST_TEXT, description="The id of a
 RunPath = Annotated[str, Path(max_length=LONGEST_TEXT, description="The id of a run, the start of one, or last.")]
 ModelName = Annotated[str, Query(max_length=LONGEST_TEXT, description="The label of a model.")]
 Way = Annotated[
-    str, Query(max_length=LONGEST_TEXT, description="What the points stand for: day, version, commit or machine.")
+    str,
+    Query(
+        max_length=LONGEST_TEXT,
+        description="What the points stand for: day, version, commit or machine; every run unless given.",
+    ),
 ]
 
 
@@ -87,10 +92,10 @@ def result_of(store: Store, name: str) -> Result[Any]:
     return load_result(name, store=store)
 
 
-def tagged(store: Store, run: KeptRun) -> FoundRun:
-    """A run with its tags and its machine."""
+def located(store: Store, run: KeptRun) -> FoundRun:
+    """A run with its machine."""
     with store.reading() as connection:
-        return with_tags(connection, [run])[0]
+        return with_machines(connection, [run])[0]
 
 
 def compared(store: Store, first: str, second: str) -> ComparisonResult:
@@ -101,8 +106,11 @@ def compared(store: Store, first: str, second: str) -> ComparisonResult:
     return compare(one.id, other.id, store=store)
 
 
-def history_of(request: Request, model: str, by: str) -> Result[Any]:
+def history_of(store: Store, model: str, by: str) -> Result[Any]:
     """How the times of a model have changed."""
-    from onnxperf.api.history import history
+    from onnxperf.api.history import history_of_label
 
-    return history(model, by=by, store=request.app.state.where)
+    found = history_of_label(model, by or None, store)
+    if found is None:
+        raise HTTPException(404, f"There is no race of {name_of(model)}.")
+    return found

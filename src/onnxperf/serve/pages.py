@@ -18,7 +18,7 @@ from onnxperf.store.search import FoundRun, Search
 from onnxperf.wording.names import name_of, visible
 
 PER_PAGE = 50
-_WAYS = ("day", "version", "commit", "machine")
+_WAYS = ("", "day", "version", "commit", "machine")
 STATUS_STYLES = {"ok": "green", "running": "cyan", "differs": "yellow", "interrupted": "yellow"}
 
 pages = APIRouter(include_in_schema=False)
@@ -67,7 +67,7 @@ def run_page(request: Request, run: looking.RunPath) -> Response:
         ("JSON", f"/api/runs/{found.id}"),
     ]
     title = f"{found.id} · {found.kind} {found.topic}".strip()
-    return _report(looking.result_of(store, found.id), title, more, _facts(looking.tagged(store, found)))
+    return _report(looking.result_of(store, found.id), title, more, _facts(looking.located(store, found)))
 
 
 @pages.get("/compare")
@@ -90,13 +90,16 @@ def compare_page(
 
 
 @pages.get("/history")
-def history_page(request: Request, model: looking.ModelName = "", by: looking.Way = "day") -> Response:
+def history_page(request: Request, model: looking.ModelName = "", by: looking.Way = "") -> Response:
     """The history of a model, or the models that have one."""
     store = looking.store_of(request)
     if not model:
         return page_answer("history.html", title="History", path="/history", models=looking.models(store), ways=_WAYS)
-    more = [(f"by {way}", address("/history", model=model, by=way)) for way in _WAYS if way != by]
-    return _report(looking.history_of(request, model, by), f"history {name_of(model)}", more)
+    result = looking.history_of(store, model, by)
+    more = [
+        (f"by {way}" if way else "all runs", address("/history", model=model, by=way)) for way in _WAYS if way != by
+    ]
+    return _report(result, f"history {name_of(model)}", [("History", "/history"), *more])
 
 
 def _report(result: Result[Any], title: str, more: Sequence[tuple[str, str]], facts: Sequence[str] = ()) -> Response:
@@ -107,7 +110,7 @@ def _report(result: Result[Any], title: str, more: Sequence[tuple[str, str]], fa
 def _facts(found: FoundRun) -> list[str]:
     """What the list says about a run, above its report."""
     run = found.run
-    tags = [f"{name}={value}" for name, value in found.tags.items()]
+    tags = [f"{name}={value}" for name, value in run.tags.items()]
     return [visible(text) for text in (f"run {run.id}", moment(run.started), run.status, found.machine, *tags) if text]
 
 

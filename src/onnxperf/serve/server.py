@@ -64,7 +64,7 @@ def serve_store(where: str | Path | None, door: Door) -> None:
 
     with door.listener, open_store(where, reading=True) as store:
         config = uvicorn.Config(
-            application(store, where, door.hosts, door.token),
+            application(store, door.hosts, door.token),
             http="h11",
             ws="none",
             lifespan="off",

@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, Response
 
 from onnxperf.render.kit.documents import compact_json
 from onnxperf.render.web.document import asset, policy_of
+from onnxperf.wording.machines import cpu_name
 from onnxperf.wording.names import visible
 from onnxperf.wording.numbers import count, grouped
 
@@ -78,5 +79,5 @@ def _templates() -> Any:
     )
     found.globals["ours"] = Markup  # only for styles and scripts
     found.globals["address"] = address
-    found.filters.update(moment=moment, visible=visible, grouped=grouped, counted=count)
+    found.filters.update(cpu=cpu_name, moment=moment, visible=visible, grouped=grouped, counted=count)
     return found

@@ -187,7 +187,7 @@ def kept_runs(connection: Connection, limit: int | None, *conditions: Any) -> li
     columns = (schema.runs, total.scalar_subquery().label("cases"), done.scalar_subquery().label("done"))
     chosen = select(*columns).where(*conditions).order_by(schema.runs.c.id.desc()).limit(limit)
     found = connection.execute(chosen).all()
-    tags = _tags_since(connection, found[-1].id) if found else {}
+    tags = _tags_between(connection, found[-1].id, found[0].id) if found else {}
     return [_kept_run(row, tags.get(row.id, {})) for row in found]
 
 
@@ -200,11 +200,11 @@ def has_tag(tag: tuple[str, str]) -> Any:
     return exists().where(schema.tags.c.run == schema.runs.c.id, schema.tags.c.name == name, same)
 
 
-def _tags_since(connection: Connection, run: int) -> dict[int, dict[str, str]]:
-    """Tags of this run and of all that are newer."""
+def _tags_between(connection: Connection, oldest: int, newest: int) -> dict[int, dict[str, str]]:
+    """Tags of these two runs, and of all between them."""
     found: dict[int, dict[str, str]] = {}
     columns = (schema.tags.c.run, schema.tags.c.name, schema.tags.c.value)
-    for number, name, value in connection.execute(select(*columns).where(schema.tags.c.run >= run)):
+    for number, name, value in connection.execute(select(*columns).where(schema.tags.c.run.between(oldest, newest))):
         found.setdefault(number, {})[name] = value
     return found
 

@@ -47,8 +47,6 @@ class FoundRun(Struct, frozen=True, kw_only=True):
     """The run without what it measured."""
     machine: str = ""
     """Model of the processor; empty where that is unknown."""
-    tags: dict[str, str] = {}
-    """Its tags."""
 
 
 class FoundRuns(Struct, frozen=True, kw_only=True):
@@ -88,19 +86,15 @@ def search_runs(connection: Connection, wanted: Search, limit: int = 50, offset:
     chosen = select(run.id).where(*conditions).order_by(run.id.desc()).limit(limit).offset(offset)
     ids = list(connection.execute(chosen).scalars())
     runs = rows.kept_runs(connection, None, run.id.in_(ids)) if ids else []
-    return FoundRuns(runs=tuple(with_tags(connection, runs)), total=int(total))
+    return FoundRuns(runs=tuple(with_machines(connection, runs)), total=int(total))
 
 
-def with_tags(connection: Connection, runs: Sequence[KeptRun]) -> list[FoundRun]:
-    """Runs with their tags and machines."""
+def with_machines(connection: Connection, runs: Sequence[KeptRun]) -> list[FoundRun]:
+    """Runs with the processors on which they were measured."""
     run, names = schema.runs.c, [each.id for each in runs]
     machines = select(run.name, _cpu(connection)).where(run.name.in_(names))
     cpus = {name: _text(cpu) for name, cpu in connection.execute(machines)}
-    tags: dict[str, dict[str, str]] = {}
-    tagged = select(run.name, schema.tags.c.name, schema.tags.c.value).join(schema.tags).where(run.name.in_(names))
-    for name, tag, value in connection.execute(tagged.order_by(schema.tags.c.name)):
-        tags.setdefault(name, {})[tag] = value
-    return [FoundRun(run=each, machine=cpus.get(each.id, ""), tags=tags.get(each.id, {})) for each in runs]
+    return [FoundRun(run=each, machine=cpus.get(each.id, "")) for each in runs]
 
 
 def filter_values(connection: Connection) -> FilterValues:
@@ -137,8 +131,8 @@ def _conditions(connection: Connection, wanted: Search) -> list[ColumnElement[bo
         conditions.append(run.machine.startswith(f"{_CPU}{json.dumps(wanted.machine)},", autoescape=True))
     if wanted.tag:
         name, mark, value = plain(wanted.tag).partition("=")
-        tagged = select(schema.tags.c.run).where(schema.tags.c.name == name)
-        conditions.append(run.id.in_(tagged.where(schema.tags.c.value == value) if mark else tagged))
+        named = select(schema.tags.c.run).where(schema.tags.c.name == name)
+        conditions.append(rows.has_tag((name, value)) if mark else run.id.in_(named))
     if wanted.status:
         conditions.append(_has_status(connection, plain(wanted.status)))
     return conditions
