@@ -26,6 +26,7 @@ def sweep(
     """Run every case of a plan (a .toml file or its contents); each is kept in the store as soon as it is finished.
 
     `store` is a file, a URL, None for the usual place, or False. `resume` names a run in the store whose remaining
-    cases are run ("last" is the newest), and `retry` statuses whose cases are run again, such as failed or oom.
+    cases are run ("last" is the newest), and `retry` statuses whose cases are run again, such as failed or oom. With a
+    store, every case has a yardstick by which later runs can be compared, unless the options of the plan say otherwise.
     """
-    return run_sweep(plan_cells(plan), progress, store, "onnxperf.sweep", resume, retry)
+    return run_sweep(plan_cells(plan, yardstick=store is not False), progress, store, "onnxperf.sweep", resume, retry)
