@@ -60,6 +60,11 @@ def _beside(run: Run, limits: WorkerLimits, progress: Progress, launch: Launch) 
     return replace(case, yardstick=_joined([each for each in (before, after) if each is not None]))
 
 
+def forget() -> None:
+    """Measure it again before the next case, however young the last reading is."""
+    _readings.clear()
+
+
 def _recent(but: _Reading | None) -> _Reading | None:
     """The newest reading that is young enough, other than the one that is used already."""
     young = [each for each in _readings if time.monotonic() - each.ended_s < _REMEMBERED_S and each is not but]
