@@ -14,7 +14,7 @@ from onnxperf.cli.main import app, run
 ROOT = Path(__file__).parents[1]
 COMMANDS = (
     *("advise", "bench", "bisect", "check", "convert", "demo", "diff", "doctor", "einsum", "envs", "gate"),
-    *("memory", "optimize", "profile", "quantize", "runs", "stack", "sweep", "tune", "view"),
+    *("memory", "optimize", "profile", "quantize", "runs", "serve", "stack", "sweep", "tune", "view"),
 )
 
 

@@ -54,7 +54,9 @@ ROOMS: dict[str, set[str]] = {
         "errors",
     },
     "notebook": {"api", "results", "wording", "errors"},
-    "cli": {"api", "zoo", "render", "results", "records", "wording", "errors"},
+    "pytest_plugin": {"api", "environments", "analyze", "results", "render", "records", "wording", "errors"},
+    "serve": {"api", "store", "results", "render", "records", "wording", "errors"},
+    "cli": {"serve", "api", "zoo", "render", "results", "records", "wording", "errors"},
 }
 DOORS = {"__init__", "__main__"}
 """They lead everywhere, and do nothing else."""
@@ -133,7 +135,10 @@ def test_imports_are_found_wherever_they_stand(tmp_path: Path, source: str, name
     assert set(imported(file, tmp_path)) == names
 
 
-@pytest.mark.parametrize("statement", ["import onnxperf", "import onnxperf; dir(onnxperf); onnxperf.BadInput"])
+@pytest.mark.parametrize(
+    "statement",
+    ["import onnxperf", "import onnxperf; dir(onnxperf); onnxperf.BadInput", "import onnxperf.pytest_plugin"],
+)
 def test_the_door_opens_without_heavy_libraries(statement: str) -> None:
     script = f"import sys; {statement}; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
@@ -188,7 +193,7 @@ def options_named(path: Path) -> Iterator[str]:
                 yield from (str(each.value) for each in values if isinstance(each, ast.Constant) and each.value)
 
 
-SPELLERS = {"cli", "notebook", "wording"}
+SPELLERS = {"cli", "notebook", "pytest_plugin", "wording"}
 """Rooms that spell options as command lines do."""
 SILENT = [path for path in FILES if room_of(path) not in SPELLERS]
 

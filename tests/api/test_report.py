@@ -84,7 +84,7 @@ def test_runs_have_their_blocks_and_two_races_are_compared_first(store: str) -> 
     newest = [each.id for each in onnxperf.runs(store=store)]
     compared, one, other = onnxperf.report(*newest, store=store).results
     assert isinstance(compared, ComparisonResult)
-    assert compared.story().topic == " against ".join(newest)
+    assert compared.story().topic == " against ".join(reversed(newest))
     assert [one.run, other.run] == newest
     assert all(subject.blocks for subject in one.record.cases[0].subjects)
     assert onnxperf.report(store=store).results[0].run == newest[0]

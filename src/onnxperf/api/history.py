@@ -11,8 +11,10 @@ from onnxperf.api._shared.opening import open_source
 from onnxperf.errors import BadOption, OnnxperfError
 from onnxperf.records.history import By
 from onnxperf.results.history import HistoryResult
-from onnxperf.store import is_missing, open_store, place_of
+from onnxperf.store import Store, is_missing, open_store, place_of
 from onnxperf.wording.names import first_of, name_of
+
+_MIN_EFFECT = 0.01
 
 
 def history(
@@ -22,7 +24,7 @@ def history(
     store: str | Path | None = None,
     since: str | date | None = None,
     limit: int | None = None,
-    min_effect: float = 0.01,
+    min_effect: float = _MIN_EFFECT,
 ) -> HistoryResult:
     """The times of a model in all runs of the store, and where they change.
 
@@ -32,13 +34,11 @@ def history(
     date or a number of days such as 30d, `limit` the newest runs of each series, and `min_effect` the smallest
     relative change that is called one.
     """
-    if by is not None and by not in get_args(By):
-        raise BadOption.unknown("order", by, get_args(By), option="by")
     if limit is not None and limit < 1:
         raise BadOption(option="limit", value=limit, expected="at least 1 run")
     if not 0 <= min_effect < 1:
         raise BadOption(option="min_effect", value=min_effect, expected="a part such as 0.01")
-    begin = _begin(since)
+    order, begin = _checked(by), _begin(since)
     if is_missing(store):
         raise BadOption(f"no run of {name_of(str(model))}: the store {place_of(store)} does not exist yet")
     labels, fingerprint = _identity(model)
@@ -48,7 +48,21 @@ def history(
             known = first_of([name_of(each) for each in opened.labels()], 8) or "none"
             when = f" since {begin[:10]}" if begin else ""
             raise BadOption(f"no race of {name_of(str(model))}{when} in the store {opened.place}; it has: {known}")
-    return HistoryResult(judge_history(str(model), found, by, min_effect, limit))
+    return HistoryResult(judge_history(str(model), found, order, min_effect, limit))
+
+
+def history_of_label(label: str, by: str | None, opened: Store) -> HistoryResult | None:
+    """The same for a label alone, in a store that is open: no file is looked at, whatever the label is."""
+    order = _checked(by)
+    found = opened.histories({label})
+    return HistoryResult(judge_history(label, found, order, _MIN_EFFECT)) if found else None
+
+
+def _checked(by: str | None) -> By | None:
+    found: By | None = next((each for each in get_args(By) if each == by), None)
+    if by is not None and found is None:
+        raise BadOption.unknown("order", by, get_args(By), option="by")
+    return found
 
 
 def _identity(model: str | Path) -> tuple[set[str], str | None]:

@@ -12,6 +12,16 @@ from onnxperf.cli.present import complain
 
 def open_page(path: str | Path) -> None:
     """Open a file in the browser; where there is none, one line says so, and the file stays."""
-    has_screen = sys.platform in ("win32", "darwin") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-    if not (has_screen and webbrowser.open(Path(path).absolute().as_uri())):
+    if not _opened(Path(path).absolute().as_uri()):
         complain(f"there is no browser to open; the page is {path}")
+
+
+def open_address(url: str) -> None:
+    """Open an address in the browser; where there is none, one line says so."""
+    if not _opened(url):
+        complain("there is no browser to open")
+
+
+def _opened(url: str) -> bool:
+    has_screen = sys.platform in ("win32", "darwin") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    return bool(has_screen) and webbrowser.open(url)

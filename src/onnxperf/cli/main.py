@@ -46,6 +46,7 @@ _FUNCTIONS = [
     "profile",
     "quantize",
     "report",
+    "serve",
     "stack",
     "sweep",
     "tune",

@@ -114,9 +114,9 @@ def locked(tell: Tell = lambda _text: None) -> Iterator[None]:
         reason = error.strerror or error
         raise BadInput(f"environments cannot be kept in {str(folder)!r}: {reason}; make it writable") from error
     with file:
-        if not _lock(file.fileno(), wait=False):
+        if not lock(file.fileno(), wait=False):
             tell("waiting for another command that builds an environment")
-            _lock(file.fileno(), wait=True)
+            lock(file.fileno(), wait=True)
         yield
 
 
@@ -130,8 +130,8 @@ def size_of(folder: Path) -> int:
     return total
 
 
-def _lock(handle: int, wait: bool) -> bool:
-    """Whether the lock is held now."""
+def lock(handle: int, wait: bool) -> bool:
+    """Lock a file; returns whether that was possible."""
     try:
         if sys.platform == "win32":
             import msvcrt

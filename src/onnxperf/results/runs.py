@@ -59,7 +59,7 @@ class ComparisonResult(Result[RunComparison]):
 
     def story(self) -> Story:
         """The comparison, under the names of both runs."""
-        return super().story()._replace(kind="runs compare", topic=f"{self.record.first} against {self.record.second}")
+        return super().story()._replace(kind="runs compare", topic=f"{self.record.second} against {self.record.first}")
 
 
 def _runs(record: KeptRuns) -> DataFrame:

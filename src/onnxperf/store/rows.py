@@ -93,7 +93,8 @@ def kept_runs(connection: Connection, limit: int | None, *conditions: Any) -> li
     newest_first = (schema.runs.c.started.desc(), schema.runs.c.id.desc())
     chosen = select(*columns).where(*conditions).order_by(*newest_first).limit(limit)
     found = connection.execute(chosen).all()
-    tags = _tags_since(connection, min(row.id for row in found)) if found else {}
+    numbers = [row.id for row in found]
+    tags = _tags_between(connection, min(numbers), max(numbers)) if found else {}
     return [_kept_run(row, tags.get(row.id, {})) for row in found]
 
 
@@ -106,11 +107,11 @@ def has_tag(tag: tuple[str, str]) -> Any:
     return exists().where(schema.tags.c.run == schema.runs.c.id, schema.tags.c.name == name, same)
 
 
-def _tags_since(connection: Connection, run: int) -> dict[int, dict[str, str]]:
-    """Tags of this run and of all that were written after it."""
+def _tags_between(connection: Connection, oldest: int, newest: int) -> dict[int, dict[str, str]]:
+    """Tags of these two runs, and of all between them."""
     found: dict[int, dict[str, str]] = {}
     columns = (schema.tags.c.run, schema.tags.c.name, schema.tags.c.value)
-    for number, name, value in connection.execute(select(*columns).where(schema.tags.c.run >= run)):
+    for number, name, value in connection.execute(select(*columns).where(schema.tags.c.run.between(oldest, newest))):
         found.setdefault(number, {})[name] = value
     return found
 

@@ -25,6 +25,8 @@ from onnxperf.results.runs import ComparisonResult
 from onnxperf.store import Store, is_missing, open_store, place_of, whole_run
 
 Where = str | Path | None
+Opened = Where | Store
+"""Also a store that is open already, and stays so."""
 T = TypeVar("T")
 _SENTENCES: dict[type, Callable[[Any], str]] = {Profile: profile_answer, Diff: diff_answer}
 
@@ -53,7 +55,7 @@ def keep(
     return None
 
 
-def load_result(run: str, *, store: Where = None) -> Result[Any]:
+def load_result(run: str, *, store: Opened = None) -> Result[Any]:
     """A run from the store, as if it had just been measured; `run` may be the start of an id, or last."""
     name, (record, tags) = _found(run, store, lambda opened, name: (opened.load_record(name), opened.find(name).tags))
     record = with_times_of_today(record)
@@ -65,13 +67,13 @@ def load_result(run: str, *, store: Where = None) -> Result[Any]:
     return result
 
 
-def load_bench(run: str, *, store: Where = None) -> tuple[str, Bench]:
+def load_bench(run: str, *, store: Opened = None) -> tuple[str, Bench]:
     """The whole id of a run of cases, and its record with all raw blocks."""
     name, record = _found(run, store, Store.load)
     return name, with_times_of_today(record)
 
 
-def compare(first: str, second: str, *, store: Where = None) -> ComparisonResult:
+def compare(first: str, second: str, *, store: Opened = None) -> ComparisonResult:
     """Compare two runs through a subject that both have."""
     one, before = load_bench(first, store=store)
     other, after = load_bench(second, store=store)
@@ -87,7 +89,10 @@ def delete_run(run: str, *, store: Where = None) -> str:
         return name
 
 
-def _found(run: str, where: Where, use: Callable[[Store, str], T]) -> tuple[str, T]:
+def _found(run: str, where: Opened, use: Callable[[Store, str], T]) -> tuple[str, T]:
+    if isinstance(where, Store):
+        name = where.find(run).id
+        return name, use(where, name)
     _refuse_missing(run, where)
     with open_store(where, reading=True) as opened:
         name = opened.find(run).id

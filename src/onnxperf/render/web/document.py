@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 from onnxperf.render.kit.documents import compact_json
 from onnxperf.render.kit.page import Flow, Heading, Line, Verbatim
@@ -22,38 +22,66 @@ STATIC_ROWS = 300
 _HERE = files(__package__)
 
 
+class Site(NamedTuple):
+    """The server that shows a page."""
+
+    links: Sequence[tuple[str, str]]
+    """Words and addresses of its other pages; the first is its start."""
+    facts: Sequence[str] = ()
+    """What it knows about what is shown."""
+
+
+class WebPage(NamedTuple):
+    """A page, and what it allows itself to run and load."""
+
+    html: str
+    policy: str
+    """The same as in the page, for the header of a server."""
+
+
 def report_html(stories: Sequence[Story], title: str = "") -> str:
     """The whole page."""
+    return report_page(stories, title).html
+
+
+def report_page(stories: Sequence[Story], title: str = "", site: Site | None = None) -> WebPage:
+    """The same with its policy; `site` is where a server shows it."""
     build = _Build()
     told = [build.story(story) for story in stories]
     title = title or " · ".join(f"{each.kind} {visible(each.topic)}" for each in stories)
-    scripts = [_asset(name) for name in build.scripts()]
-    style = _asset("report.css")
-    template = _templates().get_template("report.html")
-    page: str = template.render(
-        title=f"{title} · onnxperf",
-        stories=told,
-        style=style,
-        scripts=scripts,
-        data=_json({"charts": build.charts, "tables": build.tables}),
-        policy=_policy([style], scripts),
+    scripts = [asset(name) for name in build.scripts()]
+    style = asset("report.css")
+    policy = policy_of([style], scripts)
+    html: str = (
+        _templates()
+        .get_template("report.html")
+        .render(
+            title=f"{title} · onnxperf",
+            stories=told,
+            site=site,
+            style=style,
+            scripts=scripts,
+            data=_json({"charts": build.charts, "tables": build.tables}),
+            policy=policy,
+        )
     )
-    return page
+    return WebPage(html, policy)
 
 
-def _policy(styles: Sequence[str], scripts: Sequence[str]) -> str:
-    """Only these styles and scripts, no connection, no frame, no form; pictures only from the page itself."""
+def policy_of(styles: Sequence[str], scripts: Sequence[str], forms: str = "'none'") -> str:
+    """Only these styles and scripts, no connection, no frame; pictures only from the page itself; forms to nowhere."""
     allowed = {
         "default-src": "'none'",
         "script-src": " ".join(map(_source_hash, scripts)) or "'none'",
         "style-src": " ".join(map(_source_hash, styles)),
         "img-src": "data:",
         "base-uri": "'none'",
-        "form-action": "'none'",
+        "form-action": forms,
     }
     return "; ".join(f"{name} {value}" for name, value in allowed.items())
 
 
+@cache
 def _source_hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
@@ -65,7 +93,8 @@ def _json(value: object) -> str:
 
 
 @cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """A style or a script of reports."""
     return _HERE.joinpath(name if name.startswith("vendor/") else f"assets/{name}").read_text(encoding="utf-8")
 
 

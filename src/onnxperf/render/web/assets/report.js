@@ -30,6 +30,11 @@ onnxperf.button = (words, act, label) => {
   return made;
 };
 
+// What holds for all pages of a server; a file keeps nothing, and a frame may not.
+onnxperf.kept = () => {
+  try { return location.protocol.startsWith("http") ? localStorage : {}; } catch { return {}; }
+};
+
 onnxperf.startTheme = () => {
   const root = document.documentElement;
   const button = document.getElementById("theme");
@@ -39,10 +44,11 @@ onnxperf.startTheme = () => {
     button.textContent = theme === "dark" ? "Light" : "Dark";
     for (const redraw of onnxperf.theming) redraw();
   };
-  set(dark.matches ? "dark" : "light");
+  const kept = onnxperf.kept();
+  set(kept.theme || (dark.matches ? "dark" : "light"));
   dark.addEventListener("change", () => set(dark.matches ? "dark" : "light"));
   button.hidden = false;
-  button.addEventListener("click", () => set(root.dataset.theme === "dark" ? "light" : "dark"));
+  button.addEventListener("click", () => { set(root.dataset.theme === "dark" ? "light" : "dark"); kept.theme = root.dataset.theme; });
   let before = "";
   addEventListener("beforeprint", () => { before = root.dataset.theme; set("light"); });
   addEventListener("afterprint", () => set(before));

@@ -1,0 +1,294 @@
+"""The plugin of pytest: the fixture `onnxperf_race`, its options, and the table of all races of a session."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import shlex
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:  # pytest loads this module wherever onnxperf is installed: what is slow to load waits for a race
+    from onnxperf.records.race import Bench, Case, Subject
+    from onnxperf.results.bench import BenchResult
+
+DEFAULT_S = 5.0
+_PAUSE_S = 0.05
+"""Between two attempts to be the one test that races."""
+_ATTRIBUTE = "onnxperf_races"
+"""Of a report, which also travels from the processes of pytest-xdist: records as JSON."""
+_ENDINGS = {"differs": "has outputs that differ", "oom": "ran out of memory", "timeout": "timed out"}
+"""Words of a sentence for statuses that are none."""
+_NEW = pytest.StashKey[list[str]]()
+"""Races of a test that no report has yet."""
+_ALL = pytest.StashKey[list[str]]()
+"""Races of the session."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options, each of which begins with the name of the package."""
+    group = parser.getgroup("onnxperf", "races of onnxperf")
+    group.addoption(
+        "--onnxperf-compare-fail",
+        type=_limit,
+        metavar="LIMIT",
+        help="fail a test whose race shows a subject slower than its baseline by more than this, such as 5%%, beyond "
+        "the noise",
+    )
+    group.addoption(
+        "--onnxperf-time",
+        type=_seconds,
+        default=DEFAULT_S,
+        metavar="SECONDS",
+        help="time of a race that does not set its own (default: 5)",
+    )
+    group.addoption("--onnxperf-skip", action="store_true", help="skip every test that races")
+    group.addoption("--onnxperf-json", metavar="FILE", help="write all races into one file, for `onnxperf report FILE`")
+
+
+def _limit(text: str) -> str:
+    """The limit as it was typed, if it is one."""
+    with contextlib.suppress(ValueError):
+        if 0 <= _part(text) < 100:
+            return text
+    raise argparse.ArgumentTypeError(f"expected a part such as 0.05 or 5%, not {text!r}")
+
+
+def _part(text: str) -> float:
+    return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+
+
+def _seconds(text: str) -> float:
+    with contextlib.suppress(ValueError):
+        if 0 < float(text) < float("inf"):
+            return float(text)
+    raise argparse.ArgumentTypeError(f"expected more than 0 seconds, not {text!r}")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Collect what reports bring; refuse a file that could not be written, before any test runs."""
+    config.stash[_ALL] = []
+    config.pluginmanager.register(_Collector(config.stash[_ALL]), "onnxperf-races")
+    path = config.getoption("onnxperf_json")
+    if path is not None:
+        from onnxperf.errors import BadOption
+        from onnxperf.render.kit.files import check_folder
+
+        try:
+            check_folder(path)
+        except BadOption as error:
+            raise pytest.UsageError(f"--onnxperf-json: {error}") from error
+
+
+# ---------------------------------------------------------------- one race
+
+
+@pytest.fixture
+def onnxperf_race(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., BenchResult]:
+    """Race a baseline against something new: `onnxperf_race(baseline, new)` returns the result of `onnxperf.bench`.
+
+    Each is a model (a path, bytes, a ModelProto, the name of a zoo model), a function without arguments, or a dict of
+    several by name; a single one is only timed. Keywords are those of `onnxperf.bench`. The test fails where a subject
+    fails, its outputs differ, or it exceeds the limit of --onnxperf-compare-fail.
+    """
+    if request.config.getoption("onnxperf_skip"):
+        pytest.skip("races are skipped: --onnxperf-skip")
+    folder = tmp_path_factory.getbasetemp()
+    shared = folder.parent if hasattr(request.config, "workerinput") else folder  # with pytest-xdist
+    return partial(_race, request.node, shared / "onnxperf-race.lock")
+
+
+def _race(item: pytest.Item, lock: Path, baseline: Any, new: Any = None, **keywords: Any) -> BenchResult:
+    __tracebackhide__ = True
+    from onnxperf.api.bench import bench
+
+    subjects = baseline if new is None else {**_named(baseline, "baseline"), **_named(new, "new")}
+    with _alone(lock), _pickled_by_value(item):
+        result = bench(subjects, **{"time": item.config.getoption("onnxperf_time"), **keywords})
+    if result.interrupted:
+        raise KeyboardInterrupt
+    item.stash.setdefault(_NEW, []).append(_record_of(item, result))
+    faults = list(_faults(result, item.config.getoption("onnxperf_compare_fail")))
+    if faults:
+        pytest.fail("\n".join(faults), pytrace=False)
+    return result
+
+
+def _named(subject: Any, name: str) -> dict[str, Any]:
+    return dict(subject) if isinstance(subject, Mapping) else {name: subject}
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Wait until no other process of this session races: they would disturb each other."""
+    from onnxperf.environments.kept import lock
+
+    with path.open("a+b") as file:
+        while not lock(file.fileno(), wait=False):
+            time.sleep(_PAUSE_S)
+        yield
+
+
+@contextlib.contextmanager
+def _pickled_by_value(item: pytest.Item) -> Iterator[None]:
+    """Functions of a test file that only pytest can import travel as a whole; others are imported in the worker."""
+    module = getattr(item, "module", None)
+    if module is None or item.config.getoption("importmode") != "importlib":
+        yield
+        return
+    import cloudpickle
+
+    cloudpickle.register_pickle_by_value(module)
+    try:
+        yield
+    finally:
+        cloudpickle.unregister_pickle_by_value(module)
+
+
+def _record_of(item: pytest.Item, result: BenchResult) -> str:
+    """The record as JSON, its cases named after the test; no result is read back from it here."""
+    from msgspec.structs import replace
+
+    from onnxperf.render.kit.documents import compact_json
+    from onnxperf.wording.names import storable
+
+    name = storable(item.nodeid)
+    cases = tuple(replace(case, model=name) for case in result.cases)
+    return compact_json(replace(result.record, cases=cases)).decode()
+
+
+def _faults(result: BenchResult, limit: str | None) -> Iterator[str]:
+    """What is wrong with a race, a line each."""
+    from onnxperf.analyze.judges.outcome import fault_of
+
+    for case in result.cases:
+        for subject in case.subjects:
+            if fault_of(subject):
+                yield f"{subject.name} {_ended(subject)}"
+        if not case.subjects and fault_of(case):
+            yield f"the race {_ENDINGS.get(case.status, case.status)}: {case.answer}"
+    for subject in [] if limit is None else result.slower_than(_part(limit)):
+        yield f"{subject.name} is slower than the baseline by more than {limit}, beyond the noise: {_times(subject)}"
+
+
+def _ended(subject: Subject) -> str:
+    words = _ENDINGS.get(subject.status, subject.status)
+    return f"{words}: {subject.reason}" if subject.reason else words
+
+
+def _times(subject: Subject) -> str:
+    """The time of a subject in comparison, as a ratio with its interval."""
+    from onnxperf.wording.numbers import factor
+
+    own, low, high = (
+        factor(1 / each if each else None) for each in (subject.speedup, subject.speedup_high, subject.speedup_low)
+    )
+    return f"{own} times its time (95 % interval {low} to {high})"
+
+
+# ---------------------------------------------------------------- all races
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Let the report of a test carry its races."""
+    report = yield
+    races = item.stash.get(_NEW, [])
+    if races:
+        setattr(report, _ATTRIBUTE, list(races))
+        races.clear()
+    return report
+
+
+class _Collector:
+    """Keeps the races that reports carry."""
+
+    def __init__(self, races: list[str]) -> None:
+        self._races = races
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take the races of a report."""
+        self._races += getattr(report, _ATTRIBUTE, ())
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Print the table of all races, and write their file."""
+    path = config.getoption("onnxperf_json")
+    if not config.stash[_ALL]:
+        if path is not None:
+            terminalreporter.write_line(f"onnxperf: {path} was not written, as no test raced")
+        return
+    record = _whole(config)
+    terminalreporter.section("races of onnxperf")
+    _print(record, config, terminalreporter)
+    if path is not None:
+        _write(record, path, terminalreporter)
+
+
+def _whole(config: pytest.Config) -> Bench:
+    """One record of all races; several of one test have numbers."""
+    from msgspec.structs import replace
+
+    from onnxperf.errors import masked
+    from onnxperf.records.race import Bench
+    from onnxperf.render.kit.documents import from_json
+
+    races = [from_json(text.encode(), Bench) for text in config.stash[_ALL]]
+    cases: list[Case] = []
+    seen: dict[str, int] = {}
+    for race in races:
+        name = race.cases[0].model
+        seen[name] = seen.get(name, 0) + 1
+        label = name if seen[name] == 1 else f"{name} #{seen[name]}"
+        cases += (replace(case, model=label) for case in race.cases)
+    command = shlex.join(["pytest", *map(masked, map(str, config.invocation_params.args))])
+    return replace(races[0], command=command, cases=tuple(cases))
+
+
+def _print(record: Bench, config: pytest.Config, terminalreporter: Any) -> None:
+    from onnxperf.render.kit.console import PageConsole, print_page
+    from onnxperf.render.race.tested import races_page, undecided_in
+    from onnxperf.wording.numbers import count
+
+    limit = config.getoption("onnxperf_compare_fail")
+    races = [(case, _kept(case, limit)) for case in record.cases]
+    text = io.StringIO()
+    console = PageConsole(file=text, force_terminal=terminalreporter.hasmarkup, highlight=False)
+    print_page(races_page(races, limit or ""), console)
+    terminalreporter.write("".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines()))
+    if undecided := undecided_in(races):
+        unsure = count(undecided, "comparison")
+        terminalreporter.write_line(f"{unsure} undecided: a longer --onnxperf-time narrows the interval", yellow=True)
+
+
+def _kept(case: Case, limit: str | None) -> dict[str, str]:
+    """How the subjects of a case keep to the limit."""
+    from onnxperf.analyze.judges.gate import is_beyond, is_told
+
+    if limit is None:
+        return {}
+    most = _part(limit)
+    compared = [each for each in case.subjects if each.status == "ok" and each.name != case.baseline]
+    return {
+        each.name: "undecided" if not is_told(each, most) else "exceeded" if is_beyond(each, most) else "kept"
+        for each in compared
+    }
+
+
+def _write(record: Bench, path: str, terminalreporter: Any) -> None:
+    from onnxperf.errors import OnnxperfError
+    from onnxperf.render.kit.documents import to_json
+    from onnxperf.render.kit.files import write
+
+    try:
+        write(Path(path), to_json(record))
+    except OnnxperfError as error:
+        terminalreporter.write_line(f"onnxperf: {error}", red=True)

@@ -1,0 +1,1 @@
+"""A read-only page over the store of runs, with an HTTP API that documents itself."""

@@ -1,0 +1,72 @@
+"""The application: pages and API over one open store, every failure as one line, behind the guard."""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from onnxperf.errors import OnnxperfError, StoreError
+from onnxperf.serve.data import data, document_of
+from onnxperf.serve.guard import Guard
+from onnxperf.serve.pages import pages
+from onnxperf.serve.templates import error_answer
+from onnxperf.store import Store
+from onnxperf.wording.names import capital
+from onnxperf.wording.options import as_flags
+
+
+def application(store: Store, hosts: frozenset[str] | None = None, token: str = "") -> Guard:
+    """What answers requests; `hosts` are the names by which it may be called, and an empty token asks for none."""
+    app = FastAPI(
+        title="onnxperf",
+        description="The runs in a store of onnxperf; nothing can be changed.",
+        version=_version(),
+        docs_url=None,  # they load scripts from elsewhere
+        redoc_url=None,
+        redirect_slashes=False,
+        # Nothing is sent, whatever OpenTelemetry's variables say; older versions ignore it.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
+    )
+    app.state.store = store
+    app.include_router(data)
+    app.include_router(pages)
+    app.openapi = partial(document_of, app)  # type: ignore[method-assign]
+    app.add_exception_handler(HTTPException, _refused)
+    app.add_exception_handler(RequestValidationError, _misused)
+    app.add_exception_handler(OnnxperfError, _failed)
+    app.add_exception_handler(Exception, _broken)
+    return Guard(app, hosts, token)
+
+
+def _version() -> str:
+    try:
+        return version("onnxperf")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    status = getattr(error, "status_code", 500)
+    reason = "There is no such page." if status == 404 and error.detail == "Not Found" else error.detail  # type: ignore[attr-defined]
+    return error_answer(request.url.path, status, reason)
+
+
+def _misused(request: Request, error: Exception) -> Response:
+    wrong = error.errors()[0] if isinstance(error, RequestValidationError) else {}
+    name = ".".join(str(part) for part in wrong.get("loc", ())[1:])
+    return error_answer(request.url.path, 400, f"{name}: {wrong.get('msg', 'wrong')}")
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    """A store that cannot be read is not the reader's fault; all else is about what was asked for."""
+    return error_answer(request.url.path, 503 if isinstance(error, StoreError) else 400, capital(as_flags(str(error))))
+
+
+def _broken(request: Request, _error: Exception) -> Response:
+    return error_answer(request.url.path, 500, "This page failed; the terminal of the server shows why.")

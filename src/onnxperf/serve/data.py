@@ -1,0 +1,116 @@
+"""The HTTP API: the same as the pages, as JSON; its document says what each answer holds."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import APIRouter, FastAPI, Query, Request
+from starlette.responses import Response
+
+from onnxperf.records.runs import RunComparison
+from onnxperf.serve import looking
+from onnxperf.serve.reference import objects, operations
+from onnxperf.serve.templates import json_answer, page_answer
+from onnxperf.store.search import FoundRuns, KnownModel, Search
+
+MOST_RUNS = 500
+_PLACE = "#/components/schemas/{name}"
+_RECORD: dict[str, Any] = {"type": "object", "description": "A record, whose fields docs/records.md lists by its kind."}
+_ERROR: dict[str, Any] = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
+_ANSWERS: tuple[Any, ...] = (FoundRuns, list[KnownModel], RunComparison)
+"""Types of answers that the document describes in full."""
+
+data = APIRouter(prefix="/api")
+
+
+class _Described(msgspec.Struct):
+    """Schemas of all types of answers, and of the records in their fields."""
+
+    schemas: tuple[dict[str, Any], ...]
+    components: dict[str, Any]
+
+
+def _described() -> _Described:
+    schemas, components = msgspec.json.schema_components(_ANSWERS, ref_template=_PLACE)
+    return _Described(schemas, components)
+
+
+def _holds(kind: Any = None) -> dict[int | str, dict[str, Any]]:
+    """What an answer holds, for the document."""
+    schema = _RECORD if kind is None else _described().schemas[_ANSWERS.index(kind)]
+    errors = {404: "There is no such run or model.", 503: "The store cannot be read."}
+    return {
+        200: {"content": {"application/json": {"schema": schema}}, "description": "The answer."},
+        **{
+            status: {"content": {"application/json": {"schema": _ERROR}}, "description": words}
+            for status, words in errors.items()
+        },
+    }
+
+
+@data.get("/runs", responses=_holds(FoundRuns))
+def list_runs(
+    request: Request,
+    q: looking.SearchText = "",
+    kind: looking.Kind = "",
+    status: looking.StatusName = "",
+    machine: looking.MachineName = "",
+    tag: looking.Tag = "",
+    limit: Annotated[int, Query(ge=1, le=MOST_RUNS, description="Runs of one answer.")] = 50,
+    offset: Annotated[int, Query(ge=0, le=10**9, description="Newer runs that are left out.")] = 0,
+) -> Response:
+    """Runs without what they measured, the newest first."""
+    wanted = Search(text=q, kind=kind, status=status, machine=machine, tag=tag)
+    return json_answer(looking.listed(looking.store_of(request), wanted, limit, offset))
+
+
+@data.get("/runs/{run}", responses=_holds())
+def show_run(request: Request, run: looking.RunPath) -> Response:
+    """The whole record of a run."""
+    store = looking.store_of(request)
+    return json_answer(looking.result_of(store, looking.run_named(store, run).id).record)
+
+
+@data.get("/compare", responses=_holds(RunComparison))
+def compare_runs(request: Request, first: looking.RunName, second: looking.RunName) -> Response:
+    """What the second run says against the first, through a subject that both have."""
+    return json_answer(looking.compared(looking.store_of(request), first, second).record)
+
+
+@data.get("/history", responses=_holds())
+def show_history(request: Request, model: looking.ModelName, by: looking.Way = "") -> Response:
+    """How the times of a model have changed, per machine, with change points."""
+    return json_answer(looking.history_of(looking.store_of(request), model, by).record)
+
+
+@data.get("/models", responses=_holds(list[KnownModel]))
+def list_models(request: Request) -> Response:
+    """The models that races of the store have measured."""
+    return json_answer(looking.models(looking.store_of(request)))
+
+
+@data.get("", include_in_schema=False)
+def api_page(request: Request) -> Response:
+    """The document of the API as a page."""
+    document = request.app.openapi()
+    shown: dict[str, Any] = {"operations": operations(document), "objects": objects(document)}
+    return page_answer("api.html", title="HTTP API", path="/api", **shown)
+
+
+def document_of(app: FastAPI) -> dict[str, Any]:
+    """The OpenAPI document with the schemas of our records."""
+    if app.openapi_schema is None:
+        document = FastAPI.openapi(app)
+        parts = document.setdefault("components", {}).setdefault("schemas", {})
+        for unused in ("HTTPValidationError", "ValidationError"):
+            parts.pop(unused, None)
+        parts.update(_described().components)
+        for path in document["paths"].values():
+            path["get"]["responses"].pop("422", None)
+            path["get"]["responses"]["400"] = {
+                "content": {"application/json": {"schema": _ERROR}},
+                "description": "A parameter is wrong.",
+            }
+        app.openapi_schema = document
+    return app.openapi_schema

@@ -1,0 +1,107 @@
+"""From an address to a server that listens there until a signal ends it."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import os
+import platform
+import secrets
+import socket
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
+from onnxperf.errors import BadOption, required
+from onnxperf.store import is_missing, open_store, place_of
+
+VARIABLE = "ONNXPERF_TOKEN"
+_SHORTEST_TOKEN = 16
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_LARGEST_HEAD = 16_384
+"""Bytes of a request line with its headers that are read at all."""
+_CONNECTIONS = 200
+_GRACE_S = 3
+"""How long answers that have begun may take when the server ends."""
+
+
+class Door(NamedTuple):
+    """Where the server listens, and who may enter."""
+
+    place: str
+    """The store, as it may be shown."""
+    listener: socket.socket
+    url: str
+    """What to open; it has the token if that was made here, as nobody knows it yet."""
+    hosts: frozenset[str] | None
+    """Names by which it may be called; None for any."""
+    token: str
+
+
+def open_door(where: str | Path | None, host: str, port: int, token: str | None) -> Door:
+    """Listen at an address; one that other machines reach has a token. A store that is missing is refused."""
+    required("fastapi", "serve")
+    required("uvicorn", "serve")
+    if is_missing(where):  # looking makes no file
+        raise BadOption(
+            f"there is no store at {place_of(where)} yet; a run makes it, such as onnxperf bench zoo:tiny-linear"
+        )
+    token = token if token is not None else os.environ.get(VARIABLE)
+    if token is not None and len(token) < _SHORTEST_TOKEN:
+        raise BadOption(f"the token is too short; give at least {_SHORTEST_TOKEN} characters that cannot be guessed")
+    made = "" if token is not None or _is_loopback(host) else secrets.token_urlsafe()
+    listener = _listener(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    url = f"http://{shown}:{listener.getsockname()[1]}/{f'?token={quote(made)}' if made else ''}"
+    return Door(place_of(where), listener, url, names_of(host), token or made)
+
+
+def serve_store(where: str | Path | None, door: Door) -> None:
+    """Answer requests until SIGINT or SIGTERM."""
+    import uvicorn
+
+    from onnxperf.serve.application import application
+
+    with door.listener, open_store(where, reading=True) as store:
+        config = uvicorn.Config(
+            application(store, door.hosts, door.token),
+            http="h11",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,  # addresses may hold the token
+            server_header=False,
+            h11_max_incomplete_event_size=_LARGEST_HEAD,
+            limit_concurrency=_CONNECTIONS,
+            timeout_graceful_shutdown=_GRACE_S,
+        )
+        with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises the signal again once all is closed
+            uvicorn.Server(config).run(sockets=[door.listener])
+
+
+def names_of(host: str) -> frozenset[str] | None:
+    """The names by which browsers call this server; at all addresses of a machine, any: there the token protects."""
+    with contextlib.suppress(ValueError):
+        if ipaddress.ip_address(host).is_unspecified:
+            return None
+    return _LOOPBACK | {host.lower()} | (frozenset() if _is_loopback(host) else {platform.node().lower()})
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    if not 0 <= port < 2**16:
+        raise BadOption(option="port", value=port, expected="a number from 0 to 65535")
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family)
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise BadOption(
+            f"cannot listen at {host} port {port}: {reason}; choose another `port` (0 takes a free one) or `host`"
+        ) from error
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,83 @@
+"""Pages from templates, each with a policy that lets nothing but its own style and scripts run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from http import HTTPStatus
+from importlib.resources import files
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.responses import HTMLResponse, Response
+
+from onnxperf.render.kit.documents import compact_json
+from onnxperf.render.web.document import asset, policy_of
+from onnxperf.wording.machines import cpu_name
+from onnxperf.wording.names import visible
+from onnxperf.wording.numbers import count, grouped
+
+_NO_FRAMES = "; frame-ancestors 'none'"
+_API = "/api"
+
+
+def page_answer(template: str, status: int = 200, headers: Mapping[str, str] | None = None, **values: Any) -> Response:
+    """A page of ours."""
+    style = asset("report.css") + _own("serve.css")
+    scripts = [asset("report.js"), _own("serve.js")]
+    html = _templates().get_template(template).render(style=style, scripts=scripts, **values)
+    return secured(html, policy_of([style], scripts, "'self'"), status, headers)
+
+
+def secured(html: str, policy: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """A page with its policy; no other page may show it in a frame."""
+    return HTMLResponse(html, status, {**(headers or {}), "content-security-policy": policy + _NO_FRAMES})
+
+
+def json_answer(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """A record, or plain values, as JSON."""
+    return Response(compact_json(value), status, dict(headers or {}), "application/json")
+
+
+def error_answer(path: str, status: int, reason: str, headers: Mapping[str, str] | None = None) -> Response:
+    """Why there is no answer: one line of JSON for programs, a page for people."""
+    if status == HTTPStatus.SEE_OTHER:
+        return Response(status_code=status, headers=dict(headers or {}))
+    if path == "/openapi.json" or path.startswith(f"{_API}/"):
+        return json_answer({"error": reason}, status, headers)
+    words = HTTPStatus(status).phrase
+    return page_answer("error.html", status, headers, title=words, number=int(status), reason=reason, path=path)
+
+
+def address(path: str, **parameters: object) -> str:
+    """An address on this server; what is empty is left out."""
+    query = urlencode([(name, str(value)) for name, value in parameters.items() if value], errors="replace")
+    return f"{path}?{query}" if query else path
+
+
+def moment(time: str) -> str:
+    """A time of day of the store, to the minute; scripts show it as that of the reader."""
+    return f"{time[:10]} {time[11:16]} UTC"
+
+
+@cache
+def _own(name: str) -> str:
+    return files(__package__).joinpath(f"assets/{name}").read_text(encoding="utf-8")
+
+
+@cache
+def _templates() -> Any:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    found = Environment(
+        loader=PackageLoader(__package__, "assets"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.globals["ours"] = Markup  # only for styles and scripts
+    found.globals["address"] = address
+    found.filters.update(cpu=cpu_name, moment=moment, visible=visible, grouped=grouped, counted=count)
+    return found

@@ -1,0 +1,274 @@
+"""The pages in a real browser: search, filter, compare, report, history, by mouse and by keyboard alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.render.web.browser import CHROMIUM, opened_browser
+from tests.render.web.test_browser import BLANK, FAINT, draw_all
+from tests.serve.conftest import TOKEN, fill_with_examples
+from tests.serve.serving import Serving, serving
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")]
+NARROW = 390
+
+
+class Visit(NamedTuple):
+    """A page of the server, and what it did that it should not."""
+
+    page: Any
+    """Playwright's page."""
+    complaints: list[str]
+    """Errors and warnings in the console, among them violations of the policy."""
+    requests: list[str]
+    """What went to another address."""
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, list[str]]:
+    """A store, and the ids of its runs: two of one model, one of hostile names, a check."""
+    where = str(tmp_path_factory.mktemp("served") / "runs.sqlite")
+    return where, fill_with_examples(where)
+
+
+@pytest.fixture(scope="module")
+def server(runs: tuple[str, list[str]]) -> Iterator[Serving]:
+    with serving("--store", runs[0]) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with opened_browser() as found:
+        yield found
+
+
+@contextmanager
+def visit(browser: Any, url: str, width: int = 1200, dark: bool = False) -> Iterator[Visit]:
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light", timezone_id="Asia/Tokyo"
+    )
+    page = context.new_page()
+    visited = Visit(page, [], [])
+    page.on("console", lambda said: visited.complaints.append(said.text) if said.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: visited.complaints.append(str(error)))
+    start = "/".join(url.split("/")[:3])
+    page.on(
+        "request", lambda request: visited.requests.append(request.url) if not request.url.startswith(start) else None
+    )
+    try:
+        page.goto(url)
+        ready(page)
+        yield visited
+    finally:
+        context.close()
+
+
+def ready(page: Any) -> None:
+    page.wait_for_selector("html[data-ready]", state="attached")
+
+
+def listed(page: Any) -> list[str]:
+    ready(page)
+    found: list[str] = page.locator(".runs .id a").all_inner_texts()
+    return found
+
+
+def test_search_and_filters_narrow_the_list(browser: Any, server: Serving, runs: tuple[str, list[str]]) -> None:
+    before, after, hostile, check = runs[1]
+    with visit(browser, server.url) as (page, complaints, requests):
+        assert listed(page) == [check, hostile, after, before]
+        page.fill("input[name=q]", "resnet")
+        page.press("input[name=q]", "Enter")
+        page.wait_for_url("**/?q=resnet")
+        assert listed(page) == [after, before]
+        page.click(".tag >> text=commit=abc123")
+        page.wait_for_url("**/?tag=commit%3Dabc123")
+        assert listed(page) == [before]
+        page.click("text=Clear")
+        page.wait_for_url(server.url)
+        page.select_option("select[name=kind]", "check")
+        page.wait_for_url("**/?kind=check")
+        assert listed(page) == [check]
+        page.go_back()
+        assert len(listed(page)) == 4
+        assert (complaints, requests) == ([], [])
+
+
+def test_two_picked_runs_are_compared(browser: Any, server: Serving, runs: tuple[str, list[str]]) -> None:
+    before, after, *_ = runs[1]
+    with visit(browser, server.url) as (page, complaints, _):
+        assert page.is_disabled("#compare")
+        page.check(f"input[value={before}]")
+        page.check(f"input[value={after}]")
+        assert page.is_disabled(f"input[value={runs[1][3]}]")
+        page.click("#compare")
+        page.wait_for_url(f"**/compare?first={before}&second={after}")
+        ready(page)
+        assert page.inner_text("h1") == f"{after} against {before}"
+        draw_all(page)
+        assert not page.evaluate(BLANK, page.query_selector("figure.chart"))
+        page.click("nav >> text=Runs")
+        assert len(listed(page)) == 4
+        assert complaints == []
+
+
+def test_a_report_draws_its_charts_under_the_policy_of_the_server(
+    browser: Any, server: Serving, runs: tuple[str, list[str]]
+) -> None:
+    for run in runs[1]:
+        with visit(browser, f"{server.url}runs/{run}") as (page, complaints, requests):
+            draw_all(page)
+            figures = page.query_selector_all("figure.chart")
+            assert bool(figures) == (run != runs[1][3])
+            assert not any(page.evaluate(BLANK, figure) for figure in figures)
+            assert page.evaluate("window.broken") is None
+            assert (complaints, requests) == ([], [])
+
+
+def test_the_history_of_a_model_is_a_click_away(browser: Any, server: Serving, runs: tuple[str, list[str]]) -> None:
+    with visit(browser, f"{server.url}runs/{runs[1][0]}") as (page, complaints, requests):
+        page.click("nav.site >> text=History")
+        page.wait_for_url("**/history?model=resnet.onnx")
+        ready(page)
+        draw_all(page)
+        figures = page.query_selector_all("figure.chart")
+        assert figures
+        assert not any(page.evaluate(BLANK, figure) for figure in figures)
+        page.click("nav.site >> text=by commit")
+        page.wait_for_url("**/history?model=resnet.onnx&by=commit")
+        ready(page)
+        page.click("nav.site >> text=History")
+        page.wait_for_url("**/history")
+        assert page.locator(".models .id").count() == 2
+        assert (complaints, requests) == ([], [])
+
+
+def test_the_keyboard_alone_finds_picks_compares_and_opens(
+    browser: Any, server: Serving, runs: tuple[str, list[str]]
+) -> None:
+    before, after, hostile, check = runs[1]
+    with visit(browser, server.url) as (page, complaints, _):
+        press = page.keyboard.press
+
+        def focused() -> str:
+            text: str = page.evaluate("document.activeElement.textContent")
+            return text
+
+        press("/")
+        assert page.evaluate("document.activeElement.name") == "q"
+        page.keyboard.type("jkx/resnet"[4:])
+        press("Enter")
+        page.wait_for_url("**/?q=resnet")
+        ready(page)
+        for key, name in (("j", after), ("j", before), ("j", before), ("k", after), ("ArrowDown", before)):
+            press(key)
+            assert focused() == name
+        press("x")
+        press("ArrowUp")
+        press("x")
+        press("c")
+        page.wait_for_url("**/compare?first=*")
+        page.go_back()
+        page.go_back()
+        assert listed(page) == [check, hostile, after, before]
+        press("j")
+        press("Enter")
+        page.wait_for_url(f"**/runs/{check}")
+        assert complaints == []
+
+
+def test_everything_is_reached_by_tab_in_the_order_of_the_page(browser: Any, server: Serving) -> None:
+    with visit(browser, server.url) as (page, _, _):
+        inside = "(each) => !each.disabled && each.checkVisibility() && each.tabIndex >= 0"
+        wanted = page.evaluate(
+            f"Array.from(document.querySelectorAll('a, button, input, select')).filter({inside}).length"
+        )
+        seen = []
+        for _ in range(wanted):
+            page.keyboard.press("Tab")
+            seen.append(
+                page.evaluate(
+                    "Array.from(document.querySelectorAll('a, button, input, select')).indexOf(document.activeElement)"
+                )
+            )
+        assert seen == sorted(set(seen))
+        assert len(seen) == wanted
+
+
+def test_times_of_day_are_those_of_the_reader(browser: Any, server: Serving) -> None:
+    with visit(browser, server.url) as (page, _, _):
+        time = page.locator("time").first
+        shown, meant = time.inner_text(), time.get_attribute("datetime")
+        local = page.evaluate("(when) => new Date(when).toLocaleString('sv-SE').slice(0, 16)", meant)
+        assert shown == local
+        assert time.get_attribute("title").endswith(" UTC")
+
+
+PAGES = ["", "?q=nothing-like-it", "compare", "history", "api", "runs/last", "runs/zzzzzz"]
+
+
+@pytest.mark.parametrize("width", [1200, NARROW])
+@pytest.mark.parametrize("dark", [False, True])
+def test_nothing_is_cut_off_or_faint(browser: Any, server: Serving, width: int, dark: bool) -> None:
+    for path in PAGES:
+        with visit(browser, f"{server.url}{path}", width, dark) as (page, _, requests):
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+            assert page.evaluate(FAINT) == [], path
+            assert page.evaluate("document.documentElement.dataset.theme") == ("dark" if dark else "light")
+            assert requests == []
+
+
+def test_a_theme_that_was_chosen_stays_on_all_pages(browser: Any, server: Serving) -> None:
+    with visit(browser, server.url) as (page, _, _):
+        page.click("#theme")
+        page.click(".runs .id a >> nth=0")
+        ready(page)
+        assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+        page.click("a.brand")
+        ready(page)
+        assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_the_pages_need_no_script(browser: Any, server: Serving, runs: tuple[str, list[str]]) -> None:
+    before, after, *_ = runs[1]
+    context = browser.new_context(java_script_enabled=False)
+    try:
+        page = context.new_page()
+        page.goto(server.url)
+        page.fill("input[name=q]", "resnet")
+        page.click("#search button")
+        page.check(f"input[value={before}]")
+        page.check(f"input[value={after}]")
+        page.click("#compare")
+        assert page.inner_text("h1") == f"{after} against {before}"
+    finally:
+        context.close()
+
+
+def test_a_token_is_typed_once_and_links_of_other_sites_work(
+    browser: Any, runs: tuple[str, list[str]], tmp_path: Path
+) -> None:
+    with serving("--store", runs[0], ONNXPERF_TOKEN=TOKEN) as server:
+        context = browser.new_context()
+        try:
+            page = context.new_page()
+            page.goto(f"{server.url}runs/last")
+            page.fill("input[name=token]", TOKEN)
+            page.click("text=Enter")
+            page.wait_for_selector("article")
+            assert page.url == f"{server.url}runs/{runs[1][3]}"
+            assert TOKEN not in json.dumps(context.cookies())
+            elsewhere = tmp_path / "elsewhere.html"
+            elsewhere.write_text(f'<a href="{server.url}">the runs</a>')
+            page.goto(elsewhere.as_uri())
+            page.click("a")
+            page.wait_for_selector(".runs")
+        finally:
+            context.close()
