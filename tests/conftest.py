@@ -59,6 +59,12 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     return folder
 
 
+@pytest.fixture(autouse=True)
+def no_yardstick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes a second for every case; tests of the yardstick itself bring their own."""
+    monkeypatch.setattr("onnxperf.api._shared.yardstick.measure_launches", lambda _limits, _progress: ())
+
+
 @pytest.fixture(scope="session")
 def zoo_of_all(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     """A folder for zoo models that all processes of this run share: to build them all takes a minute."""

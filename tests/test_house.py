@@ -54,13 +54,9 @@ ROOMS: dict[str, set[str]] = {
         "errors",
     },
     "notebook": {"api", "results", "wording", "errors"},
-<<<<<<< HEAD
     "pytest_plugin": {"api", "environments", "analyze", "results", "render", "records", "wording", "errors"},
-    "cli": {"api", "zoo", "render", "results", "records", "wording", "errors"},
-=======
     "serve": {"api", "store", "results", "render", "records", "wording", "errors"},
     "cli": {"serve", "api", "zoo", "render", "results", "records", "wording", "errors"},
->>>>>>> serve
 }
 DOORS = {"__init__", "__main__"}
 """They lead everywhere, and do nothing else."""

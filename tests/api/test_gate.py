@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,12 @@ from onnx import parser
 
 import onnxperf
 from onnxperf.api import gate as module
+from onnxperf.api._shared import yardstick
 from onnxperf.cli.main import run
-from onnxperf.errors import BadOption
+from onnxperf.errors import BadOption, OnnxperfError
 from onnxperf.records.gate import GateControl, GateLimit, GateOutcome
 
+MEASURE_LAUNCHES = yardstick.measure_launches
 SHORT: dict[str, Any] = {"time": 0.5, "warmup": 0.01, "threads": 1}
 
 
@@ -124,8 +127,126 @@ def test_the_baseline_races_itself_beside_the_new_model(models: tuple[Path, Path
         ({"max_memory": -1.0}, "max_memory"),
         ({"undecided": "maybe"}, "undecided"),
         ({"threads": [1, 2]}, "several values"),
+        ({"max_error": -1.0}, "max_error"),
+        ({"baseline_subject": "run"}, "the baseline is a model"),
     ],
 )
 def test_what_makes_no_sense_is_refused(models: tuple[Path, Path], changes: dict[str, Any], reason: str) -> None:
     with pytest.raises(BadOption, match=reason):
         onnxperf.gate(models[1], models[0], **changes)
+
+
+# ---------------------------------------------------------------- errors and environments
+
+
+@pytest.mark.parametrize(
+    ("body", "max_error", "outcome"),
+    [
+        ("Y = Relu(X)", 0.0, "passed"),
+        ("half = Constant <value_float = 0.5> ()  R = Relu(X)  Y = Mul(R, half)", 0.6, "passed"),
+        ("half = Constant <value_float = 0.5> ()  R = Relu(X)  Y = Mul(R, half)", 0.4, "failed"),
+    ],
+    ids=["equal", "accepted", "too large"],
+)
+def test_an_error_of_outputs_may_be_accepted(
+    models: tuple[Path, Path], tmp_path: Path, body: str, max_error: float, outcome: GateOutcome
+) -> None:
+    other = saved(tmp_path / "other.onnx", body)
+    found = onnxperf.gate(other, models[0], dims={"n": 2}, max_error=max_error, max_slowdown=50.0, **SHORT)
+    (error,) = [each for each in found.record.limits if each.measure == "error"]
+    assert (error.outcome, error.limit) == (outcome, max_error)
+    assert error.new == pytest.approx(0.0 if body == "Y = Relu(X)" else 0.5, abs=1e-6)
+    assert "outputs" not in {each.measure for each in found.record.limits}
+    if outcome == "failed":
+        assert "fails: the largest error of its outputs is 0.5 for n=2, and the limit is 0.4" in found.answer
+
+
+def test_outputs_of_another_shape_have_no_error(models: tuple[Path, Path], tmp_path: Path) -> None:
+    other = saved(tmp_path / "other.onnx", "A = ReduceSum <keepdims = 0> (X)  Y = Identity(A)")
+    found = onnxperf.gate(other, models[0], dims={"n": 2}, max_error=1.0, max_slowdown=50.0, **SHORT)
+    (error,) = [each for each in found.record.limits if each.measure == "error"]
+    assert (error.outcome, error.new) == ("failed", None)
+    assert "other types or shapes" in error.reason
+
+
+def test_the_baseline_may_have_an_environment_of_its_own(models: tuple[Path, Path]) -> None:
+    found = onnxperf.gate(models[1], models[1], dims={"n": 2}, baseline_env=sys.executable, **SHORT)
+    (case,) = found.record.races
+    assert [subject.status for subject in case.subjects] == ["ok", "ok", "ok"]
+    assert found.record.baseline == f"new in {sys.executable}"
+
+
+def test_an_environment_that_cannot_be_had_is_refused_before_anything_is_measured(models: tuple[Path, Path]) -> None:
+    with pytest.raises(OnnxperfError):
+        onnxperf.gate(models[1], models[0], baseline_env="/no/such/python", **SHORT)
+
+
+# ---------------------------------------------------------------- records
+
+
+@pytest.mark.parametrize(
+    ("baseline", "reason"),
+    [
+        ("nosuchrun", "'nosuchrun' is neither a file nor a run"),
+        ("missing.json", "cannot be read"),
+        ("broken.json", "is not JSON"),
+        ("other.json", "is not a record of bench, sweep or gate"),
+    ],
+)
+def test_a_baseline_that_is_nothing_is_refused(
+    models: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, baseline: str, reason: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "broken.json").write_text("{")
+    (tmp_path / "other.json").write_text('{"version": 1}')
+    with pytest.raises(OnnxperfError, match=reason):
+        onnxperf.gate(models[1], baseline, dims={"n": 2}, store=tmp_path / "runs.sqlite", **SHORT)
+
+
+def test_a_bench_without_a_yardstick_decides_nothing(models: tuple[Path, Path], tmp_path: Path) -> None:
+    onnxperf.bench(models[0], dims={"n": 2}, **SHORT).save(tmp_path / "base.json")
+    found = onnxperf.gate(models[1], tmp_path / "base.json", dims={"n": 2}, **SHORT)
+    (limit,) = found.record.limits
+    assert (found.record.recorded, found.record.baseline, limit.outcome) == (True, "old of base.json", "undecided")
+    assert "has no yardstick to compare by" in limit.reason
+    assert [subject.name for subject in found.record.races[0].subjects] == ["new", "control"]
+    assert "outputs were not compared: the baseline is a record" in found.record.notes
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"max_error": 0.1}, "holds no outputs"),
+        ({"max_memory": 0.1}, "has no memory"),
+        ({"baseline_env": "onnxruntime==1.20.1"}, "was measured already"),
+        ({"baseline_subject": "nothing"}, "nothing"),
+        ({"call": "io-binding"}, "0 subjects of base.json"),
+    ],
+)
+def test_what_a_record_cannot_be_asked_is_refused(
+    models: tuple[Path, Path], tmp_path: Path, changes: dict[str, Any], reason: str
+) -> None:
+    onnxperf.bench(models[0], dims={"n": 2}, **SHORT).save(tmp_path / "base.json")
+    with pytest.raises(BadOption, match=reason):
+        onnxperf.gate(models[1], tmp_path / "base.json", **{**SHORT, **changes})
+
+
+@pytest.mark.slow
+def test_a_model_is_compared_with_a_file_a_run_and_a_gate(
+    models: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Real measurements; whether they pass is left to the machine, but the ratio is there."""
+    monkeypatch.setattr(yardstick, "measure_launches", MEASURE_LAUNCHES)
+    monkeypatch.setattr(yardstick, "_readings", [])
+    base, gated, store = tmp_path / "base.json", tmp_path / "gate.json", tmp_path / "runs.sqlite"
+    old, new = map(str, models)
+    inputs = ["--dim", "n=64", "--threads", "1", "--time", "4"]
+    assert run(["bench", old, *inputs, "-o", str(base), "--store", str(store)]) == 0
+    words = ["gate", new, *inputs, "--max-slowdown", "5000%", "--store", str(store)]
+    assert run([*words, "--baseline", str(base), "-o", str(gated), "-o", str(tmp_path / "g.html")]) in (0, 3)
+    assert run([*words, "--baseline", str(gated)]) in (0, 3)
+    bench = onnxperf.runs(kind="bench", store=store).record.runs[0].id
+    found = onnxperf.gate(new, bench, dims={"n": 64}, threads=1, time=4.0, store=store)
+    (limit,) = found.record.limits
+    assert found.record.baseline == f"old of run {bench}"
+    assert limit.ratio is not None or "rests on too few" in limit.reason

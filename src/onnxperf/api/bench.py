@@ -27,7 +27,8 @@ def bench(
     estimator) or any callable, by name; for a zoo model, names of frameworks. They are called with the feeds in the
     order of the model's inputs, each in a process of its own. A subject whose outputs are not those of the first model
     gets the status `differs`, unless `check` is False; models of other inputs or outputs are not compared. Where
-    `dims` has several values for a dimension, there is a case for every combination.
+    `dims` has several values for a dimension, there is a case for every combination. With `yardstick`, a small fixed
+    model is measured before and after each race, so that later runs can be compared with this one.
     A function without arguments, or a dict of them by name, is raced without any model.
     """
     settings = parse(keywords, BenchKeywords)

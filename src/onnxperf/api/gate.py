@@ -1,25 +1,25 @@
-"""`onnxperf.gate`: may a new model replace the one before it? A race with a control decides, and says if it cannot."""
+"""`onnxperf.gate`: whether a new model may take the place of the one before it."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any, Unpack, get_args
 
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.gate import gate_answer, notes_on
-from onnxperf.analyze.judges.gate import control_in, final_outcome, limits_in, memory_limit, outcome_of
+from onnxperf.analyze.judges.gate import control_in, final_outcome, limits_in, outcome_of
+from onnxperf.analyze.judges.gate_record import RecordedRun, RecordedSide, recorded_limits, recorded_notes, sides_of
+from onnxperf.api._gate.records import record_named
+from onnxperf.api._gate.sides import GateSides
 from onnxperf.api._shared.cells import Contest, cells_of, run_cells
+from onnxperf.api._shared.kept_runs import Where
 from onnxperf.api._shared.opening import Source, open_source
 from onnxperf.api._shared.progress import automatic, part_of, shows_progress
 from onnxperf.api._shared.requests import InputKeywords, LimitKeywords, Settings, ToleranceKeywords, parse, require
-from onnxperf.api._shared.setups import only_setup
-from onnxperf.api._shared.subjects import model_specs, open_entries
-from onnxperf.errors import BadInput, BadOption, OnnxperfError
-from onnxperf.measure.memory_steps import needed_bytes
-from onnxperf.measure.process import open_worker
+from onnxperf.api._shared.setups import environment_of, only_setup
+from onnxperf.errors import BadOption
 from onnxperf.measure.race import Progress
 from onnxperf.records.gate import BASELINE, CONTROL, NEW, AsWhat, Gate, GateLimit
 from onnxperf.records.race import Bench, Case
@@ -27,19 +27,31 @@ from onnxperf.results.gate import GateResult
 
 DEFAULT_S = 20.0
 _RACES = 0.9
-"""Part of the progress that the races are, where memory is measured after them."""
-_PROCESSES = 5
-"""Whose memory is measured on each side: that all of one side exceed all of the other by chance happens in 0.4 %."""
+"""Part of the progress that the races are, where more is measured after them."""
 
 
 class GateKeywords(InputKeywords, LimitKeywords, ToleranceKeywords, total=False):
-    """How both models are run and compared."""
+    """How both models are run and compared, and where a baseline comes from."""
 
     time: float
     min_effect: float
     warmup: float
     count: str | None
     check: bool
+    yardstick: bool
+    max_error: float | None
+    baseline_env: str | None
+    baseline_subject: str | None
+    store: Where
+
+
+@dataclasses.dataclass(frozen=True)
+class _Limits:
+    """What the new model has to keep to."""
+
+    slowdown: float
+    memory: float | None
+    error: float | None
 
 
 @shows_progress
@@ -60,97 +72,153 @@ def gate(
     Both race each other on the same inputs, and the baseline races itself: where that control is called different, no
     limit is decided. The new model fails if it is broken, if its outputs differ (unless `check` is False), or if it is
     slower than `max_slowdown` (0.05 is 5 %), beyond the noise; with `count="instructions"` the same limit holds for
-    these. `max_memory` limits what a fresh process needs. An interval that includes the limit is undecided, which may
-    count as "passed" or "failed". `time` is the most that a race takes (20 s unless given): it ends as soon as it can
-    tell. With several sizes for a dimension, every combination has a race of its own.
+    these. `max_memory` limits what a fresh process needs, `max_error` the largest difference / largest value of an
+    output, in place of the tolerances. An interval that includes the limit is undecided, which may count as "passed" or
+    "failed". `time` is the most that a race takes (20 s unless given): it ends as soon as it can tell. With several
+    sizes for a dimension, every combination has a race of its own. `baseline_env` is an environment for the baseline.
+
+    The baseline may also be a record: a .json file of a bench or a gate, or the id of a run in `store`. Then the new
+    model races itself, and times are divided by those of the yardstick in their own run.
     """
-    require(0 <= max_slowdown < 100, "max_slowdown", max_slowdown, "between 0 and 100 (0.05 is 5 %)")
-    if max_memory is not None:
-        require(0 <= max_memory < 100, "max_memory", max_memory, "between 0 and 100 (0.05 is 5 %)")
+    limits = _Limits(max_slowdown, max_memory, keywords.get("max_error"))
+    _check(limits, undecided)
+    settings = parse({"time": DEFAULT_S, **keywords}, GateKeywords)
+    only_setup("ort", call, settings)  # refuses several values
+    label = open_source(model, timeout_s=settings.limits.timeout).label
+    record = record_named(baseline, keywords.get("store"))
+    if record is None:
+        envs = _environments(keywords)
+        sides = GateSides({BASELINE: baseline, CONTROL: baseline, NEW: model}, settings, call, feeds, envs)
+        own = open_source(baseline, timeout_s=settings.limits.timeout).label
+        shown = f"{own} in {envs[BASELINE]}" if envs else own
+        return _raced(sides, limits, Gate(model=label, baseline=shown, undecided_as=undecided), progress)
+    _check_record(limits, keywords)
+    chosen = sides_of(record, call, label, keywords.get("baseline_subject"))
+    sides = GateSides({NEW: model, CONTROL: model}, settings, call, feeds, {})
+    draft = Gate(model=label, baseline=_label_of(record, chosen), undecided_as=undecided, recorded=True)
+    return _measured(sides, chosen, limits, draft, progress)
+
+
+def _check(limits: _Limits, undecided: str) -> None:
+    for name, value in (("max_slowdown", limits.slowdown), ("max_memory", limits.memory)):
+        if value is not None:
+            require(0 <= value < 100, name, value, "between 0 and 100 (0.05 is 5 %)")
+    if limits.error is not None:
+        require(limits.error >= 0, "max_error", limits.error, "0 or more")
     if undecided not in get_args(AsWhat):
         raise BadOption.unknown("outcome", undecided, get_args(AsWhat), option="undecided")
-    settings = parse({"time": DEFAULT_S, **keywords}, GateKeywords)
-    race = replace(settings.race, baseline=BASELINE, max_slowdown=max_slowdown)
-    settings = dataclasses.replace(settings, race=race)
-    only_setup("ort", call, settings)  # refuses several values
-    models = {BASELINE: baseline, CONTROL: baseline, NEW: model}
-    labels = {name: open_source(each, timeout_s=settings.limits.timeout).label for name, each in models.items()}
-    cells = cells_of(Contest(models, call=call, feeds=feeds), settings)
-    whole = 1.0 if max_memory is None else _RACES
-    bench = run_cells(cells, part_of(progress, 0.0, whole))
-    interrupted = any(case.interrupted for case in bench.cases)
-    limits = [each for case in bench.cases for each in limits_in(case, max_slowdown)]
-    if max_memory is not None and not interrupted:
-        try:
-            report = part_of(progress, _RACES, 1.0)
-            limits += _memory(models, bench, settings, max_memory, call, feeds, report)
-        except KeyboardInterrupt:
-            interrupted = True
-    return GateResult(_concluded(labels, bench, limits, undecided, interrupted))
 
 
-def _concluded(
-    labels: Mapping[str, str], bench: Bench, limits: list[GateLimit], undecided: AsWhat, interrupted: bool
-) -> Gate:
-    controls = tuple(control_in(case) for case in bench.cases)
-    record = Gate(
-        model=labels[NEW],
-        baseline=labels[BASELINE],
-        limits=tuple(limits),
-        controls=controls,
-        races=bench.cases,
-        outcome="undecided" if interrupted else outcome_of(limits, controls),
-        undecided_as=undecided,
-        interrupted=interrupted,
-        machine=bench.machine,
-        command="onnxperf.gate",
-    )
-    failed = final_outcome(record) == "failed"
-    record = replace(record, status="failed" if failed else "ok", notes=tuple(notes_on(record)))
-    return replace(record, answer=gate_answer(record))
+def _environments(keywords: GateKeywords) -> dict[str, str]:
+    """Those of the baseline and its control, built before anything is measured."""
+    if keywords.get("baseline_subject"):
+        raise BadOption("it chooses a subject of a record; the baseline is a model", option="baseline_subject")
+    env = keywords.get("baseline_env")
+    if not env:
+        return {}
+    environment_of(env)
+    return {BASELINE: env, CONTROL: env}
 
 
-def _memory(
-    models: Mapping[str, Source],
-    bench: Bench,
-    settings: Settings,
-    max_memory: float,
-    call: str,
-    feeds: Mapping[str, Any] | None,
-    progress: Progress,
-) -> Iterator[GateLimit]:
-    """What fresh processes of both sides need, in turn, in every case whose new model ran."""
-    sides = {name: source for name, source in models.items() if name != CONTROL}
-    for dims, case in zip(settings.sizes, bench.cases, strict=False):
-        if _ran(case):
-            try:
-                yield memory_limit(case, _needs(sides, dims, settings, call, feeds, progress), max_memory)
-            except OnnxperfError as error:  # what was raced stays
-                yield memory_limit(case, {}, max_memory, str(error))
+def _check_record(limits: _Limits, keywords: GateKeywords) -> None:
+    """Refuse what a record cannot be asked."""
+    if limits.error is not None:
+        raise BadOption("a record holds no outputs; give the model itself as `baseline`", option="max_error")
+    if keywords.get("baseline_env"):
+        raise BadOption("a record was measured already; give the model itself as `baseline`", option="baseline_env")
+
+
+def _label_of(record: RecordedRun, chosen: Sequence[RecordedSide]) -> str:
+    names = list(dict.fromkeys(side.subject.model or side.subject.name for side in chosen))
+    return record.name if record.is_gate or len(names) > 1 else f"{names[0]} of {record.name}"
+
+
+# ---------------------------------------------------------------- both models are at hand
+
+
+def _raced(sides: GateSides, limits: _Limits, draft: Gate, progress: Progress) -> GateResult:
+    """Race both models, and measure what else is limited."""
+    settings = sides.settings
+    race = replace(settings.race, baseline=BASELINE, max_slowdown=limits.slowdown)
+    tolerances = replace(settings.tolerances, check=settings.tolerances.check and limits.error is None)
+    settings = dataclasses.replace(settings, race=race, tolerances=tolerances)
+    bench = _run(sides, settings, part_of(progress, 0.0, _RACES))
+    found = [each for case in bench.cases for each in limits_in(case, limits.slowdown)]
+    more, interrupted = _besides(sides, bench, limits, {}, part_of(progress, _RACES, 1.0))
+    return GateResult(_concluded(draft, bench, [*found, *more], interrupted))
+
+
+def _run(sides: GateSides, settings: Settings, progress: Progress) -> Bench:
+    contest = Contest(sides.models, call=sides.call, feeds=sides.feeds, envs=sides.envs)
+    return run_cells(cells_of(contest, settings), progress)
+
+
+def _besides(
+    sides: GateSides, bench: Bench, limits: _Limits, memory: Mapping[int, int], progress: Progress
+) -> tuple[list[GateLimit], bool]:
+    """Errors and memory of every case whose subjects ran, and whether the user has stopped it.
+
+    `memory` is what is known of the baseline, by the number of the case.
+    """
+    found: list[GateLimit] = []
+    try:
+        for number, (dims, case) in enumerate(zip(sides.settings.sizes, bench.cases, strict=False)):
+            if case.interrupted or not _ran(case):
+                continue
+            if limits.error is not None:
+                progress(0.0, "errors of outputs")
+                found.append(sides.error(dims, case, limits.error))
+            if limits.memory is not None:
+                known = [memory[number]] if number in memory else []
+                found.append(sides.memory(dims, case, limits.memory, known, progress))
+    except KeyboardInterrupt:
+        return found, True
+    return found, any(case.interrupted for case in bench.cases)
 
 
 def _ran(case: Case) -> bool:
     return all(each.status in ("ok", "differs") for each in case.subjects)
 
 
-def _needs(
-    sides: Mapping[str, Source],
-    dims: Mapping[str, int],
-    settings: Settings,
-    call: str,
-    feeds: Mapping[str, Any] | None,
-    progress: Progress,
-) -> dict[str, list[int]]:
-    entries = open_entries(sides, settings.sized(dims, {}), feeds, settings.limits.timeout)
-    specs = model_specs(entries, [only_setup("ort", call, settings)])
-    limits = settings.limits
-    start = partial(open_worker, timeout_s=limits.timeout, memory_limit_bytes=limits.memory_limit)
-    found: dict[str, list[int]] = {name: [] for name in sides}
-    for number in range(_PROCESSES):
-        for name, spec in zip(sides, specs, strict=True):
-            progress(number / _PROCESSES, f"memory of {name}")
-            need, reason = needed_bytes(spec, start)
-            if need is None:
-                raise BadInput(f"{name}: {reason}")
-            found[name].append(need)
-    return found
+# ---------------------------------------------------------------- the baseline is a record
+
+
+def _measured(
+    sides: GateSides, chosen: Sequence[RecordedSide], limits: _Limits, draft: Gate, progress: Progress
+) -> GateResult:
+    """Race the new model with itself beside the yardstick, and compare it with what was recorded."""
+    memory = _recorded_memory(chosen) if limits.memory is not None else {}
+    race = replace(sides.settings.race, baseline=NEW)
+    bench = _run(sides, dataclasses.replace(sides.settings, race=race, yardstick=True), part_of(progress, 0.0, _RACES))
+    found = [each for case in bench.cases for each in recorded_limits(case, chosen, bench.machine, limits.slowdown)]
+    places = {number: memory.get(tuple(case.dims.items())) for number, case in enumerate(bench.cases)}
+    known = {number: need for number, need in places.items() if need is not None}
+    more, interrupted = _besides(sides, bench, limits, known, part_of(progress, _RACES, 1.0))
+    draft = replace(draft, notes=tuple(recorded_notes(bench.cases, chosen)))
+    return GateResult(_concluded(draft, bench, [*found, *more], interrupted))
+
+
+def _recorded_memory(chosen: Sequence[RecordedSide]) -> dict[tuple[tuple[str, int], ...], int]:
+    """What the new model of a gate needed then, by its dimensions."""
+    limits = [each for each in chosen[0].run.limits if each.measure == "memory" and each.new]
+    if not limits:
+        problem = f"{chosen[0].run.name} has no memory"
+        raise BadOption(f"{problem}; give the model itself, or a gate with `max_memory`", option="max_memory")
+    return {tuple(each.dims.items()): int(each.new or 0) for each in limits}
+
+
+def _concluded(draft: Gate, bench: Bench, limits: list[GateLimit], interrupted: bool) -> Gate:
+    controls = tuple(control_in(case) for case in bench.cases)
+    record = replace(
+        draft,
+        limits=tuple(limits),
+        controls=controls,
+        races=bench.cases,
+        outcome="undecided" if interrupted else outcome_of(limits, controls),
+        interrupted=interrupted,
+        machine=bench.machine,
+        command="onnxperf.gate",
+    )
+    failed = final_outcome(record) == "failed"
+    record = replace(record, status="failed" if failed else "ok", notes=(*draft.notes, *notes_on(record)))
+    return replace(record, answer=gate_answer(record))

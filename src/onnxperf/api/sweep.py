@@ -28,6 +28,8 @@ def sweep(
 
     `store` is a file, a URL, None for the usual place, or False. `resume` names a run in the store whose remaining
     cases are run ("last" is the newest), and `retry` statuses whose cases are run again, such as failed or oom.
-    `tags` are kept with the run, beside the commit and the branch of the current folder in Git.
+    `tags` are kept with the run, beside the commit and the branch of the current folder in Git. With a store, every
+    case has a yardstick by which later runs can be compared, unless the options of the plan say otherwise.
     """
-    return run_sweep(plan_cells(plan), progress, store, "onnxperf.sweep", resume, retry, tags=tags)
+    cells = plan_cells(plan, yardstick=store is not False)
+    return run_sweep(cells, progress, store, "onnxperf.sweep", resume, retry, tags=tags)

@@ -10,9 +10,11 @@ from onnxperf.records.base import Experiment, Status
 from onnxperf.records.race import Case
 
 BASELINE, CONTROL, NEW = "baseline", "control", "new"
-"""The subjects of every race: the model before, the same once more, and the new one."""
+"""The subjects of a race: the model before, the same once more, and the new one.
+
+Where the baseline is a record, the new model races itself: it is `new`, and its second copy is the control."""
 GateOutcome = Literal["passed", "failed", "undecided"]
-Measure = Literal["time", "instructions", "memory", "outputs"]
+Measure = Literal["time", "instructions", "memory", "outputs", "error"]
 AsWhat = Literal["undecided", "passed", "failed"]
 
 
@@ -20,11 +22,11 @@ class GateLimit(Struct, frozen=True, kw_only=True):
     """One limit, and what was measured of it in one case."""
 
     measure: Measure
-    """Time or instructions of a call, memory of a process, or whether the outputs are equal."""
+    """Time or instructions of a call, memory of a process, whether the outputs are equal, or their largest error."""
     dims: dict[str, int] = {}
     """Dimensions of the case."""
     limit: float | None = None
-    """Largest ratio that is accepted; null for outputs."""
+    """Largest ratio that is accepted, or largest error; null for outputs."""
     ratio: float | None = None
     """New / baseline: above 1, the new one takes more."""
     ratio_low: float | None = None
@@ -34,7 +36,7 @@ class GateLimit(Struct, frozen=True, kw_only=True):
     baseline: float | None = None
     """The baseline's: nanoseconds, instructions or bytes."""
     new: float | None = None
-    """The same of the new model."""
+    """The same of the new model; of an error, largest difference / largest value of an output."""
     outcome: GateOutcome = "undecided"
     """Whether it is kept."""
     reason: str = ""
@@ -42,7 +44,7 @@ class GateLimit(Struct, frozen=True, kw_only=True):
 
 
 class GateControl(Struct, frozen=True, kw_only=True):
-    """The baseline against itself in the same race: whether this machine could tell."""
+    """The baseline against itself (the new model, where the baseline is a record): whether this machine could tell."""
 
     dims: dict[str, int] = {}
     """Dimensions of the case."""
@@ -64,7 +66,9 @@ class Gate(Experiment, frozen=True, kw_only=True):
     model: str
     """Label of the new model."""
     baseline: str
-    """Label of the model that it is compared with."""
+    """Label of the model that it is compared with, or of the record."""
+    recorded: bool = False
+    """The baseline is a record of another run: times were divided by those of the yardstick in their own run."""
     limits: tuple[GateLimit, ...] = ()
     """Every limit in every case."""
     controls: tuple[GateControl, ...] = ()

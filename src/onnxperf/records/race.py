@@ -21,6 +21,9 @@ LARGE_CLAIM = 0.25
 SMALL_CLAIM = 0.05
 """A claim about less than this needs several launches: where its memory lies moves a process by 1 %, at times 4 %."""
 
+YARDSTICK = "zoo:yardstick"
+"""The fixed model that runs are compared by; one that computes something else would need another name."""
+
 BENCH_VERSION = 2
 """Since 2, times are as measured: `median_ns` and its neighbours of single calls, `mean_ns` of blocks."""
 
@@ -196,6 +199,9 @@ class Case(AnyCase, frozen=True, kw_only=True):
     """The minimum effect that was used: what was requested, or the noise of this machine if that is larger."""
     subjects: tuple[Subject, ...] = ()
     """What was raced."""
+    yardstick: Measurement | None = None
+    """A fixed model that was measured before and after the race, in processes of its own: by its time, runs that share
+    no subject are compared. Null where it was not measured, as in older records."""
 
 
 class Bench(Document, frozen=True, kw_only=True):

@@ -30,11 +30,13 @@ from onnxperf.render.kit.page import Page
 from onnxperf.render.race import sweep_page
 from onnxperf.render.race.bench_chart import bench_plot
 from onnxperf.render.race.page import bench_page
+from onnxperf.render.race.pytest_benchmark import SUFFIX, pytest_benchmark_json
 from onnxperf.render.race.sweep_chart import crossover_plot, sweep_plot
 from onnxperf.render.web.base import Section, Story
 from onnxperf.render.web.sections.race import race_sections
 from onnxperf.render.web.sections.sweep import sweep_sections
 from onnxperf.results.base import Result, frame_of
+from onnxperf.results.formats import Format
 from onnxperf.wording.names import dims_text, name_of, storable
 
 if TYPE_CHECKING:
@@ -65,6 +67,12 @@ class BenchResult(Result[Bench]):
         "blocks": lambda self: self.blocks_df(),
     }
     charts = {"times": _chart}
+    own_formats = {
+        SUFFIX: Format(
+            "the races as pytest-benchmark writes its own",
+            lambda result, _: pytest_benchmark_json(result.cases, result.record.machine),
+        )
+    }
 
     def page(self) -> Page:
         """One race with all its figures, or a row per case of many."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from onnxperf.analyze.judges.gate import final_outcome
-from onnxperf.records.gate import Gate, GateControl, GateLimit
+from onnxperf.records.gate import CONTROL, Gate, GateControl, GateLimit
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race.gate import gate_page
 from onnxperf.render.race.junit import junit_xml
+from onnxperf.render.race.pytest_benchmark import SUFFIX, pytest_benchmark_json
 from onnxperf.render.web.base import Section
 from onnxperf.render.web.sections.gate import gate_sections
 from onnxperf.results.base import Result, struct_frame
@@ -21,7 +22,13 @@ class GateResult(Result[Gate]):
         "controls": lambda self: struct_frame(self.record.controls, GateControl),
     }
     """One row per limit, and per control, of every case."""
-    own_formats = {".xml": Format("a test case per limit, as JUnit XML", lambda result, _: junit_xml(result.record))}
+    own_formats = {
+        ".xml": Format("a test case per limit, as JUnit XML", lambda result, _: junit_xml(result.record)),
+        SUFFIX: Format(
+            "the races as pytest-benchmark writes its own",
+            lambda result, _: pytest_benchmark_json(result.record.races, result.record.machine, without=[CONTROL]),
+        ),
+    }
 
     def page(self) -> Page:
         """Every limit and every control, and the outcome."""

@@ -28,6 +28,7 @@ ZOO: dict[str, tuple[str, ...]] = {
     "tiny-resnet": ("torch", "tensorflow"),
     "tiny-bert": ("torch", "tensorflow"),
     "tiny-linear": ("sklearn",),
+    "yardstick": (zoo_models.PLAIN,),
 }
 """The frameworks that each model can be built in; the first is the default."""
 
@@ -80,6 +81,8 @@ class ZooEntry:
 
     def subjects(self, device: str = "cpu") -> dict[str, Callable[..., object]]:
         """Everything of the framework that can race against the ONNX file, by name; loaded only in a worker."""
+        if self.framework == zoo_models.PLAIN:
+            raise BadOption(f"{PREFIX}{self.name} was not converted from anything", option="against")
         framework = find_framework(self.framework)
         make = partial(framework.lazy, self.load, input_names=self.input_names, device=device)
         if self.saved_model is None:
@@ -137,6 +140,8 @@ def zoo_folder() -> Path:
 
 def _versions(name: str, framework: str) -> list[str]:
     """Names and versions of what builds a model, found without importing any of it."""
+    if framework == zoo_models.PLAIN:
+        return []  # its bytes are the same whatever writes them
     needed = {**find_framework(framework).libraries, **_MORE_LIBRARIES.get(framework, {})}
     if framework == "tensorflow" and "bert" in name:
         needed |= _KERAS_HUB

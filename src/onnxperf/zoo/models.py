@@ -17,6 +17,8 @@ OPSET = 18
 
 _WEIGHTS = {"torch": "weights.safetensors", "tensorflow": "model.keras", "sklearn": "weights.npz"}
 SAVED_MODEL = "saved_model"
+PLAIN = "onnx"
+"""Stands for a framework where a model is written as ONNX at once."""
 
 # Parameters that are missing have the values of the original papers, which are the libraries' defaults.
 _BERT_SIZES: dict[str, dict[str, int]] = {
@@ -87,7 +89,9 @@ def load(name: str, framework: str, folder: Path) -> object:
 
 
 def _family(name: str) -> str:
-    return "bert" if name in _BERT_SIZES else "resnet" if name in _RESNET_SIZES else "linear"
+    if name in _BERT_SIZES:
+        return "bert"
+    return "resnet" if name in _RESNET_SIZES else name.removeprefix("tiny-")
 
 
 def _torch_bert_signature(name: str) -> ZooSignature:
@@ -119,12 +123,20 @@ def _linear_signature(_name: str) -> ZooSignature:
     return ZooSignature((ZooTensor("X", "float32", ("batch", 10)),), (ZooTensor("Y", "float32", ("batch", 4)),))
 
 
+def _yardstick_signature(_name: str) -> ZooSignature:
+    from onnxperf.zoo.yardstick import BATCH, WIDTHS
+
+    inputs = (ZooTensor("X", "float32", (BATCH, WIDTHS[0])),)
+    return ZooSignature(inputs, (ZooTensor("Y", "float32", (BATCH, WIDTHS[-1])),))
+
+
 _SIGNATURES: dict[tuple[str, str], Callable[[str], ZooSignature]] = {
     ("bert", "torch"): _torch_bert_signature,
     ("bert", "tensorflow"): _keras_bert_signature,
     ("resnet", "torch"): _torch_resnet_signature,
     ("resnet", "tensorflow"): _keras_resnet_signature,
     ("linear", "sklearn"): _linear_signature,
+    ("yardstick", PLAIN): _yardstick_signature,
 }
 
 
@@ -276,10 +288,19 @@ def _load_sklearn(_name: str, folder: Path) -> object:
     return estimator
 
 
+def _build_plain(name: str, folder: Path) -> None:
+    import onnx
+
+    from onnxperf.zoo.yardstick import yardstick_model
+
+    onnx.save(yardstick_model(), folder / f"{name}.onnx")
+
+
 _BUILDERS: dict[str, Callable[[str, Path], None]] = {
     "torch": _build_torch,
     "tensorflow": _build_keras,
     "sklearn": _build_sklearn,
+    PLAIN: _build_plain,
 }
 _LOADERS: dict[str, Callable[[str, Path], object]] = {
     "torch": _load_torch,

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from onnxperf.analyze.answers.run_comparison import NOT_SHARED
 from onnxperf.analyze.judges.comparison import compare
 from onnxperf.analyze.judges.run_comparison import compare_runs
-from onnxperf.records.race import Bench, Case, Subject
+from onnxperf.records.race import YARDSTICK, Bench, Case, Subject
 from onnxperf.records.runs import ComparedSubject, RunComparison
 from tests.analyze.examples import subject
 from tests.render.examples import machine
@@ -165,3 +165,37 @@ def test_variants_that_are_the_same_meet_whatever_they_are_called() -> None:
     comparison = compared(first, second)
     assert (row(comparison, "threads=1").second, row(comparison, "threads=1").verdict) == ("mem_pattern=on", "baseline")
     assert (row(comparison, "threads=2").second, row(comparison, "threads=2").verdict) == ("lean", "faster")
+
+
+def by_yardstick(bench: Bench, time_ns: float, seed: int) -> Bench:
+    (case,) = bench.cases
+    return replace(bench, cases=(replace(case, yardstick=racer(YARDSTICK, time_ns, seed)),))
+
+
+@pytest.mark.parametrize(
+    ("drift", "speedup", "verdict"), [(1.0, 1.2, "faster"), (1.3, 1.2, "faster"), (0.8, 0.8, "slower")]
+)
+def test_runs_that_share_no_subject_are_compared_by_the_fixed_model(drift: float, speedup: float, verdict: str) -> None:
+    first = by_yardstick(run_of(racer("old.onnx", 12_000, 2)), 50_000, 5)
+    second = by_yardstick(run_of(racer("new.onnx", 12_000 * drift / speedup, 4)), 50_000 * drift, 6)
+    comparison = compared(first, second)
+    (found,) = comparison.rows
+    assert (found.yardstick, found.verdict) == (YARDSTICK, verdict)
+    assert (found.speedup_low or 0) < speedup < (found.speedup_high or 0)
+    (factor,) = re.findall(r"it took (\S+) times as long in the second run", "\n".join(comparison.notes))
+    assert float(factor) == pytest.approx(drift, rel=0.02)
+    assert f"by the yardstick {YARDSTICK}" in comparison.answer
+
+
+def test_a_small_change_is_left_to_a_race_of_both() -> None:
+    first = by_yardstick(run_of(racer("old.onnx", 12_000, 2)), 50_000, 5)
+    second = by_yardstick(run_of(racer("new.onnx", 12_100, 4)), 50_000, 6)
+    (found,) = compared(first, second).rows
+    assert (found.verdict, "race both in one bench" in found.reason) == ("undecided", True)
+
+
+def test_the_fixed_model_says_nothing_about_another_processor() -> None:
+    first = by_yardstick(run_of(racer("old.onnx", 12_000, 2)), 50_000, 5)
+    second = by_yardstick(run_of(racer("new.onnx", 12_000, 4)), 50_000, 6)
+    (found,) = compared(first, replace(second, machine=machine(cpu="another"))).rows
+    assert (found.verdict, found.reason) == (None, NOT_SHARED)

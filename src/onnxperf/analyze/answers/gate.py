@@ -37,11 +37,16 @@ def gate_answer(record: Gate) -> str:
 
 def _closeness(limit: GateLimit) -> float:
     """How near the end of an interval is to its limit, or how far beyond it; what is broken is furthest."""
+    if limit.measure == "error" and limit.outcome == "passed":
+        return -math.inf  # how near an error is says nothing about the other limits
     return math.inf if limit.ratio is None else (limit.ratio_high or limit.ratio) / (limit.limit or 1.0)
 
 
 def _about(record: Gate, limit: GateLimit) -> str:
     place = _place(limit)
+    if limit.measure == "error" and limit.new is not None:
+        size, most = (significant(each or 0.0) for each in (limit.new, limit.limit))
+        return f"the largest error of its outputs is {size}{place}, and the limit is {most}"
     if limit.ratio is None or limit.limit is None:
         return f"{limit.reason}{place}"
     ends = f" ({_ends(limit)})" if limit.ratio_low is not None else ""
@@ -54,7 +59,8 @@ def _about_controls(record: Gate) -> str:
     if not passed:
         return ""
     widest = max(passed, key=lambda each: (each.ratio_high or 1.0) / (each.ratio_low or 1.0))
-    return f"The control, the baseline against itself, gave {factor(widest.ratio)} ({_ends(widest)})."
+    which = "new model" if record.recorded else "baseline"
+    return f"The control, the {which} against itself, gave {factor(widest.ratio)} ({_ends(widest)})."
 
 
 def _ends(part: GateLimit | GateControl) -> str:
@@ -69,7 +75,8 @@ def notes_on(record: Gate) -> list[str]:
     """What the races have to say besides, and what to do where nothing was decided."""
     notes = list(dict.fromkeys(note for case in record.races for note in case.notes))
     reasons = [each.reason for each in record.limits if each.outcome == "undecided" and each.reason]
-    return [*dict.fromkeys(reasons), *(note for each in record.limits for note in _on_times(each)), *notes]
+    paired = [] if record.recorded else [note for each in record.limits for note in _on_times(each)]
+    return [*dict.fromkeys(reasons), *paired, *notes]
 
 
 def _on_times(limit: GateLimit) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from onnxperf.records.race import YARDSTICK
 from onnxperf.records.runs import ComparedSubject
 from onnxperf.wording.numbers import count, factor
 
@@ -23,6 +24,12 @@ def comparison_answer(names: tuple[str, str], rows: Sequence[ComparedSubject]) -
     counts = {word: sum(row.verdict == word for row in judged) for word in _ORDER}
     words = ", ".join(f"{number} {word}" for word, number in counts.items() if number)
     return f"Of {count(len(judged), 'subject')} in run {names[1]}: {words}."
+
+
+def note_on_drift(drift: float, when: str) -> str:
+    """How much the fixed model that both runs measured has changed."""
+    took = f"it took {factor(drift)} times as long {when}"
+    return f"compared by {YARDSTICK}, which was measured beside both: {took}, and all times were divided by its time"
 
 
 def _about_one(names: tuple[str, str], row: ComparedSubject) -> str:

@@ -39,12 +39,14 @@ def limits_in(case: Case, max_slowdown: float) -> list[GateLimit]:
         reason = failed or case.answer or "nothing was measured"
         return [GateLimit(measure="time", dims=case.dims, limit=1 + max_slowdown, reason=reason)]
     if new.status != "ok":
-        measure: Measure = "outputs" if new.status == "differs" else "time"
-        return [GateLimit(measure=measure, dims=case.dims, outcome="failed", reason=new.reason or new.status)]
-    found = [_time(case, base, new, max_slowdown)]
-    if new.instructions is not None and base.instructions is not None and new.instruction_ratio is not None:
-        found.append(_instructions(case, base, new, max_slowdown))
-    return found
+        return [broken(case, new)]
+    return [_time(case, base, new, max_slowdown), *instructions_limit(case, base, new, max_slowdown)]
+
+
+def broken(case: Case, new: Subject) -> GateLimit:
+    """A new model that does not run, or whose outputs differ."""
+    measure: Measure = "outputs" if new.status == "differs" else "time"
+    return GateLimit(measure=measure, dims=case.dims, outcome="failed", reason=new.reason or new.status)
 
 
 def _time(case: Case, base: Subject, new: Subject, max_slowdown: float) -> GateLimit:
@@ -66,17 +68,34 @@ def _time(case: Case, base: Subject, new: Subject, max_slowdown: float) -> GateL
     )
 
 
-def _instructions(case: Case, base: Subject, new: Subject, max_slowdown: float) -> GateLimit:
+def instructions_limit(case: Case, base: Subject, new: Subject, max_slowdown: float) -> list[GateLimit]:
     """They are counted, not sampled: what repeats within a tenth of a percent needs no interval."""
-    limit = 1 + max_slowdown
+    if new.instructions is None or not base.instructions:
+        return []
+    limit, ratio = 1 + max_slowdown, new.instructions / base.instructions
+    return [
+        GateLimit(
+            measure="instructions",
+            dims=case.dims,
+            limit=limit,
+            ratio=ratio,
+            baseline=base.instructions,
+            new=new.instructions,
+            outcome=side_of(ratio, ratio, limit),
+        )
+    ]
+
+
+def error_limit(case: Case, error: float | None, max_error: float, reason: str = "") -> GateLimit:
+    """How far the outputs of the new model are from those of the baseline, or why that is not a number."""
+    is_kept = error is not None and error <= max_error
     return GateLimit(
-        measure="instructions",
+        measure="error",
         dims=case.dims,
-        limit=limit,
-        ratio=new.instruction_ratio,
-        baseline=base.instructions,
-        new=new.instructions,
-        outcome=side_of(new.instruction_ratio, new.instruction_ratio, limit),
+        limit=max_error,
+        new=error,
+        outcome="passed" if is_kept else "failed",
+        reason=reason if error is None else "",
     )
 
 

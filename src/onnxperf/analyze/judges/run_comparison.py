@@ -9,18 +9,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onnxperf.analyze.answers.run_comparison import NOT_SHARED, comparison_answer
+from onnxperf.analyze.answers.run_comparison import NOT_SHARED, comparison_answer, note_on_drift
 from onnxperf.analyze.judges import statistics as st
 from onnxperf.analyze.judges.comparison import alpha_of, paired, reading_of, verdict_of
-from onnxperf.analyze.judges.reasons import weaker, what_is_missing
+from onnxperf.analyze.judges.reasons import MIN_LAUNCHES, weaker, what_is_missing
+from onnxperf.analyze.judges.yardstick import LARGE_DRIFT, Change, change_of, has_yardsticks, weakness
 from onnxperf.records.base import Machine
-from onnxperf.records.race import Bench, Case, Subject
+from onnxperf.records.race import ALPHA, YARDSTICK, Bench, Case, Subject
 from onnxperf.records.runs import ComparedSubject, RunComparison
 from onnxperf.wording.numbers import count, factor
 from onnxperf.wording.spans import in_one, kind_of
 
-_LARGE_DRIFT = 1.1
-"""A yardstick that moved further than this is mentioned: dividing by it assumes that all subjects moved with it."""
+_BY_YARDSTICK = "runs that were not measured in turn differ by as much: race both in one bench"
 
 
 class _Side(NamedTuple):
@@ -98,6 +98,9 @@ def _in_spans(notes: Sequence[str]) -> tuple[str, ...]:
 def _compare_cases(ours: _Side, theirs: _Side) -> tuple[list[ComparedSubject], list[str]]:
     pairs = _pairs(ours, theirs)
     shared, notes = _shared(pairs, ours, theirs)
+    if not shared and _measured_alike(ours, theirs):
+        found, remarks = _judged_by_yardstick(pairs, ours.case, theirs.case)
+        return found, [*notes, *remarks]
     if not shared:
         return [_row(ours.case, pair, reason=NOT_SHARED) for pair in pairs], notes
     measure = next((pair for pair in shared if pair.first.name == ours.case.baseline), shared[0])
@@ -106,11 +109,49 @@ def _compare_cases(ours: _Side, theirs: _Side) -> tuple[list[ComparedSubject], l
         f"yardstick: {measure.first.name}, the same in both runs; "
         f"it took {factor(drift)} times as long in the second, and all times were divided by its time in their run"
     )
-    if abs(math.log(drift)) > math.log(_LARGE_DRIFT):
-        notes.append(
-            "the state of the machine was different, which may not slow all subjects equally: race both in one bench"
-        )
+    notes += _on_large(drift)
     return _judged(pairs, measure, ours.case, max(ours.case.min_effect, theirs.case.min_effect)), notes
+
+
+def _on_large(drift: float) -> list[str]:
+    if abs(math.log(drift)) <= math.log(LARGE_DRIFT):
+        return []
+    return ["the state of the machine was different, which may not slow all subjects equally: race both in one bench"]
+
+
+def _measured_alike(ours: _Side, theirs: _Side) -> bool:
+    """Whether the yardstick of both stands for the same processor."""
+    processors = [(each.machine.cpu, each.machine.cores, each.machine.logical_cpus) for each in (ours, theirs)]
+    return processors[0] == processors[1] and has_yardsticks(ours.case, theirs.case)
+
+
+def _judged_by_yardstick(pairs: Sequence[_Pair], first: Case, second: Case) -> tuple[list[ComparedSubject], list[str]]:
+    """Every pair by the fixed model that was measured beside both runs, launches of neither paired with the other's."""
+    min_effect = max(first.min_effect, second.min_effect)
+    sound = [pair for pair in pairs if all(each.blocks and each.status == "ok" for each in pair)]
+    changes = {pair.first.name: change_of(*pair, first, second) for pair in sound}
+    known = {name: change for name, change in changes.items() if change is not None}
+    levels = st.holm_levels([each.estimate.p_value for each in known.values()], [ALPHA] * len(known))
+    rows = {
+        name: _by_yardstick(change, level, min_effect)
+        for (name, change), level in zip(known.items(), levels, strict=True)
+    }
+    drift = next((each.drift for each in known.values()), None)
+    notes = [] if drift is None else [note_on_drift(drift, "in the second run"), *_on_large(drift)]
+    missing = {
+        pair.first.name: {"yardstick": YARDSTICK, "reason": next(filter(None, map(weakness, pair)), "not measured")}
+        for pair in pairs
+    }
+    return [_row(first, pair, **{**missing, **rows}[pair.first.name]) for pair in pairs], notes
+
+
+def _by_yardstick(change: Change, level: float, min_effect: float) -> dict[str, Any]:
+    gain = -change.estimate.value
+    low, high = (-end for end in reversed(change.estimate.interval(level)))
+    verdict = verdict_of(gain, (low, high), min_effect, MIN_LAUNCHES)
+    ends = {"speedup": math.exp(gain), "speedup_low": math.exp(low), "speedup_high": math.exp(high)}
+    reason = _BY_YARDSTICK if verdict == "undecided" else ""
+    return {"yardstick": YARDSTICK, **ends, "verdict": verdict, "reason": reason}
 
 
 def _pairs(ours: _Side, theirs: _Side) -> list[_Pair]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -30,12 +30,14 @@ from onnxperf.api._shared.subjects import (
     Sources,
     check_names,
     function_specs,
+    in_environments,
     model_specs,
     open_entries,
     rows_of,
     source_specs,
 )
 from onnxperf.api._shared.variants import named_settings
+from onnxperf.api._shared.yardstick import with_yardstick
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.measure.instructions import find_tools
 from onnxperf.measure.machine import describe as machines
@@ -79,6 +81,8 @@ class Contest:
     """What the models are called in the list of cases; their paths unless given."""
     listed: bool = False
     """Its cases are only listed, never run: no source is loaded, and no model of the zoo built."""
+    envs: Mapping[str, str] = field(default_factory=dict)
+    """Environments of models, by their labels, that do not run in that of the others."""
 
     @classmethod
     def of(cls, models: Sources, keywords: ContestKeywords) -> Contest:
@@ -98,7 +102,8 @@ def cells_of(contest: Contest, settings: Settings) -> list[Cell]:
         names = given or _names(group.models)
         label = ", ".join(map(_short, names))
         key = f"{', '.join(names)} {' '.join(f'{name}={size}' for name, size in dims.items())}".strip()
-        cells.append(Cell(key, label, dims, settings, partial(_case, contest, group, dims, settings)))
+        run = with_yardstick(partial(_case, contest, group, dims, settings), settings.yardstick, settings.limits)
+        cells.append(Cell(key, label, dims, settings, run))
     return cells
 
 
@@ -107,7 +112,8 @@ def cell_of_functions(functions: Mapping[str, Callable[[], Any]], settings: Sett
     if settings.race.count:
         raise BadOption("only models are counted; leave it out", option="count", value=settings.race.count)
     label = ", ".join(functions)
-    return Cell(label, label, {}, settings, partial(_race_of_functions, functions, settings))
+    run = with_yardstick(partial(_race_of_functions, functions, settings), settings.yardstick, settings.limits)
+    return Cell(label, label, {}, settings, run)
 
 
 def run_cells(
@@ -254,7 +260,7 @@ def _case(
     inputs = settings.sized(dims, group.ranges)
     entries = open_entries(group.models, inputs, contest.feeds, settings.limits.timeout)
     sources = _source_specs(entries, settings, group.sources)
-    specs = [*model_specs(entries, setups), *sources]
+    specs = [*in_environments(model_specs(entries, setups), contest.envs), *sources]
     check_names(specs, options.baseline)
     several = sum(len(spec.subjects) for spec in specs) > 1
     end = run_race(specs, options, launch, progress, several and settings.tolerances.check)

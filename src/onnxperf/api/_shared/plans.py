@@ -68,9 +68,13 @@ class SweepPlan(Struct, frozen=True, forbid_unknown_fields=True):
 Plan = str | Path | Mapping[str, Any]
 
 
-def plan_cells(plan: Plan, listed: bool = False) -> list[Cell]:
-    """The cases of a plan; if they are only `listed`, nothing that the plan names is imported, built or run."""
+def plan_cells(plan: Plan, listed: bool = False, yardstick: bool = False) -> list[Cell]:
+    """The cases of a plan; if they are only `listed`, nothing that the plan names is imported, built or run.
+
+    `yardstick` is measured beside them unless the options of the plan decide that.
+    """
     parsed, folder = _parsed(plan)
+    parsed = msgspec.structs.replace(parsed, options={"yardstick": yardstick, **parsed.options})
     cells: list[Cell] = []
     for model in _models(parsed):
         cells += _model_cells(model, parsed, folder, listed)

@@ -142,6 +142,7 @@ class CaseKeywords(
     count: str | None
     match: Mapping[str, str | int]
     check: bool
+    yardstick: bool
 
 
 class BenchKeywords(ContestKeywords, CaseKeywords, total=False):
@@ -210,6 +211,8 @@ class Settings:
     tolerances: Tolerances
     all_combinations: bool = False
     """Race every combination of settings, however many there are."""
+    yardstick: bool = False
+    """Also measure the yardstick, by which runs are compared that share no subject."""
 
     @cached_property
     def variants(self) -> tuple[Variant, ...]:
@@ -275,6 +278,7 @@ def parse(
         limits=limits,
         source=_pick(keywords, SourceOptions),
         tolerances=_tolerances(keywords),
+        yardstick=bool(keywords.get("yardstick")),
     )
 
 

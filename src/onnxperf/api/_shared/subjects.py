@@ -11,6 +11,7 @@ from typing import Any, TypeGuard, cast
 
 import cloudpickle
 import numpy as np
+from msgspec import structs
 
 from onnxperf.analyze.judges.agreement import unlike_values
 from onnxperf.api._shared.opening import Source, open_source
@@ -161,6 +162,18 @@ def model_specs(entries: Sequence[Entry], setups: Sequence[Setup]) -> list[Worke
             names = [label] if only_models else [f"{label} · {name}" for name in own] if len(entries) > 1 else own
             specs.append(_model_spec(entry, setup, names))
     return specs
+
+
+def in_environments(specs: Sequence[WorkerSpec], envs: Mapping[str, str]) -> list[WorkerSpec]:
+    """The specs, those of the models that are named in environments of their own."""
+    return [_in_environment(spec, envs.get(spec.model_label or "")) for spec in specs]
+
+
+def _in_environment(spec: WorkerSpec, env: str | None) -> WorkerSpec:
+    if env is None:
+        return spec
+    session = structs.replace(spec.session, env=env)
+    return structs.replace(spec, session=session, python=interpreter_of(session))
 
 
 def ort_spec(entry: Entry, session: SessionOptions) -> WorkerSpec:

@@ -2,7 +2,7 @@
 
 # No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -16,6 +16,7 @@ from onnxperf.cli.options import (
     InputFlags,
     RaceFlags,
     Several,
+    Switch,
     VariantFlags,
     keywords_of,
     part,
@@ -41,10 +42,16 @@ class CaseFlags(InputFlags):
 class LimitedRaceFlags(RaceFlags):
     """How subjects are measured and compared, and which slow-down is a failure."""
 
-    only_here = ("fail_if_slower",)
+    only_here = ("fail_if_slower", "no_yardstick")
 
     fail_if_slower: str | None = None
     """Exit code 1 where a subject is slower than the baseline by more than this, such as 5%, beyond the noise."""
+    no_yardstick: Switch = False
+    """Do not measure the yardstick, a small fixed model by which later runs are compared with this one."""
+
+    def keywords(self) -> dict[str, Any]:
+        """The keywords of the Python functions."""
+        return {**super().keywords(), "yardstick": not self.no_yardstick}
 
     @property
     def max_slowdown(self) -> float | None:

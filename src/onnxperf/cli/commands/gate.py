@@ -7,7 +7,7 @@ from typing import Any, Literal
 from cyclopts import Group, Parameter
 
 from onnxperf.cli.commands.bench import CaseFlags
-from onnxperf.cli.options import File, SessionFlags, Switch, ToleranceFlags, keywords_of, part
+from onnxperf.cli.options import File, Flags, SessionFlags, Switch, ToleranceFlags, keywords_of, part
 from onnxperf.cli.present import KeptOutputFlags, present
 from onnxperf.records.timeouts import STEP_TIMEOUT_S
 
@@ -17,16 +17,21 @@ from onnxperf.records.timeouts import STEP_TIMEOUT_S
 class LimitFlags(ToleranceFlags):
     """What the new model has to keep to, and how that is measured."""
 
-    only_here = ("no_check",)
+    only_here = ("no_check", "no_yardstick")
 
     max_slowdown: str = "5%"
     """Largest slow-down that is accepted."""
     max_memory: str | None = None
     """Largest increase of memory that is accepted, such as 5%; without it, memory is not measured."""
+    max_error: str | None = None
+    """Largest error of outputs that is accepted (largest difference / largest value of an output), such as 0.001 or
+    0.1%, in place of the tolerances."""
     undecided: Literal["pass", "fail"] | None = None
     """What an undecided gate counts as; exit code 3 unless given."""
     no_check: Switch = False
     """Do not compare outputs."""
+    no_yardstick: Switch = False
+    """Do not measure the yardstick, by which a later gate can be compared with the record of this one."""
     time: float = 20.0
     """Most seconds of a race; it ends as soon as it can tell."""
     min_effect: str = "1%"
@@ -47,10 +52,24 @@ class LimitFlags(ToleranceFlags):
             **super().keywords(),
             "max_slowdown": part(self.max_slowdown.removeprefix("+"), "max-slowdown"),
             "max_memory": None if self.max_memory is None else part(self.max_memory.removeprefix("+"), "max-memory"),
+            "max_error": None if self.max_error is None else part(self.max_error, "max-error"),
             "min_effect": part(self.min_effect),
+            "yardstick": not self.no_yardstick,
             "check": not self.no_check,
             "undecided": counts[self.undecided],
         }
+
+
+@Parameter(name="*", group=Group("Baseline", sort_key=1))
+@dataclass(frozen=True)
+class BaselineFlags(Flags):
+    """What else is said of the baseline."""
+
+    baseline_env: str | None = None
+    """Environment of a baseline that is a model, built once and kept: onnxruntime==1.20.1, or the path of a Python
+    interpreter."""
+    baseline_subject: str | None = None
+    """Subject of a baseline that is a record, by its name, where several were called alike."""
 
 
 def gate(
@@ -59,6 +78,7 @@ def gate(
     *,
     baseline: File,
     call: str = "run",
+    before: BaselineFlags = BaselineFlags(),
     limits: LimitFlags = LimitFlags(),
     inputs: CaseFlags = CaseFlags(),
     session: SessionFlags = SessionFlags(),
@@ -77,17 +97,23 @@ def gate(
 
         onnxperf gate new.onnx --baseline old.onnx --dim batch=1,8 --undecided pass
 
+        onnxperf gate new.onnx --baseline base.json --max-slowdown 10%
+
+        onnxperf gate model.onnx --baseline model.onnx --baseline-env onnxruntime==1.20.1
+
     Parameters
     ----------
     model
         The new model: an ONNX file, or zoo:NAME.
     baseline
-        The model before it: an ONNX file, or zoo:NAME.
+        What it is compared with: the model before it (an ONNX file, or zoo:NAME), which races now; or a record, by
+        the yardstick: a .json file of a bench or a gate, or a run of the store by its id or last.
     call
         Way of calling onnxruntime: run, run-c, ort-values, io-binding, io-binding-fixed, io-binding-inplace.
     """
     from onnxperf.api.gate import gate as decide
     from onnxperf.results.gate import GateResult
 
-    keywords = {**keywords_of(inputs, session, limits), "call": call, "feeds": inputs.feeds()}
+    groups = keywords_of(inputs, session, limits, before)
+    keywords = {**groups, "call": call, "feeds": inputs.feeds(), "store": output.store}
     return present(GateResult, output, lambda progress: decide(model, baseline, progress=progress, **keywords))

@@ -105,6 +105,7 @@ def sweep(
     /,
     *,
     dry_run: Switch = False,
+    no_yardstick: Switch = False,
     again: ResumeFlags = ResumeFlags(),
     output: KeptOutputFlags = KeptOutputFlags(),
 ) -> int:
@@ -124,11 +125,13 @@ def sweep(
         A .toml file with models, dims and options; docs/sweep.md shows one.
     dry_run
         Print the cases and an estimate of the time, and run nothing: models are opened, no function is imported.
+    no_yardstick
+        Do not measure the yardstick, a small fixed model by which later runs are compared with this one.
     """
     from onnxperf.api._shared.plans import check_models, plan_cells
     from onnxperf.api._shared.sweeps import estimate_s
 
-    cells = plan_cells(plan, listed=dry_run)
+    cells = plan_cells(plan, listed=dry_run, yardstick=not no_yardstick)
     if dry_run:
         check_models(plan)
         from onnxperf.render.kit.console import print_page

@@ -12,7 +12,12 @@ from onnxperf.wording.names import dims_text, name_of
 from onnxperf.wording.numbers import count, duration, factor, grouped, interval, significant, size
 
 _STYLES: dict[GateOutcome, str] = {"passed": "green", "failed": "red", "undecided": "yellow"}
-_AMOUNTS: dict[str, Callable[[float], str]] = {"time": duration, "memory": size, "instructions": grouped}
+_AMOUNTS: dict[str, Callable[[float], str]] = {
+    "time": duration,
+    "memory": size,
+    "instructions": grouped,
+    "error": significant,
+}
 
 
 def gate_page(record: Gate, answer: str) -> list[Part]:

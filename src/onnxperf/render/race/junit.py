@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 
 from onnxperf.records.gate import Gate, GateControl, GateLimit, GateOutcome
 from onnxperf.wording.names import dims_text, visible
-from onnxperf.wording.numbers import factor, interval
+from onnxperf.wording.numbers import factor, interval, significant
 
 
 def junit_xml(record: Gate) -> bytes:
@@ -27,6 +27,8 @@ def junit_xml(record: Gate) -> bytes:
 
 
 def _measured(limit: GateLimit) -> str:
+    if limit.measure == "error":
+        return f"error of outputs: {significant(limit.new or 0.0)}, and the limit is {significant(limit.limit or 0.0)}"
     ends = f" ({interval(limit.ratio_low, limit.ratio_high)})" if limit.ratio_low is not None else ""
     return f"{limit.measure}: new / baseline is {factor(limit.ratio)}{ends}, and the limit is {factor(limit.limit)}"
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from onnxperf.records.gate import Gate, GateControl, GateLimit, GateOutcome
 from onnxperf.render.race.gate import gate_table
 from onnxperf.render.web.base import Part, Section
@@ -23,24 +21,25 @@ def gate_sections(record: Gate) -> list[Section]:
 
 
 def _limits(record: Gate) -> list[Part]:
-    marks = [*map(_limit, record.limits), *map(_control, record.controls)]
-    accepted = {each.limit for each in record.limits if each.limit is not None}
+    ratios = [each for each in record.limits if each.measure != "error"]  # it is no ratio
+    marks = [*map(_limit, ratios), *map(_control, record.controls)]
+    accepted = {each.limit for each in ratios if each.limit is not None}
     forest = Forest(marks, max(accepted) - 1 if len(accepted) == 1 else None)
     if not has_marks(forest):
         return []
     summary = (
         f"New / baseline of {count(len(record.limits), 'limit')} with 95 % intervals, those of memory with the range "
         "of all processes; above 1 the new model takes more. A limit is kept where all of its interval is below it. "
-        f"{_controls(record.controls)}"
+        f"{_controls(record)}"
     )
     return [forest_chart("Ratios and limits", summary.strip(), "new / baseline", [forest], gate_table(record))]
 
 
-def _controls(controls: Sequence[GateControl]) -> str:
-    failed = sum(not each.passed for each in controls)
+def _controls(record: Gate) -> str:
+    failed = sum(not each.passed for each in record.controls)
     if failed:
         return f"{count(failed, 'control')} failed: equal models were called different."
-    return "The control is the baseline against itself."
+    return f"The control is the {'new model' if record.recorded else 'baseline'} against itself."
 
 
 def _limit(limit: GateLimit) -> ForestMark:

@@ -1,0 +1,178 @@
+"""Whether a model keeps to its limits beside a baseline that was measured in another run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from onnxperf.analyze.judges.gate import broken, instructions_limit, side_of
+from onnxperf.analyze.judges.yardstick import BETWEEN_RUNS, change_of, has_yardsticks, weakness
+from onnxperf.errors import BadOption
+from onnxperf.records.base import Machine, Scalar
+from onnxperf.records.gate import NEW, GateLimit
+from onnxperf.records.race import Case, Subject
+from onnxperf.wording.names import dims_text, listed
+from onnxperf.wording.numbers import count, factor, significant
+
+_OF_VERSIONS = "onnxruntime"
+"""The condition that may differ: another version is often what a gate is about."""
+_AGAIN = "base.json"
+_INCLUDED = (
+    "the interval includes the limit, as runs that were not measured in turn differ by about "
+    f"{significant(100 * BETWEEN_RUNS)} %: race both models, or set a larger `max_slowdown`"
+)
+
+
+class RecordedRun(Struct, frozen=True, kw_only=True):
+    """A run that a gate compares with."""
+
+    name: str
+    """What it is called: a file, or the id of a run."""
+    machine: Machine | None
+    cases: tuple[Case, ...]
+    limits: tuple[GateLimit, ...] = ()
+    """What it measured besides, where it is a gate."""
+    is_gate: bool = False
+    """Then its new model is the baseline of this one."""
+
+
+class RecordedSide(Struct, frozen=True, kw_only=True):
+    """The subject of a case of a record that the new model is compared with."""
+
+    run: RecordedRun
+    case: Case
+    subject: Subject
+
+
+def sides_of(run: RecordedRun, call: str, label: str, wanted: str | None) -> list[RecordedSide]:
+    """The subject of every size of dimensions: the one that is named, or the only one that was called alike.
+
+    Where several were, the one whose model is called like the new one.
+    """
+    found: list[RecordedSide] = []
+    sizes = list(dict.fromkeys(tuple(case.dims.items()) for case in run.cases))
+    for dims in sizes:
+        cases = [case for case in run.cases if tuple(case.dims.items()) == dims]
+        sides = [RecordedSide(run=run, case=case, subject=each) for case in cases for each in case.subjects]
+        found += [_chosen(sides, run, call, label, wanted)] if sides else []
+    if not found:
+        raise BadOption(f"{run.name} has no subject that was measured", option="baseline")
+    return found
+
+
+def _chosen(sides: Sequence[RecordedSide], run: RecordedRun, call: str, label: str, wanted: str | None) -> RecordedSide:
+    wanted = NEW if run.is_gate and wanted is None else wanted
+    names = [side.subject.name for side in sides]
+    if wanted is not None:
+        named = [side for side in sides if side.subject.name == wanted]
+        if len(named) != 1:
+            raise BadOption.unknown(f"subject of {run.name}", wanted, names, option="baseline_subject")
+        return named[0]
+    alike = [side for side in sides if (side.subject.runtime, side.subject.call) == ("ort", call)]
+    own = [side for side in alike if label in (side.subject.model, side.subject.name)]
+    if len(alike) != 1 and len(own) != 1:
+        problem = f"{count(len(alike), 'subject')} of {run.name} called onnxruntime by {call}"
+        raise BadOption(f"{problem}; choose one with `baseline_subject`: {listed(names)}", option="baseline")
+    return alike[0] if len(alike) == 1 else own[0]
+
+
+def side_for(case: Case, sides: Sequence[RecordedSide]) -> RecordedSide | None:
+    """What a case is compared with: the one of the same dimensions."""
+    return next((side for side in sides if side.case.dims == case.dims), None)
+
+
+def recorded_limits(
+    case: Case, sides: Sequence[RecordedSide], machine: Machine, max_slowdown: float
+) -> list[GateLimit]:
+    """What a race of the new model with itself, and a record of the baseline, say of time and instructions."""
+    new = next((each for each in case.subjects if each.name == NEW), None)
+    limit = GateLimit(measure="time", dims=case.dims, limit=1 + max_slowdown)
+    if new is None:
+        return [replace(limit, reason=case.answer or "nothing was measured")]
+    if new.status != "ok":
+        return [broken(case, new)]
+    side = side_for(case, sides)
+    if side is None:
+        known = listed(dict.fromkeys(dims_text(each.case.dims) or "none" for each in sides))
+        return [replace(limit, reason=f"{sides[0].run.name} has other dimensions: {known}")]
+    limit = replace(limit, baseline=side.subject.median_ns, new=new.median_ns)
+    unlike = _unlike(case, side, new, machine)
+    if unlike:
+        return [replace(limit, reason=unlike)]
+    return [_judged(limit, case, side, new), *instructions_limit(case, side.subject, new, max_slowdown)]
+
+
+def _judged(limit: GateLimit, case: Case, side: RecordedSide, new: Subject) -> GateLimit:
+    if side.case.yardstick is None:
+        again = f"measure its model again with this version of onnxperf (`onnxperf bench MODEL -o {_AGAIN}`)"
+        return replace(limit, reason=f"{side.run.name} has no yardstick to compare by: {again}")
+    if not has_yardsticks(side.case, case):
+        return replace(limit, reason="the yardstick could not be measured now")
+    change = change_of(side.subject, new, side.case, case)
+    if change is None:
+        sides = {side.run.name: side.subject, "the new model": new, "the yardstick": case.yardstick or new}
+        weak = [f"{name} {weakness(each)}" for name, each in sides.items() if weakness(each)]
+        return replace(limit, reason=next(iter(weak), f"the yardstick of {side.run.name} rests on too few launches"))
+    low, high = change.interval()
+    outcome = side_of(low, high, limit.limit or 1.0)
+    reason = _INCLUDED if outcome == "undecided" else ""
+    return replace(limit, ratio=change.ratio, ratio_low=low, ratio_high=high, outcome=outcome, reason=reason)
+
+
+def _unlike(case: Case, side: RecordedSide, new: Subject, machine: Machine) -> str:
+    """Why a record says nothing about this run; empty where it does."""
+    run, then = side.run, side.run.machine
+    if then is None or _processor(then) != _processor(machine):
+        other = "an unknown processor" if then is None else f"another processor ({_words(then)})"
+        return f"{run.name} was measured on {other}: only a race of both models can tell"
+    if _minor(then.python) != _minor(machine.python):
+        return f"{run.name} was measured with Python {then.python}, and this is {machine.python}"
+    if side.subject.status not in ("ok", "differs") or not side.subject.blocks:
+        return f"{side.subject.name} of {run.name} was not measured: {side.subject.reason or side.subject.status}"
+    if case.shapes != side.case.shapes:
+        return f"the inputs of {run.name} had other names or shapes"
+    unlike = _unlike_conditions(side.subject.conditions, new.conditions)
+    return f"{run.name} was measured under other conditions: {unlike}" if unlike else ""
+
+
+def _unlike_conditions(then: Mapping[str, Scalar], now: Mapping[str, Scalar]) -> str:
+    names = [name for name in {**then, **now} if name != _OF_VERSIONS and then.get(name) != now.get(name)]
+    return ", ".join(f"{name} {then.get(name)} then, {now.get(name)} now" for name in names)
+
+
+def _processor(machine: Machine) -> tuple[str, int, int]:
+    return machine.cpu, machine.cores, machine.logical_cpus
+
+
+def _words(machine: Machine) -> str:
+    return f"{machine.cpu}, {count(machine.cores, 'core')}"
+
+
+def _minor(version: str) -> list[str]:
+    return version.split(".")[:2]
+
+
+def recorded_notes(cases: Sequence[Case], sides: Sequence[RecordedSide]) -> list[str]:
+    """How far a comparison with a record can be trusted."""
+    notes = ["outputs were not compared: the baseline is a record"]
+    for case in cases:
+        side = side_for(case, sides)
+        new = next((each for each in case.subjects if each.name == NEW), None)
+        if side is None or new is None:
+            continue
+        change = change_of(side.subject, new, side.case, case)
+        if change is not None:
+            place = f" ({dims_text(case.dims)})" if len(cases) > 1 else ""
+            took = f"the yardstick took {factor(change.drift)} times as long as then{place}"
+            notes.append(f"{took}; both times were divided by it")
+        notes += _on_versions(side.subject.conditions.get(_OF_VERSIONS), new.conditions.get(_OF_VERSIONS))
+    return list(dict.fromkeys(notes))
+
+
+def _on_versions(then: Scalar, now: Scalar) -> list[str]:
+    if then == now:
+        return []
+    alike = "what changed for all models is divided out"
+    return [f"onnxruntime was {then} then and is {now} now, also for the yardstick: {alike}"]

@@ -1,0 +1,103 @@
+"""Times of runs that were not measured in turn, each divided by the time of the yardstick in its own run."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from onnxperf.analyze.judges import statistics as st
+from onnxperf.analyze.judges.comparison import QUICKEST, paired, reading_of
+from onnxperf.analyze.judges.reasons import MIN_LAUNCHES
+from onnxperf.records.race import ALPHA, MIN_ROUNDS, Case, Measurement
+
+BETWEEN_RUNS = 0.01
+"""How much the time of a model / that of the yardstick differs between two runs of the same (standard deviation),
+beyond what their launches show; found by repeating runs (`benchmarks/gate.py`)."""
+LARGE_DRIFT = 1.1
+"""A yardstick that moved further than this is mentioned: dividing by it assumes that all subjects moved with it."""
+_FASTER_PART = 0.5
+"""Launches that count: other programs only ever slow down."""
+_MOST_DISTURBED = 1.5
+"""Usual / undisturbed time of a call with several threads: beyond, all of its processors were seldom free together, and
+equal runs on a busy machine differed by 20 %."""
+
+
+class Change(NamedTuple):
+    """A subject in two runs: second time / first time, each divided by that of the yardstick, as a logarithm."""
+
+    estimate: st.Estimate
+    drift: float
+    """Time of the yardstick in the second run / in the first."""
+
+    @property
+    def ratio(self) -> float:
+        """Second time / first time."""
+        return math.exp(self.estimate.value)
+
+    def interval(self, alpha: float = ALPHA) -> tuple[float, float]:
+        """Where that ratio lies, except with probability alpha."""
+        low, high = self.estimate.interval(alpha)
+        return math.exp(low), math.exp(high)
+
+
+def weakness(subject: Measurement) -> str:
+    """Why the undisturbed time of a subject is not known; empty where it is."""
+    evidence = paired(subject, subject).evidence
+    if evidence.rounds < MIN_ROUNDS or evidence.units < MIN_LAUNCHES:
+        return "rests on too few rounds or launches: measure it again with a longer `time`"
+    threads = subject.conditions.get("threads")
+    if isinstance(threads, int) and threads > 1 and _disturbance(subject) > _MOST_DISTURBED:
+        return "was disturbed by other programs, and no call with several threads was free of them: use `threads=1`"
+    return ""
+
+
+def _disturbance(subject: Measurement) -> float:
+    """The usual time of a call / that in the quickest piece."""
+    usual = float(np.median([block.per_call_ns for block in subject.blocks]))
+    return usual / min(QUICKEST.time_of(block) if block.quickest_ns else block.per_call_ns for block in subject.blocks)
+
+
+def log_time(subject: Measurement) -> st.Estimate | None:
+    """The logarithm of its undisturbed time; None where that is not known.
+
+    That of a launch is its quickest piece. Launches that other programs slowed down as a whole would spoil every mean,
+    so that only the faster half counts.
+    """
+    if weakness(subject):
+        return None
+    rounds = paired(subject, subject, reading_of([subject]))
+    times = np.sort(st.by_unit(np.min, np.log(rounds.ours), rounds.units))
+    counted = times[: max(MIN_LAUNCHES, math.ceil(_FASTER_PART * len(times)))]
+    error = float(counted.std(ddof=1)) / math.sqrt(len(counted))
+    return st.Estimate(float(counted.mean()), error, len(counted) - 1)
+
+
+def has_yardsticks(first: Case, second: Case) -> bool:
+    """Whether both were measured beside the same yardstick."""
+    return first.yardstick is not None and second.yardstick is not None and _same(first.yardstick, second.yardstick)
+
+
+def change_of(then: Measurement, now: Measurement, first: Case, second: Case) -> Change | None:
+    """How much longer a subject of the second run takes than one of the first; None where that is not known."""
+    if first.yardstick is None or second.yardstick is None:
+        return None
+    times = [log_time(each) for each in (now, second.yardstick, then, first.yardstick)]
+    if None in times:
+        return None
+    ours, ours_by, theirs, theirs_by = [each for each in times if each is not None]
+    difference = ours.minus(ours_by).minus(theirs.minus(theirs_by))
+    return Change(_between_runs(difference), math.exp(ours_by.value - theirs_by.value))
+
+
+def _same(one: Measurement, other: Measurement) -> bool:
+    return (one.name, one.runtime, one.call) == (other.name, other.runtime, other.call)
+
+
+def _between_runs(within: st.Estimate) -> st.Estimate:
+    """An estimate with the error that no launch of either run shows; that one is known, and adds freedom."""
+    whole = within.error**2 + BETWEEN_RUNS**2
+    share = within.error**2 / whole
+    freedom = min(within.freedom / share**2, 1000.0) if share else 1000.0
+    return st.Estimate(within.value, math.sqrt(whole), int(freedom))

@@ -1,0 +1,1 @@
+"""What a gate is made of besides its races: baselines that are records, memory and errors."""
