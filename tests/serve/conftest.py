@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from msgspec.structs import replace
 from starlette.testclient import TestClient
 
 from onnxperf.analyze.judges.comparison import with_times_of_today
 from onnxperf.api._shared.kept_runs import keep
+from onnxperf.records.race import Block
 from onnxperf.results.bench import BenchResult
 from onnxperf.serve.application import application
 from onnxperf.serve.server import names_of
@@ -39,11 +41,18 @@ class Kept(NamedTuple):
 def race(label: str, pace: float = 1.0) -> BenchResult:
     """A race of two call styles, with enough blocks for a verdict."""
     subjects = [
-        examples.subject(name, time * pace, verdict, model=label, blocks=examples.blocks(time * pace, 12))
+        examples.subject(name, time * pace, verdict, model=label, blocks=_launched(time * pace))
         for name, time, verdict in examples.CALL_STYLES[:3]
     ]
     command = f"onnxperf bench {label} --call run,run-c"
-    return BenchResult(with_times_of_today(examples.bench(examples.case(*subjects, model=label), command=command)))
+    case = examples.case(*subjects, model=label, fingerprint={label: "8dd3a47e"})
+    return BenchResult(with_times_of_today(examples.bench(case, command=command)))
+
+
+def _launched(time_ns: float) -> tuple[Block, ...]:
+    """Three rounds in each of eight launches."""
+    rounds = examples.blocks(time_ns, 24)
+    return tuple(replace(each, launch=place // 3, set_up=place // 3) for place, each in enumerate(rounds))
 
 
 def fill_with_examples(where: str) -> list[str]:

@@ -203,6 +203,11 @@ def test_the_models_of_the_store_have_a_history(client: Client) -> None:
     page = client().get("/history?model=resnet.onnx&by=commit")
     assert page.status_code == 200
     assert "/history?model=resnet.onnx&amp;by=version" in page.text
+    assert "at most the newest 100 runs of each series" in page.text
+    assert "/history?model=resnet.onnx&amp;by=commit&amp;limit=0" in page.text
+    assert client().get("/history?model=resnet.onnx&limit=0").status_code == 200
+    newest = client().get("/api/history?model=resnet.onnx&limit=1").json()
+    assert {len(each["points"]) for each in newest["series"]} == {1}
     record = client().get("/api/history?model=resnet.onnx").json()
     assert record["model"] == "resnet.onnx"
     assert {len(each["points"]) for each in record["series"]} == {2}

@@ -51,11 +51,11 @@ def history(
     return HistoryResult(judge_history(str(model), found, order, min_effect, limit))
 
 
-def history_of_label(label: str, by: str | None, opened: Store) -> HistoryResult | None:
+def history_of_label(label: str, by: str | None, limit: int | None, opened: Store) -> HistoryResult | None:
     """The same for a label alone, in a store that is open: no file is looked at, whatever the label is."""
     order = _checked(by)
     found = opened.histories({label})
-    return HistoryResult(judge_history(label, found, order, _MIN_EFFECT)) if found else None
+    return HistoryResult(judge_history(label, found, order, _MIN_EFFECT, limit)) if found else None
 
 
 def _checked(by: str | None) -> By | None:

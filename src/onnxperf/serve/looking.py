@@ -43,6 +43,7 @@ Tag = Annotated[str, Query(max_length=LONGEST_TEXT, description="Only runs with 
 RunName = Annotated[str, Query(max_length=LONGEST_TEXT, description="The id of a run, the start of one, or last.")]
 RunPath = Annotated[str, Path(max_length=LONGEST_TEXT, description="The id of a run, the start of one, or last.")]
 ModelName = Annotated[str, Query(max_length=LONGEST_TEXT, description="The label of a model.")]
+Newest = Annotated[int, Query(ge=0, le=10**6, description="Only the newest runs of each series; 0 means all.")]
 Way = Annotated[
     str,
     Query(
@@ -106,11 +107,11 @@ def compared(store: Store, first: str, second: str) -> ComparisonResult:
     return compare(one.id, other.id, store=store)
 
 
-def history_of(store: Store, model: str, by: str) -> Result[Any]:
-    """How the times of a model have changed."""
+def history_of(store: Store, model: str, by: str, limit: int) -> Result[Any]:
+    """How the times of a model have changed in the newest runs of each series; a limit of 0 means all."""
     from onnxperf.api.history import history_of_label
 
-    found = history_of_label(model, by or None, store)
+    found = history_of_label(model, by or None, limit or None, store)
     if found is None:
         raise HTTPException(404, f"There is no race of {name_of(model)}.")
     return found

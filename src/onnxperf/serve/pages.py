@@ -16,8 +16,11 @@ from onnxperf.serve import looking
 from onnxperf.serve.templates import address, moment, page_answer, secured
 from onnxperf.store.search import FoundRun, Search
 from onnxperf.wording.names import name_of, visible
+from onnxperf.wording.numbers import grouped
 
 PER_PAGE = 50
+NEWEST = 100
+"""Runs of each series that a history shows at once: a page of thousands takes its time, and few look at them."""
 _WAYS = ("", "day", "version", "commit", "machine")
 STATUS_STYLES = {"ok": "green", "running": "cyan", "differs": "yellow", "interrupted": "yellow"}
 
@@ -90,16 +93,23 @@ def compare_page(
 
 
 @pages.get("/history")
-def history_page(request: Request, model: looking.ModelName = "", by: looking.Way = "") -> Response:
+def history_page(
+    request: Request, model: looking.ModelName = "", by: looking.Way = "", limit: looking.Newest = NEWEST
+) -> Response:
     """The history of a model, or the models that have one."""
     store = looking.store_of(request)
     if not model:
         return page_answer("history.html", title="History", path="/history", models=looking.models(store), ways=_WAYS)
-    result = looking.history_of(store, model, by)
-    more = [
-        (f"by {way}" if way else "all runs", address("/history", model=model, by=way)) for way in _WAYS if way != by
-    ]
-    return _report(result, f"history {name_of(model)}", [("History", "/history"), *more])
+    result = looking.history_of(store, model, by, limit)
+
+    def way_to(words: str, by: str, limit: int) -> tuple[str, str]:
+        shown = {} if limit == NEWEST else {"limit": str(limit)}
+        return words, address("/history", model=model, by=by, **shown)
+
+    more = [way_to(f"by {way or 'run'}", way, limit) for way in _WAYS if way != by]
+    other = way_to("all runs", by, 0) if limit else way_to(f"newest {NEWEST}", by, NEWEST)
+    facts = [f"at most the newest {grouped(limit)} runs of each series"] if limit else []
+    return _report(result, f"history {name_of(model)}", [("History", "/history"), *more, other], facts)
 
 
 def _report(result: Result[Any], title: str, more: Sequence[tuple[str, str]], facts: Sequence[str] = ()) -> Response:

@@ -75,7 +75,7 @@ def stored_subjects(
         known.update(filter(None, connection.execute(alike).scalars()))
     runs = _runs(connection, since)
     found: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
-    for row in connection.execute(_chosen(known, *_SERIES, *_POINT)):
+    for row in connection.execute(_chosen(known, *_SERIES, *_POINT)).all():
         found.setdefault(tuple(row[: len(_SERIES)]), []).append(row[len(_SERIES) :])
     older = _older_origins(connection, known) if any(key[-1] is None for key in found) else {}
     made = [
@@ -108,12 +108,12 @@ def _chosen(models: Collection[str], *columns: Any) -> Select[Any]:
 def _runs(connection: Connection, since: str) -> dict[int, _Run]:
     wanted = select(schema.tags.c.run, schema.tags.c.value)
     has_changes = (schema.tags.c.name == DIRTY) & (schema.tags.c.value == "yes")
-    commits = dict(connection.execute(wanted.where(schema.tags.c.name == COMMIT)).tuples().all())
+    commits = {run: str(value) for run, value in connection.execute(wanted.where(schema.tags.c.name == COMMIT)).all()}
     dirty = set(connection.execute(select(schema.tags.c.run).where(has_changes)).scalars())
     found = select(schema.runs.c.id, schema.runs.c.name, schema.runs.c.started)
     return {
         run: _Run(name, started, commits.get(run, ""), run in dirty)
-        for run, name, started in connection.execute(found.where(schema.runs.c.started >= since))
+        for run, name, started in connection.execute(found.where(schema.runs.c.started >= since)).all()
     }
 
 
