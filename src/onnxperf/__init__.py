@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from onnxperf.api.gate import gate
     from onnxperf.api.load import load
     from onnxperf.api.load_run import load_run
+    from onnxperf.api.log_to_mlflow import log_to_mlflow
     from onnxperf.api.memory import memory
     from onnxperf.api.memory_lines import memory_lines
     from onnxperf.api.optimize import optimize
@@ -107,6 +108,7 @@ __all__ = [
     "gate",
     "load",
     "load_run",
+    "log_to_mlflow",
     "memory",
     "memory_lines",
     "optimize",

@@ -152,6 +152,9 @@ class StoreOutputFlags(OutputFlags):
 class KeptOutputFlags(StoreOutputFlags):
     """Files to write, how much is printed, and where the run is kept."""
 
+    mlflow: Switch = False
+    """Also log the run to MLflow, where its variables lead: MLFLOW_TRACKING_URI, MLFLOW_EXPERIMENT_NAME
+    (docs/mlflow.md)."""
     no_store: Switch = False
     """Do not keep the run."""
 
@@ -159,6 +162,14 @@ class KeptOutputFlags(StoreOutputFlags):
     def where(self) -> str | Literal[False] | None:
         """Which store keeps the run; False means none."""
         return False if self.no_store else self.store
+
+    def check(self, kind: "type[Result[Any]]") -> None:
+        """Refuse what could not be written or logged, before anything is measured."""
+        super().check(kind)
+        if self.mlflow:
+            from onnxperf.api._shared.mlflow_log import require_mlflow
+
+            require_mlflow()
 
 
 def present(
@@ -177,7 +188,9 @@ def present(
         if hasattr(result.record, "command"):
             result.record = replace(result.record, command=command_line())
         _keep(result, output)  # first, so that a terminal that goes away costs nothing
-        return deliver(result, output, lambda: show(result, output, page), exit_code(result))
+        code = deliver(result, output, lambda: show(result, output, page), exit_code(result))
+    _log(result, output)  # last, as a server may let us wait
+    return code
 
 
 def deliver(result: "Result[Any]", output: OutputFlags, print_result: Callable[[], None], code: int) -> int:
@@ -230,6 +243,23 @@ def _keep(result: "Result[Any]", output: OutputFlags) -> None:
         from onnxperf.api._shared.kept_runs import keep
 
         result.run = keep(result, store=output.where) or ""
+
+
+def _log(result: "Result[Any]", output: OutputFlags) -> None:
+    """Log the run to MLflow, if that was requested; a failure is one line of warning."""
+    if not isinstance(output, KeptOutputFlags) or not output.mlflow:
+        return
+    from onnxperf.api._shared.mlflow_log import log_result
+
+    try:
+        run = log_result(result)
+    except KeyboardInterrupt:
+        complain("interrupted: this run was not logged to MLflow as a whole")
+    except Exception as error:
+        complain(f"this run was not logged: {error}")
+    else:
+        if not output.quiet:
+            complain(f"logged to MLflow as run {run}")
 
 
 def write_files(result: "Result[Any]", output: OutputFlags) -> bool:
