@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from onnxperf.api._shared.mlflow_log import require_mlflow
 from onnxperf.errors import BadInput, BrokenLibrary, MissingExtra, required
 from onnxperf.frameworks.base import find_framework
 from onnxperf.installation import install_command
@@ -27,6 +28,7 @@ USES: dict[str, Callable[[], object]] = {
     "pyinstrument": lambda: python_stack.sample(lambda: None, 1, 0.001),
     "pyinstrument.session": lambda: session_of({}),
     "memray": allocations.require_memray,
+    "mlflow": require_mlflow,
     "psycopg": lambda: connect(location("postgresql://localhost/db")),
     "torch": lambda: required("torch", "torch"),
     "tensorflow": lambda: required("tensorflow", "tensorflow"),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from onnxperf.api.history import history
     from onnxperf.api.load import load
     from onnxperf.api.load_run import load_run
+    from onnxperf.api.log_to_mlflow import log_to_mlflow
     from onnxperf.api.memory import memory
     from onnxperf.api.memory_lines import memory_lines
     from onnxperf.api.optimize import optimize
@@ -111,6 +112,7 @@ __all__ = [
     "history",
     "load",
     "load_run",
+    "log_to_mlflow",
     "memory",
     "memory_lines",
     "optimize",

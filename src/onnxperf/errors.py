@@ -9,6 +9,7 @@ OnnxperfError                 one line: what, which value, what to do
 │   ├── BrokenLibrary         an optional library is there, and its import fails
 │   └── FileNotWritten        a file that was requested could not be written: exit code 3
 ├── StoreError                runs cannot be kept or read back; what was measured is not lost by it
+├── NotLogged                 a tracking server did not take a run; what was measured is not lost by it
 └── SubjectError              one subject cannot go on; the others do
     └── WorkerLost            its process died, hung or was killed
 """
@@ -148,6 +149,10 @@ class FileNotWritten(BadInput):
 
 class StoreError(OnnxperfError):
     """The store of runs cannot be opened, read or written."""
+
+
+class NotLogged(OnnxperfError):
+    """A run could not be logged to MLflow; what was measured is not lost by it."""
 
 
 class SubjectError(OnnxperfError):

@@ -152,6 +152,9 @@ class StoreOutputFlags(OutputFlags):
 class KeptOutputFlags(StoreOutputFlags):
     """Files to write, how much is printed, and where the run is kept."""
 
+    mlflow: Switch = False
+    """Also log the run to MLflow, where its variables lead: MLFLOW_TRACKING_URI, MLFLOW_EXPERIMENT_NAME
+    (docs/mlflow.md)."""
     no_store: Switch = False
     """Do not keep the run."""
     tag: Annotated[Several, Parameter(metavar="NAME=VALUE", consume_multiple=False)] = field(default_factory=list)
@@ -168,12 +171,16 @@ class KeptOutputFlags(StoreOutputFlags):
         return pairs("tag", self.tag, str)
 
     def check(self, kind: "type[Result[Any]]") -> None:
-        """Refuse tags that could not be kept, too."""
+        """Refuse what could not be written, kept or logged, before anything is measured."""
         super().check(kind)
         if self.tag:
             from onnxperf.api._shared.tags import checked_tags
 
             checked_tags(self.tags)
+        if self.mlflow:
+            from onnxperf.api._shared.mlflow_log import require_mlflow
+
+            require_mlflow()
 
 
 def present(
@@ -193,7 +200,9 @@ def present(
         if hasattr(result.record, "command"):
             result.record = replace(result.record, command=command_line())
         _keep(result, output, tags)  # first, so that a terminal that goes away costs nothing
-        return deliver(result, output, lambda: show(result, output, page), exit_code(result))
+        code = deliver(result, output, lambda: show(result, output, page), exit_code(result))
+    _log(result, output)  # last, as a server may let us wait
+    return code
 
 
 def deliver(result: "Result[Any]", output: OutputFlags, print_result: Callable[[], None], code: int) -> int:
@@ -254,6 +263,23 @@ def _keep(result: "Result[Any]", output: OutputFlags, tags: dict[str, str]) -> N
         from onnxperf.api._shared.kept_runs import keep
 
         result.run = keep(result, store=output.where, tags=tags) or ""
+
+
+def _log(result: "Result[Any]", output: OutputFlags) -> None:
+    """Log the run to MLflow, if that was requested; a failure is one line of warning."""
+    if not isinstance(output, KeptOutputFlags) or not output.mlflow:
+        return
+    from onnxperf.api._shared.mlflow_log import log_result
+
+    try:
+        run = log_result(result)
+    except KeyboardInterrupt:
+        complain("interrupted: this run was not logged to MLflow as a whole")
+    except Exception as error:
+        complain(f"this run was not logged: {error}")
+    else:
+        if not output.quiet:
+            complain(f"logged to MLflow as run {run}")
 
 
 def write_files(result: "Result[Any]", output: OutputFlags) -> bool:
