@@ -89,10 +89,11 @@ def test_the_interval_has_the_noise_of_both_runs_and_what_lies_between_them() ->
         (now(conditions={**CONDITIONS, "threads": 8}), {}, "other conditions: threads 1 then, 8 now"),
         (replace(now(), shapes={"X": (9, 10)}), {}, "other names or shapes"),
         (replace(now(), yardstick=None), {}, "the yardstick could not be measured now"),
+        (now(200e3, 100e3), {}, "the yardstick took 2.0"),
         (replace(now(), dims={"batch": 1}), {}, "other dimensions: batch=8"),
         (Case(model="m", answer="no such file"), {}, "no such file"),
     ],
-    ids=["processor", "cores", "Python", "threads", "shapes", "no yardstick", "dimensions", "nothing"],
+    ids=["processor", "cores", "Python", "threads", "shapes", "no yardstick", "drift", "dimensions", "nothing"],
 )
 def test_what_cannot_be_compared_is_undecided_with_a_reason(new: Case, changes: dict[str, Any], reason: str) -> None:
     limit = judged(new, **changes)

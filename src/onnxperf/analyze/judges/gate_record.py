@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from onnxperf.analyze.judges.gate import broken, instructions_limit, side_of
-from onnxperf.analyze.judges.yardstick import BETWEEN_RUNS, change_of, has_yardsticks, weakness
+from onnxperf.analyze.judges.yardstick import BETWEEN_RUNS, MOST_DRIFT, change_of, has_yardsticks, weakness
 from onnxperf.errors import BadOption
 from onnxperf.records.base import Machine, Scalar
 from onnxperf.records.gate import NEW, GateLimit
@@ -115,6 +115,9 @@ def _judged(limit: GateLimit, case: Case, side: RecordedSide, new: Subject) -> G
         sides = {side.run.name: side.subject, "the new model": new, "the yardstick": case.yardstick or new}
         weak = [f"{name} {weakness(each)}" for name, each in sides.items() if weakness(each)]
         return replace(limit, reason=next(iter(weak), f"the yardstick of {side.run.name} rests on too few launches"))
+    if not 1 / MOST_DRIFT < change.drift < MOST_DRIFT:
+        state = "the machine was in another state, which does not slow all models equally"
+        return replace(limit, reason=f"the yardstick took {factor(change.drift)} times as long as then: {state}")
     low, high = change.interval()
     outcome = side_of(low, high, limit.limit or 1.0)
     reason = _INCLUDED if outcome == "undecided" else ""

@@ -17,6 +17,8 @@ BETWEEN_RUNS = 0.01
 beyond what their launches show; found by repeating runs (`benchmarks/gate.py`)."""
 LARGE_DRIFT = 1.1
 """A yardstick that moved further than this is mentioned: dividing by it assumes that all subjects moved with it."""
+MOST_DRIFT = 1.5
+"""Beyond this, no limit is decided by it: the machine was in another state, which does not slow all models equally."""
 _FASTER_PART = 0.5
 """Launches that count: other programs only ever slow down."""
 _MOST_DISTURBED = 1.5

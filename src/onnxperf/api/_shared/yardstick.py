@@ -23,6 +23,8 @@ LAUNCHES = 3
 """Before a race, and as many after it."""
 _BLOCKS = 4
 """Of each launch: where memory lies differs more between launches than blocks do within one."""
+_CALLS = 200
+"""Of each block, about 10 ms: on a busy machine a short warm-up would not show how many are needed."""
 _WARMUP_S = 0.02
 _REMEMBERED_S = 60.0
 """So long it is not measured again: of a sweep it takes less than a twentieth."""
@@ -90,7 +92,7 @@ def measure_launches(limits: WorkerLimits, progress: Progress) -> tuple[Measurem
     (spec,) = model_specs([entry], [Setup("ort", ("run",), SessionOptions(threads=1))])
     (subject,) = spec.subjects
     specs = [replace(spec, subjects=(replace(subject, name=f"{YARDSTICK} {each}"),)) for each in range(LAUNCHES)]
-    options = RaceOptions(blocks=_BLOCKS, warmup=_WARMUP_S)
+    options = RaceOptions(blocks=_BLOCKS, calls=_CALLS, warmup=_WARMUP_S)
     end = run_race(specs, options, start_of(limits), lambda done, _text: progress(done, "yardstick"))
     if end.interrupted:
         raise KeyboardInterrupt
