@@ -196,6 +196,8 @@ class Case(AnyCase, frozen=True, kw_only=True):
     """The minimum effect that was used: what was requested, or the noise of this machine if that is larger."""
     subjects: tuple[Subject, ...] = ()
     """What was raced."""
+    node: str = ""
+    """Name of the node of a cluster that it ran on; empty where it ran on the machine of the command."""
 
 
 class Bench(Document, frozen=True, kw_only=True):

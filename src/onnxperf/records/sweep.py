@@ -61,6 +61,16 @@ class SweepRow(NamedTuple):
         return self.against if self.duel.verdict == "slower" else None
 
 
+class NodeStep(NamedTuple):
+    """What a node of a cluster is doing."""
+
+    node: str
+    case: str
+    done: float
+    """Part of the case, from 0 to 1."""
+    text: str
+
+
 class SweepModel(NamedTuple):
     """The cases of one model, and what was concluded about them."""
 

@@ -25,10 +25,11 @@ from onnxperf.analyze.judges.gate import is_beyond
 from onnxperf.analyze.judges.throughput import rate
 from onnxperf.errors import BadOption
 from onnxperf.records.race import COUNT_COLUMNS, SPLIT_COLUMNS, SUBJECT_COLUMNS, Bench, Block, Case, Subject
-from onnxperf.records.sweep import SweepModel, cells_of, dims_of, subject_in, subjects_of, time_of, values_of
+from onnxperf.records.sweep import NodeStep, SweepModel, cells_of, dims_of, subject_in, subjects_of, time_of, values_of
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race import sweep_page
 from onnxperf.render.race.bench_chart import bench_plot
+from onnxperf.render.race.nodes import nodes_at_work
 from onnxperf.render.race.page import bench_page
 from onnxperf.render.race.sweep_chart import crossover_plot, sweep_plot
 from onnxperf.render.web.base import Section, Story
@@ -98,6 +99,15 @@ class BenchResult(Result[Bench]):
     def cases(self) -> tuple[Case, ...]:
         """One case per race; a plain bench has one."""
         return self.record.cases
+
+    @property
+    def lost(self) -> tuple[Case, ...]:
+        """Cases that wait to be resumed: they were not run or not finished, or their node was lost."""
+        return tuple(
+            case
+            for case in self.cases
+            if case.interrupted or case.status == "pending" or (case.status == "crashed" and not case.subjects)
+        )
 
     @property
     def subjects(self) -> tuple[Subject, ...]:
@@ -234,9 +244,9 @@ class BenchResult(Result[Bench]):
         return self.cases[case]
 
 
-def live_page(cases: Sequence[Case]) -> Page:
-    """The cases of a sweep so far."""
-    return sweep_page.live_page(sweep_models(cases))
+def live_page(cases: Sequence[Case], steps: Sequence[NodeStep] = ()) -> Page:
+    """The cases of a sweep so far, and what the nodes of a cluster are doing."""
+    return [*sweep_page.live_page(sweep_models(cases)), *nodes_at_work(steps)]
 
 
 def _seconds(subject: Subject, per_call: bool) -> dict[str, object]:

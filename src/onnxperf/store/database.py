@@ -110,6 +110,11 @@ class Store:
         with self.writing() as connection:
             rows.write_case(connection, self._row(connection, run).id, key, case, machine, trouble)
 
+    def give_up_case(self, run: str, key: str, reason: str) -> None:
+        """What ran a case is gone: its attempt has crashed, and the case waits again."""
+        with self.writing() as connection:
+            rows.give_up_running(connection, self._row(connection, run).id, reason, key)
+
     def finish_run(self, run: str, status: RunStatus, machine: Machine, answer: str = "", topic: str = "") -> None:
         """End a run; `machine` is the one after the last case."""
         with self.writing() as connection:

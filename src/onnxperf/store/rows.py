@@ -119,14 +119,15 @@ def write_case(
     _set_status(connection, number, case.status)
 
 
-def give_up_running(connection: Connection, run: int) -> None:
-    """Cases whose process is gone wait again; what it had begun is an attempt that crashed."""
-    ours = select(schema.cases.c.id).where(schema.cases.c.run == run)
+def give_up_running(
+    connection: Connection, run: int, reason: str = "its process ended without a message", key: str | None = None
+) -> None:
+    """Cases whose process is gone wait again, or one of them; what it had begun is an attempt that crashed."""
+    chosen = [schema.cases.c.run == run, *([schema.cases.c.key == plain(key)] if key is not None else [])]
+    ours = select(schema.cases.c.id).where(*chosen)
     stale = update(schema.attempts).where(schema.attempts.c.case.in_(ours), schema.attempts.c.status == "running")
-    connection.execute(
-        stale.values(status="crashed", reason="its process ended without a message", finished=time_of_day())
-    )
-    waiting = update(schema.cases).where(schema.cases.c.run == run, schema.cases.c.status == "running")
+    connection.execute(stale.values(status="crashed", reason=plain(reason), finished=time_of_day()))
+    waiting = update(schema.cases).where(*chosen, schema.cases.c.status == "running")
     connection.execute(waiting.values(status="pending"))
 
 

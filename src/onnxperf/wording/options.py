@@ -7,7 +7,7 @@ import re
 _REGULAR = """
 against all all_combinations allocations allow around atol baseline black_op blocks by calibrate call calls case cast
 change check count depth device dtype dynamic env every force goal input_names interval keep_trace kind limit lines
-match max_error max_memory max_slowdown memory_limit min_effect min_share native netron no_store nodes op opset
+match max_error max_memory max_slowdown memory_limit min_effect min_share native netron no_store nodes on op opset
 opt_level output output_names plot portable profile provider rate releases repeat resume retry rewrite roofline rtol
 runtime save search seed split store table threads time timeout top trace_out undecided values warmup
 """

@@ -31,8 +31,11 @@ class CaseRecorder(Protocol):
     def begin(self, key: str) -> None:
         """A case begins."""
 
-    def finish(self, key: str, case: Case) -> None:
-        """A case is finished."""
+    def finish(self, key: str, case: Case, machine: Machine | None = None) -> None:
+        """A case is finished, on that machine if it is another one."""
+
+    def give_up(self, key: str, case: Case) -> None:
+        """What ran a case is gone: it waits to be resumed."""
 
     def result(self, cases: Sequence[Case], machine: Machine) -> Bench | None:
         """The whole run, cases of earlier attempts included; None if only `cases` are known."""
@@ -48,6 +51,7 @@ class RunRecorder:
         self._retry = frozenset(retry)
         self._statuses: dict[str, Status] = {}
         self._failed = False
+        self._lost: list[Case] = []
         self._machine: Machine | None = None
         self.run = ""
         self.notes: list[str] = []
@@ -85,14 +89,19 @@ class RunRecorder:
         """Mark a case as running."""
         self._try(lambda: self._store.mark_running(self.run, key))
 
-    def finish(self, key: str, case: Case) -> None:
+    def finish(self, key: str, case: Case, machine: Machine | None = None) -> None:
         """Keep a case for good."""
         trouble = Trouble(reason=case.answer if case.status != "ok" else "")
         for subject in case.subjects:
             if subject.status not in ("ok", "skipped"):
                 trouble = Trouble(reason=subject.reason, signal=subject.signal, stderr_tail=subject.stderr)
                 break
-        self._try(lambda: self._store.keep_case(self.run, key, case, self._machine, trouble))
+        self._try(lambda: self._store.keep_case(self.run, key, case, machine or self._machine, trouble))
+
+    def give_up(self, key: str, case: Case) -> None:
+        """Keep why an attempt was lost; the case itself is only shown."""
+        self._lost.append(case)
+        self._try(lambda: self._store.give_up_case(self.run, key, case.answer))
 
     def result(self, cases: Sequence[Case], machine: Machine) -> Bench | None:
         """Read the run back, whatever attempts it took, and end it; a case that was interrupted is only shown."""
@@ -100,7 +109,7 @@ class RunRecorder:
         self._try(lambda: found.append(self._store.load(self.run)))
         if not found:
             return None
-        shown = (*found[0].cases, *(case for case in cases if case.interrupted))
+        shown = (*found[0].cases, *self._lost, *(case for case in cases if case.interrupted))
         whole = replace(found[0], machine=machine, cases=shown)
         answer, topic = sweep_answer(sweep_models(shown)), topic_of(whole)
         self._try(lambda: self._store.finish_run(self.run, status_of(whole), machine, answer, topic))

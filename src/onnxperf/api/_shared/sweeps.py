@@ -6,8 +6,9 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from onnxperf.api._shared.cells import Cell, run_cells
+from onnxperf.api._shared.cells import Cell, Seen, run_cells, unseen
 from onnxperf.api._shared.kept_runs import Where
+from onnxperf.api._shared.places import Place
 from onnxperf.api._shared.requests import names_in
 from onnxperf.api._shared.run_recorder import RunRecorder
 from onnxperf.api._shared.sources import load_source
@@ -16,7 +17,6 @@ from onnxperf.frameworks.base import FRAMEWORKS
 from onnxperf.measure.plan import DEFAULT_TIME_S
 from onnxperf.measure.race import Progress
 from onnxperf.records.base import Status
-from onnxperf.records.race import Case
 from onnxperf.render.kit.complaints import complain
 from onnxperf.results.bench import BenchResult
 from onnxperf.store import open_store
@@ -33,7 +33,8 @@ def run_sweep(
     command: str,
     resume: str | None = None,
     retry: Collection[str] = (),
-    seen: Callable[[Sequence[Case]], None] = lambda _cases: None,
+    seen: Seen = unseen,
+    place: Place | None = None,
 ) -> BenchResult:
     """Run cases, and keep each as it finishes, unless `where` is False; they also run where the store fails."""
     for status in retry:
@@ -44,17 +45,17 @@ def run_sweep(
     if resume is not None and where is False:
         raise BadOption("`resume` needs the store that the run was kept in")
     if where is False:
-        return BenchResult(run_cells(cells, progress, seen=seen))
+        return BenchResult(run_cells(cells, progress, seen=seen, place=place))
     try:
         opened = open_store(where)
     except StoreError as error:
         if resume is not None:
             raise
         complain(f"the sweep is not kept: {error}")
-        return BenchResult(run_cells(cells, progress, seen=seen))
+        return BenchResult(run_cells(cells, progress, seen=seen, place=place))
     with opened as store:
         recorder = RunRecorder(store, command, resume, retry)
-        result = BenchResult(run_cells(cells, progress, recorder, seen))
+        result = BenchResult(run_cells(cells, progress, recorder, seen, place))
         for note in recorder.notes:
             complain(note)
         result.run = recorder.run
