@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import onnxperf
 from onnxperf.api._shared.cells import Cell, run_cells
 from onnxperf.api._shared.plans import SweepPlan, check_models, plan_cells
-from onnxperf.api._shared.requests import BenchKeywords, CaseKeywords, parse
+from onnxperf.api._shared.requests import BenchKeywords, CaseKeywords, PlaceKeywords, parse
 from onnxperf.api._shared.run_recorder import RunRecorder
 from onnxperf.api._shared.sweeps import estimate_s, run_sweep, sources_of
 from onnxperf.cli.commands.bench import bench
@@ -220,21 +220,21 @@ def test_a_model_or_a_dimension_that_does_not_exist_is_refused_before_anything_r
 # ---------------------------------------------------------------- everything that a bench can
 
 OF_THE_COMMAND = {"models", "again", "output"}
-"""Parameters of `onnxperf bench` that are about the run as a whole: what is resumed, shown and written."""
+"""Parameters of `onnxperf bench` that are about the run as a whole: where it runs, what is resumed and written."""
+WHERE = set(get_type_hints(PlaceKeywords))
 
 
 def test_a_plan_holds_everything_that_a_bench_takes() -> None:
     of_plan = set(SweepPlan.__struct_fields__) - {"models", "options"}
-    assert of_plan | set(get_type_hints(CaseKeywords)) == set(get_type_hints(BenchKeywords))
+    assert of_plan | set(get_type_hints(CaseKeywords)) == set(get_type_hints(BenchKeywords)) - WHERE
 
 
 def test_every_option_of_the_command_is_a_keyword_that_a_plan_holds() -> None:
     groups = {name: each.default for name, each in signature(bench).parameters.items() if name not in OF_THE_COMMAND}
     flags = [each for each in groups.values() if isinstance(each, Flags)]
     plain = {name for name, each in groups.items() if not isinstance(each, Flags)}
-    assert plain | keywords_of(*flags).keys() | {"feeds", "against"} == set(get_type_hints(BenchKeywords)) - {
-        "check_finite"
-    }
+    keywords = set(get_type_hints(BenchKeywords)) - WHERE
+    assert plain | keywords_of(*flags).keys() | {"feeds", "against"} == keywords - {"check_finite"}
 
 
 def test_models_of_one_entry_race_each_other(linear_path: Path, tmp_path: Path) -> None:

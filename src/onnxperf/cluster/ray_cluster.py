@@ -94,7 +94,8 @@ def _connection(ray: Any, on: str) -> Iterator[None]:
     try:
         _connect(ray, on, folder)
         try:
-            yield
+            with _hushed(ray):
+                yield
         finally:
             with _silence():
                 ray.shutdown()
@@ -154,6 +155,19 @@ def _own_signals() -> Iterator[None]:
         for number, handler in before.items():
             with contextlib.suppress(ValueError, TypeError):  # not the main thread, or not set from Python
                 signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def _hushed(ray: Any) -> Iterator[None]:
+    """Ray writes the log of a node that died to standard output, among our results; it has no option for that."""
+    module = ray._private.worker
+    name = "print_to_stdstream"
+    before = getattr(module, name, None)
+    setattr(module, name, lambda *_args, **_more: None)
+    try:
+        yield
+    finally:
+        setattr(module, name, before)
 
 
 @contextlib.contextmanager
@@ -302,11 +316,15 @@ class RayCluster:
             return Ended(node, None, shortened(reason, _LONGEST))
         except errors.RayError as error:
             self._processes.pop(node.id, None)
-            gone = node not in self._alive() or "node has died" in str(error) or "node was terminated" in str(error)
-            if gone:
-                self._left_alone.add(node.id)
-            what = "the node died" if gone else "its process was killed"
-            return Ended(node, None, f"{what} ({node.name})")
+            self._kill(process)  # it may only be out of reach
+            return Ended(node, None, self._cause(node, error))
+
+    def _cause(self, node: Node, error: Exception) -> str:
+        if node not in self._alive() or "node has died" in str(error) or "node was terminated" in str(error):
+            return f"the node {node.name} died"
+        if isinstance(error, self._ray.exceptions.ActorUnavailableError):
+            return f"the node {node.name} died, or cannot be reached"
+        return f"the process on the node {node.name} was killed"
 
     def _put(self, name: str, contents: Contents) -> Any:
         """A reference to the contents of a file, which are put into the object store once."""
@@ -324,8 +342,11 @@ class RayCluster:
             if idle:
                 self._ray.wait(idle, num_returns=len(idle), timeout=_CLOSE_S)
         for each in processes:
-            with contextlib.suppress(self._ray.exceptions.RayError):
-                self._ray.kill(each.actor)
+            self._kill(each)
+
+    def _kill(self, process: _Process) -> None:
+        with contextlib.suppress(self._ray.exceptions.RayError):
+            self._ray.kill(process.actor)
 
 
 def _name(node: Mapping[str, Any]) -> str:

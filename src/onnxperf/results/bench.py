@@ -22,17 +22,19 @@ from onnxperf.analyze.judges.crossover import (
     usual_baseline,
 )
 from onnxperf.analyze.judges.gate import is_beyond
+from onnxperf.analyze.judges.nodes import compare_nodes
 from onnxperf.analyze.judges.throughput import rate
 from onnxperf.errors import BadOption
 from onnxperf.records.race import COUNT_COLUMNS, SPLIT_COLUMNS, SUBJECT_COLUMNS, Bench, Block, Case, Subject
-from onnxperf.records.sweep import NodeStep, SweepModel, cells_of, dims_of, subject_in, subjects_of, time_of, values_of
+from onnxperf.records.sweep import NodeComparison, NodeStep, SweepModel, cells_of, dims_of, subject_in, subjects_of, time_of, values_of
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race import sweep_page
 from onnxperf.render.race.bench_chart import bench_plot
-from onnxperf.render.race.nodes import nodes_at_work
+from onnxperf.render.race.nodes import nodes_at_work, nodes_compared
 from onnxperf.render.race.page import bench_page
 from onnxperf.render.race.sweep_chart import crossover_plot, sweep_plot
 from onnxperf.render.web.base import Section, Story
+from onnxperf.render.web.sections.nodes import nodes_section
 from onnxperf.render.web.sections.race import race_sections
 from onnxperf.render.web.sections.sweep import sweep_sections
 from onnxperf.results.base import Result, frame_of
@@ -71,7 +73,12 @@ class BenchResult(Result[Bench]):
         """One race with all its figures, or a row per case of many."""
         if len(self.cases) == 1:
             return bench_page(self.record, [[*notes_on_medians(case), *notes_on_parts(case)] for case in self.cases])
-        return sweep_page.sweep_page(self.record, self._models)
+        return [*sweep_page.sweep_page(self.record, self._models), *nodes_compared(self._nodes)]
+
+    @cached_property
+    def _nodes(self) -> NodeComparison | None:
+        """How fast the same cases are on several nodes."""
+        return compare_nodes(self.cases)
 
     @cached_property
     def _models(self) -> list[SweepModel]:
@@ -82,7 +89,10 @@ class BenchResult(Result[Bench]):
         """One race with its samples, or what many cases say together."""
         if len(self.cases) == 1:
             return race_sections(self.cases[0])
-        return sweep_sections(self.record, self._models, panels_of(self.record))
+        sections = sweep_sections(self.record, self._models, panels_of(self.record))
+        if self._nodes is not None:
+            sections.insert(0, nodes_section(self._nodes))
+        return sections
 
     def story(self) -> Story:
         """The result as an HTML page tells it; of many cases a sentence about all, and one per stretch of sizes."""

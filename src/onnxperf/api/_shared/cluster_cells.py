@@ -13,10 +13,10 @@ from onnxperf.api._shared.cells import Cell, Seen, unfinished
 from onnxperf.api._shared.parcels import CaseAnswer, Files, pack
 from onnxperf.api._shared.places import Place
 from onnxperf.api._shared.run_recorder import CaseRecorder
-from onnxperf.cluster.base import Cluster, Event, Job, Node
+from onnxperf.cluster.base import Cluster, Event, Job, Load, Node
 from onnxperf.cluster.dispatch import Dispatcher
 from onnxperf.cluster.ray_cluster import open_cluster
-from onnxperf.errors import BadInput
+from onnxperf.errors import BadInput, BadOption, WorkerLost
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.race import Progress
 from onnxperf.records.base import Machine
@@ -41,6 +41,29 @@ def run_on_cluster(
     after = machines.after_the_race(sweep.machine(machine))
     kept = recorder.result(sweep.cases, after) if recorder is not None else None
     return kept or Bench(machine=after, command="onnxperf.bench", cases=tuple(sweep.cases))
+
+
+def run_one(place: Place, key: str, load: Load, progress: Progress) -> tuple[bytes, str]:
+    """The answer of a single job, and the name of its node; an interruption brings what it has until then."""
+    with open_cluster(place.on, complain) as cluster:
+        dispatcher = Dispatcher([Job(key, lambda: load)], cluster)
+        try:
+            events = list(dispatcher.events(partial(_show_one, cluster, progress)))
+        except KeyboardInterrupt:
+            events = list(dispatcher.stop())
+            if not events:
+                raise
+    for event in events:
+        if event.kind == "answered":
+            return event.answer, event.node.name
+        if event.kind == "lost":
+            raise WorkerLost("crashed", f"{event.reason}; run it again")
+    raise BadOption("no node of the cluster can run it", option="on", value=place.on)
+
+
+def _show_one(cluster: Cluster, progress: Progress) -> None:
+    for report in cluster.reports().values():
+        progress(report.done, report.text)
 
 
 def _on_each(cells: Sequence[Cell], nodes: Sequence[Node]) -> dict[str, tuple[Cell, str]]:

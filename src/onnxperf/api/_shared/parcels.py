@@ -79,7 +79,7 @@ class Files:
     def models(self, sources: Sources, timeout_s: float | None) -> list[TravellingModel]:
         """The models of a race; they are kept here, as some of their files are ours and go with them."""
         if id(sources) not in self._models:
-            found = [_travelling(model) for model in open_models(sources, timeout_s)]
+            found = [travelling(model) for model in open_models(sources, timeout_s)]
             self._models[id(sources)] = (sources, found)  # kept, or another one might get its number
         return self._models[id(sources)][1]
 
@@ -90,7 +90,8 @@ class Files:
         return self._feeds[id(given)][1]
 
 
-def _travelling(model: Model) -> TravellingModel:
+def travelling(model: Model) -> TravellingModel:
+    """A model with all of its files."""
     main, *others = files_of(model)
     names = {f"{model.fingerprint}/{each.relative_to(main.parent).as_posix()}": each for each in (main, *others)}
     return TravellingModel(model, next(iter(names)), dict(names))
