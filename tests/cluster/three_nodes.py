@@ -28,7 +28,7 @@ KILLED_AT = 6
 """Cases that are there when a node dies."""
 ADDED_AT = 10
 """And when another one joins."""
-SMALL = {"num_cpus": 1, "object_store_memory": 80 << 20}
+SMALL: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 80 << 20}
 _GONE_S = 20
 
 
@@ -54,7 +54,7 @@ def main(folder: Path) -> dict[str, Any]:
         left_after_first = workers_left()
         second = sweep(cluster.address, folder, first.run, lambda _cases, _steps: None)
     finally:
-        cluster.shutdown()
+        cluster.shutdown()  # type: ignore[no-untyped-call]
     return {
         **seen,
         "first": [(case.node, case.status, case.answer if case.status != "ok" else "") for case in first.cases],

@@ -120,7 +120,9 @@ def _connect(ray: Any, on: str, folder: Path | None) -> None:
             ray.init(**options)
     except Exception as error:  # Ray raises almost anything
         cause = shortened(one_line(error) or type(error).__name__, _LONGEST)
-        raise BadOption(f"cannot be used: {cause}", option="on", value=on) from error
+        # Ray says no more than "timeout" where the token is missing.
+        hint = "; for a cluster with tokens set RAY_AUTH_MODE=token" if "timeout" in cause else ""
+        raise BadOption(f"cannot be used: {cause}{hint}", option="on", value=on) from error
     finally:
         for name, value in before.items():
             os.environ.pop(name, None)
@@ -295,9 +297,11 @@ class RayCluster:
         except self._ray.exceptions.RayError as error:
             del self._processes[node.id]
             self._tries[node.id] += 1
-            if self._tries[node.id] < _MOST_TRIES and "onnxperf" not in str(error):
-                return
-            problem = "onnxperf cannot be imported there; install the same version as here"
+            missing = "No module named 'onnxperf" in str(error)
+            if self._tries[node.id] < _MOST_TRIES and not missing:
+                return  # it is tried again, if the node is still alive
+            cause = shortened(one_line(error), _LONGEST)
+            problem = "onnxperf is not installed there" if missing else f"no process starts there: {cause}"
         if problem:
             self._warn(f"the node {node.name} is not used: {problem}")
             self.release(node)

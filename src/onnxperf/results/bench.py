@@ -26,7 +26,17 @@ from onnxperf.analyze.judges.nodes import compare_nodes
 from onnxperf.analyze.judges.throughput import rate
 from onnxperf.errors import BadOption
 from onnxperf.records.race import COUNT_COLUMNS, SPLIT_COLUMNS, SUBJECT_COLUMNS, Bench, Block, Case, Subject
-from onnxperf.records.sweep import NodeComparison, NodeStep, SweepModel, cells_of, dims_of, subject_in, subjects_of, time_of, values_of
+from onnxperf.records.sweep import (
+    NodeComparison,
+    NodeStep,
+    SweepModel,
+    cells_of,
+    dims_of,
+    subject_in,
+    subjects_of,
+    time_of,
+    values_of,
+)
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race import sweep_page
 from onnxperf.render.race.bench_chart import bench_plot

@@ -109,7 +109,11 @@ class RunRecorder:
         self._try(lambda: found.append(self._store.load(self.run)))
         if not found:
             return None
-        shown = (*found[0].cases, *self._lost, *(case for case in cases if case.interrupted))
+        shown = (
+            *found[0].cases,
+            *self._lost,
+            *(each for each in cases if each.interrupted or each.status == "pending"),
+        )
         whole = replace(found[0], machine=machine, cases=shown)
         answer, topic = sweep_answer(sweep_models(shown)), topic_of(whole)
         self._try(lambda: self._store.finish_run(self.run, status_of(whole), machine, answer, topic))

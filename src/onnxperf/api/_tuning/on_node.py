@@ -93,9 +93,7 @@ def run_tuning(payload: bytes, folder: Path, progress: Progress) -> bytes:
     keywords = {**parcel.keywords, **({"calibration": calibration} if calibration is not None else {})}
     feeds = read_feeds(folder, parcel.feeds)
     try:
-        record, rewritten = tuned_here(
-            parcel.label, folder / parcel.model, feeds, keywords, parcel.before, progress
-        )
+        record, rewritten = tuned_here(parcel.label, folder / parcel.model, feeds, keywords, parcel.before, progress)
         answer = TuneAnswer(record=record, rewritten=rewritten)
     except BadInput as error:
         answer = TuneAnswer(error=str(error))

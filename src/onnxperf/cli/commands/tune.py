@@ -7,7 +7,17 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
-from onnxperf.cli.options import Flags, InputFlags, OptionalFile, PlaceFlags, Several, ToleranceFlags, keywords_of, pairs, part
+from onnxperf.cli.options import (
+    Flags,
+    InputFlags,
+    OptionalFile,
+    PlaceFlags,
+    Several,
+    ToleranceFlags,
+    keywords_of,
+    pairs,
+    part,
+)
 from onnxperf.cli.present import KeptOutputFlags, present
 from onnxperf.records.timeouts import STEP_TIMEOUT_S
 
