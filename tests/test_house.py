@@ -20,6 +20,7 @@ ROOMS: dict[str, set[str]] = {
     "installation": set(),
     "errors": {"installation"},
     "limits": set(),
+    "scratch": set(),
     "records": set(),
     "wording": set(),
     "model": {"records", "wording", "limits", "errors"},
@@ -32,11 +33,13 @@ ROOMS: dict[str, set[str]] = {
     "bisection": {"model", "records", "wording", "errors"},
     "tuning": {"records", "wording", "errors"},
     "store": {"records", "limits", "errors"},
+    "cluster": {"scratch", "wording", "errors"},
     "analyze": {"records", "wording", "errors"},
     "render": {"records", "wording", "errors"},
     "results": {"render", "analyze", "records", "wording", "errors"},
     "api": {
         "environments",
+        "cluster",
         "contraction",
         "bisection",
         "tuning",
@@ -56,7 +59,7 @@ ROOMS: dict[str, set[str]] = {
     "notebook": {"api", "results", "wording", "errors"},
     "pytest_plugin": {"api", "environments", "analyze", "results", "render", "records", "wording", "errors"},
     "serve": {"api", "store", "results", "render", "records", "wording", "errors"},
-    "cli": {"serve", "api", "zoo", "render", "results", "records", "wording", "errors"},
+    "cli": {"serve", "scratch", "api", "zoo", "render", "results", "records", "wording", "errors"},
 }
 DOORS = {"__init__", "__main__"}
 """They lead everywhere, and do nothing else."""

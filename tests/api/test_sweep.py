@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -17,16 +17,16 @@ from hypothesis import strategies as st
 import onnxperf
 from onnxperf.api._shared.cells import Cell, run_cells
 from onnxperf.api._shared.plans import SweepPlan, check_models, plan_cells
-from onnxperf.api._shared.requests import BenchKeywords, CaseKeywords, parse
+from onnxperf.api._shared.requests import BenchKeywords, CaseKeywords, PlaceKeywords, parse
 from onnxperf.api._shared.run_recorder import RunRecorder
-from onnxperf.api._shared.sweeps import estimate_s, run_sweep, sources_of
+from onnxperf.api._shared.run_writer import RunWriter, WaitsAs
+from onnxperf.api._shared.sweeps import Keeping, estimate_s, run_sweep, sources_of
 from onnxperf.cli.commands.bench import bench
 from onnxperf.cli.options import Flags, keywords_of
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.records.race import Case
 from onnxperf.results.bench import BenchResult
-from onnxperf.store import Store, open_store
-from onnxperf.store.connect import connect, location
+from onnxperf.store import CaseRow, RunRow, open_store
 
 TINY = {"threads": 1, "blocks": 1, "calls": 1, "warmup": 0}
 SOURCE = "def make():\n    return lambda X: X[:, :4]\n\nnumber = 3\n"
@@ -220,21 +220,21 @@ def test_a_model_or_a_dimension_that_does_not_exist_is_refused_before_anything_r
 # ---------------------------------------------------------------- everything that a bench can
 
 OF_THE_COMMAND = {"models", "again", "output"}
-"""Parameters of `onnxperf bench` that are about the run as a whole: what is resumed, shown and written."""
+"""Parameters of `onnxperf bench` that are about the run as a whole: where it runs, what is resumed and written."""
+WHERE = set(get_type_hints(PlaceKeywords))
 
 
 def test_a_plan_holds_everything_that_a_bench_takes() -> None:
     of_plan = set(SweepPlan.__struct_fields__) - {"models", "options"}
-    assert of_plan | set(get_type_hints(CaseKeywords)) == set(get_type_hints(BenchKeywords))
+    assert of_plan | set(get_type_hints(CaseKeywords)) == set(get_type_hints(BenchKeywords)) - WHERE
 
 
 def test_every_option_of_the_command_is_a_keyword_that_a_plan_holds() -> None:
     groups = {name: each.default for name, each in signature(bench).parameters.items() if name not in OF_THE_COMMAND}
     flags = [each for each in groups.values() if isinstance(each, Flags)]
     plain = {name for name, each in groups.items() if not isinstance(each, Flags)}
-    assert plain | keywords_of(*flags).keys() | {"feeds", "against"} == set(get_type_hints(BenchKeywords)) - {
-        "check_finite"
-    }
+    keywords = set(get_type_hints(BenchKeywords)) - WHERE
+    assert plain | keywords_of(*flags).keys() | {"feeds", "against"} == keywords - {"check_finite"}
 
 
 def test_models_of_one_entry_race_each_other(linear_path: Path, tmp_path: Path) -> None:
@@ -342,7 +342,7 @@ def test_ten_thousands_of_cases_are_compared_in_one_pass() -> None:
 
 def test_statuses_to_retry_are_checked() -> None:
     with pytest.raises(BadOption, match="status to retry 'ok'; choose from: failed, oom"):
-        run_sweep([], lambda _done, _text: None, False, "test", None, ["ok"])
+        run_sweep([], lambda _done, _text: None, Keeping(False, "test", None, ["ok"]))
 
 
 # ---------------------------------------------------------------- sources
@@ -449,13 +449,13 @@ def test_a_sweep_interrupted_between_two_races_has_what_was_finished() -> None:
 
 
 def test_a_kept_sweep_interrupted_before_its_first_race_can_be_resumed(tmp_path: Path) -> None:
-    with open_store(tmp_path / "runs.sqlite") as store:
-        recorder = RunRecorder(store, "test")
+    with RunWriter(tmp_path / "runs.sqlite") as writer:
+        recorder = RunRecorder(writer, "test")
         bench = run_cells([cell("a", interrupt), finished("b")], nothing, recorder)
         assert [case.interrupted for case in bench.cases] == [True]
         assert "nterrupted" in repr(BenchResult(bench))
-        assert store.find("last").status == "interrupted"
-        again = RunRecorder(store, "test", resume="last")
+        assert writer.opened().find("last").status == "interrupted"
+        again = RunRecorder(writer, "test", resume="last")
         assert [case.model for case in run_cells([finished("a"), finished("b")], nothing, again).cases] == ["a", "b"]
 
 
@@ -464,23 +464,24 @@ def test_a_single_race_that_was_interrupted_before_its_start_is_an_interruption(
         run_cells([cell("a", interrupt)], nothing)
 
 
-class InterruptedOnce(Store):
-    """A store that gets Ctrl-C while it keeps the first case."""
+class InterruptedOnce(RunWriter):
+    """A writer that gets Ctrl-C while it keeps the first case."""
 
     kept = 0
 
-    def keep_case(self, *arguments: Any) -> None:
-        InterruptedOnce.kept += 1
-        if InterruptedOnce.kept == 1:
+    def write(self, run: RunRow, cases: Sequence[CaseRow] = (), waits_as: WaitsAs = "result") -> str:
+        self.kept += any(attempt.record for case in cases for attempt in case.attempts)
+        if self.kept == 1:
+            self.kept += 1
             raise KeyboardInterrupt
-        super().keep_case(*arguments)
+        return super().write(run, cases, waits_as)
 
 
 def test_a_case_that_is_being_kept_at_the_signal_is_kept_all_the_same(tmp_path: Path) -> None:
-    open_store(tmp_path / "runs.sqlite").close()
-    with InterruptedOnce(connect(location(tmp_path / "runs.sqlite")), "here") as store:
-        bench = run_cells([finished("a"), finished("b")], nothing, RunRecorder(store, "test"))
+    with InterruptedOnce(tmp_path / "runs.sqlite") as writer:
+        bench = run_cells([finished("a"), finished("b")], nothing, RunRecorder(writer, "test"))
         assert [(case.model, case.interrupted) for case in bench.cases] == [("a", False), ("b", True)]
+        store = writer.opened()
         assert store.cases_of(store.find("last").id) == {"a": "ok", "b": "pending"}
 
 

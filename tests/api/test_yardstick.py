@@ -12,7 +12,7 @@ import onnxperf
 from onnxperf.api._shared import yardstick as module
 from onnxperf.api._shared.cells import Cell
 from onnxperf.api._shared.requests import CaseKeywords, parse
-from onnxperf.api._shared.sweeps import run_sweep
+from onnxperf.api._shared.sweeps import Keeping, run_sweep
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.records.options import WorkerLimits
 from onnxperf.records.race import YARDSTICK, Case, Measurement
@@ -132,7 +132,7 @@ def test_it_survives_the_store_and_a_file(clock: list[float], readings: list[flo
     settings = parse({"yardstick": True}, CaseKeywords)
     run = module.with_yardstick(lambda _progress, _launch: Case(model="m"), True, settings.limits)
     store = tmp_path / "runs.sqlite"
-    kept = run_sweep([Cell("m", "m", {}, settings, run)], quiet, store, "test")
+    kept = run_sweep([Cell("m", "m", {}, settings, run)], quiet, Keeping(store, "test"))
     (case,) = onnxperf.load_run("last", store=store).cases
     assert case.yardstick == kept.cases[0].yardstick
     assert case.yardstick is not None

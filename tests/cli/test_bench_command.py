@@ -316,7 +316,7 @@ def test_a_subject_that_is_slower_than_accepted_is_exit_code_1(
     low, high = speedups
     rival = examples.subject("run-c", 9000.0, "slower", speedup=(low + high) / 2, speedup_low=low, speedup_high=high)
     record = examples.bench(examples.case(examples.subject("run", 8000.0), rival))
-    monkeypatch.setattr(cells, "run_cells", lambda _cells, _progress: record)  # what the race says is given
+    monkeypatch.setattr(cells, "run_cells", lambda _cells, _progress, place: record)  # what the race says is given
     assert run(["bench", str(model), "--fail-if-slower", limit, "--no-store", "--quiet"]) == code
     told = "run-c is slower than the baseline by more than 5%, beyond the noise" in capsys.readouterr().err
     assert told == (code == 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Unpack, cast
 
 from onnxperf.api._shared.cells import Contest, cell_of_functions, cells_of, run_cells
+from onnxperf.api._shared.places import place_in
 from onnxperf.api._shared.progress import automatic, shows_progress
 from onnxperf.api._shared.requests import BenchKeywords, parse
 from onnxperf.api._shared.subjects import Functions, Sources, functions_in, refuse_options_of_models
@@ -30,11 +31,13 @@ def bench(
     `dims` has several values for a dimension, there is a case for every combination. With `yardstick`, a small fixed
     model is measured before and after each race, so that later runs can be compared with this one.
     A function without arguments, or a dict of them by name, is raced without any model.
+    `on` is a cluster whose nodes run the cases ("ray" on this machine, ray://HOST:PORT, HOST:PORT or "auto"), and
+    `nodes="each"` runs every case on every node.
     """
-    settings = parse(keywords, BenchKeywords)
+    settings, place = parse(keywords, BenchKeywords), place_in(keywords)
     functions = functions_in(model)
     if functions:
         refuse_options_of_models(keywords)
-        return BenchResult(run_cells([cell_of_functions(functions, settings)], progress))
+        return BenchResult(run_cells([cell_of_functions(functions, settings)], progress, place=place))
     contest = Contest.of(cast("Sources", model), keywords)
-    return BenchResult(run_cells(cells_of(contest, settings), progress))
+    return BenchResult(run_cells(cells_of(contest, settings), progress, place=place))

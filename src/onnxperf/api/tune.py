@@ -16,12 +16,21 @@ from onnxperf.analyze.answers.tune_snippet import snippet
 from onnxperf.analyze.judges.tuning import Confirmed, outcome_of
 from onnxperf.api._shared.kept_runs import Where
 from onnxperf.api._shared.opening import Source
+from onnxperf.api._shared.places import place_in
 from onnxperf.api._shared.progress import automatic, shows_progress
 from onnxperf.api._shared.racing import visible_options
-from onnxperf.api._shared.requests import FeedKeywords, LimitKeywords, RaceKeywords, ToleranceKeywords, parse
+from onnxperf.api._shared.requests import (
+    FeedKeywords,
+    LimitKeywords,
+    PlaceKeywords,
+    RaceKeywords,
+    ToleranceKeywords,
+    parse,
+)
 from onnxperf.api._shared.subjects import open_entries
 from onnxperf.api._tuning.facts import facts_of, is_known
 from onnxperf.api._tuning.measures import Measure, MeasuredModel, MemoryMeasure, TimeMeasure
+from onnxperf.api._tuning.on_node import tuned_on_node
 from onnxperf.api._tuning.request import AimKeywords, TuneRequest, aim_of
 from onnxperf.api._tuning.rewrites import Rewritten, rewritten_models
 from onnxperf.api._tuning.saved import check_places, save_settings, unfinished
@@ -39,8 +48,10 @@ _FRESH = 2
 """Sets of inputs of the search, with which launches take turns: the confirming race has the next one."""
 
 
-class TuneKeywords(AimKeywords, FeedKeywords, RaceKeywords, LimitKeywords, ToleranceKeywords, total=False):
-    """What is searched, on which inputs and for how long, and what counts as equal."""
+class TuneKeywords(
+    AimKeywords, FeedKeywords, RaceKeywords, LimitKeywords, ToleranceKeywords, PlaceKeywords, total=False
+):
+    """What is searched, on which inputs, where and for how long, and what counts as equal."""
 
 
 @shows_progress
@@ -62,20 +73,52 @@ def tune(
     `time` is for everything. `goal` is latency, cpu (CPU time of a call) or memory. `call` fixes the call style, that
     of the defaults included. `allow="approx"` also tries what changes results a little, and `max_error` lets it win;
     `calibration` are inputs from which the ranges of 8-bit activations are found. `save` is a file for the settings,
-    and `resume` a run in the `store` that goes on ("last" is the newest).
+    and `resume` a run in the `store` that goes on ("last" is the newest). `on` is a cluster, as for `bench`: one of its
+    nodes does all of it.
     """
     start_s = clocks.monotonic()
     settings = parse({"time": DEFAULT_TIME_S, **keywords}, TuneKeywords)
-    aim, places = aim_of(keywords), check_places(save)
+    aim, places, place = aim_of(keywords), check_places(save), place_in(keywords)
     entry = open_entries(model, settings.inputs, feeds, settings.limits.timeout)[0]
     before = unfinished(resume, entry, aim, store) if resume is not None else None
-    budget = Budget(start_s, settings.race.time or DEFAULT_TIME_S)
-    request = TuneRequest(model, entry, settings, aim, budget, feeds, progress)
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
         rewritten = Rewritten(Path(folder))
-        record = save_settings(_tuned(request, rewritten, before), places, rewritten.paths)
+        if place is None:
+            budget = Budget(start_s, settings.race.time or DEFAULT_TIME_S)
+            record = _tuned(TuneRequest(model, entry, settings, aim, budget, feeds, progress), rewritten, before)
+        else:
+            sent = {"time": DEFAULT_TIME_S, **keywords}
+            record, rewritten.paths = tuned_on_node(place, entry, feeds, sent, before, progress, Path(folder))
+        if record.winner is not None:
+            record = replace(record, snippet=_snippet(model, record, record.winner))
+        record = save_settings(record, places, rewritten.paths)
     record = replace(record, notes=(*entry.feeds.notes, *record.notes, *notes_on(record)))
     return TuneResult(replace(record, answer=tune_answer(record)))
+
+
+def tuned_here(
+    label: str,
+    path: Path,
+    feeds: Mapping[str, Any] | None,
+    keywords: Mapping[str, Any],
+    before: Tuning | None,
+    progress: Progress,
+) -> tuple[Tuning, bytes]:
+    """The record of a tuning that another machine asked for, and the model of the winner where it is another one."""
+    start_s = clocks.monotonic()
+    settings = parse(keywords, TuneKeywords)
+    entry = open_entries({label: path}, settings.inputs, feeds, settings.limits.timeout)[0]
+    budget = Budget(start_s, settings.race.time or DEFAULT_TIME_S)
+    request = TuneRequest(path, entry, settings, aim_of(keywords), budget, feeds, progress)
+    with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
+        rewritten = Rewritten(Path(folder))
+        record = _tuned(request, rewritten, before)
+        winner = record.winner
+        if winner is None or not winner.rewrite:
+            return record, b""
+        import onnx
+
+        return record, onnx.load(rewritten.paths[winner.rewrite]).SerializeToString()
 
 
 def _tuned(request: TuneRequest, rewritten: Rewritten, before: Tuning | None) -> Tuning:
@@ -166,7 +209,6 @@ def _record(request: TuneRequest, search: TuneSearch, min_effect: float) -> Tuni
         rows=tuple(replace(row, pareto=row.choice.name in front) for row in search.rows.values()),
         outcome=outcome,
         winner=winner,
-        snippet=_snippet(request, winner) if winner is not None else "",
         interrupted=search.interrupted,
         command="onnxperf.tune",
     )
@@ -185,7 +227,7 @@ def _record(request: TuneRequest, search: TuneSearch, min_effect: float) -> Tuni
     )
 
 
-def _snippet(request: TuneRequest, winner: TuneChoice) -> str:
-    given = str(request.model) if isinstance(request.model, str | Path) else ""
+def _snippet(model: Source, record: Tuning, winner: TuneChoice) -> str:
+    given = str(model) if isinstance(model, str | Path) else ""
     path = "tuned.onnx" if winner.rewrite else given if given.endswith(".onnx") else "model.onnx"
-    return snippet(winner, path, request.threads, request.aim.call or "run")
+    return snippet(winner, path, record.threads, record.call or "run")

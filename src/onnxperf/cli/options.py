@@ -15,11 +15,14 @@ from onnxperf.records.timeouts import STEP_TIMEOUT_S
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+    from onnxperf.api._shared.places import Place
+
 INPUTS = Group("Inputs", sort_key=1)
 SESSION = Group("Session", sort_key=2)
 RACE = Group("Race", sort_key=3)
 AGAINST = Group("Against", sort_key=4)
-OUTPUT = Group("Output", sort_key=5)
+CLUSTER = Group("Cluster", sort_key=5)
+OUTPUT = Group("Output", sort_key=6)
 
 T = TypeVar("T")
 _PLAIN = re.compile(r"[\w.+=/-]+")
@@ -85,6 +88,24 @@ class InputFlags(Flags):
     def feeds(self) -> dict[str, Path]:
         """The files that were named."""
         return pairs("input", self.input, Path)
+
+
+@Parameter(name="*", group=CLUSTER)
+@dataclass(frozen=True)
+class PlaceFlags(Flags):
+    """Where cases run."""
+
+    on: str | None = None
+    """Run on a cluster: ray on this machine, ray://HOST:PORT, HOST:PORT or auto; each case takes a whole node."""
+    nodes: Annotated[Literal["any", "each"], Parameter(show_choices=False)] = "any"
+    """Nodes that run a case: any, or each, which also compares them."""
+
+    @property
+    def place(self) -> "Place | None":
+        """The cluster that is named; None means here."""
+        from onnxperf.api._shared.places import place_in
+
+        return place_in({"on": self.on, "nodes": self.nodes})
 
 
 @Parameter(name="*", group=SESSION)

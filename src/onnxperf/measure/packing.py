@@ -66,12 +66,15 @@ Packed = PackedTensor | PackedList | PackedDictionary | None
 """A value of a model on its way to another process; None is an optional without a value."""
 
 
-def pack_feeds(arrays: Mapping[str, Any]) -> dict[str, PackedTensor]:
-    """Turn arrays into messages; strings travel as text, and the values of large arrays in a file that all share."""
+def pack_feeds(arrays: Mapping[str, Any], elsewhere: bool = False) -> dict[str, PackedTensor]:
+    """Turn arrays into messages; strings travel as text, and the values of large arrays in a file that all share.
+
+    What travels to a process `elsewhere`, on another machine, holds its values.
+    """
     import numpy as np
 
     plain = {name: np.asarray(array) for name, array in arrays.items()}
-    large = {name: array for name, array in plain.items() if CAN_SHARE and _is_large(array)}
+    large = {name: array for name, array in plain.items() if CAN_SHARE and not elsewhere and _is_large(array)}
     shared: dict[str, SharedBytes] = {}
     if large:
         with contextlib.suppress(OSError):  # no room for a file: as messages, they need more memory, but arrive

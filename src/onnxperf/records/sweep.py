@@ -61,6 +61,39 @@ class SweepRow(NamedTuple):
         return self.against if self.duel.verdict == "slower" else None
 
 
+class NodeStep(NamedTuple):
+    """What a node of a cluster is doing."""
+
+    node: str
+    case: str
+    done: float
+    """Part of the case, from 0 to 1."""
+    text: str
+
+
+class NodeTimes(NamedTuple):
+    """The same subject of the same case on several nodes."""
+
+    model: str
+    dims: Mapping[str, int]
+    subject: str
+    times: Mapping[str, float]
+    """Node -> median in nanoseconds, where it was measured."""
+
+    def ratio(self, node: str, first: str) -> float | None:
+        """The time on a node / that on the first one."""
+        return self.times[node] / self.times[first] if node in self.times and first in self.times else None
+
+
+class NodeComparison(NamedTuple):
+    """Cases that ran on each of several nodes."""
+
+    nodes: Sequence[str]
+    rows: Sequence[NodeTimes]
+    lines: Sequence[str]
+    """What the rows say together, and what they cannot."""
+
+
 class SweepModel(NamedTuple):
     """The cases of one model, and what was concluded about them."""
 

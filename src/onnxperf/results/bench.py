@@ -22,17 +22,30 @@ from onnxperf.analyze.judges.crossover import (
     usual_baseline,
 )
 from onnxperf.analyze.judges.gate import is_beyond
+from onnxperf.analyze.judges.nodes import compare_nodes
 from onnxperf.analyze.judges.throughput import rate
 from onnxperf.errors import BadOption
 from onnxperf.records.race import COUNT_COLUMNS, SPLIT_COLUMNS, SUBJECT_COLUMNS, Bench, Block, Case, Subject
-from onnxperf.records.sweep import SweepModel, cells_of, dims_of, subject_in, subjects_of, time_of, values_of
+from onnxperf.records.sweep import (
+    NodeComparison,
+    NodeStep,
+    SweepModel,
+    cells_of,
+    dims_of,
+    subject_in,
+    subjects_of,
+    time_of,
+    values_of,
+)
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race import sweep_page
 from onnxperf.render.race.bench_chart import bench_plot
+from onnxperf.render.race.nodes import nodes_at_work, nodes_compared
 from onnxperf.render.race.page import bench_page
 from onnxperf.render.race.pytest_benchmark import SUFFIX, pytest_benchmark_json
 from onnxperf.render.race.sweep_chart import crossover_plot, sweep_plot
 from onnxperf.render.web.base import Section, Story
+from onnxperf.render.web.sections.nodes import nodes_section
 from onnxperf.render.web.sections.race import race_sections
 from onnxperf.render.web.sections.sweep import sweep_sections
 from onnxperf.results.base import Result, frame_of
@@ -78,7 +91,12 @@ class BenchResult(Result[Bench]):
         """One race with all its figures, or a row per case of many."""
         if len(self.cases) == 1:
             return bench_page(self.record, [[*notes_on_medians(case), *notes_on_parts(case)] for case in self.cases])
-        return sweep_page.sweep_page(self.record, self._models)
+        return [*sweep_page.sweep_page(self.record, self._models), *nodes_compared(self._nodes)]
+
+    @cached_property
+    def _nodes(self) -> NodeComparison | None:
+        """How fast the same cases are on several nodes."""
+        return compare_nodes(self.cases)
 
     @cached_property
     def _models(self) -> list[SweepModel]:
@@ -89,7 +107,10 @@ class BenchResult(Result[Bench]):
         """One race with its samples, or what many cases say together."""
         if len(self.cases) == 1:
             return race_sections(self.cases[0])
-        return sweep_sections(self.record, self._models, panels_of(self.record))
+        sections = sweep_sections(self.record, self._models, panels_of(self.record))
+        if self._nodes is not None:
+            sections.insert(0, nodes_section(self._nodes))
+        return sections
 
     def story(self) -> Story:
         """The result as an HTML page tells it; of many cases a sentence about all, and one per stretch of sizes."""
@@ -106,6 +127,15 @@ class BenchResult(Result[Bench]):
     def cases(self) -> tuple[Case, ...]:
         """One case per race; a plain bench has one."""
         return self.record.cases
+
+    @property
+    def lost(self) -> tuple[Case, ...]:
+        """Cases that wait to be resumed: they were not run or not finished, or their node was lost."""
+        return tuple(
+            case
+            for case in self.cases
+            if case.interrupted or case.status == "pending" or (case.status == "crashed" and not case.subjects)
+        )
 
     @property
     def subjects(self) -> tuple[Subject, ...]:
@@ -242,9 +272,9 @@ class BenchResult(Result[Bench]):
         return self.cases[case]
 
 
-def live_page(cases: Sequence[Case]) -> Page:
-    """The cases of a sweep so far."""
-    return sweep_page.live_page(sweep_models(cases))
+def live_page(cases: Sequence[Case], steps: Sequence[NodeStep] = ()) -> Page:
+    """The cases of a sweep so far, and what the nodes of a cluster are doing."""
+    return [*sweep_page.live_page(sweep_models(cases)), *nodes_at_work(steps)]
 
 
 def _seconds(subject: Subject, per_call: bool) -> dict[str, object]:

@@ -11,6 +11,7 @@ from onnxperf.store.portable import (
     begun_run,
     ended_run,
     finished_case,
+    lost_case,
     whole_run,
 )
 from onnxperf.store.rows import Trouble
@@ -30,6 +31,7 @@ __all__ = [
     "finished_case",
     "is_missing",
     "location",
+    "lost_case",
     "open_bundle",
     "open_store",
     "place_of",

@@ -87,14 +87,16 @@ def _merge_attempt(connection: Connection, case: int, attempt: AttemptRow) -> bo
     attempts = schema.attempts.c
     found = None
     if attempt.uid is not None:
-        same = select(attempts.id, attempts.record).where(attempts.uid == attempt.uid, attempts.case == case)
+        same = select(attempts.id, attempts.record, attempts.finished).where(
+            attempts.uid == attempt.uid, attempts.case == case
+        )
         found = connection.execute(same).first()
     values = _columns(attempt, _ATTEMPT_COLUMNS)
     if found is None:
         last = connection.execute(select(func.max(attempts.number)).where(attempts.case == case)).scalar()
         made = insert(schema.attempts).values(case=case, number=attempt.number or (last or 0) + 1, **values)
         number = connection.execute(made.returning(attempts.id)).scalar_one()
-    elif found.record is None and attempt.record is not None:
+    elif found.record is None and (attempt.record or (attempt.finished and not found.finished)):
         number = found.id
         connection.execute(update(schema.attempts).where(attempts.id == number).values(**values))
     else:

@@ -180,6 +180,12 @@ def finished_case(
     return CaseRow(key=plain(key), status=case.status, attempts=(ended,))
 
 
+def lost_case(key: str, reason: str, attempt: AttemptRow) -> CaseRow:
+    """A case that waits again, as what ran it is gone."""
+    crashed = replace(attempt, status="crashed", reason=plain(reason), finished=rows.time_of_day())
+    return CaseRow(key=plain(key), status="pending", attempts=(crashed,))
+
+
 def without_password(record: S) -> S:
     """The record, whose command may name a database with its password."""
     return replace(record, command=masked(record.command)) if hasattr(record, "command") else record

@@ -19,6 +19,7 @@ from onnxperf.api._shared.counting import counted
 from onnxperf.api._shared.opening import open_source
 from onnxperf.api._shared.origins import recall
 from onnxperf.api._shared.outputs import compared
+from onnxperf.api._shared.places import Place
 from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options
 from onnxperf.api._shared.reload import explained
 from onnxperf.api._shared.requests import Against, ContestKeywords, Settings, names_in
@@ -48,11 +49,18 @@ from onnxperf.measure.worker_group import Launch
 from onnxperf.model.inputs import Feeds
 from onnxperf.records.options import RaceOptions
 from onnxperf.records.race import Bench, Case
+from onnxperf.records.sweep import NodeStep
 from onnxperf.wording.numbers import count, significant, time_text
 from onnxperf.zoo import PREFIX
 
+Seen = Callable[[Sequence[Case], Sequence[NodeStep]], None]
+"""Receives the cases so far, and what the nodes of a cluster are doing."""
 _LONG_START_S = 10.0
 """A longer start is worth a note, as it is no part of the measuring time."""
+
+
+def unseen(_cases: Sequence[Case], _steps: Sequence[NodeStep]) -> None:
+    """Cases are not shown before all are there."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +74,8 @@ class Cell:
     settings: Settings
     run: Callable[[Progress, Launch], Case]
     """Runs it with workers from the given place."""
+    parts: tuple[Contest, Group] | None = None
+    """What it is made of, so that another machine can run it; None for functions, which stay here."""
 
 
 @dataclass(frozen=True)
@@ -98,13 +108,18 @@ def cells_of(contest: Contest, settings: Settings) -> list[Cell]:
         find_tools()  # what is missing is named before anything is measured
     raced = _listed_groups if contest.listed else groups
     for dims, group in product(settings.sizes, raced(contest.models, contest.against)):
-        given = () if isinstance(group.models, Mapping) else contest.names
-        names = given or _names(group.models)
-        label = ", ".join(map(_short, names))
-        key = f"{', '.join(names)} {' '.join(f'{name}={size}' for name, size in dims.items())}".strip()
-        run = with_yardstick(partial(_case, contest, group, dims, settings), settings.yardstick, settings.limits)
-        cells.append(Cell(key, label, dims, settings, run))
+        cells.append(cell_of(contest, group, dims, settings))
     return cells
+
+
+def cell_of(contest: Contest, group: Group, dims: dict[str, int], settings: Settings) -> Cell:
+    """One case: a group of models at these sizes."""
+    given = () if isinstance(group.models, Mapping) else contest.names
+    names = given or _names(group.models)
+    label = ", ".join(map(_short, names))
+    key = f"{', '.join(names)} {' '.join(f'{name}={size}' for name, size in dims.items())}".strip()
+    run = with_yardstick(partial(_case, contest, group, dims, settings), settings.yardstick, settings.limits)
+    return Cell(key, label, dims, settings, run, (contest, group))
 
 
 def cell_of_functions(functions: Mapping[str, Callable[[], Any]], settings: Settings) -> Cell:
@@ -120,9 +135,17 @@ def run_cells(
     cells: Sequence[Cell],
     progress: Progress,
     recorder: CaseRecorder | None = None,
-    seen: Callable[[Sequence[Case]], None] = lambda _cases: None,
+    seen: Seen = unseen,
+    place: Place | None = None,
 ) -> Bench:
-    """Run cases one after the other; one that fails does not end the others, and `seen` receives each."""
+    """Run cases one after the other; one that fails does not end the others, and `seen` receives each.
+
+    Without a `place` they run here.
+    """
+    if place is not None:
+        from onnxperf.api._shared.cluster_cells import run_on_cluster
+
+        return run_on_cluster(cells, progress, recorder, seen, place)
     machine = machines.describe_machine()
     if recorder is not None:
         recorder.plan([cell.key for cell in cells], machine)
@@ -133,10 +156,10 @@ def run_cells(
         with Pool(start) as pool:
             for cell, case in _run_all(cells, progress, recorder, pool.launch if len(cells) > 1 else start):
                 remaining.pop(cell.key, None)
-                cases.append(_unfinished(case) if case.interrupted and len(cells) > 1 else case)
+                cases.append(unfinished(case) if case.interrupted and len(cells) > 1 else case)
                 if recorder is not None and not case.interrupted:
                     recorder.finish(cell.key, case)
-                seen(cases)
+                seen(cases, ())
     except KeyboardInterrupt:
         if recorder is None and not cases:
             raise
@@ -147,7 +170,7 @@ def run_cells(
     return kept or Bench(machine=after, command="onnxperf.bench", cases=tuple(cases))
 
 
-def _unfinished(case: Case) -> Case:
+def unfinished(case: Case) -> Case:
     """A case of many that was interrupted: what it measured is shown, and nothing is concluded from it."""
     subjects = [replace(each, status="pending") if each.status == "ok" else each for each in case.subjects]
     return replace(case, status="pending", subjects=tuple(subjects))

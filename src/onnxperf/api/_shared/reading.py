@@ -133,6 +133,12 @@ def open_placed(placed: Placed, timeout_s: float | None = None) -> Model:
     )
 
 
+def files_of(model: Model) -> tuple[Path, ...]:
+    """The file of a model, and those of its external data."""
+    found = _ask(lambda place: Open(place, alone=False), model)  # what is alone was refused before
+    return model.path, *(Path(os.fsdecode(file)) for file in found.files)
+
+
 def view_of(model: Model, values: bool = False, shapes: Mapping[str, Dims] | None = None) -> GraphView:
     """A model to be shown; `values` adds those of all tensors, `shapes` replace those of inputs."""
     settled = dict(shapes) if shapes is not None else None

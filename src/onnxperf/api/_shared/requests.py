@@ -145,7 +145,14 @@ class CaseKeywords(
     yardstick: bool
 
 
-class BenchKeywords(ContestKeywords, CaseKeywords, total=False):
+class PlaceKeywords(TypedDict, total=False):
+    """Where something runs: on a cluster, and on which of its nodes."""
+
+    on: str | None
+    nodes: str
+
+
+class BenchKeywords(ContestKeywords, CaseKeywords, PlaceKeywords, total=False):
     """What takes part in a race, and how it is measured."""
 
 
@@ -247,6 +254,10 @@ class Settings:
             several = next(name for name in self.sizes[0] if len({size[name] for size in self.sizes}) > 1)
             raise BadOption(f"{several} has several sizes", option="dims", expected="one size per dimension")
         return self.sized(self.sizes[0])
+
+    def sized_as(self, dims: Mapping[str, int]) -> Settings:
+        """The same with one combination of sizes only."""
+        return dataclasses.replace(self, sizes=(dict(dims),))
 
     def sized(self, dims: Mapping[str, int], ranges: Mapping[str, tuple[float, float]] | None = None) -> InputOptions:
         """How inputs of these sizes are made; ranges that the user gave come before those of a model."""

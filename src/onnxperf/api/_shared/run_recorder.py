@@ -25,6 +25,7 @@ from onnxperf.store import (
     begun_run,
     ended_run,
     finished_case,
+    lost_case,
 )
 
 UNFINISHED: frozenset[Status] = frozenset({"pending", "running"})
@@ -42,8 +43,11 @@ class CaseRecorder(Protocol):
     def begin(self, key: str) -> None:
         """A case begins."""
 
-    def finish(self, key: str, case: Case) -> None:
-        """A case is finished."""
+    def finish(self, key: str, case: Case, machine: Machine | None = None) -> None:
+        """A case is finished, on that machine if it is another one."""
+
+    def give_up(self, key: str, case: Case) -> None:
+        """What ran a case is gone: it waits to be resumed."""
 
     def result(self, cases: Sequence[Case], machine: Machine) -> Bench | None:
         """The whole run, cases of earlier attempts included; None if only `cases` are known."""
@@ -69,6 +73,7 @@ class RunRecorder:
         self._cases: dict[str, Case | None] = {}
         self._attempts: dict[str, AttemptRow] = {}
         self._failed = False
+        self._lost: list[Case] = []
         self._machine: Machine | None = None
         self._row: RunRow | None = None
         self.run = ""
@@ -119,7 +124,7 @@ class RunRecorder:
         case = CaseRow(key=key, status="running", attempts=(attempt,))
         self._try(lambda: self._write(self._row, [case], waits_as=None))
 
-    def finish(self, key: str, case: Case) -> None:
+    def finish(self, key: str, case: Case, machine: Machine | None = None) -> None:
         """Keep a case for good."""
         trouble = Trouble(reason=case.answer if case.status != "ok" else "")
         for subject in case.subjects:
@@ -130,13 +135,20 @@ class RunRecorder:
         attempt = self._attempts.pop(key, None) or begun_attempt()
 
         def keep() -> None:
-            self._write(self._row, [finished_case(key, case, self._machine, trouble, attempt=attempt)])
+            self._write(self._row, [finished_case(key, case, machine or self._machine, trouble, attempt=attempt)])
 
         self._try(keep)
 
+    def give_up(self, key: str, case: Case) -> None:
+        """Keep why an attempt was lost; the case itself is only shown."""
+        self._lost.append(case)
+        attempt = self._attempts.pop(key, None) or begun_attempt()
+        self._try(lambda: self._write(self._row, [lost_case(key, case.answer, attempt)], waits_as="step"))
+
     def result(self, cases: Sequence[Case], machine: Machine) -> Bench | None:
-        """The whole run, whatever attempts it took, which ends here; a case that was interrupted is only shown."""
-        shown = (*filter(None, self._cases.values()), *(case for case in cases if case.interrupted))
+        """The whole run, whatever attempts it took, which ends here; what was not finished is only shown."""
+        unfinished = (each for each in cases if each.interrupted or each.status == "pending")
+        shown = (*filter(None, self._cases.values()), *self._lost, *unfinished)
         whole = Bench(machine=machine, command=self._command, cases=shown)
         answer, topic = sweep_answer(sweep_models(shown)), topic_of(whole)
         if self._row is not None:

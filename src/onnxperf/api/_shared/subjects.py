@@ -59,7 +59,7 @@ def open_entries(
     sources: Sources, options: InputOptions, given: Mapping[str, Any] | None, timeout_s: float | None = None
 ) -> list[Entry]:
     """Open all models and make their inputs; a given Path is read as an array."""
-    models = _open_models(sources, timeout_s)
+    models = open_models(sources, timeout_s)
     if not models:
         raise BadOption("no model given; name at least one .onnx file")
     given = dict(given or {})
@@ -94,7 +94,7 @@ def _needs_cast(array: Any, dtype: str) -> bool:
     return dtype != "string" and (array.dtype.name != dtype or not array.dtype.isnative)
 
 
-def _open_models(sources: Sources, timeout_s: float | None) -> list[Model]:
+def open_models(sources: Sources, timeout_s: float | None) -> list[Model]:
     """Open one model or several; equal labels get a number."""
     if isinstance(sources, Mapping):
         return [open_source(source, label, timeout_s) for label, source in sources.items()]

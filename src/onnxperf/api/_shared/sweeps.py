@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from onnxperf.api._shared.cells import Cell, run_cells
+from onnxperf.api._shared.cells import Cell, Seen, run_cells, unseen
 from onnxperf.api._shared.kept_runs import Where
+from onnxperf.api._shared.places import Place
 from onnxperf.api._shared.requests import names_in
 from onnxperf.api._shared.run_recorder import RunRecorder
 from onnxperf.api._shared.run_writer import RunWriter
@@ -18,7 +20,6 @@ from onnxperf.frameworks.base import FRAMEWORKS
 from onnxperf.measure.plan import DEFAULT_TIME_S
 from onnxperf.measure.race import Progress
 from onnxperf.records.base import Status
-from onnxperf.records.race import Case
 from onnxperf.render.kit.complaints import complain
 from onnxperf.results.bench import BenchResult
 
@@ -27,30 +28,40 @@ _START_S = 1.5
 """Starting a worker, loading and warming up, roughly."""
 
 
+@dataclass(frozen=True)
+class Keeping:
+    """Where a sweep is kept, under which command and tags, and which earlier run it resumes."""
+
+    where: Where | Literal[False]
+    """The store; False keeps nothing."""
+    command: str
+    resume: str | None = None
+    retry: Collection[str] = ()
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+    def check(self) -> None:
+        """Refuse what contradicts itself, before anything is measured."""
+        checked_tags(self.tags)
+        for status in self.retry:
+            if status not in RETRIED:
+                raise BadOption.unknown("status to retry", status, RETRIED, option="retry")
+        if self.retry and self.resume is None:
+            raise BadOption("`retry` goes with `resume`: it chooses the cases of that run that are run again")
+        if self.resume is not None and self.where is False:
+            raise BadOption("`resume` needs the store that the run was kept in")
+
+
 def run_sweep(
-    cells: Sequence[Cell],
-    progress: Progress,
-    where: Where | Literal[False],
-    command: str,
-    resume: str | None = None,
-    retry: Collection[str] = (),
-    seen: Callable[[Sequence[Case]], None] = lambda _cases: None,
-    tags: Mapping[str, str] | None = None,
+    cells: Sequence[Cell], progress: Progress, keeping: Keeping, seen: Seen = unseen, place: Place | None = None
 ) -> BenchResult:
-    """Run cases, and keep each as it finishes, unless `where` is False; they also run where the store fails."""
-    given = checked_tags(tags or {})
-    for status in retry:
-        if status not in RETRIED:
-            raise BadOption.unknown("status to retry", status, RETRIED, option="retry")
-    if retry and resume is None:
-        raise BadOption("`retry` goes with `resume`: it chooses the cases of that run that are run again")
-    if resume is not None and where is False:
-        raise BadOption("`resume` needs the store that the run was kept in")
-    if where is False:
-        return BenchResult(run_cells(cells, progress, seen=seen))
-    with RunWriter(where) as writer:
-        recorder = RunRecorder(writer, command, resume, retry, given)
-        result = BenchResult(run_cells(cells, progress, recorder, seen))
+    """Run cases, and keep each as it finishes; they also run where the store fails."""
+    keeping.check()
+    if keeping.where is False:
+        return BenchResult(run_cells(cells, progress, seen=seen, place=place))
+    with RunWriter(keeping.where) as writer:
+        tags = checked_tags(keeping.tags)
+        recorder = RunRecorder(writer, keeping.command, keeping.resume, keeping.retry, tags)
+        result = BenchResult(run_cells(cells, progress, recorder, seen, place))
         for note in recorder.notes:
             complain(note)
         result.run = recorder.run

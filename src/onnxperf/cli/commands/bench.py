@@ -102,6 +102,8 @@ def bench(
 
         onnxperf bench zoo:tiny-bert --against torch --dim batch=1,4 --dim seq=10,50
 
+        onnxperf bench model.onnx --dim batch=1,2,4 --on ray://head:10001 --nodes each
+
     Parameters
     ----------
     models
@@ -116,16 +118,18 @@ def bench(
     from onnxperf.api._shared.requests import CaseKeywords, parse
     from onnxperf.results.bench import BenchResult
 
+    place = again.place
     contest = Contest(list(models), against.sources(), call, runtime, inputs.feeds())
     cells = cells_of(contest, parse(keywords_of(inputs, session, race, against), CaseKeywords))
     limit = race.max_slowdown  # refused before anything is measured
     results: list[BenchResult] = []
-    if len(cells) > 1 or again.resume is not None or again.statuses:
+    one_by_one = len(cells) > 1 or (place is not None and place.each)
+    if one_by_one or again.resume is not None or again.statuses:
         code = run_kept(cells, again, output, results.append)
     else:  # a single case is kept as a whole at the end
 
         def measure(progress: "Progress") -> BenchResult:
-            results.append(BenchResult(run_cells(cells, progress)))
+            results.append(BenchResult(run_cells(cells, progress, place=place)))
             return results[0]
 
         code = present(BenchResult, output, measure)

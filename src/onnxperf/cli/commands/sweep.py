@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 from cyclopts import Group, Parameter
 
 from onnxperf.cli import exit_codes
-from onnxperf.cli.options import File, Switch
+from onnxperf.cli.options import File, PlaceFlags, Switch
 from onnxperf.cli.present import KeptOutputFlags, command_line, complain, make_console, present
 from onnxperf.errors import masked
 from onnxperf.wording.numbers import count
 
 if TYPE_CHECKING:
-    from onnxperf.api._shared.cells import Cell
+    from onnxperf.api._shared.cells import Cell, Seen
     from onnxperf.records.race import Case
+    from onnxperf.records.sweep import NodeStep
     from onnxperf.render.kit.progress import Progress
     from onnxperf.results.bench import BenchResult
 
@@ -27,8 +28,8 @@ SWEEP = Group("Sweep", sort_key=0)
 
 @Parameter(name="*", group=SWEEP)
 @dataclass(frozen=True)
-class ResumeFlags:
-    """How an earlier run is resumed."""
+class ResumeFlags(PlaceFlags):
+    """Where cases run, and how an earlier run is resumed."""
 
     resume: str | None = None
     """Resume a run of the store, by its id or last: cases that were finished are not run again."""
@@ -41,14 +42,14 @@ class ResumeFlags:
         return [status for status in self.retry.split(",") if status]
 
 
-def shown_in(progress: Progress) -> Callable[[Sequence[Case]], None]:
-    """Show the cases of a sweep as they finish, in a table above the bar."""
+def shown_in(progress: Progress) -> Seen:
+    """Show the cases of a sweep as they finish, and the nodes at work, in tables above the bar."""
 
-    def show(cases: Sequence[Case]) -> None:
+    def show(cases: Sequence[Case], steps: Sequence[NodeStep]) -> None:
         from onnxperf.render.kit.console import page_group
         from onnxperf.results.bench import live_page
 
-        progress.show(lambda console: page_group(live_page(cases), console))
+        progress.show(lambda console: page_group(live_page(cases, steps), console))
 
     return show
 
@@ -63,29 +64,31 @@ def run_kept(
 
     `seen` receives the result.
     """
-    from onnxperf.api._shared.sweeps import run_sweep
+    from onnxperf.api._shared.sweeps import Keeping, run_sweep
     from onnxperf.results.bench import BenchResult
 
     results: list[BenchResult] = []
 
     def measure(progress: Progress) -> BenchResult:
         shown = shown_in(progress)
-        kept = (output.where, command_line(), again.resume, again.statuses)
-        results.append(run_sweep(cells, progress, *kept, shown, output.tags))
+        keeping = Keeping(output.where, command_line(), again.resume, again.statuses, output.tags)
+        results.append(run_sweep(cells, progress, keeping, shown, again.place))
         return results[0]
 
     code = present(BenchResult, replace(output, no_store=True), measure)
     for result in results:
         if seen is not None:
             seen(result)
-        if result.interrupted and result.run:
+        if (result.interrupted or result.lost) and result.run:
             _name_resuming(result, len(cells))
-    return code
+    lost = any(result.lost for result in results)
+    return exit_codes.PARTIAL if lost and code == exit_codes.DONE else code
 
 
 def _name_resuming(result: BenchResult, cases: int) -> None:
-    done = sum(not case.interrupted for case in result.cases)
-    complain(f"run {result.run} has {done} of {count(cases, 'case')}; resume it with: {resuming(result.run)}")
+    done = len(result.cases) - len(result.lost)
+    total = f"{done} of {count(cases, 'case')}" if done <= cases else count(done, "case")
+    complain(f"run {result.run} has {total}; resume it with: {resuming(result.run)}")
 
 
 def resuming(run: str) -> str:
@@ -119,6 +122,8 @@ def sweep(
 
         onnxperf sweep plan.toml --resume last --retry oom
 
+        onnxperf sweep plan.toml --on ray://head:10001
+
     Parameters
     ----------
     plan
@@ -131,6 +136,7 @@ def sweep(
     from onnxperf.api._shared.plans import check_models, plan_cells
     from onnxperf.api._shared.sweeps import estimate_s
 
+    _ = again.place  # refused before anything is opened
     cells = plan_cells(plan, listed=dry_run, yardstick=not no_yardstick)
     if dry_run:
         check_models(plan)

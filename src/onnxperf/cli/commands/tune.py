@@ -7,7 +7,17 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
-from onnxperf.cli.options import Flags, InputFlags, OptionalFile, Several, ToleranceFlags, keywords_of, pairs, part
+from onnxperf.cli.options import (
+    Flags,
+    InputFlags,
+    OptionalFile,
+    PlaceFlags,
+    Several,
+    ToleranceFlags,
+    keywords_of,
+    pairs,
+    part,
+)
 from onnxperf.cli.present import KeptOutputFlags, present
 from onnxperf.records.timeouts import STEP_TIMEOUT_S
 
@@ -65,6 +75,7 @@ def tune(
     search: TuneFlags = TuneFlags(),
     comparison: TuneComparisonFlags = TuneComparisonFlags(),
     inputs: InputFlags = InputFlags(),
+    where: PlaceFlags = PlaceFlags(),
     output: KeptOutputFlags = KeptOutputFlags(),
 ) -> int:
     """Find the settings under which a model runs fastest, and prove it against onnxruntime's defaults.
@@ -79,6 +90,8 @@ def tune(
 
         onnxperf tune model.onnx --call run --goal cpu
 
+        onnxperf tune model.onnx --on ray://head:10001
+
         onnxperf tune model.onnx --allow approx --max-error 0.02
 
         onnxperf bench model.onnx --variant @tuned.json --variant 'defaults: threads=8'
@@ -91,7 +104,7 @@ def tune(
     from onnxperf.api.tune import tune as find
     from onnxperf.results.tune import TuneResult
 
-    keywords = keywords_of(search, comparison, inputs)
+    keywords = keywords_of(search, comparison, inputs, where)
     return present(
         TuneResult,
         output,

@@ -1,0 +1,34 @@
+"""Where cases run: here, or on the nodes of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from onnxperf.errors import BadOption
+
+_NODES = ("any", "each")
+
+
+class Place(NamedTuple):
+    """A cluster."""
+
+    on: str
+    """Its address; `ray` is one of our own on this machine."""
+    each: bool = False
+    """Run every case on every node, instead of on any."""
+
+
+def place_in(keywords: Mapping[str, Any]) -> Place | None:
+    """The cluster that keywords name, or None for here."""
+    on, nodes = keywords.get("on"), keywords.get("nodes") or "any"
+    if nodes not in _NODES:
+        raise BadOption.unknown("choice of nodes", nodes, _NODES, option="nodes")
+    if on is None:
+        if nodes != "any":
+            raise BadOption("only a cluster has nodes; add `on=ray` or an address", option="nodes", value=nodes)
+        return None
+    from onnxperf.cluster.ray_cluster import check_address
+
+    check_address(on)
+    return Place(on, nodes == "each")

@@ -1,0 +1,100 @@
+"""A whole tuning on one node of a cluster: its request travels there as data, its record and its model come back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from onnxperf.api._shared.cluster_cells import run_one
+from onnxperf.api._shared.parcels import packed_feeds, read_feeds, travelling
+from onnxperf.api._shared.places import Place
+from onnxperf.api._shared.subjects import Entry
+from onnxperf.cluster.base import Load
+from onnxperf.errors import BadInput, BadOption
+from onnxperf.measure.race import Progress
+from onnxperf.records.tune import Tuning
+
+_REWRITTEN = "rewritten.onnx"
+_ELSEWHERE = frozenset({"on", "nodes", "calibration"})
+"""Keywords that are not sent as they are."""
+
+
+class TuneParcel(Struct, frozen=True, kw_only=True):
+    """A tuning that was not run yet; files are named as in the folder that travels with it."""
+
+    label: str
+    model: str
+    feeds: str
+    calibration: str
+    keywords: dict[str, Any]
+    before: Tuning | None
+    """The tuning that goes on."""
+
+
+class TuneAnswer(Struct, frozen=True, kw_only=True):
+    """What came of it."""
+
+    record: Tuning | None = None
+    rewritten: bytes = b""
+    """The model of the winner, where it is another one."""
+    error: str = ""
+    """Why there is no record: the request is at fault."""
+
+
+def tuned_on_node(
+    place: Place,
+    entry: Entry,
+    feeds: Mapping[str, Any] | None,
+    keywords: Mapping[str, Any],
+    before: Tuning | None,
+    progress: Progress,
+    folder: Path,
+) -> tuple[Tuning, dict[str, Path]]:
+    """The record of a tuning on a node that is free, and the model of the winner in the folder."""
+    if place.each:
+        raise BadOption("a tuning runs on one node", option="nodes", value="each", expected="any")
+    model = travelling(entry.model)
+    given, files = packed_feeds(feeds)
+    calibration, more = packed_feeds(keywords.get("calibration"))
+    parcel = TuneParcel(
+        label=entry.model.label,
+        model=model.name,
+        feeds=given,
+        calibration=calibration,
+        keywords={name: value for name, value in keywords.items() if name not in _ELSEWHERE},
+        before=before,
+    )
+    load = Load(f"{__name__}:run_tuning", msgspec.msgpack.encode(parcel), {**model.files, **files, **more})
+    data, node = run_one(place, entry.model.label, load, progress)
+    answer = msgspec.msgpack.decode(data, type=TuneAnswer)
+    if answer.record is None:
+        raise BadInput(answer.error)
+    cpu = answer.record.machine.cpu if answer.record.machine is not None else ""
+    note = f"tuned on the node {node} with {cpu}: the settings are for machines like it"
+    record = replace(answer.record, notes=(*answer.record.notes, note))
+    if record.winner is None or not answer.rewritten:
+        return record, {}
+    path = folder / _REWRITTEN
+    path.write_bytes(answer.rewritten)
+    return record, {record.winner.rewrite: path}
+
+
+def run_tuning(payload: bytes, folder: Path, progress: Progress) -> bytes:
+    """Tune on this machine, as a command here would; nothing is saved or kept here."""
+    from onnxperf.api.tune import tuned_here  # which imports this module
+
+    parcel = msgspec.msgpack.decode(payload, type=TuneParcel)
+    calibration = read_feeds(folder, parcel.calibration)
+    keywords = {**parcel.keywords, **({"calibration": calibration} if calibration is not None else {})}
+    feeds = read_feeds(folder, parcel.feeds)
+    try:
+        record, rewritten = tuned_here(parcel.label, folder / parcel.model, feeds, keywords, parcel.before, progress)
+        answer = TuneAnswer(record=record, rewritten=rewritten)
+    except BadInput as error:
+        answer = TuneAnswer(error=str(error))
+    return msgspec.msgpack.encode(answer)
