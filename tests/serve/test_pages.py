@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -166,6 +167,20 @@ def test_a_store_that_cannot_be_read_is_one_line(
     assert answer.status_code == 503
     assert "is not an SQLite database" in answer.text
     assert "Traceback" not in answer.text
+
+
+def test_a_store_that_cannot_be_written_is_shown_to_many_at_once(
+    filled: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from starlette.testclient import TestClient
+
+    from onnxperf.serve.application import application
+
+    monkeypatch.setattr("onnxperf.store.connect.os.access", lambda *_: False)
+    with open_store(filled[0], reading=True) as store, ThreadPoolExecutor(8) as readers:
+        client = TestClient(application(store))
+        answers = list(readers.map(client.get, ["/", "/api/runs", "/runs/last", "/api/models"] * 8))
+    assert {answer.status_code for answer in answers} == {200}
 
 
 def test_what_nobody_foresaw_is_one_line_too(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

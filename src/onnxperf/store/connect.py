@@ -144,7 +144,11 @@ def _read_only(url: URL, path: Path) -> Engine:
     log = path.with_name(f"{path.name}-wal")
     options = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
     address = f"{path.as_uri()}?{options}"
-    engine = create_engine(url, creator=lambda: sqlite3.connect(address, uri=True, timeout=BUSY_S))
+    engine = create_engine(
+        url,
+        # Threads share connections through the pool, which hands each of them to one at a time.
+        creator=lambda: sqlite3.connect(address, uri=True, timeout=BUSY_S, check_same_thread=False),
+    )
     event.listen(engine, "connect", _leave_transactions)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
