@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ def quiet(_done: float, _text: str) -> None:
 def landed(load: Load, folder: Path) -> Path:
     """The folder of a node that has got the files of a job."""
     for name, contents in load.files.items():
-        write_once(folder, name, contents.read_bytes if isinstance(contents, Path) else lambda c=contents: c)
+        write_once(folder, name, contents.read_bytes if isinstance(contents, Path) else partial(bytes, contents))
     return folder
 
 
@@ -99,7 +100,7 @@ def test_inputs_arrive_as_they_were(
     name, files = packed_feeds(arrays)
     folder = tmp_path_factory.mktemp("node")
     (folder / name).parent.mkdir()
-    (folder / name).write_bytes(bytes(files[name]))  # type: ignore[arg-type]
+    (folder / name).write_bytes(bytes(files[name]))
     found = read_feeds(folder, name) or {}
     assert all(np.array_equal(found[key], arrays[key]) for key in arrays)
     assert found["flipped"].strides == arrays["flipped"].strides
@@ -152,8 +153,8 @@ def test_what_is_no_place_is_refused(keywords: dict[str, str], message: str) -> 
 
 
 def on_node(node: str, median_ns: float) -> Case:
-    case = examples.case(examples.subject("ort", median_ns))
-    return msgspec.structs.replace(case, model=f"m @{node}", node=node, dims={"batch": 1})
+    subject = msgspec.structs.replace(examples.subject("ort", median_ns), median_ns=median_ns)
+    return msgspec.structs.replace(examples.case(subject), model=f"m @{node}", node=node, dims={"batch": 1})
 
 
 def test_nodes_are_compared_without_a_verdict() -> None:
