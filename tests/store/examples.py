@@ -20,6 +20,7 @@ BLOCKS = st.lists(
         calls=INT64,
         start_ns=INT64,
         duration_ns=INT64,
+        quickest_ns=st.none() | st.floats(allow_nan=False),
         cpu_ns=st.none() | st.integers(0, 2**63 - 1),
         span_ns=st.none() | st.integers(0, 2**63 - 1),
     ),

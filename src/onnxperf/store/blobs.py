@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,12 @@ from onnxperf.records.race import Block
 
 _ALWAYS_KNOWN = ("round", "position", "launch", "set_up", "calls", "start_ns", "duration_ns")
 _SINCE_2 = ("cpu_ns", "span_ns")
-BLOCK_COLUMNS = {1: _ALWAYS_KNOWN, 2: (*_ALWAYS_KNOWN, *_SINCE_2)}
+_SINCE_3 = ("quickest_ns",)
+BLOCK_COLUMNS = {
+    1: _ALWAYS_KNOWN,
+    2: (*_ALWAYS_KNOWN, *_SINCE_2),
+    3: (*_ALWAYS_KNOWN, *_SINCE_2, *_SINCE_3),
+}
 """The columns of blocks in each version, in their order."""
 
 _MAGIC = b"OXPB"
@@ -29,8 +35,12 @@ _LARGEST_RATIO = 1100
 
 def pack_blocks(blocks: Sequence[Block]) -> bytes:
     """Blocks with their pairing."""
-    columns = [[getattr(block, column) for block in blocks] for column in BLOCK_COLUMNS[_NEWEST]]
-    return _pack([[_UNKNOWN if value is None else value for value in column] for column in columns], _NEWEST)
+    columns = {name: [getattr(block, name) for block in blocks] for name in BLOCK_COLUMNS[_NEWEST]}
+    for name in _SINCE_2:
+        columns[name] = [_UNKNOWN if value is None else value for value in columns[name]]
+    for name in _SINCE_3:
+        columns[name] = [_bits(math.nan if value is None else value) for value in columns[name]]
+    return _pack(list(columns.values()), _NEWEST)
 
 
 def unpack_blocks(data: bytes) -> tuple[Block, ...]:
@@ -39,7 +49,19 @@ def unpack_blocks(data: bytes) -> tuple[Block, ...]:
     columns: dict[str, Sequence[Any]] = dict(zip(BLOCK_COLUMNS[version], found, strict=True))
     for name in columns.keys() & _SINCE_2:
         columns[name] = [None if value == _UNKNOWN else value for value in columns[name]]
+    for name in columns.keys() & _SINCE_3:
+        columns[name] = [None if math.isnan(value) else value for value in map(_float, columns[name])]
     return tuple(Block(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True))
+
+
+def _bits(value: float) -> int:
+    """The bits of a float as a whole number, which come back exactly."""
+    return int.from_bytes(struct.pack("<d", value), "little", signed=True)
+
+
+def _float(bits: int) -> float:
+    value: float = struct.unpack("<d", bits.to_bytes(_WIDTH, "little", signed=True))[0]
+    return value
 
 
 def pack_times(times_ns: Sequence[int]) -> bytes:
