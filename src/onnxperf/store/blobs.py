@@ -12,7 +12,13 @@ from onnxperf.records.race import Block
 
 _ALWAYS_KNOWN = ("round", "position", "launch", "set_up", "calls", "start_ns", "duration_ns")
 _SINCE_2 = ("cpu_ns", "span_ns")
-BLOCK_COLUMNS = {1: _ALWAYS_KNOWN, 2: (*_ALWAYS_KNOWN, *_SINCE_2)}
+_SINCE_3 = ("quickest_ns",)
+"""Not whole numbers: their bits stand for them, so that they come back as they were."""
+BLOCK_COLUMNS = {
+    1: _ALWAYS_KNOWN,
+    2: (*_ALWAYS_KNOWN, *_SINCE_2),
+    3: (*_ALWAYS_KNOWN, *_SINCE_2, *_SINCE_3),
+}
 """The columns of blocks in each version, in their order."""
 
 _MAGIC = b"OXPB"
@@ -29,17 +35,30 @@ _LARGEST_RATIO = 1100
 
 def pack_blocks(blocks: Sequence[Block]) -> bytes:
     """Blocks with their pairing."""
-    columns = [[getattr(block, column) for block in blocks] for column in BLOCK_COLUMNS[_NEWEST]]
-    return _pack([[_UNKNOWN if value is None else value for value in column] for column in columns], _NEWEST)
+    columns = {name: [getattr(block, name) for block in blocks] for name in BLOCK_COLUMNS[_NEWEST]}
+    for name in _SINCE_3:
+        columns[name] = [None if value is None else _bits(value) for value in columns[name]]
+    known = [[_UNKNOWN if value is None else value for value in column] for column in columns.values()]
+    return _pack(known, _NEWEST)
 
 
 def unpack_blocks(data: bytes) -> tuple[Block, ...]:
     """The blocks that `pack_blocks` was given."""
     version, found = _unpack(data, {version: len(names) for version, names in BLOCK_COLUMNS.items()})
     columns: dict[str, Sequence[Any]] = dict(zip(BLOCK_COLUMNS[version], found, strict=True))
-    for name in columns.keys() & _SINCE_2:
+    for name in columns.keys() & {*_SINCE_2, *_SINCE_3}:
         columns[name] = [None if value == _UNKNOWN else value for value in columns[name]]
+    for name in columns.keys() & _SINCE_3:
+        columns[name] = [None if value is None else _number(value) for value in columns[name]]
     return tuple(Block(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True))
+
+
+def _bits(value: float) -> int:
+    return int(struct.unpack("<q", struct.pack("<d", value))[0])
+
+
+def _number(bits: int) -> float:
+    return float(struct.unpack("<d", struct.pack("<q", bits))[0])
 
 
 def pack_times(times_ns: Sequence[int]) -> bytes:
