@@ -28,7 +28,7 @@ SHA256 = "5ce0291f4404935990efb1b500302fac084f371d0c7e065bc20f6190f85c0ff5"
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The time in seconds, to be set."""
     now = [1000.0]
-    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("onnxperf.api._shared.yardstick.time.monotonic", lambda: now[0])
     monkeypatch.setattr(module, "_readings", [])
     return now
 

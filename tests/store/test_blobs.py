@@ -102,3 +102,9 @@ def test_blocks_of_version_1_have_no_cpu_time() -> None:
 
 def test_blocks_of_a_long_race_take_few_bytes() -> None:
     assert len(pack_blocks(blocks(8430.0, count=10_000))) < 20 * 10_000
+
+
+@given(st.one_of(st.none(), st.floats(0, 1e12, allow_nan=False)))
+def test_the_quickest_piece_of_a_block_comes_back_to_the_last_bit(quickest: float | None) -> None:
+    block = Block(round=0, position=0, launch=0, calls=1, start_ns=0, duration_ns=1, quickest_ns=quickest)
+    assert unpack_blocks(pack_blocks([block])) == (block,)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ from onnxperf.records.race import Block
 _ALWAYS_KNOWN = ("round", "position", "launch", "set_up", "calls", "start_ns", "duration_ns")
 _SINCE_2 = ("cpu_ns", "span_ns")
 _SINCE_3 = ("quickest_ns",)
+"""Not whole numbers: their bits stand for them, so that they come back as they were."""
 BLOCK_COLUMNS = {
     1: _ALWAYS_KNOWN,
     2: (*_ALWAYS_KNOWN, *_SINCE_2),
@@ -36,32 +36,29 @@ _LARGEST_RATIO = 1100
 def pack_blocks(blocks: Sequence[Block]) -> bytes:
     """Blocks with their pairing."""
     columns = {name: [getattr(block, name) for block in blocks] for name in BLOCK_COLUMNS[_NEWEST]}
-    for name in _SINCE_2:
-        columns[name] = [_UNKNOWN if value is None else value for value in columns[name]]
     for name in _SINCE_3:
-        columns[name] = [_bits(math.nan if value is None else value) for value in columns[name]]
-    return _pack(list(columns.values()), _NEWEST)
+        columns[name] = [None if value is None else _bits(value) for value in columns[name]]
+    known = [[_UNKNOWN if value is None else value for value in column] for column in columns.values()]
+    return _pack(known, _NEWEST)
 
 
 def unpack_blocks(data: bytes) -> tuple[Block, ...]:
     """The blocks that `pack_blocks` was given."""
     version, found = _unpack(data, {version: len(names) for version, names in BLOCK_COLUMNS.items()})
     columns: dict[str, Sequence[Any]] = dict(zip(BLOCK_COLUMNS[version], found, strict=True))
-    for name in columns.keys() & _SINCE_2:
+    for name in columns.keys() & {*_SINCE_2, *_SINCE_3}:
         columns[name] = [None if value == _UNKNOWN else value for value in columns[name]]
     for name in columns.keys() & _SINCE_3:
-        columns[name] = [None if math.isnan(value) else value for value in map(_float, columns[name])]
+        columns[name] = [None if value is None else _number(value) for value in columns[name]]
     return tuple(Block(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True))
 
 
 def _bits(value: float) -> int:
-    """The bits of a float as a whole number, which come back exactly."""
-    return int.from_bytes(struct.pack("<d", value), "little", signed=True)
+    return int(struct.unpack("<q", struct.pack("<d", value))[0])
 
 
-def _float(bits: int) -> float:
-    value: float = struct.unpack("<d", bits.to_bytes(_WIDTH, "little", signed=True))[0]
-    return value
+def _number(bits: int) -> float:
+    return float(struct.unpack("<d", struct.pack("<q", bits))[0])
 
 
 def pack_times(times_ns: Sequence[int]) -> bytes:

@@ -181,6 +181,8 @@ def test_times_that_contradict_their_ratio_are_explained() -> None:
     (note,) = notes_on(record(times))
     assert note.startswith("the times of new and baseline have the ratio 0.984: they include disturbances")
     assert notes_on(record(msgspec.structs.replace(times, new=130e3))) == []
+    (other,) = notes_on(record(times, recorded=True))
+    assert other.endswith("the ratio above is that of undisturbed times by the yardstick")
 
 
 @pytest.mark.parametrize(

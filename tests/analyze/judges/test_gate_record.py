@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from onnxperf.analyze.judges.comparison import ALL_CALLS
 from onnxperf.analyze.judges.gate_record import RecordedRun, RecordedSide, recorded_limits, recorded_notes, sides_of
 from onnxperf.analyze.judges.yardstick import BETWEEN_RUNS, change_of, log_time, weakness
 from onnxperf.errors import BadOption
@@ -197,7 +198,7 @@ def test_launches_that_were_disturbed_do_not_move_a_time() -> None:
     times = 100e3 * np.exp(np.random.default_rng(0).normal(0, 0.001, 36))
     disturbed = times.copy()
     disturbed[-12:] *= 1.4
-    quiet, busy = (log_time(subject("m", list(each))) for each in (times, disturbed))
+    quiet, busy = (log_time(subject("m", list(each)), ALL_CALLS) for each in (times, disturbed))
     assert quiet is not None
     assert busy is not None
     assert busy.value == pytest.approx(quiet.value, abs=0.002)
@@ -208,3 +209,10 @@ def test_several_threads_on_a_busy_machine_are_not_compared() -> None:
     assert weakness(subject("m", times, conditions={"threads": 1})) == ""
     assert "several threads" in weakness(subject("m", times, conditions={"threads": 2}))
     assert change_of(subject("m", times, conditions={"threads": 2}), OLD.subjects[0], OLD, OLD) is None
+
+
+def test_quickest_pieces_count_only_where_all_have_them() -> None:
+    pieces = replace(OLD.subjects[0], blocks=tuple(replace(each, quickest_ns=80e3) for each in OLD.subjects[0].blocks))
+    change = change_of(pieces, OLD.subjects[0], OLD, OLD)
+    assert change is not None
+    assert change.ratio == pytest.approx(1.0, rel=0.01)

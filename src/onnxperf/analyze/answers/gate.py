@@ -75,11 +75,15 @@ def notes_on(record: Gate) -> list[str]:
     """What the races have to say besides, and what to do where nothing was decided."""
     notes = list(dict.fromkeys(note for case in record.races for note in case.notes))
     reasons = [each.reason for each in record.limits if each.outcome == "undecided" and each.reason]
-    paired = [] if record.recorded else [note for each in record.limits for note in _on_times(each)]
-    return [*dict.fromkeys(reasons), *paired, *notes]
+    on_times = [note for each in record.limits for note in _on_times(each, record.recorded)]
+    return [*dict.fromkeys(reasons), *on_times, *notes]
 
 
-def _on_times(limit: GateLimit) -> list[str]:
-    sides = f"of new and baseline{_place(limit)}"
-    ends = (limit.ratio_low, limit.ratio_high)
-    return note_on_times(limit.new, limit.baseline, *ends, sides, "ratio above") if limit.measure == "time" else []
+def _on_times(limit: GateLimit, recorded: bool) -> list[str]:
+    if limit.measure != "time":
+        return []
+    sides, ends = f"of new and baseline{_place(limit)}", (limit.ratio_low, limit.ratio_high)
+    found = note_on_times(limit.new, limit.baseline, *ends, sides, "ratio above")
+    if not recorded:
+        return found
+    return [each.replace("is paired by launch", "is that of undisturbed times by the yardstick") for each in found]

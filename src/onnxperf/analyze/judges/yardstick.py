@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from onnxperf.analyze.judges import statistics as st
-from onnxperf.analyze.judges.comparison import QUICKEST, paired, reading_of
+from onnxperf.analyze.judges.comparison import QUICKEST, Reading, paired, reading_of
 from onnxperf.analyze.judges.reasons import MIN_LAUNCHES
 from onnxperf.records.race import ALPHA, MIN_ROUNDS, Case, Measurement
 
@@ -58,10 +58,10 @@ def weakness(subject: Measurement) -> str:
 def _disturbance(subject: Measurement) -> float:
     """The usual time of a call / that in the quickest piece."""
     usual = float(np.median([block.per_call_ns for block in subject.blocks]))
-    return usual / min(QUICKEST.time_of(block) if block.quickest_ns else block.per_call_ns for block in subject.blocks)
+    return usual / min(block.quickest_ns or block.per_call_ns for block in subject.blocks)
 
 
-def log_time(subject: Measurement) -> st.Estimate | None:
+def log_time(subject: Measurement, reading: Reading = QUICKEST) -> st.Estimate | None:
     """The logarithm of its undisturbed time; None where that is not known.
 
     That of a launch is its quickest piece. Launches that other programs slowed down as a whole would spoil every mean,
@@ -69,7 +69,7 @@ def log_time(subject: Measurement) -> st.Estimate | None:
     """
     if weakness(subject):
         return None
-    rounds = paired(subject, subject, reading_of([subject]))
+    rounds = paired(subject, subject, reading)
     times = np.sort(st.by_unit(np.min, np.log(rounds.ours), rounds.units))
     counted = times[: max(MIN_LAUNCHES, math.ceil(_FASTER_PART * len(times)))]
     error = float(counted.std(ddof=1)) / math.sqrt(len(counted))
@@ -85,7 +85,9 @@ def change_of(then: Measurement, now: Measurement, first: Case, second: Case) ->
     """How much longer a subject of the second run takes than one of the first; None where that is not known."""
     if first.yardstick is None or second.yardstick is None:
         return None
-    times = [log_time(each) for each in (now, second.yardstick, then, first.yardstick)]
+    measured = (now, second.yardstick, then, first.yardstick)
+    reading = reading_of(measured)  # the same of all, or one of them would gain
+    times = [log_time(each, reading) for each in measured]
     if None in times:
         return None
     ours, ours_by, theirs, theirs_by = [each for each in times if each is not None]
