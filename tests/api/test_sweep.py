@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -19,14 +19,14 @@ from onnxperf.api._shared.cells import Cell, run_cells
 from onnxperf.api._shared.plans import SweepPlan, check_models, plan_cells
 from onnxperf.api._shared.requests import BenchKeywords, CaseKeywords, parse
 from onnxperf.api._shared.run_recorder import RunRecorder
+from onnxperf.api._shared.run_writer import RunWriter, WaitsAs
 from onnxperf.api._shared.sweeps import estimate_s, run_sweep, sources_of
 from onnxperf.cli.commands.bench import bench
 from onnxperf.cli.options import Flags, keywords_of
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.records.race import Case
 from onnxperf.results.bench import BenchResult
-from onnxperf.store import Store, open_store
-from onnxperf.store.connect import connect, location
+from onnxperf.store import CaseRow, RunRow, open_store
 
 TINY = {"threads": 1, "blocks": 1, "calls": 1, "warmup": 0}
 SOURCE = "def make():\n    return lambda X: X[:, :4]\n\nnumber = 3\n"
@@ -414,7 +414,7 @@ def test_a_store_that_cannot_be_opened_is_no_reason_not_to_run(
 ) -> None:
     plan = {"models": [str(linear_path)], "options": TINY}
     assert onnxperf.sweep(plan, store=tmp_path / "no" / "runs.sqlite").ok
-    assert "the sweep is not kept" in capsys.readouterr().err
+    assert "results wait in " in capsys.readouterr().err
 
 
 # ---------------------------------------------------------------- interrupted between two races
@@ -449,13 +449,13 @@ def test_a_sweep_interrupted_between_two_races_has_what_was_finished() -> None:
 
 
 def test_a_kept_sweep_interrupted_before_its_first_race_can_be_resumed(tmp_path: Path) -> None:
-    with open_store(tmp_path / "runs.sqlite") as store:
-        recorder = RunRecorder(store, "test")
+    with RunWriter(tmp_path / "runs.sqlite") as writer, open_store(tmp_path / "runs.sqlite") as store:
+        recorder = RunRecorder(writer, "test")
         bench = run_cells([cell("a", interrupt), finished("b")], nothing, recorder)
         assert [case.interrupted for case in bench.cases] == [True]
         assert "nterrupted" in repr(BenchResult(bench))
         assert store.find("last").status == "interrupted"
-        again = RunRecorder(store, "test", resume="last")
+        again = RunRecorder(writer, "test", resume="last")
         assert [case.model for case in run_cells([finished("a"), finished("b")], nothing, again).cases] == ["a", "b"]
 
 
@@ -464,22 +464,21 @@ def test_a_single_race_that_was_interrupted_before_its_start_is_an_interruption(
         run_cells([cell("a", interrupt)], nothing)
 
 
-class InterruptedOnce(Store):
-    """A store that gets Ctrl-C while it keeps the first case."""
+class InterruptedOnce(RunWriter):
+    """A writer that gets Ctrl-C while it writes the first case that is finished."""
 
-    kept = 0
+    finished = 0
 
-    def keep_case(self, *arguments: Any) -> None:
-        InterruptedOnce.kept += 1
-        if InterruptedOnce.kept == 1:
+    def write(self, run: RunRow, cases: Sequence[CaseRow] = (), waits_as: WaitsAs = "result") -> str:
+        self.finished += waits_as == "result"
+        if self.finished == 1 and waits_as == "result":
             raise KeyboardInterrupt
-        super().keep_case(*arguments)
+        return super().write(run, cases, waits_as)
 
 
 def test_a_case_that_is_being_kept_at_the_signal_is_kept_all_the_same(tmp_path: Path) -> None:
-    open_store(tmp_path / "runs.sqlite").close()
-    with InterruptedOnce(connect(location(tmp_path / "runs.sqlite")), "here") as store:
-        bench = run_cells([finished("a"), finished("b")], nothing, RunRecorder(store, "test"))
+    with InterruptedOnce(tmp_path / "runs.sqlite") as writer, open_store(tmp_path / "runs.sqlite") as store:
+        bench = run_cells([finished("a"), finished("b")], nothing, RunRecorder(writer, "test"))
         assert [(case.model, case.interrupted) for case in bench.cases] == [("a", False), ("b", True)]
         assert store.cases_of(store.find("last").id) == {"a": "ok", "b": "pending"}
 

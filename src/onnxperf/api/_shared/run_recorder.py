@@ -12,7 +12,7 @@ from onnxperf.analyze.judges.crossover import sweep_models
 from onnxperf.analyze.judges.outcome import status_of, topic_of
 from onnxperf.api._shared.run_writer import RunWriter, WaitsAs
 from onnxperf.api._shared.tags import run_tags
-from onnxperf.errors import BadOption, StoreError, masked
+from onnxperf.errors import BadOption, OnnxperfError, StoreError, masked
 from onnxperf.records.base import Machine, Status
 from onnxperf.records.race import Bench, Case
 from onnxperf.render.kit.complaints import complain
@@ -135,15 +135,27 @@ class RunRecorder:
         self._try(keep)
 
     def result(self, cases: Sequence[Case], machine: Machine) -> Bench | None:
-        """The whole run, whatever attempts it took, which ends here; a case that was interrupted is only shown."""
-        shown = (*filter(None, self._cases.values()), *(case for case in cases if case.interrupted))
-        whole = Bench(machine=machine, command=self._command, cases=shown)
-        answer, topic = sweep_answer(sweep_models(shown)), topic_of(whole)
+        """End the run, and read it back, whatever attempts it took; a case that was interrupted is only shown.
+
+        Where something of it still waits, it is what is known here.
+        """
+        interrupted = tuple(case for case in cases if case.interrupted)
+        known = tuple(case for case in self._cases.values() if case is not None)
+        whole = Bench(machine=machine, command=self._command, cases=(*known, *interrupted))
+        answer, topic = sweep_answer(sweep_models(whole.cases)), topic_of(whole)
         if self._row is not None:
             ended = ended_run(self._row, status_of(whole), answer, topic, machine)
             self._writer.try_again()
             self._try(lambda: self._write(ended, waits_as="step"))
-        return whole
+        kept = self._read_back()
+        return whole if kept is None else replace(kept, cases=(*kept.cases, *interrupted))
+
+    def _read_back(self) -> Bench | None:
+        store = self._writer.current()
+        try:
+            return None if store is None or self._failed else store.load(self.run)
+        except OnnxperfError:
+            return None
 
     def _write(self, row: RunRow | None, cases: Sequence[CaseRow] = (), waits_as: WaitsAs = "result") -> None:
         if row is not None:

@@ -69,6 +69,10 @@ class RunWriter:
                 self._wait(error, run, cases, waits_as == "result")
             return run.name
 
+    def current(self) -> Store | None:
+        """The store, if it is open and everything has been written to it."""
+        return None if self._behind else self._store
+
     def try_again(self) -> None:
         """Do not spare the store the next try: it is the last one."""
         self._again_at = 0.0
