@@ -238,3 +238,5 @@ def test_the_list_says_what_waits_and_for_which_store(tmp_path: Path, capsys: py
     assert captured.out == "No run was kept yet.\n"
     assert captured.err.startswith("onnxperf: 1 result in ")
     assert f"waits for the store {tmp_path / 'away' / 'runs.sqlite'}" in captured.err
+    assert run(["runs", "--store", str(tmp_path)]) == 2  # a store that cannot be read
+    assert captured.err in capsys.readouterr().err

@@ -128,7 +128,7 @@ def _check_members(path: Path, archive: zipfile.ZipFile) -> None:
         raise ValueError("a file in it is encrypted, or compressed in an unusual way")
     total = sum(member.file_size for member in members)
     if total > max(_SMALL, _LARGEST_RATIO * path.stat().st_size):
-        raise ValueError(f"it would become {total:,} bytes, which is far more than runs need")
+        raise ValueError(f"it would become {total} bytes, which is far more than runs need")
     manifest = msgspec.json.decode(archive.read(_MANIFEST), type=Manifest)
     if manifest.format != FORMAT:
         raise ValueError(f"its format is {manifest.format[:80]!r}, not {FORMAT!r}")
@@ -145,7 +145,7 @@ def _line(stream: IO[bytes]) -> bytes:
     most = min(_LARGEST_LINE, free_memory().free_bytes // _MEMORY_PER_BYTE)
     line = stream.readline(most + 1)
     if len(line) > most:
-        raise ValueError(f"a case of it has more than {most:,} bytes")
+        raise ValueError(f"a case of it has more than {most} bytes")
     return line
 
 

@@ -147,10 +147,10 @@ class RunRecorder:
 
     def result(self, cases: Sequence[Case], machine: Machine) -> Bench | None:
         """The whole run, whatever attempts it took, which ends here; what was not finished is only shown."""
-        unfinished = (each for each in cases if each.interrupted or each.status == "pending")
-        shown = (*filter(None, self._cases.values()), *self._lost, *unfinished)
-        whole = Bench(machine=machine, command=self._command, cases=shown)
-        answer, topic = sweep_answer(sweep_models(shown)), topic_of(whole)
+        unfinished = tuple(each for each in cases if each.interrupted or each.status == "pending")
+        known = tuple(case for case in self._cases.values() if case is not None)
+        whole = Bench(machine=machine, command=self._command, cases=(*known, *self._lost, *unfinished))
+        answer, topic = sweep_answer(sweep_models(whole.cases)), topic_of(whole)
         if self._row is not None:
             ended = ended_run(self._row, status_of(whole), answer, topic, machine)
             self._writer.try_again()

@@ -54,10 +54,11 @@ def list_runs(
     from onnxperf.results.runs import RunsResult
 
     chosen: dict[str, Any] = {"kind": kind, "tags": pairs("tag", tag or [], str), "store": output.store}
-    code = present(RunsResult, output, lambda _progress: kept(limit or None, **chosen))
-    for line in results_that_wait():
-        complain(line)
-    return code
+    try:
+        return present(RunsResult, output, lambda _progress: kept(limit or None, **chosen))
+    finally:  # a store that cannot be read is why they wait
+        for line in results_that_wait():
+            complain(line)
 
 
 @runs.command
