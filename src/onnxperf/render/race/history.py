@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from onnxperf.records.history import FEWEST_POINTS, ChangePoint, History, HistoryPoint, HistorySeries
+from onnxperf.records.history import FEWEST_POINTS, ChangePoint, History, HistoryPoint, HistorySeries, timed_points
 from onnxperf.render.kit.page import Heading, Part, closing
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.wording.names import dims_text, name_of, visible
@@ -44,8 +44,7 @@ def _values(record: History) -> list[set[str]]:
 
 def times_of(series: HistorySeries) -> list[tuple[HistoryPoint, float]]:
     """The points that have a time, with it."""
-    found = ((point, point.median_ns if series.measure == "median" else point.mean_ns) for point in series.points)
-    return [(point, ns) for point, ns in found if ns is not None and point.status in ("ok", "differs")]
+    return timed_points(series.points, series.measure)
 
 
 def series_table(record: History) -> Table:
