@@ -112,7 +112,7 @@ def _home(subject: StoredSubject, by: By | None, series: Iterable[_Key]) -> _Key
     """The series of what failed, or was called from Python: conditions are only known of what was loaded."""
     key = _key(subject, by)
     alike = [each for each in series if each[:4] == key[:4]]
-    return next((each for each in alike if each.subject == subject.name), alike[0] if alike else key)
+    return max(alike, key=lambda each: (each.subject == subject.name, each.environment == ""), default=key)
 
 
 def _settings(origin: Origin) -> dict[str, Scalar]:
