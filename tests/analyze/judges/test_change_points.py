@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -75,7 +76,7 @@ def test_more_series_ask_for_more_evidence() -> None:
 def test_whatever_the_values_are_places_are_in_order_and_apart(values: list[float], min_change: float) -> None:
     found = change_points(values, min_change)
     ends = [0, *(each.place for each in found), len(values)]
-    assert not found or all(after - before >= FEWEST for before, after in zip(ends, ends[1:], strict=False))
+    assert not found or all(after - before >= FEWEST for before, after in pairwise(ends))
     assert all(0 <= each.p_value <= 0.05 and abs(each.after - each.before) >= min_change for each in found)
     assert change_points(values, min_change) == found
 

@@ -31,7 +31,7 @@ def history_answer(record: History) -> str:
         latest = max(changed, key=lambda each: each.changes[-1].first_after.started)
         share = f"Change points in {len(changed)} of {len(record.series)} series"
         return f"{share}; the latest, {_title(latest, record)}: {latest.answer}."
-    judged = [runs for each in record.series if (runs := _runs(each)) >= FEWEST_POINTS]
+    judged = [number for each in record.series if (number := _runs(each)) >= FEWEST_POINTS]
     few = len(record.series) - len(judged)
     rest = f"{count(few, 'series', 'series')} with too few runs to look for one"
     if not judged:
