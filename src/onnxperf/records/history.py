@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -12,6 +13,9 @@ By = Literal["version", "commit", "machine", "day"]
 TimeMeasure = Literal["median", "mean"]
 FEWEST_POINTS = 8
 """Runs from which on a series can have a change point."""
+
+
+_MEASURED = ("ok", "differs")
 
 
 class Origin(Struct, frozen=True, kw_only=True):
@@ -52,6 +56,16 @@ class HistoryPoint(Struct, frozen=True, gc=False):
     """Files of the repository had been changed since that commit."""
     fingerprint: str = ""
     """What identifies the file of the model; empty if not known."""
+
+
+def timed_points(points: Sequence[HistoryPoint], measure: TimeMeasure) -> list[tuple[HistoryPoint, float]]:
+    """The points that have this time, with it; what failed has none, whatever it measured before."""
+    times = [point.median_ns for point in points] if measure == "median" else [point.mean_ns for point in points]
+    return [
+        (point, ns)
+        for point, ns in zip(points, times, strict=True)
+        if ns is not None and ns > 0 and point.status in _MEASURED
+    ]
 
 
 class StoredSubject(Struct, frozen=True, kw_only=True):

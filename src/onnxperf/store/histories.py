@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from functools import cache
+from itertools import chain
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -28,13 +31,12 @@ class _SubjectPart(msgspec.Struct, frozen=True):
     conditions: dict[str, Scalar] = {}
 
 
-class _Run(NamedTuple):
-    """A run without its record."""
+class _Kept(NamedTuple):
+    """Points of subjects that are alike, as they are found."""
 
-    name: str
-    started: str
-    commit: str
-    dirty: bool
+    origin: Origin
+    version: str
+    points: list[HistoryPoint]
 
 
 def origin_of(machine: Machine | None, dims: dict[str, int], conditions: dict[str, Scalar]) -> Origin:
@@ -74,18 +76,28 @@ def stored_subjects(
         alike = select(schema.subjects.c.model).where(schema.subjects.c.fingerprint == fingerprint).distinct()
         known.update(filter(None, connection.execute(alike).scalars()))
     runs = _runs(connection, since)
-    found: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
-    for row in connection.execute(_chosen(known, *_SERIES, *_POINT)).all():
-        found.setdefault(tuple(row[: len(_SERIES)]), []).append(row[len(_SERIES) :])
-    older = _older_origins(connection, known) if any(key[-1] is None for key in found) else {}
-    made = [
-        _subject(key, origin, times, runs)
-        for key, rows in found.items()
-        for origin, times in _by_origin(key[-1], rows, older)
-    ]
-    return [each for each in made if each.points]
+    older = cache(lambda: _older_origins(connection, known))
+    found: dict[tuple[Any, ...], _Kept] = {}
+    for name, model, runtime, call, text, number, median, mean, status, file, run in _rows(connection, known):
+        if run not in runs:
+            continue
+        key = (name, model, runtime, call, older()[number][0] if text is None else text)
+        kept = found.get(key)
+        if kept is None:
+            origin = older()[number][1] if text is None else from_document(text, Origin)
+            kept = found[key] = _Kept(origin, str(origin.conditions.get("onnxruntime", origin.onnxruntime)), [])
+        started, run_name, commit, dirty = runs[run]
+        point = HistoryPoint(run_name, started, median, mean, status, kept.version, commit, dirty, file or "")
+        kept.points.append(point)
+    return [_subject(key, kept) for key, kept in found.items()]
 
 
+def _rows(connection: Connection, models: Collection[str]) -> Iterator[Any]:
+    """In parts: with all rows in memory at once, the garbage collector takes as long as the query."""
+    return chain.from_iterable(connection.execute(_chosen(models, *_SERIES, *_POINT)).partitions(_PART))
+
+
+_PART = 500
 _SERIES = tuple(schema.subjects.c[name] for name in ("name", "model", "runtime", "call", "origin"))
 _POINT = (
     *(schema.subjects.c[name] for name in ("id", "median_ns", "mean_ns", "status", "fingerprint")),
@@ -105,32 +117,21 @@ def _chosen(models: Collection[str], *columns: Any) -> Select[Any]:
     return select(*columns).select_from(joined).where(schema.subjects.c.model.in_(sorted(models)), ~again)
 
 
-def _runs(connection: Connection, since: str) -> dict[int, _Run]:
+def _runs(connection: Connection, since: str) -> dict[int, tuple[str, str, str, bool]]:
+    """When each run began, its name, its commit, and whether files had changed since."""
     wanted = select(schema.tags.c.run, schema.tags.c.value)
     has_changes = (schema.tags.c.name == DIRTY) & (schema.tags.c.value == "yes")
-    commits = {run: str(value) for run, value in connection.execute(wanted.where(schema.tags.c.name == COMMIT)).all()}
+    commits = dict(connection.execute(wanted.where(schema.tags.c.name == COMMIT)).all())
     dirty = set(connection.execute(select(schema.tags.c.run).where(has_changes)).scalars())
-    found = select(schema.runs.c.id, schema.runs.c.name, schema.runs.c.started)
+    found = select(schema.runs.c.id, schema.runs.c.started, schema.runs.c.name).where(schema.runs.c.started >= since)
     return {
-        run: _Run(name, started, commits.get(run, ""), run in dirty)
-        for run, name, started in connection.execute(found.where(schema.runs.c.started >= since)).all()
+        run: (started, name, commits.get(run, ""), run in dirty)
+        for run, started, name in connection.execute(found).all()
     }
 
 
-def _by_origin(
-    text: str | None, rows: list[tuple[Any, ...]], older: dict[int, Origin]
-) -> list[tuple[Origin, list[tuple[Any, ...]]]]:
-    if text is not None:
-        return [(from_document(text, Origin), rows)]
-    apart: dict[str, tuple[Origin, list[tuple[Any, ...]]]] = {}
-    for row in rows:
-        origin = older[row[0]]
-        apart.setdefault(to_document(origin), (origin, []))[1].append(row)
-    return list(apart.values())
-
-
-def _older_origins(connection: Connection, models: Collection[str]) -> dict[int, Origin]:
-    """Those of subjects that older versions kept, from their records."""
+def _older_origins(connection: Connection, models: Collection[str]) -> dict[int, tuple[str, Origin]]:
+    """Those of subjects that older versions kept, from their records; each with the text that newer ones keep."""
     columns = (
         schema.subjects.c.id,
         schema.subjects.c.record.label("subject"),
@@ -139,23 +140,21 @@ def _older_origins(connection: Connection, models: Collection[str]) -> dict[int,
     )
     of_run = schema.cases.c.run == schema.runs.c.id
     chosen = _chosen(models, *columns).where(schema.subjects.c.origin.is_(None), of_run)
-    return {
-        row.id: origin_of(
-            None if row.machine is None else from_document(row.machine, Machine),
-            from_document(row.record, _CasePart).dims,
-            from_document(row.subject, _SubjectPart).conditions,
+    origins = (
+        (
+            row.id,
+            origin_of(
+                None if row.machine is None else from_document(row.machine, Machine),
+                from_document(row.record, _CasePart).dims,
+                from_document(row.subject, _SubjectPart).conditions,
+            ),
         )
         for row in connection.execute(chosen)
-    }
+    )
+    return {number: (to_document(origin), origin) for number, origin in origins}
 
 
-def _subject(key: tuple[str, ...], origin: Origin, rows: list[tuple[Any, ...]], runs: dict[int, _Run]) -> StoredSubject:
+def _subject(key: tuple[Any, ...], kept: _Kept) -> StoredSubject:
     name, model, runtime, call, _ = key
-    version = str(origin.conditions.get("onnxruntime", origin.onnxruntime))
-    points = [
-        HistoryPoint(head.name, head.started, median, mean, status, version, head.commit, head.dirty, fingerprint or "")
-        for _, median, mean, status, fingerprint, run in rows
-        if (head := runs.get(run)) is not None
-    ]
-    points.sort(key=lambda each: each.started)
-    return StoredSubject(name=name, model=model, runtime=runtime, call=call or "", origin=origin, points=tuple(points))
+    points = tuple(sorted(kept.points, key=attrgetter("started")))
+    return StoredSubject(name=name, model=model, runtime=runtime, call=call or "", origin=kept.origin, points=points)

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onnxperf.records.history import FEWEST_POINTS, By, ChangePoint, History, HistoryPoint, HistorySeries
+from onnxperf.records.history import (
+    FEWEST_POINTS,
+    By,
+    ChangePoint,
+    History,
+    HistoryPoint,
+    HistorySeries,
+    timed_points,
+)
 from onnxperf.wording.names import dims_text, name_of, visible
 from onnxperf.wording.numbers import count, duration, grouped, percent
 
@@ -23,7 +31,7 @@ def history_answer(record: History) -> str:
         latest = max(changed, key=lambda each: each.changes[-1].first_after.started)
         share = f"Change points in {len(changed)} of {len(record.series)} series"
         return f"{share}; the latest, {_title(latest, record)}: {latest.answer}."
-    judged = [_runs(each) for each in record.series if _runs(each) >= FEWEST_POINTS]
+    judged = [number for each in record.series if (number := _runs(each)) >= FEWEST_POINTS]
     few = len(record.series) - len(judged)
     rest = f"{count(few, 'series', 'series')} with too few runs to look for one"
     if not judged:
@@ -101,8 +109,7 @@ def _title(series: HistorySeries, record: History) -> str:
 
 def _runs(series: HistorySeries) -> int:
     """Points with a time."""
-    times = (each.median_ns if series.measure == "median" else each.mean_ns for each in series.points)
-    return sum(ns is not None for ns in times)
+    return len(timed_points(series.points, series.measure))
 
 
 def notes_on(record: History) -> Iterator[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import groupby
 from statistics import median
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ from onnxperf.records.history import (
     Origin,
     StoredSubject,
     TimeMeasure,
+    timed_points,
 )
 from onnxperf.wording.machines import cpu_name
 from onnxperf.wording.names import dims_text
@@ -31,7 +33,6 @@ from onnxperf.wording.numbers import count
 
 _VERSION = re.compile(r"\d+\.\d")
 """The start of a condition that is the version of a library: it changes from run to run, and is no setting."""
-_MEASURED = ("ok", "differs")
 
 
 class _Key(NamedTuple):
@@ -56,7 +57,7 @@ def judge_history(
 ) -> History:
     """Series of a model with their change points; of each, the newest `limit` runs."""
     grouped = _series(stored, by)
-    made = [_made(key, _newest(placed, limit), by) for key, placed in grouped.items()]
+    made = [_made(key, _newest(several, limit), by) for key, several in grouped.items()]
     named = _named(made)
     judged = [_judged(each, by, min_effect, len(named)) for each in named]
     record = History(model=model, by=by, min_effect=min_effect, series=tuple(judged))
@@ -66,18 +67,18 @@ def judge_history(
 # ---------------------------------------------------------------- series
 
 
-def _series(stored: Sequence[StoredSubject], by: By | None) -> dict[_Key, list[_Placed]]:
-    """All points by what must be the same; what failed before anything was known goes where its like are."""
-    found: dict[_Key, list[_Placed]] = {}
-    known = [each for each in stored if each.origin.conditions]
-    for subject in known:
-        found.setdefault(_key(subject, by), []).extend((point, subject) for point in subject.points)
-    apart: dict[_Key, list[_Placed]] = {}
-    for key, placed in found.items():
-        apart.update(_split(key, placed))
+def _series(stored: Sequence[StoredSubject], by: By | None) -> dict[_Key, list[StoredSubject]]:
+    """All subjects by what must be the same; what failed before anything was known goes where its like are."""
+    found: dict[_Key, list[StoredSubject]] = {}
+    for subject in stored:
+        if subject.origin.conditions:
+            found.setdefault(_key(subject, by), []).append(subject)
+    apart: dict[_Key, list[StoredSubject]] = {}
+    for key, several in found.items():
+        apart.update(_split(key, several))
     for subject in stored:
         if not subject.origin.conditions:
-            apart.setdefault(_home(subject, by, apart), []).extend((point, subject) for point in subject.points)
+            apart.setdefault(_home(subject, by, apart), []).append(subject)
     return apart
 
 
@@ -94,14 +95,16 @@ def _key(subject: StoredSubject, by: By | None) -> _Key:
     )
 
 
-def _split(key: _Key, placed: list[_Placed]) -> dict[_Key, list[_Placed]]:
+def _split(key: _Key, several: list[StoredSubject]) -> dict[_Key, list[StoredSubject]]:
     """By the names of subjects, where one run has several that are alike in everything that is known."""
-    runs = Counter((point.run, point.version) for point, _ in placed)
-    if all(number == 1 for number in runs.values()):
-        return {key: placed}
-    apart: dict[_Key, list[_Placed]] = {}
-    for point, subject in placed:
-        apart.setdefault(key._replace(subject=subject.name), []).append((point, subject))
+    if len({each.name for each in several}) == 1:
+        return {key: several}
+    runs = [(point.run, point.version) for each in several for point in each.points]
+    if len(set(runs)) == len(runs):
+        return {key: several}
+    apart: dict[_Key, list[StoredSubject]] = {}
+    for subject in several:
+        apart.setdefault(key._replace(subject=subject.name), []).append(subject)
     return apart
 
 
@@ -109,7 +112,7 @@ def _home(subject: StoredSubject, by: By | None, series: Iterable[_Key]) -> _Key
     """The series of what failed, or was called from Python: conditions are only known of what was loaded."""
     key = _key(subject, by)
     alike = [each for each in series if each[:4] == key[:4]]
-    return next((each for each in alike if each.subject == subject.name), alike[0] if alike else key)
+    return max(alike, key=lambda each: (each.subject == subject.name, each.environment == ""), default=key)
 
 
 def _settings(origin: Origin) -> dict[str, Scalar]:
@@ -124,15 +127,18 @@ def machine_text(origin: Origin) -> str:
     return f"{cpu_name(origin.cpu)}, {count(origin.cores, 'core')}{logical}"
 
 
-def _newest(placed: list[_Placed], limit: int | None) -> list[_Placed]:
-    ordered = sorted(placed, key=lambda each: each[0].started)
-    return ordered if limit is None else ordered[-limit:]
+def _newest(several: Sequence[StoredSubject], limit: int | None) -> list[_Placed]:
+    placed = [(point, subject) for subject in several for point in subject.points]
+    if len(several) > 1:
+        placed.sort(key=lambda each: each[0].started)
+    return placed if limit is None else placed[-limit:]
 
 
-def _made(key: _Key, placed: Sequence[_Placed], by: By | None) -> HistorySeries:
+def _made(key: _Key, placed: list[_Placed], by: By | None) -> HistorySeries:
     newest = placed[-1][1]
     ordered = _ordered(placed, by)
-    points = tuple(point for point, _ in ordered)
+    points = tuple([point for point, _ in ordered])
+    measure = _measure(points)
     own = [key.subject] if key.subject else []
     environment = [f"onnxruntime {key.environment}"] if key.environment else []
     return HistorySeries(
@@ -143,9 +149,9 @@ def _made(key: _Key, placed: Sequence[_Placed], by: By | None) -> HistorySeries:
         call=key.call,
         dims=newest.origin.dims,
         conditions=dict(key.conditions),
-        measure=_measure(points),
+        measure=measure,
         points=points,
-        groups=tuple(_groups([(_group(each, by), each[0]) for each in ordered], _measure(points)) if by else ()),
+        groups=tuple(_groups(ordered, by, measure)) if by else (),
     )
 
 
@@ -167,17 +173,19 @@ def _named(made: Sequence[HistorySeries]) -> list[HistorySeries]:
 # ---------------------------------------------------------------- orders and groups
 
 
-def _ordered(placed: Sequence[_Placed], by: By | None) -> Sequence[_Placed]:
+def _ordered(placed: list[_Placed], by: By | None) -> list[_Placed]:
     """By time within each group; commits by when they were first measured, wherever one is measured again."""
-    first: dict[str, str] = {}
-    for point, _ in placed:
-        first.setdefault(point.commit, point.started)
-    orders: dict[By, Callable[[_Placed], object]] = {
-        "version": lambda each: version_order(each[0].version),
-        "commit": lambda each: (first[each[0].commit], each[0].commit),
-        "machine": lambda each: machine_text(each[1].origin),
-    }
-    return sorted(placed, key=orders[by]) if by in orders else placed
+    if by == "version":
+        order = cache(version_order)
+        return sorted(placed, key=lambda each: (order(each[0].version), each[0].version))
+    if by == "machine":
+        return sorted(placed, key=lambda each: machine_text(each[1].origin))
+    if by == "commit":
+        first: dict[str, str] = {}
+        for point, _ in placed:
+            first.setdefault(point.commit, point.started)
+        return sorted(placed, key=lambda each: (first[each[0].commit], each[0].commit))
+    return placed
 
 
 def version_order(version: str) -> tuple[tuple[bool, int, str], ...]:
@@ -186,7 +194,8 @@ def version_order(version: str) -> tuple[tuple[bool, int, str], ...]:
     return tuple((part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts)
 
 
-def _group(placed: _Placed, by: By) -> str:
+def _name(placed: _Placed, by: By) -> str:
+    """The group of a point."""
     point, subject = placed
     if by == "machine":
         return machine_text(subject.origin) or "unknown machine"
@@ -195,43 +204,34 @@ def _group(placed: _Placed, by: By) -> str:
     return (point.version or "unknown version") if by == "version" else (point.commit or "no commit")
 
 
-def _groups(named: Sequence[tuple[str, HistoryPoint]], measure: TimeMeasure) -> list[HistoryGroup]:
-    times: dict[str, list[float]] = {}
-    for name, point in named:
-        if (ns := time_of(point, measure)) is not None:
-            times.setdefault(name, []).append(ns)
-    medians = {name: median(several) for name, several in times.items()}
-    first = next(iter(medians.values()), 1.0)
-    return [
-        HistoryGroup(
-            name=name,
-            runs=len(several),
-            median_ns=medians[name],
-            min_ns=min(several),
-            max_ns=max(several),
-            ratio=medians[name] / first,
-        )
-        for name, several in times.items()
-    ]
+def _groups(placed: Sequence[_Placed], by: By, measure: TimeMeasure) -> Iterator[HistoryGroup]:
+    first = None
+    for name, several in groupby(placed, key=lambda each: _name(each, by)):
+        times = [ns for _, ns in timed_points([point for point, _ in several], measure)]
+        if times:
+            middle = median(times)
+            first = first or middle
+            yield HistoryGroup(
+                name=name,
+                runs=len(times),
+                median_ns=middle,
+                min_ns=min(times),
+                max_ns=max(times),
+                ratio=middle / first,
+            )
 
 
 # ---------------------------------------------------------------- changes
 
 
-def time_of(point: HistoryPoint, measure: TimeMeasure) -> float | None:
-    """The time of a point; None where it failed, or where only another time is known."""
-    ns = point.median_ns if measure == "median" else point.mean_ns
-    return ns if ns is not None and ns > 0 and point.status in _MEASURED else None
-
-
 def _measure(points: Sequence[HistoryPoint]) -> TimeMeasure:
     """The median, unless more runs have a mean: the two are never mixed in one series."""
-    known = {each: sum(time_of(point, each) is not None for point in points) for each in ("median", "mean")}
-    return "mean" if known["mean"] > known["median"] else "median"
+    medians = len(timed_points(points, "median"))
+    return "mean" if medians < len(points) and len(timed_points(points, "mean")) > medians else "median"
 
 
 def _judged(series: HistorySeries, by: By | None, min_effect: float, several: int) -> HistorySeries:
-    timed = [(point, ns) for point in series.points if (ns := time_of(point, series.measure)) is not None]
+    timed = timed_points(series.points, series.measure)
     logs = [math.log(ns) for _, ns in timed]
     # Machines have no order in which a time could change.
     found = change_points(logs, math.log1p(min_effect), several) if by != "machine" else []

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from onnxperf.records.history import FEWEST_POINTS, ChangePoint, History, HistoryPoint, HistorySeries
+from onnxperf.records.history import FEWEST_POINTS, ChangePoint, History, HistoryPoint, HistorySeries, timed_points
 from onnxperf.render.kit.page import Heading, Part, closing
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.wording.names import dims_text, name_of, visible
@@ -12,8 +13,8 @@ from onnxperf.wording.numbers import NOTHING, count, duration, factor, grouped, 
 
 _COMMIT = 8
 """Characters of a commit in a table."""
-MOST_GROUPS = 12
-"""Versions, commits or days of a series that a page shows, the last ones."""
+MOST_ROWS = 36
+"""Series, change points, or versions, commits and days of all series together, that a page shows."""
 _SMALLEST_P = 1e-6
 """Below it, a p-value is only called smaller."""
 
@@ -23,13 +24,27 @@ def history_page(record: History) -> list[Part]:
     runs = len({point.run for each in record.series for point in each.points})
     order = f"by {record.by}" if record.by else "by time"
     facts = [count(runs, "run"), count(len(record.series), "series", "series"), order, *_shared(record)]
-    tables = [group_table(record, MOST_GROUPS)]
+    tables: dict[str, Table] = {record.by or "": group_table(record)}
     if record.by != "machine":
-        tables = [series_table(record), change_table(record), *tables]
-    shown = [table for table in tables if table.rows]
-    left_out = max((len(each.groups) - MOST_GROUPS for each in record.series), default=0)
-    cut = [f"only the last {MOST_GROUPS} of each series are shown; files have all"] if left_out > 0 else []
-    return [Heading(record.model, facts), *shown, *closing(record.answer, [*record.notes, *cut])]
+        tables = {"series": series_table(record), "change point": change_table(record), **tables}
+    shown = [table._replace(rows=table.rows[:MOST_ROWS]) for table in tables.values() if table.rows]
+    return [Heading(record.model, facts), *shown, *closing(record.answer, [*record.notes, *_left_out(record, tables)])]
+
+
+def _left_out(record: History, tables: Mapping[str, Table]) -> Iterator[str]:
+    """What the page has no room for."""
+    for name, table in tables.items():
+        if len(table.rows) > MOST_ROWS:
+            rows = count(len(table.rows), name, "series" if name == "series" else "")
+            yield f"the first {MOST_ROWS} of {rows} are shown; files have all"
+    most = _most_groups(record)
+    if any(len(each.groups) > most for each in record.series):
+        yield f"only the last {most} {record.by}s of each series are shown; files have all"
+
+
+def _most_groups(record: History) -> int:
+    """Of each series, the more the fewer there are."""
+    return max(3, MOST_ROWS // max(len(record.series), 1))
 
 
 def _shared(record: History) -> list[str]:
@@ -44,8 +59,7 @@ def _values(record: History) -> list[set[str]]:
 
 def times_of(series: HistorySeries) -> list[tuple[HistoryPoint, float]]:
     """The points that have a time, with it."""
-    found = ((point, point.median_ns if series.measure == "median" else point.mean_ns) for point in series.points)
-    return [(point, ns) for point, ns in found if ns is not None and point.status in ("ok", "differs")]
+    return timed_points(series.points, series.measure)
 
 
 def series_table(record: History) -> Table:
@@ -138,8 +152,8 @@ def p_text(p_value: float) -> str:
     return f"< {_SMALLEST_P:.0e}" if p_value < _SMALLEST_P else f"{p_value:.1g}"
 
 
-def group_table(record: History, most: int | None = None) -> Table:
-    """The runs of every version, commit, machine or day; of each series, the last `most`."""
+def group_table(record: History) -> Table:
+    """The runs of every version, commit, machine or day; of each series, the last ones."""
     columns = (
         *_names(),
         Column(record.by or "", left=True, room=12),
@@ -151,7 +165,7 @@ def group_table(record: History, most: int | None = None) -> Table:
     )
     rows = []
     for series in record.series:
-        for each in series.groups[-(most or len(series.groups)) :]:
+        for each in series.groups[-_most_groups(record) :]:
             times = (duration(each.median_ns), duration(each.min_ns), duration(each.max_ns))
             cells = (*_named(series, record), visible(each.name), grouped(each.runs), *times, factor(each.ratio))
             rows.append(Row(cells))

@@ -1,0 +1,261 @@
+"""Runs of a model as series, and what they say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onnxperf.analyze.judges.history import judge_history, machine_text, version_order
+from onnxperf.records.history import By, History, HistoryPoint, Origin, StoredSubject, timed_points
+from tests.histories import noisy
+
+INTEL = Origin(cpu="Intel Xeon", cores=2, logical_cpus=4, onnxruntime="1.31.1", conditions={"threads": 2})
+APPLE = Origin(cpu="Apple M2", cores=8, logical_cpus=8, onnxruntime="1.31.1", conditions={"threads": 2})
+
+
+def points(times: list[float | None], **more: Any) -> tuple[HistoryPoint, ...]:
+    """A run a day."""
+    given = {"version": "1.31.1", **more}
+    return tuple(
+        HistoryPoint(
+            f"run{n}",
+            f"2026-{1 + n // 28:02}-{1 + n % 28:02}T12:00:00.000000+00:00",
+            ns,
+            status="crashed" if ns is None else "ok",
+            **given,
+        )
+        for n, ns in enumerate(times)
+    )
+
+
+def subject(times: list[float | None] | tuple[HistoryPoint, ...], origin: Origin = INTEL, **more: Any) -> StoredSubject:
+    fields = {"name": "ort", "model": "m", "runtime": "ort", "call": "run", **more}
+    made = times if isinstance(times, tuple) else points(times)
+    return StoredSubject(**fields, origin=origin, points=made)
+
+
+def judged(*stored: StoredSubject, by: By | None = None, limit: int | None = None) -> History:
+    return judge_history("m", stored, by, 0.01, limit)
+
+
+STEP = list(noisy({30: 100e3, 31: 110e3}))
+
+
+def test_a_change_names_the_runs_beside_it_and_the_ratio() -> None:
+    (series,) = judged(subject(STEP)).series
+    (change,) = series.changes
+    assert (change.index, change.last_before.run, change.first_after.run) == (30, "run29", "run30")
+    assert change.ratio == pytest.approx(1.1, rel=0.02)
+    assert change.ratio == pytest.approx(change.after_ns / change.before_ns)
+    assert series.noise == pytest.approx(0.02, rel=0.3)
+    assert series.answer == "slower by 9.92 % since run run30 (2026-02-03)"
+
+
+def test_what_failed_is_no_point_of_the_trend() -> None:
+    times: list[float | None] = [*STEP[:10], None, None, *STEP[10:]]
+    (series,) = judged(subject(times)).series
+    (change,) = series.changes
+    timed = timed_points(series.points, series.measure)
+    assert len(series.points) == 63
+    assert len(timed) == 61
+    assert timed[change.index][0] == change.first_after
+
+
+@pytest.mark.parametrize(
+    ("point", "expected"),
+    [
+        (HistoryPoint("r", "", 5.0, 6.0), 5.0),
+        (HistoryPoint("r", "", 5.0, status="differs"), 5.0),
+        (HistoryPoint("r", "", 5.0, status="crashed"), None),
+        (HistoryPoint("r", "", 0.0), None),
+        (HistoryPoint("r", "", None, 6.0), None),
+    ],
+)
+def test_only_what_was_measured_to_its_end_has_a_time(point: HistoryPoint, expected: float | None) -> None:
+    assert [ns for _, ns in timed_points([point], "median")] == ([] if expected is None else [expected])
+
+
+def test_the_mean_is_taken_where_older_runs_have_no_median() -> None:
+    old = tuple(HistoryPoint(f"o{n}", f"2025-01-{n:02}T00:00:00+00:00", None, 9.0) for n in range(1, 10))
+    new = tuple(HistoryPoint(f"n{n}", f"2026-01-{n:02}T00:00:00+00:00", 8.0, 9.0) for n in range(1, 4))
+    record = judged(subject(old + new))
+    assert record.series[0].measure == "mean"
+    assert record.series[0].changes == ()
+    assert "mean times where older runs have no median of single calls" in record.notes
+
+
+def test_machines_sizes_calls_and_settings_are_series_of_their_own() -> None:
+    settings = Origin(cpu="Intel Xeon", cores=2, logical_cpus=4, onnxruntime="1.31.1", conditions={"threads": 1})
+    sized = Origin(
+        cpu="Intel Xeon", cores=2, logical_cpus=4, onnxruntime="1.31.1", conditions={"threads": 2}, dims={"batch": 8}
+    )
+    record = judged(
+        subject([1.0]),
+        subject([2.0], APPLE),
+        subject([3.0], settings),
+        subject([4.0], sized),
+        subject([5.0], call="run-c"),
+    )
+    assert [[point.median_ns for point in each.points] for each in record.series] == [[2.0], [1.0], [3.0], [5.0], [4.0]]
+    assert [each.name for each in record.series] == [
+        "ort run, threads=2",
+        "ort run, threads=2",
+        "ort run, threads=1",
+        "ort run-c, threads=2",
+        "ort run, threads=2",
+    ]
+
+
+def test_another_version_is_the_same_series_and_another_environment_is_not() -> None:
+    newer = Origin(cpu="Intel Xeon", cores=2, logical_cpus=4, onnxruntime="1.32.0", conditions={"threads": 2})
+    conditions = {"threads": 2, "onnxruntime": "1.20.0"}
+    beside = Origin(cpu="Intel Xeon", cores=2, logical_cpus=4, onnxruntime="1.32.0", conditions=conditions)
+    record = judged(subject([1.0]), subject([2.0], newer), subject([3.0], beside))
+    assert [each.name for each in record.series] == ["ort run", "ort run, onnxruntime 1.20.0"]
+    assert len(judged(subject([1.0]), subject([2.0], newer), subject([3.0], beside), by="version").series) == 1
+
+
+def test_subjects_that_differ_only_in_their_names_are_kept_apart() -> None:
+    record = judged(subject([1.0, 2.0], name="first"), subject([3.0, 4.0], name="second"))
+    assert [each.name for each in record.series] == ["ort run, first", "ort run, second"]
+    renamed = judged(subject(points([1.0])), subject((points([1.0, 2.0])[1],), name="new name"))
+    assert [len(each.points) for each in renamed.series] == [2]
+
+
+def test_what_failed_before_it_was_loaded_is_in_the_series_of_its_like() -> None:
+    nothing = Origin(cpu="Intel Xeon", cores=2, logical_cpus=4, onnxruntime="1.31.1")
+    beside = {"threads": 2, "onnxruntime": "1.20.0"}
+    env = Origin(cpu="Intel Xeon", cores=2, logical_cpus=4, onnxruntime="1.31.1", conditions=beside)
+    record = judged(subject([3.0], env), subject([1.0]), subject([None], nothing))
+    assert [(each.name, len(each.points)) for each in record.series] == [
+        ("ort run, onnxruntime 1.20.0", 1),
+        ("ort run", 2),
+    ]
+    (alone,) = judged(subject([None], nothing)).series
+    assert alone.answer == "0 runs, too few to look for a change point (8 are needed)"
+
+
+def test_only_the_newest_runs_are_looked_at_where_a_limit_is_given() -> None:
+    (series,) = judged(subject(STEP), limit=20).series
+    assert [point.run for point in series.points] == [f"run{n}" for n in range(41, 61)]
+    assert series.changes == ()
+
+
+@pytest.mark.parametrize(
+    ("by", "names"),
+    [
+        ("version", ["1.9.0", "1.10.0"]),
+        ("commit", ["b", "a"]),
+        ("day", ["2026-01-01", "2026-01-02", "2026-01-03", "2026-01-04"]),
+        ("machine", ["Intel Xeon, 2 cores (4 logical)"]),
+    ],
+)
+def test_runs_are_grouped(by: By, names: list[str]) -> None:
+    made = points([1.0, 3.0, 2.0, None, 6.0])
+    known = [("1.10.0", "b"), ("1.9.0", "a"), ("1.10.0", "b"), ("1.9.0", "a"), ("1.9.0", "b")]
+    days = [1, 2, 3, 3, 4]
+    placed = tuple(
+        HistoryPoint(each.run, f"2026-01-{day:02}T12:00:00+00:00", each.median_ns, None, each.status, *more)
+        for each, more, day in zip(made, known, days, strict=True)
+    )
+    (series,) = judged(subject(placed), by=by).series
+    assert [each.name for each in series.groups] == names
+    assert sum(each.runs for each in series.groups) == 4
+    first, *_, last = (*series.groups, series.groups[-1])
+    assert first.ratio == 1.0
+    assert last.ratio == pytest.approx(last.median_ns / first.median_ns)
+
+
+def test_a_group_has_the_median_and_the_ends_of_its_times() -> None:
+    (group,) = judged(subject([3.0, 1.0, 8.0]), by="version").series[0].groups
+    assert (group.runs, group.median_ns, group.min_ns, group.max_ns) == (3, 3.0, 1.0, 8.0)
+
+
+def test_machines_are_compared_and_have_no_change_points() -> None:
+    record = judged(subject(STEP), subject([60e3] * 9, APPLE), by="machine")
+    (series,) = record.series
+    assert series.changes == ()
+    assert [each.name for each in series.groups] == ["Apple M2, 8 cores", "Intel Xeon, 2 cores (4 logical)"]
+    assert record.answer == (
+        "m: lowest median on Apple M2, 8 cores, 60.0 µs in 9 runs, of 2 machines, which were not measured in turn."
+    )
+
+
+@pytest.mark.parametrize(
+    ("by", "more", "words"),
+    [
+        (None, {}, "since run run30 (2026-02-03)"),
+        ("day", {}, "since 2026-02-03 (run run30)"),
+        ("commit", {"commit": "1a2b3c"}, "since run run30 (commit 1a2b3c, 2026-02-03)"),
+        (None, {"commit": "1a2b3c", "dirty": True}, "since run run30 (commit 1a2b3c with local changes, 2026-02-03)"),
+    ],
+)
+def test_the_answer_says_since_when(by: By | None, more: dict[str, Any], words: str) -> None:
+    record = judged(subject(points(list(STEP), **more)), by=by)
+    assert words in record.answer
+
+
+def test_the_answer_says_which_version_began_there_and_whether_the_file_is_another() -> None:
+    before = points(list(STEP[:30]), version="1.30.0", fingerprint="a")
+    after = points(list(STEP), version="1.31.1", fingerprint="b")[30:]
+    record = judged(subject(before + after), by="version")
+    assert "since onnxruntime 1.31.1 (run run30, onnxruntime 1.30.0 to 1.31.1, another model file" in record.answer
+    assert "2 different files under this name" in record.notes
+
+
+@pytest.mark.parametrize(
+    ("stored", "answer"),
+    [
+        ([subject([1.0] * 3)], "m: 3 runs, too few to look for a change point (8 are needed)."),
+        ([subject([1.0])], "m: 1 run, too few to look for a change point (8 are needed)."),
+        ([subject([1.0] * 9)], "m: no change point in 9 runs."),
+        ([subject([1.0] * 9), subject([1.0] * 12, APPLE)], "No change point in 2 series of 9 to 12 runs."),
+        (
+            [subject([1.0] * 9), subject([1.0], APPLE)],
+            "No change point in 1 series of 9 runs; 1 series with too few runs to look for one.",
+        ),
+        (
+            [subject([1.0]), subject([1.0], APPLE)],
+            "No change point can be found: 2 series with too few runs to look for one (8 are needed).",
+        ),
+    ],
+)
+def test_nothing_found_is_said_as_such(stored: list[StoredSubject], answer: str) -> None:
+    assert judged(*stored).answer == answer
+
+
+def test_of_several_series_the_latest_change_is_told() -> None:
+    record = judged(subject(STEP), subject([60e3] * 9, APPLE))
+    assert record.answer.startswith(
+        "Change points in 1 of 2 series; the latest, Intel Xeon, 2 cores (4 logical): slower by "
+    )
+
+
+@pytest.mark.parametrize(
+    "ordered", [("1.9", "1.10"), ("1.10.dev1", "1.10.0"), ("1.10.0rc1", "1.10.1"), ("", "1.0"), ("1.2", "1.2.1")]
+)
+def test_versions_are_ordered_by_their_numbers(ordered: tuple[str, str]) -> None:
+    assert version_order(ordered[0]) < version_order(ordered[1])
+
+
+def test_a_machine_without_a_name_has_none() -> None:
+    assert machine_text(Origin()) == ""
+
+
+TIMES = st.none() | st.floats(0, 1e12)
+
+
+@given(
+    st.lists(st.lists(TIMES, max_size=30), max_size=3), st.sampled_from([None, "version", "commit", "machine", "day"])
+)
+def test_every_run_is_in_exactly_one_series(times: list[list[float | None]], by: By | None) -> None:
+    stored = [subject(each, origin) for each, origin in zip(times, (INTEL, APPLE, Origin()), strict=False) if each]
+    record = judged(*stored, by=by)
+    assert sum(len(each.points) for each in record.series) == sum(map(len, times))
+    for series in record.series:
+        timed = timed_points(series.points, series.measure)
+        assert not by or sum(group.runs for group in series.groups) == len(timed)
+        assert all(timed[each.index][0] == each.first_after for each in series.changes)
