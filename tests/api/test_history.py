@@ -46,10 +46,10 @@ def test_a_step_is_found_at_its_run(store: Path) -> None:
 def test_every_order_has_its_groups_tables_and_files(store: Path, tmp_path: Path, by: By | None, groups: int) -> None:
     result = onnxperf.history(MODEL, by=by, store=store)
     assert len(result.record.series[0].groups) == groups
-    assert len(result.to_df("groups")) == groups
-    assert len(result.to_df("points")) == 41
-    assert str(result.to_df("points")["started"].dtype).endswith("UTC]")
-    assert len(result.to_df("changes")) == (by != "machine")
+    assert len(result.table("groups")) == groups
+    assert len(result.table("points")) == 41
+    assert str(result.table("points")["started"].dtype).endswith("UTC]")
+    assert len(result.table("changes")) == (by != "machine")
     for suffix in ("json", "md", "csv", "html"):
         result.save(tmp_path / f"h.{suffix}")
     assert from_json((tmp_path / "h.json").read_bytes(), History) == result.record

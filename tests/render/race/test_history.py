@@ -1,0 +1,128 @@
+"""A history as a page, as a chart and on a web page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from onnxperf.analyze.judges.history import judge_history
+from onnxperf.records.history import By, History, HistoryPoint, Origin, StoredSubject
+from onnxperf.render.race.history import MOST_ROWS, history_page, p_text
+from onnxperf.render.race.history_chart import history_plot, levels
+from onnxperf.render.web.sections.history import MOST_POINTS, history_sections
+from onnxperf.results.history import HistoryResult
+from onnxperf.wording.numbers import NOTHING
+from tests.histories import noisy
+from tests.render.drawn_pages import cells, line_with, printed
+from tests.render.examples import NASTY_NAMES
+
+INTEL = Origin(cpu="Intel Xeon", cores=2, logical_cpus=2, onnxruntime="1.31.1", conditions={"threads": 2})
+
+
+def stored(times: list[float], origin: Origin = INTEL, **more: Any) -> StoredSubject:
+    found = tuple(
+        HistoryPoint(
+            f"run{n}",
+            f"2026-{1 + n // 28 % 12:02}-{1 + n % 28:02}T12:{n // 336:02}:00+00:00",
+            ns,
+            version="1.31.1",
+            commit=f"{n:012x}",
+        )
+        for n, ns in enumerate(times)
+    )
+    fields = {"name": "ort", "model": "m", "runtime": "ort", "call": "run", **more}
+    return StoredSubject(**fields, origin=origin, points=found)
+
+
+def history(*subjects: StoredSubject, by: By | None = None, model: str = "m.onnx") -> History:
+    return judge_history(model, subjects, by, 0.01)
+
+
+STEP = noisy({30: 100e3, 31: 110e3})
+
+
+def test_the_page_has_series_changes_and_the_answer() -> None:
+    text = printed(history_page(history(stored(STEP))))
+    assert "m.onnx · 61 runs · 1 series · by time · Intel Xeon, 2 cores" in text
+    assert cells(line_with(text, "2026-02-03"))[:3] == ["2026-02-03", "run29", "run30"]
+    assert "00000000 → 00000000" not in text
+    assert "m.onnx: slower by 9.92 % since run run30" in text
+
+
+def test_series_with_too_few_runs_have_no_number_of_changes() -> None:
+    text = printed(history_page(history(stored([1e5] * 3))))
+    assert cells(line_with(text, "ort run"))[-1] == NOTHING
+
+
+@pytest.mark.parametrize(
+    ("by", "note"), [("day", "only the last 36 days of each series are shown"), ("version", None), ("machine", None)]
+)
+def test_only_the_last_groups_are_on_the_page(by: By, note: str | None) -> None:
+    record = history(stored(STEP), by=by)
+    text = printed(history_page(record))
+    assert (f"{note}; files have all" in text) if note else ("are shown" not in text)
+    assert len(HistoryResult(record).table("groups")) == len(record.series[0].groups)
+
+
+def test_many_series_are_cut_and_counted() -> None:
+    many = [replace(INTEL, dims={"batch": n}) for n in range(100)]
+    text = printed(history_page(history(*(stored([1e5], each) for each in many), by="day")))
+    assert f"the first {MOST_ROWS} of 100 series are shown; files have all" in text
+    assert f"the first {MOST_ROWS} of 100 days are shown; files have all" in text
+    assert text.count("batch=") == 2 * MOST_ROWS
+
+
+@pytest.mark.parametrize(("p_value", "text"), [(0.04, "0.04"), (1e-6, "1e-06"), (1e-9, "< 1e-06"), (0.0, "< 1e-06")])
+def test_a_tiny_p_value_is_only_called_smaller(p_value: float, text: str) -> None:
+    assert p_text(p_value) == text
+
+
+def test_levels_meet_at_the_changes() -> None:
+    (series,) = history(stored(noisy({30: 100e3, 31: 110e3, 32: 100e3}))).series
+    assert [(begin, end) for begin, end, _ in levels(series)] == [(0, 29), (30, 60), (61, 92)]
+    (still,) = history(stored([1e5] * 9)).series
+    assert levels(still) == []
+
+
+@pytest.mark.parametrize("by", [None, "version", "commit", "day", "machine"])
+def test_the_chart_has_a_panel_per_series(by: By | None) -> None:
+    other = replace(INTEL, dims={"batch": 8})
+    panels = history_plot(history(stored(STEP), stored(STEP, other), by=by))
+    assert len(panels) == 2  # type: ignore[arg-type]
+
+
+def test_axes_of_the_user_get_the_first_series() -> None:
+    from matplotlib.figure import Figure
+
+    ax = Figure().subplots()
+    assert history_plot(history(stored(STEP)), ax) is ax
+    assert ax.get_title() or ax.lines
+
+
+def test_nothing_measured_draws_an_empty_chart_and_no_section() -> None:
+    failed = stored([1e5])
+    failed = replace(failed, points=(replace(failed.points[0], status="crashed", median_ns=None),))
+    record = history(failed)
+    assert "nothing was measured" in history_plot(record)[0].get_xlabel()  # type: ignore[index]
+    assert history_sections(record) == []
+
+
+def test_a_web_page_shows_the_newest_runs_and_says_of_how_many() -> None:
+    (section,) = history_sections(history(stored([1e5] * (MOST_POINTS + 7))))
+    (chart,) = section.parts  # type: ignore[attr-defined]
+    assert chart.summary == "No change point in 1,007 runs. Of 1,007 runs the newest 1,000 are shown."
+    assert len(chart.table.rows) == MOST_POINTS
+
+
+@pytest.mark.parametrize("name", NASTY_NAMES)
+def test_names_of_others_are_escaped_everywhere(name: str) -> None:
+    points = stored(STEP, replace(INTEL, cpu=name), name=name)
+    hostile = tuple(replace(each, commit=name, version=name) for each in points.points)
+    result = HistoryResult(history(replace(points, points=hostile), by="commit", model=name))
+    page = result.encode(".html").decode()
+    assert "<b>bold</b>" not in page
+    assert "\x1b" not in page
+    assert "\x1b" not in printed(result.page())
+    result.plot()
