@@ -18,12 +18,14 @@ from onnxperf.api._shared.cells import Contest, cell_of_functions, cells_of
 from onnxperf.api._shared.parcels import CaseAnswer, CaseParcel, Files, pack, packed_feeds, read_feeds, run_parcel
 from onnxperf.api._shared.places import Place, place_in
 from onnxperf.api._shared.requests import CaseKeywords, parse
+from onnxperf.api._shared.run_recorder import RunRecorder
+from onnxperf.api._shared.run_writer import RunWriter
 from onnxperf.cluster.base import Load
 from onnxperf.cluster.node import function_named, write_once
 from onnxperf.errors import BadOption
 from onnxperf.records.race import Case
-from onnxperf.store import open_store
 from tests.render import examples
+from tests.store.examples import sql
 
 
 def quiet(_done: float, _text: str) -> None:
@@ -172,9 +174,16 @@ def test_cases_of_different_nodes_are_not_a_comparison() -> None:
 
 
 def test_a_case_whose_node_died_waits_again_with_the_reason_in_its_attempt(tmp_path: Path) -> None:
-    with open_store(tmp_path / "runs.sqlite") as store:
-        run = store.start_run("test", "sweep", examples.bench().machine, keys=["a", "b"])
-        store.mark_running(run, "a")
-        store.mark_running(run, "b")
-        store.give_up_case(run, "a", "the node x died")
-        assert store.cases_of(run) == {"a": "pending", "b": "running"}
+    lost = msgspec.structs.replace(examples.case(), status="crashed", answer="the node x died")
+    with RunWriter(tmp_path / "runs.sqlite") as writer:
+        recorder = RunRecorder(writer, "test")
+        recorder.plan(["a", "b"], examples.bench().machine)
+        recorder.begin("a")
+        recorder.begin("b")
+        recorder.give_up("a", lost)
+        store = writer.opened()
+        assert store.cases_of(recorder.run) == {"a": "pending", "b": "running"}
+        assert sql(store, "SELECT status, reason FROM attempts ORDER BY id") == [
+            ("crashed", "the node x died"),
+            ("running", ""),
+        ]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.render.web.browser import CHROMIUM, opened_browser
-from tests.render.web.test_browser import BLANK, FAINT, draw_all
+from tests.render.web.pages import BLANK, FAINT, draw_all
 from tests.serve.conftest import TOKEN, fill_with_examples
 from tests.serve.serving import Serving, serving
 
