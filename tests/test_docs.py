@@ -13,7 +13,7 @@ from onnxperf.cli.main import app, run
 
 ROOT = Path(__file__).parents[1]
 COMMANDS = (
-    *("advise", "bench", "bisect", "check", "convert", "demo", "diff", "doctor", "einsum", "envs", "gate"),
+    *("advise", "bench", "bisect", "check", "convert", "demo", "diff", "doctor", "einsum", "envs", "gate", "history"),
     *("memory", "optimize", "profile", "quantize", "runs", "serve", "stack", "sweep", "tune", "view"),
 )
 

@@ -31,6 +31,7 @@ from onnxperf.wording.numbers import (
     percent,
     percent_at_most,
     plain,
+    probability,
     ratio,
     rough_time,
     sampled_percent,
@@ -318,3 +319,8 @@ def test_plurals_agree_with_their_numbers(number: int, words: list[str], text: s
 )
 def test_a_rough_time_is_in_whole_units(seconds: float, text: str) -> None:
     assert rough_time(seconds) == text
+
+
+@pytest.mark.parametrize(("p_value", "text"), [(0.04, "0.04"), (1e-6, "1e-06"), (1e-9, "< 1e-06"), (0.0, "< 1e-06")])
+def test_a_tiny_p_value_is_only_called_smaller(p_value: float, text: str) -> None:
+    assert probability(p_value) == text

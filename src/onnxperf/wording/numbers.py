@@ -118,6 +118,11 @@ def count(number: int, thing: str, several: str = "") -> str:
     return f"{number:,} {thing if number == 1 else several or f'{thing}s'}"
 
 
+def probability(p_value: float) -> str:
+    """A p-value; below a millionth it is only called smaller."""
+    return "< 1e-06" if p_value < 1e-6 else f"{p_value:.1g}"
+
+
 def signed(number: int) -> str:
     """A change in a number of things, such as `+1,200`; a dash where there is none."""
     return f"{number:+,}" if number else NOTHING

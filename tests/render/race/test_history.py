@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.judges.history import judge_history
 from onnxperf.records.history import By, History, HistoryPoint, Origin, StoredSubject
-from onnxperf.render.race.history import MOST_ROWS, history_page, p_text
+from onnxperf.render.race.history import MOST_ROWS, history_page
 from onnxperf.render.race.history_chart import history_plot, levels
 from onnxperf.render.web.sections.history import MOST_POINTS, history_sections
 from onnxperf.results.history import HistoryResult
@@ -72,11 +72,6 @@ def test_many_series_are_cut_and_counted() -> None:
     assert f"the first {MOST_ROWS} of 100 series are shown; files have all" in text
     assert f"the first {MOST_ROWS} of 100 days are shown; files have all" in text
     assert text.count("batch=") == 2 * MOST_ROWS
-
-
-@pytest.mark.parametrize(("p_value", "text"), [(0.04, "0.04"), (1e-6, "1e-06"), (1e-9, "< 1e-06"), (0.0, "< 1e-06")])
-def test_a_tiny_p_value_is_only_called_smaller(p_value: float, text: str) -> None:
-    assert p_text(p_value) == text
 
 
 def test_levels_meet_at_the_changes() -> None:

@@ -9,14 +9,12 @@ from onnxperf.records.history import FEWEST_POINTS, ChangePoint, History, Histor
 from onnxperf.render.kit.page import Heading, Part, closing
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.wording.names import dims_text, name_of, visible
-from onnxperf.wording.numbers import NOTHING, count, duration, factor, grouped, percent
+from onnxperf.wording.numbers import NOTHING, count, duration, factor, grouped, percent, probability
 
 _COMMIT = 8
 """Characters of a commit in a table."""
 MOST_ROWS = 36
 """Series, change points, or versions, commits and days of all series together, that a page shows."""
-_SMALLEST_P = 1e-6
-"""Below it, a p-value is only called smaller."""
 
 
 def history_page(record: History) -> list[Part]:
@@ -138,18 +136,13 @@ def _change(change: ChangePoint) -> tuple[str, ...]:
         duration(change.before_ns),
         duration(change.after_ns),
         factor(change.ratio),
-        p_text(change.p_value),
+        probability(change.p_value),
     )
 
 
 def _between(before: str, after: str) -> str:
     """What was there before and after; once if it is the same."""
     return visible(after if before == after or not before else f"{before} → {after}")
-
-
-def p_text(p_value: float) -> str:
-    """A p-value as a table shows it."""
-    return f"< {_SMALLEST_P:.0e}" if p_value < _SMALLEST_P else f"{p_value:.1g}"
 
 
 def group_table(record: History) -> Table:
