@@ -88,6 +88,8 @@ benchmarks: $(VENV)/dev.ok
 	$(BIN)/python -m benchmarks.roofline
 	$(BIN)/python -m benchmarks.report
 	$(BIN)/python -m benchmarks.gate
+	$(BIN)/python -m benchmarks.history
+	$(BIN)/python -m benchmarks.scale
 
 examples: $(VENV)/dev.ok
 	$(BIN)/python examples/call_styles.py
