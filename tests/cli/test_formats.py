@@ -33,7 +33,7 @@ FLAGS = output_flags()
 
 
 def test_every_command_with_a_result_takes_files() -> None:
-    assert {name for name in app if name[0] != "-"} - set(FLAGS) == {"help", "report"}
+    assert {name for name in app if name[0] != "-"} - set(FLAGS) == {"help", "report", "serve"}
 
 
 @pytest.mark.parametrize("kind", RESULTS, ids=lambda kind: kind.__name__)
