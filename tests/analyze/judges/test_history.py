@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxperf.analyze.judges.history import judge_history, machine_text, version_order
-from onnxperf.records.history import By, History, HistoryPoint, Origin, StoredSubject, timed_points
+from onnxperf.records.history import By, History, HistoryPoint, Origin, StoredSubject, timed_count, timed_points
 from tests.histories import noisy
 
 INTEL = Origin(cpu="Intel Xeon", cores=2, logical_cpus=4, onnxruntime="1.31.1", conditions={"threads": 2})
@@ -70,12 +71,13 @@ def test_what_failed_is_no_point_of_the_trend() -> None:
         (HistoryPoint("r", "", 5.0, 6.0), 5.0),
         (HistoryPoint("r", "", 5.0, status="differs"), 5.0),
         (HistoryPoint("r", "", 5.0, status="crashed"), None),
-        (HistoryPoint("r", "", 0.0), None),
+        *((HistoryPoint("r", "", ns), None) for ns in (0.0, -1.0, math.inf, math.nan)),
         (HistoryPoint("r", "", None, 6.0), None),
     ],
 )
 def test_only_what_was_measured_to_its_end_has_a_time(point: HistoryPoint, expected: float | None) -> None:
     assert [ns for _, ns in timed_points([point], "median")] == ([] if expected is None else [expected])
+    assert timed_count([point], "median") == (expected is not None)
 
 
 def test_the_mean_is_taken_where_older_runs_have_no_median() -> None:
