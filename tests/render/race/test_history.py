@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from onnxperf.records.history import By
 from onnxperf.render.race.history import MOST_ROWS, history_page
 from onnxperf.render.race.history_chart import history_plot, levels
+from onnxperf.render.web.base import Chart
 from onnxperf.render.web.sections.history import MOST_POINTS, history_sections
 from onnxperf.results.history import HistoryResult
 from onnxperf.wording.numbers import NOTHING
@@ -80,8 +81,9 @@ def test_nothing_measured_draws_an_empty_chart_and_no_section() -> None:
 
 def test_a_web_page_shows_the_newest_runs_and_says_of_how_many() -> None:
     (section,) = history_sections(history(stored([1e5] * (MOST_POINTS + 7))))
-    (chart,) = section.parts  # type: ignore[attr-defined]
-    assert chart.summary == "No change point in 1,007 runs. Of 1,007 runs the newest 1,000 are shown."
+    (chart,) = section.parts
+    assert isinstance(chart, Chart)
+    assert chart.summary == "No change point in 407 runs. Of 407 runs the newest 400 are shown."
     assert len(chart.table.rows) == MOST_POINTS
 
 

@@ -179,7 +179,8 @@ def _named(made: Sequence[HistorySeries]) -> list[HistorySeries]:
 def _group_of(several: Sequence[StoredSubject], by: By) -> Callable[[HistoryPoint], str]:
     """The name of the group of a point."""
     if by == "machine":
-        names = {id(point): machine_text(each.origin) or "unknown machine" for each in several for point in each.points}
+        machines = [(machine_text(each.origin) or "unknown machine", each.points) for each in several]
+        names = {id(point): name for name, points in machines for point in points}
         return lambda point: names[id(point)]
     groups: dict[By, Callable[[HistoryPoint], str]] = {
         "version": lambda point: point.version or "unknown version",
