@@ -22,6 +22,7 @@ from benchmarks.kept import keep, share
 from onnxperf.analyze.judges.change_points import change_points
 from onnxperf.analyze.judges.statistics import Floats
 from onnxperf.measure.machine.describe import describe_machine
+from onnxperf.records.base import Scalar
 from onnxperf.records.race import Bench, Case, Subject
 from onnxperf.store import open_store
 
@@ -130,7 +131,12 @@ def simulated() -> None:
 
 def filled(path: Path, runs: int) -> None:
     """A store of so many runs of one case with two subjects: one is kept, the others are copies with other times."""
-    conditions = {"threads": 2, "onnxruntime": "1.31.1", "providers": "CPUExecutionProvider", "opt_level": "all"}
+    conditions: dict[str, Scalar] = {
+        "threads": 2,
+        "onnxruntime": "1.31.1",
+        "providers": "CPUExecutionProvider",
+        "opt_level": "all",
+    }
     subjects = tuple(
         Subject(name=name, model="m", runtime="ort", call=name, status="ok", median_ns=1e4, conditions=dict(conditions))
         for name in ("run", "io-binding")

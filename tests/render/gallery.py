@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from onnxperf.records.advice import Advice, Trial, TrialOutcome, Tried
+from onnxperf.records.history import History
 from onnxperf.records.lines import LineMemory, MemoryLines
 from onnxperf.records.node_memory import NodeMemories, NodeMemory
 from onnxperf.records.race import Bench, Case, Subject
@@ -20,11 +21,12 @@ from onnxperf.render.profile.profile_chart import Span, nodes_plot, profile_plot
 from onnxperf.render.profile.roofline_chart import roofline_plot
 from onnxperf.render.race.bench_chart import bench_plot
 from onnxperf.render.race.einsum_chart import orders_plot, race_plot
+from onnxperf.render.race.history_chart import history_plot
 from onnxperf.render.stack.chart import stack_plot
 from onnxperf.results.bench import BenchResult
 from onnxperf.results.diff import DiffResult
 from tests.headrooms import with_limits
-from tests.render import einsum_examples, examples, sweeps
+from tests.render import einsum_examples, examples, history_examples, sweeps
 from tests.render.memory import examples as memories
 from tests.render.profile import chart_examples as profiles
 from tests.render.stack import examples as stacks
@@ -222,5 +224,8 @@ CHARTS: dict[str, Callable[[], Any]] = {
     "stack": lambda: stack_plot(stacks.stack()),
     "advice": lambda: advice_plot(advice()),
     "advice with failures": lambda: advice_plot(advice(LONG, 12)),
+    "history of two machines": lambda: history_plot(history_examples.two_machines()),
+    "history with long names": lambda: history_plot(history_examples.two_machines(LONG)),
+    "history of nothing": lambda: history_plot(History(model="linear.onnx")),
     "advice of nothing": lambda: advice_plot(Advice(model="linear.onnx")),
 }

@@ -117,7 +117,9 @@ def test_the_ending_of_a_file_chooses_its_kind(suffix: str, result: BenchResult,
 
 
 def test_an_unknown_ending_lists_the_valid_ones(result: BenchResult, tmp_path: Path) -> None:
-    with pytest.raises(BadOption, match=re.escape(".csv, .html, .json, .md, .parquet, .png, .pytest-benchmark.json, .svg, .xlsx")):
+    with pytest.raises(
+        BadOption, match=re.escape(".csv, .html, .json, .md, .parquet, .png, .pytest-benchmark.json, .svg, .xlsx")
+    ):
         result.save(tmp_path / "out.docx")
 
 

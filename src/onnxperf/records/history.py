@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Literal
 
@@ -60,12 +61,19 @@ class HistoryPoint(Struct, frozen=True, gc=False):
 
 def timed_points(points: Sequence[HistoryPoint], measure: TimeMeasure) -> list[tuple[HistoryPoint, float]]:
     """The points that have this time, with it; what failed has none, whatever it measured before."""
-    times = [point.median_ns for point in points] if measure == "median" else [point.mean_ns for point in points]
-    return [
-        (point, ns)
-        for point, ns in zip(points, times, strict=True)
-        if ns is not None and ns > 0 and point.status in _MEASURED
-    ]
+    times = _times(points, measure)
+    return [(point, ns) for point, ns in zip(points, times, strict=True) if ns is not None and 0 < ns < math.inf]
+
+
+def timed_count(points: Sequence[HistoryPoint], measure: TimeMeasure) -> int:
+    """How many those are."""
+    return sum([ns is not None and 0 < ns < math.inf for ns in _times(points, measure)])
+
+
+def _times(points: Sequence[HistoryPoint], measure: TimeMeasure) -> list[float | None]:
+    if measure == "median":
+        return [point.median_ns if point.status in _MEASURED else None for point in points]
+    return [point.mean_ns if point.status in _MEASURED else None for point in points]
 
 
 class StoredSubject(Struct, frozen=True, kw_only=True):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -9,16 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxperf.analyze.judges.history import judge_history, machine_text, version_order
-from onnxperf.records.history import By, History, HistoryPoint, Origin, StoredSubject, timed_points
+from onnxperf.records.base import Scalar
+from onnxperf.records.history import By, History, HistoryPoint, Origin, StoredSubject, timed_count, timed_points
 from tests.histories import noisy
 
 INTEL = Origin(cpu="Intel Xeon", cores=2, logical_cpus=4, onnxruntime="1.31.1", conditions={"threads": 2})
+Times = Sequence[float | None] | tuple[HistoryPoint, ...]
 APPLE = Origin(cpu="Apple M2", cores=8, logical_cpus=8, onnxruntime="1.31.1", conditions={"threads": 2})
 
 
-def points(times: list[float | None], **more: Any) -> tuple[HistoryPoint, ...]:
+def points(times: Sequence[float | None], **more: Any) -> tuple[HistoryPoint, ...]:
     """A run a day."""
-    given = {"version": "1.31.1", **more}
+    given: dict[str, Any] = {"version": "1.31.1", **more}
     return tuple(
         HistoryPoint(
             f"run{n}",
@@ -31,7 +35,9 @@ def points(times: list[float | None], **more: Any) -> tuple[HistoryPoint, ...]:
     )
 
 
-def subject(times: list[float | None] | tuple[HistoryPoint, ...], origin: Origin = INTEL, **more: Any) -> StoredSubject:
+def subject(
+    times: Sequence[float | None] | tuple[HistoryPoint, ...], origin: Origin = INTEL, **more: Any
+) -> StoredSubject:
     fields = {"name": "ort", "model": "m", "runtime": "ort", "call": "run", **more}
     made = times if isinstance(times, tuple) else points(times)
     return StoredSubject(**fields, origin=origin, points=made)
@@ -70,12 +76,13 @@ def test_what_failed_is_no_point_of_the_trend() -> None:
         (HistoryPoint("r", "", 5.0, 6.0), 5.0),
         (HistoryPoint("r", "", 5.0, status="differs"), 5.0),
         (HistoryPoint("r", "", 5.0, status="crashed"), None),
-        (HistoryPoint("r", "", 0.0), None),
+        *((HistoryPoint("r", "", ns), None) for ns in (0.0, -1.0, math.inf, math.nan)),
         (HistoryPoint("r", "", None, 6.0), None),
     ],
 )
 def test_only_what_was_measured_to_its_end_has_a_time(point: HistoryPoint, expected: float | None) -> None:
     assert [ns for _, ns in timed_points([point], "median")] == ([] if expected is None else [expected])
+    assert timed_count([point], "median") == (expected is not None)
 
 
 def test_the_mean_is_taken_where_older_runs_have_no_median() -> None:
@@ -111,7 +118,7 @@ def test_machines_sizes_calls_and_settings_are_series_of_their_own() -> None:
 
 def test_another_version_is_the_same_series_and_another_environment_is_not() -> None:
     newer = Origin(cpu="Intel Xeon", cores=2, logical_cpus=4, onnxruntime="1.32.0", conditions={"threads": 2})
-    conditions = {"threads": 2, "onnxruntime": "1.20.0"}
+    conditions: dict[str, Scalar] = {"threads": 2, "onnxruntime": "1.20.0"}
     beside = Origin(cpu="Intel Xeon", cores=2, logical_cpus=4, onnxruntime="1.32.0", conditions=conditions)
     record = judged(subject([1.0]), subject([2.0], newer), subject([3.0], beside))
     assert [each.name for each in record.series] == ["ort run", "ort run, onnxruntime 1.20.0"]
@@ -127,7 +134,7 @@ def test_subjects_that_differ_only_in_their_names_are_kept_apart() -> None:
 
 def test_what_failed_before_it_was_loaded_is_in_the_series_of_its_like() -> None:
     nothing = Origin(cpu="Intel Xeon", cores=2, logical_cpus=4, onnxruntime="1.31.1")
-    beside = {"threads": 2, "onnxruntime": "1.20.0"}
+    beside: dict[str, Scalar] = {"threads": 2, "onnxruntime": "1.20.0"}
     env = Origin(cpu="Intel Xeon", cores=2, logical_cpus=4, onnxruntime="1.31.1", conditions=beside)
     record = judged(subject([3.0], env), subject([1.0]), subject([None], nothing))
     assert [(each.name, len(each.points)) for each in record.series] == [

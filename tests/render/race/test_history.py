@@ -2,45 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from msgspec.structs import replace
 
-from onnxperf.analyze.judges.history import judge_history
-from onnxperf.records.history import By, History, HistoryPoint, Origin, StoredSubject
+from onnxperf.records.history import By
 from onnxperf.render.race.history import MOST_ROWS, history_page
 from onnxperf.render.race.history_chart import history_plot, levels
+from onnxperf.render.web.base import Chart
 from onnxperf.render.web.sections.history import MOST_POINTS, history_sections
 from onnxperf.results.history import HistoryResult
 from onnxperf.wording.numbers import NOTHING
 from tests.histories import noisy
 from tests.render.drawn_pages import cells, line_with, printed
 from tests.render.examples import NASTY_NAMES
-
-INTEL = Origin(cpu="Intel Xeon", cores=2, logical_cpus=2, onnxruntime="1.31.1", conditions={"threads": 2})
-
-
-def stored(times: list[float], origin: Origin = INTEL, **more: Any) -> StoredSubject:
-    found = tuple(
-        HistoryPoint(
-            f"run{n}",
-            f"2026-{1 + n // 28 % 12:02}-{1 + n % 28:02}T12:{n // 336:02}:00+00:00",
-            ns,
-            version="1.31.1",
-            commit=f"{n:012x}",
-        )
-        for n, ns in enumerate(times)
-    )
-    fields = {"name": "ort", "model": "m", "runtime": "ort", "call": "run", **more}
-    return StoredSubject(**fields, origin=origin, points=found)
-
-
-def history(*subjects: StoredSubject, by: By | None = None, model: str = "m.onnx") -> History:
-    return judge_history(model, subjects, by, 0.01)
-
-
-STEP = noisy({30: 100e3, 31: 110e3})
+from tests.render.history_examples import INTEL, STEP, history, stored
 
 
 def test_the_page_has_series_changes_and_the_answer() -> None:
@@ -106,8 +81,9 @@ def test_nothing_measured_draws_an_empty_chart_and_no_section() -> None:
 
 def test_a_web_page_shows_the_newest_runs_and_says_of_how_many() -> None:
     (section,) = history_sections(history(stored([1e5] * (MOST_POINTS + 7))))
-    (chart,) = section.parts  # type: ignore[attr-defined]
-    assert chart.summary == "No change point in 1,007 runs. Of 1,007 runs the newest 1,000 are shown."
+    (chart,) = section.parts
+    assert isinstance(chart, Chart)
+    assert chart.summary == "No change point in 407 runs. Of 407 runs the newest 400 are shown."
     assert len(chart.table.rows) == MOST_POINTS
 
 

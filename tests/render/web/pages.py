@@ -14,7 +14,9 @@ from onnx import helper, numpy_helper
 import onnxperf
 from onnxperf.results.base import Result
 from onnxperf.results.bisect import BisectResult
+from onnxperf.results.history import HistoryResult
 from onnxperf.results.report import Report
+from tests.render.history_examples import two_machines
 from tests.render.web.browser import opened_page
 from tests.render.web.test_finding_sections import BISECTION
 
@@ -68,6 +70,7 @@ KINDS: dict[str, Callable[[Path], Result[Any] | Report]] = {
     "two runs": lambda m: onnxperf.report(_short_bench(m), _short_bench(m)),
     "gate": lambda m: onnxperf.gate(m, m, dims={"rows": [1, 4]}, time=1.0, max_memory=0.5),
     "bisect": lambda _: BisectResult(BISECTION),  # a real one takes minutes
+    "history": lambda _: HistoryResult(two_machines()),
 }
 """How a small result of each kind is measured."""
 SEARCHES = ("advise", "doctor", "einsum", "gate", "quantize", "tune", "two runs")

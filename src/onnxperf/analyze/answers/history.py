@@ -11,7 +11,7 @@ from onnxperf.records.history import (
     History,
     HistoryPoint,
     HistorySeries,
-    timed_points,
+    timed_count,
 )
 from onnxperf.wording.names import dims_text, name_of, visible
 from onnxperf.wording.numbers import count, duration, grouped, percent
@@ -109,7 +109,7 @@ def _title(series: HistorySeries, record: History) -> str:
 
 def _runs(series: HistorySeries) -> int:
     """Points with a time."""
-    return len(timed_points(series.points, series.measure))
+    return timed_count(series.points, series.measure)
 
 
 def notes_on(record: History) -> Iterator[str]:

@@ -47,7 +47,7 @@ class Change(NamedTuple):
     """Adjusted for all places that were searched."""
 
 
-def change_points(values: Sequence[float], min_change: float = 0.0, several: int = 1) -> list[Change]:
+def change_points(values: Sequence[float] | Floats, min_change: float = 0.0, several: int = 1) -> list[Change]:
     """The places where the mean of independent values changes by at least `min_change`.
 
     In series that never change, the probability of one or more is at most 5 %, in all `several` of them together: every

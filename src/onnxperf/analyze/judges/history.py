@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import groupby
+from operator import attrgetter
 from statistics import median
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ from onnxperf.records.history import (
     Origin,
     StoredSubject,
     TimeMeasure,
+    timed_count,
     timed_points,
 )
 from onnxperf.wording.machines import cpu_name
@@ -49,15 +51,12 @@ class _Key(NamedTuple):
     """Name of the subject, where a run has several that are alike otherwise."""
 
 
-_Placed = tuple[HistoryPoint, StoredSubject]
-
-
 def judge_history(
     model: str, stored: Sequence[StoredSubject], by: By | None, min_effect: float, limit: int | None = None
 ) -> History:
     """Series of a model with their change points; of each, the newest `limit` runs."""
     grouped = _series(stored, by)
-    made = [_made(key, _newest(several, limit), by) for key, several in grouped.items()]
+    made = [_made(key, several, by, limit) for key, several in grouped.items()]
     named = _named(made)
     judged = [_judged(each, by, min_effect, len(named)) for each in named]
     record = History(model=model, by=by, min_effect=min_effect, series=tuple(judged))
@@ -127,18 +126,22 @@ def machine_text(origin: Origin) -> str:
     return f"{cpu_name(origin.cpu)}, {count(origin.cores, 'core')}{logical}"
 
 
-def _newest(several: Sequence[StoredSubject], limit: int | None) -> list[_Placed]:
-    placed = [(point, subject) for subject in several for point in subject.points]
+def _newest(several: Sequence[StoredSubject], limit: int | None) -> list[HistoryPoint]:
+    points = [point for subject in several for point in subject.points]
     if len(several) > 1:
-        placed.sort(key=lambda each: each[0].started)
-    return placed if limit is None else placed[-limit:]
+        points.sort(key=attrgetter("started"))
+    return points if limit is None else points[-limit:]
 
 
-def _made(key: _Key, placed: list[_Placed], by: By | None) -> HistorySeries:
-    newest = placed[-1][1]
-    ordered = _ordered(placed, by)
-    points = tuple([point for point, _ in ordered])
+def _made(key: _Key, several: Sequence[StoredSubject], by: By | None, limit: int | None) -> HistorySeries:
+    newest = max(several, key=lambda each: each.points[-1].started)
+    points = _newest(several, limit)
     measure = _measure(points)
+    groups: list[HistoryGroup] = []
+    if by is not None:
+        group_of = _group_of(several, by)
+        points = _ordered(points, by, group_of)
+        groups = list(_groups(points, group_of, measure))
     own = [key.subject] if key.subject else []
     environment = [f"onnxruntime {key.environment}"] if key.environment else []
     return HistorySeries(
@@ -150,8 +153,8 @@ def _made(key: _Key, placed: list[_Placed], by: By | None) -> HistorySeries:
         dims=newest.origin.dims,
         conditions=dict(key.conditions),
         measure=measure,
-        points=points,
-        groups=tuple(_groups(ordered, by, measure)) if by else (),
+        points=tuple(points),
+        groups=tuple(groups),
     )
 
 
@@ -173,19 +176,31 @@ def _named(made: Sequence[HistorySeries]) -> list[HistorySeries]:
 # ---------------------------------------------------------------- orders and groups
 
 
-def _ordered(placed: list[_Placed], by: By | None) -> list[_Placed]:
+def _group_of(several: Sequence[StoredSubject], by: By) -> Callable[[HistoryPoint], str]:
+    """The name of the group of a point."""
+    if by == "machine":
+        machines = [(machine_text(each.origin) or "unknown machine", each.points) for each in several]
+        names = {id(point): name for name, points in machines for point in points}
+        return lambda point: names[id(point)]
+    groups: dict[By, Callable[[HistoryPoint], str]] = {
+        "version": lambda point: point.version or "unknown version",
+        "commit": lambda point: point.commit or "no commit",
+        "day": lambda point: point.started[:10],
+    }
+    return groups[by]
+
+
+def _ordered(points: list[HistoryPoint], by: By, group_of: Callable[[HistoryPoint], str]) -> list[HistoryPoint]:
     """By time within each group; commits by when they were first measured, wherever one is measured again."""
     if by == "version":
         order = cache(version_order)
-        return sorted(placed, key=lambda each: (order(each[0].version), each[0].version))
+        return sorted(points, key=lambda each: (order(each.version), each.version))
     if by == "machine":
-        return sorted(placed, key=lambda each: machine_text(each[1].origin))
-    if by == "commit":
-        first: dict[str, str] = {}
-        for point, _ in placed:
-            first.setdefault(point.commit, point.started)
-        return sorted(placed, key=lambda each: (first[each[0].commit], each[0].commit))
-    return placed
+        return sorted(points, key=group_of)
+    first: dict[str, int] = {}
+    for place, point in enumerate(points):
+        first.setdefault(group_of(point), place)
+    return sorted(points, key=lambda each: first[group_of(each)])
 
 
 def version_order(version: str) -> tuple[tuple[bool, int, str], ...]:
@@ -194,20 +209,12 @@ def version_order(version: str) -> tuple[tuple[bool, int, str], ...]:
     return tuple((part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts)
 
 
-def _name(placed: _Placed, by: By) -> str:
-    """The group of a point."""
-    point, subject = placed
-    if by == "machine":
-        return machine_text(subject.origin) or "unknown machine"
-    if by == "day":
-        return point.started[:10]
-    return (point.version or "unknown version") if by == "version" else (point.commit or "no commit")
-
-
-def _groups(placed: Sequence[_Placed], by: By, measure: TimeMeasure) -> Iterator[HistoryGroup]:
+def _groups(
+    points: Sequence[HistoryPoint], group_of: Callable[[HistoryPoint], str], measure: TimeMeasure
+) -> Iterator[HistoryGroup]:
     first = None
-    for name, several in groupby(placed, key=lambda each: _name(each, by)):
-        times = [ns for _, ns in timed_points([point for point, _ in several], measure)]
+    for name, several in groupby(points, key=group_of):
+        times = [ns for _, ns in timed_points(list(several), measure)]
         if times:
             middle = median(times)
             first = first or middle
@@ -226,8 +233,8 @@ def _groups(placed: Sequence[_Placed], by: By, measure: TimeMeasure) -> Iterator
 
 def _measure(points: Sequence[HistoryPoint]) -> TimeMeasure:
     """The median, unless more runs have a mean: the two are never mixed in one series."""
-    medians = len(timed_points(points, "median"))
-    return "mean" if medians < len(points) and len(timed_points(points, "mean")) > medians else "median"
+    medians = timed_count(points, "median")
+    return "mean" if medians < len(points) and timed_count(points, "mean") > medians else "median"
 
 
 def _judged(series: HistorySeries, by: By | None, min_effect: float, several: int) -> HistorySeries:

@@ -14,7 +14,7 @@ from onnxperf.wording.numbers import count, duration, duration_unit, factor, gro
 
 MOST_SERIES = 8
 """Charts; further series are in the tables."""
-MOST_POINTS = 1000
+MOST_POINTS = 400
 """The newest runs that a chart shows; the tables of files have all."""
 _TICKS = 8
 
