@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from functools import cache
-from itertools import chain
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -29,6 +28,10 @@ class _SubjectPart(msgspec.Struct, frozen=True):
     """The part of a subject that a history needs."""
 
     conditions: dict[str, Scalar] = {}
+
+
+_Run = tuple[str, str, str, bool]
+"""When a run began, its name, its commit, and whether files had changed since."""
 
 
 class _Kept(NamedTuple):
@@ -75,26 +78,33 @@ def stored_subjects(
     if fingerprint is not None:
         alike = select(schema.subjects.c.model).where(schema.subjects.c.fingerprint == fingerprint).distinct()
         known.update(filter(None, connection.execute(alike).scalars()))
-    runs = _runs(connection, since)
     older = cache(lambda: _older_origins(connection, known))
     found: dict[tuple[Any, ...], _Kept] = {}
-    for name, model, runtime, call, text, number, median, mean, status, file, run in _rows(connection, known):
-        if run not in runs:
-            continue
+    for row, (started, run, commit, dirty) in _rows(connection, known, since):
+        name, model, runtime, call, text, number, median, mean, status, file, _ = row
         key = (name, model, runtime, call, older()[number][0] if text is None else text)
         kept = found.get(key)
         if kept is None:
             origin = older()[number][1] if text is None else from_document(text, Origin)
             kept = found[key] = _Kept(origin, str(origin.conditions.get("onnxruntime", origin.onnxruntime)), [])
-        started, run_name, commit, dirty = runs[run]
-        point = HistoryPoint(run_name, started, median, mean, status, kept.version, commit, dirty, file or "")
+        point = HistoryPoint(run, started, median, mean, status, kept.version, commit, dirty, file or "")
         kept.points.append(point)
     return [_subject(key, kept) for key, kept in found.items()]
 
 
-def _rows(connection: Connection, models: Collection[str]) -> Iterator[Any]:
-    """In parts: with all rows in memory at once, the garbage collector takes as long as the query."""
-    return chain.from_iterable(connection.execute(_chosen(models, *_SERIES, *_POINT)).partitions(_PART))
+def _rows(connection: Connection, models: Collection[str], since: str) -> Iterator[tuple[Any, _Run]]:
+    """Subjects with their runs, in parts: with all rows in memory, the garbage collector takes as long as the query.
+
+    Runs are read one by one only where most of the store is about other models.
+    """
+    ours = select(func.count()).where(schema.subjects.c.model.in_(models))
+    all_runs = select(func.count()).select_from(schema.runs)
+    few = connection.execute(ours).scalar_one() < connection.execute(all_runs).scalar_one() / 2
+    runs = {} if few else _runs(connection, since)
+    for part in connection.execute(_chosen(models, *_SERIES, *_POINT)).partitions(_PART):
+        if few:
+            runs |= _runs(connection, since, {row[-1] for row in part} - runs.keys())
+        yield from ((row, runs[row[-1]]) for row in part if row[-1] in runs)
 
 
 _PART = 500
@@ -117,16 +127,18 @@ def _chosen(models: Collection[str], *columns: Any) -> Select[Any]:
     return select(*columns).select_from(joined).where(schema.subjects.c.model.in_(sorted(models)), ~again)
 
 
-def _runs(connection: Connection, since: str) -> dict[int, tuple[str, str, str, bool]]:
-    """When each run began, its name, its commit, and whether files had changed since."""
-    wanted = select(schema.tags.c.run, schema.tags.c.value)
-    has_changes = (schema.tags.c.name == DIRTY) & (schema.tags.c.value == "yes")
-    commits = dict(connection.execute(wanted.where(schema.tags.c.name == COMMIT)).all())
-    dirty = set(connection.execute(select(schema.tags.c.run).where(has_changes)).scalars())
-    found = select(schema.runs.c.id, schema.runs.c.started, schema.runs.c.name).where(schema.runs.c.started >= since)
+def _runs(connection: Connection, since: str, numbers: Collection[int] | None = None) -> dict[int, _Run]:
+    """All runs, or these, unless they began before `since`."""
+    run, tag = schema.runs.c, schema.tags.c
+    tagged = select(tag.run, tag.value).where(*([] if numbers is None else [tag.run.in_(numbers)]))
+    has_changes = (tag.name == DIRTY) & (tag.value == "yes")
+    commits = dict(connection.execute(tagged.where(tag.name == COMMIT)).all())
+    dirty = dict(connection.execute(tagged.where(has_changes)).all())
+    found = select(run.id, run.started, run.name).where(run.started >= since)
+    chosen = found if numbers is None else found.where(run.id.in_(numbers))
     return {
-        run: (started, name, commits.get(run, ""), run in dirty)
-        for run, started, name in connection.execute(found).all()
+        number: (started, name, commits.get(number, ""), number in dirty)
+        for number, started, name in connection.execute(chosen).all()
     }
 
 

@@ -110,7 +110,7 @@ def test_a_given_axes_is_drawn_on() -> None:
 
 @pytest.mark.parametrize("name", ["chart.pdf", "chart"])
 def test_another_ending_lists_the_valid_ones(name: str, tmp_path: Path) -> None:
-    with pytest.raises(BadOption, match=re.escape(".png, .svg, .xlsx")):
+    with pytest.raises(BadOption, match=re.escape(".png, .pytest-benchmark.json, .svg, .xlsx")):
         save_plot(examples.case(), tmp_path / name)
 
 
