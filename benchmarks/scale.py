@@ -159,7 +159,7 @@ def _timed_cases(sizes: Mapping[str, list[int]], ends: list[float], keywords: di
         if len(cases) > len(ends):
             ends.append(time.monotonic())
 
-    settings = parse({"time": CASE_S, "dims": sizes, "threads": 1, "call": "run"}, CaseKeywords)
+    settings = parse({"time": CASE_S, "dims": sizes, "threads": 1}, CaseKeywords)
     cells = cells_of(Contest("zoo:tiny-linear"), settings)
     return BenchResult(run_cells(cells, lambda _done, _text: None, seen=seen, place=place_in(keywords)))
 
