@@ -83,7 +83,8 @@ def search_runs(connection: Connection, wanted: Search, limit: int = 50, offset:
     run = schema.runs.c
     conditions = _conditions(connection, wanted)
     total = connection.execute(select(func.count()).select_from(schema.runs).where(*conditions)).scalar_one()
-    chosen = select(run.id).where(*conditions).order_by(run.id.desc()).limit(limit).offset(offset)
+    newest_first = (run.started.desc(), run.id.desc())
+    chosen = select(run.id).where(*conditions).order_by(*newest_first).limit(limit).offset(offset)
     ids = list(connection.execute(chosen).scalars())
     runs = rows.kept_runs(connection, None, run.id.in_(ids)) if ids else []
     return FoundRuns(runs=tuple(with_machines(connection, runs)), total=int(total))
