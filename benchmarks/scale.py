@@ -21,7 +21,7 @@ from typing import Any
 
 import onnxperf
 from benchmarks.kept import keep
-from onnxperf.cluster.base import Ended, Job, Load, Node, Report
+from onnxperf.cluster.base import ClusterNode, Ended, JobLoad, NodeJob, NodeReport
 from onnxperf.cluster.dispatch import Dispatcher
 from onnxperf.results.bench import BenchResult
 from onnxperf.store import open_store
@@ -151,8 +151,8 @@ def ray_part(cases: int) -> None:
 
 def _timed_cases(sizes: Mapping[str, list[int]], ends: list[float], keywords: dict[str, Any]) -> BenchResult:
     """Run cases, and note when each has ended."""
+    from onnxperf.api._cluster.places import place_in
     from onnxperf.api._shared.cells import Contest, cells_of, run_cells
-    from onnxperf.api._shared.places import place_in
     from onnxperf.api._shared.requests import CaseKeywords, parse
 
     def seen(cases: Sequence[object], _steps: object) -> None:
@@ -173,16 +173,16 @@ class SimulatedFleet:
     joining = False
 
     def __init__(self, nodes: int) -> None:
-        self._nodes = [Node(f"{number}", f"node-{number}") for number in range(nodes)]
-        self._busy: list[Node] = []
+        self._nodes = [ClusterNode(f"{number}", f"node-{number}") for number in range(nodes)]
+        self._busy: list[ClusterNode] = []
 
-    def alive(self) -> Sequence[Node]:
+    def alive(self) -> Sequence[ClusterNode]:
         """All nodes."""
         return self._nodes
 
     nodes = alive
 
-    def start(self, node: Node, load: Load) -> None:  # noqa: ARG002
+    def start(self, node: ClusterNode, load: JobLoad) -> None:  # noqa: ARG002
         """It will have answered at the next look."""
         self._busy.append(node)
 
@@ -191,11 +191,11 @@ class SimulatedFleet:
         busy, self._busy = self._busy, []
         return [Ended(node, b"") for node in busy]
 
-    def reports(self) -> Mapping[str, Report]:
+    def reports(self) -> Mapping[str, NodeReport]:
         """Nothing."""
         return {}
 
-    def release(self, node: Node) -> None:
+    def release(self, node: ClusterNode) -> None:
         """It has no further job."""
         self._nodes.remove(node)
 
@@ -215,7 +215,7 @@ def fleet_part() -> None:
         "|---|---|---|",
     ]
     for nodes, cases in FLEETS:
-        jobs = [Job(str(number), lambda: Load("", b"", {})) for number in range(cases)]
+        jobs = [NodeJob(str(number), lambda: JobLoad("", b"", {})) for number in range(cases)]
         begin = time.perf_counter()
         answered = sum(event.kind == "answered" for event in Dispatcher(jobs, SimulatedFleet(nodes)).events())
         spent = time.perf_counter() - begin

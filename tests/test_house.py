@@ -72,7 +72,7 @@ OTHER_PROGRAMS = {
     "installation.py": "uv",
     "measure/instructions.py": "valgrind",
     "environments/releases.py": "pip",
-    "api/_shared/tags.py": "git",
+    "api/_keeping/tags.py": "git",
 }
 """Files that call another program, with its options."""
 PYTHON_ONLY = {"optimize", "subject", "value"}

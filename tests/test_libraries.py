@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from onnxperf.api._shared.mlflow_log import require_mlflow
+from onnxperf.api._keeping.mlflow_log import require_mlflow
 from onnxperf.errors import BadInput, BrokenLibrary, MissingExtra, required
 from onnxperf.frameworks.base import find_framework
 from onnxperf.installation import install_command

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from onnx import parser
 
 import onnxperf
-from onnxperf.api._shared.kept_runs import keep
+from onnxperf.api._keeping.kept_runs import keep
 from onnxperf.errors import BadOption
 from onnxperf.records.history import By, History
 from onnxperf.render.kit.documents import from_json

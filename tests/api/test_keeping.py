@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onnxperf.api._shared import run_writer
+from onnxperf.api._keeping import run_writer
+from onnxperf.api._keeping.run_recorder import RunRecorder
+from onnxperf.api._keeping.run_writer import RunWriter
 from onnxperf.api._shared.cells import Cell, run_cells
 from onnxperf.api._shared.requests import BenchKeywords, parse
-from onnxperf.api._shared.run_recorder import RunRecorder
-from onnxperf.api._shared.run_writer import RunWriter
 from onnxperf.errors import BadInput, BadOption, StoreError
 from onnxperf.measure.machine.describe import describe_machine
 from onnxperf.measure.race import Progress

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import onnxperf
-from onnxperf.api._shared import mlflow_log
-from onnxperf.api._shared.logged import LONGEST_KEY, LONGEST_PARAM, RunLog, key_of, log_of
-from onnxperf.api._shared.mlflow_log import require_mlflow
+from onnxperf.api._keeping import mlflow_log
+from onnxperf.api._keeping.logged import LONGEST_KEY, LONGEST_PARAM, RunLog, key_of, log_of
+from onnxperf.api._keeping.mlflow_log import require_mlflow
 from onnxperf.cli.present import KeptOutputFlags, present
 from onnxperf.errors import MissingExtra, NotLogged
 from onnxperf.records.race import Subject
@@ -267,7 +267,7 @@ def test_a_store_that_the_small_package_lacks_is_explained(
 
 QUIET = """
 import os, sys, threading
-from onnxperf.api._shared.mlflow_log import require_mlflow
+from onnxperf.api._keeping.mlflow_log import require_mlflow
 before = dict(os.environ)
 require_mlflow()
 names = [thread.name for thread in threading.enumerate()]

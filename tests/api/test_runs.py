@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from onnxperf.analyze.judges.comparison import with_times_of_today
-from onnxperf.api._shared import kept_runs as api
+from onnxperf.api._keeping import kept_runs as api
 from onnxperf.api.load_run import load_run
 from onnxperf.api.runs import results_that_wait, runs
 from onnxperf.errors import BadInput, BadOption

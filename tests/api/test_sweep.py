@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import onnxperf
+from onnxperf.api._keeping.run_recorder import RunRecorder
+from onnxperf.api._keeping.run_writer import RunWriter, WaitsAs
 from onnxperf.api._shared.cells import Cell, run_cells
 from onnxperf.api._shared.plans import SweepPlan, check_models, plan_cells
 from onnxperf.api._shared.requests import BenchKeywords, CaseKeywords, PlaceKeywords, parse
-from onnxperf.api._shared.run_recorder import RunRecorder
-from onnxperf.api._shared.run_writer import RunWriter, WaitsAs
 from onnxperf.api._shared.sweeps import Keeping, estimate_s, run_sweep, sources_of
 from onnxperf.cli.commands.bench import bench
 from onnxperf.cli.options import Flags, keywords_of

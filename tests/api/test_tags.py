@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from onnxperf.api._shared.tags import LONGEST_NAME, LONGEST_VALUE, MOST, checked_tags, git_tags, run_tags
+from onnxperf.api._keeping.tags import LONGEST_NAME, LONGEST_VALUE, MOST, checked_tags, git_tags, run_tags
 from onnxperf.errors import BadOption
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")

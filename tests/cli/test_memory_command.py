@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from cyclopts import App
 
-from onnxperf.api._shared.kept_runs import keep, load_result
+from onnxperf.api._keeping.kept_runs import keep, load_result
 from onnxperf.api.runs import runs
 from onnxperf.cli.commands.memory import memory
 from onnxperf.cli.main import run as command

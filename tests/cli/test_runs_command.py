@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from onnxperf.analyze.judges.comparison import with_times_of_today
-from onnxperf.api._shared.kept_runs import keep
+from onnxperf.api._keeping.kept_runs import keep
 from onnxperf.cli.main import run
 from onnxperf.cli.present import command_line
 from onnxperf.records.race import Bench

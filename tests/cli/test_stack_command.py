@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from onnxperf.api._shared.kept_runs import load_result
+from onnxperf.api._keeping.kept_runs import load_result
 from onnxperf.api.runs import runs
 from onnxperf.cli.commands.stack import StackFlags, stack
 from onnxperf.cli.main import run

@@ -19,8 +19,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from onnxperf.api._keeping.kept_runs import keep
 from onnxperf.api._shared.cells import Cell
-from onnxperf.api._shared.kept_runs import keep
 from onnxperf.api._shared.requests import CaseKeywords, parse
 from onnxperf.cli.commands.sweep import ResumeFlags, resuming, run_kept
 from onnxperf.cli.main import run

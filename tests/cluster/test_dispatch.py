@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxperf.cluster.base import Cluster, Ended, Event, Job, Load, Node, Report
+from onnxperf.cluster.base import Cluster, ClusterNode, Ended, Event, JobLoad, NodeJob, NodeReport
 from onnxperf.cluster.dispatch import GRACE_S, Dispatcher
 
 Step = tuple[str, str]
@@ -35,13 +35,13 @@ class FakeCluster:
     def joining(self) -> bool:
         return any(what == "joins" for what, _ in self.steps)
 
-    def alive(self) -> Sequence[Node]:
-        return [Node(name, name) for name in self.present]
+    def alive(self) -> Sequence[ClusterNode]:
+        return [ClusterNode(name, name) for name in self.present]
 
-    def nodes(self) -> Sequence[Node]:
+    def nodes(self) -> Sequence[ClusterNode]:
         return self.alive()
 
-    def start(self, node: Node, load: Load) -> None:
+    def start(self, node: ClusterNode, load: JobLoad) -> None:
         assert node.name in self.present
         assert node.name not in self.jobs, "two jobs at once on one node"
         assert node.name not in self.released
@@ -66,12 +66,12 @@ class FakeCluster:
 
     def _end(self, name: str, answer: bytes | None) -> Ended:
         del self.jobs[name]
-        return Ended(Node(name, name), answer, "" if answer else "it died")
+        return Ended(ClusterNode(name, name), answer, "" if answer else "it died")
 
-    def reports(self) -> Mapping[str, Report]:
+    def reports(self) -> Mapping[str, NodeReport]:
         return {}
 
-    def release(self, node: Node) -> None:
+    def release(self, node: ClusterNode) -> None:
         assert node.name not in self.jobs
         self.released.add(node.name)
 
@@ -82,11 +82,11 @@ class FakeCluster:
         self.jobs.clear()
 
 
-def job(key: str, node: str = "") -> Job:
-    return Job(key, lambda: Load("", key.encode(), {}), node)
+def job(key: str, node: str = "") -> NodeJob:
+    return NodeJob(key, lambda: JobLoad("", key.encode(), {}), node)
 
 
-def all_events(cluster: FakeCluster, jobs: Sequence[Job]) -> tuple[list[Event], Dispatcher]:
+def all_events(cluster: FakeCluster, jobs: Sequence[NodeJob]) -> tuple[list[Event], Dispatcher]:
     dispatcher = Dispatcher(jobs, cluster, lambda: cluster.now)
     return list(dispatcher.events()), dispatcher
 

@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxperf.analyze.judges.nodes import compare_nodes
+from onnxperf.api._cluster.parcels import CaseAnswer, CaseParcel, Files, pack, packed_feeds, read_feeds, run_parcel
+from onnxperf.api._cluster.places import ClusterPlace, place_in
+from onnxperf.api._keeping.run_recorder import RunRecorder
+from onnxperf.api._keeping.run_writer import RunWriter
 from onnxperf.api._shared.cells import Contest, cell_of_functions, cells_of
-from onnxperf.api._shared.parcels import CaseAnswer, CaseParcel, Files, pack, packed_feeds, read_feeds, run_parcel
-from onnxperf.api._shared.places import Place, place_in
 from onnxperf.api._shared.requests import CaseKeywords, parse
-from onnxperf.api._shared.run_recorder import RunRecorder
-from onnxperf.api._shared.run_writer import RunWriter
-from onnxperf.cluster.base import Load
+from onnxperf.cluster.base import JobLoad
 from onnxperf.cluster.node import function_named, write_once
 from onnxperf.errors import BadOption
 from onnxperf.records.race import Case
@@ -32,7 +32,7 @@ def quiet(_done: float, _text: str) -> None:
     pass
 
 
-def landed(load: Load, folder: Path) -> Path:
+def landed(load: JobLoad, folder: Path) -> Path:
     """The folder of a node that has got the files of a job."""
     for name, contents in load.files.items():
         write_once(folder, name, contents.read_bytes if isinstance(contents, Path) else partial(bytes, contents))
@@ -116,7 +116,7 @@ def test_no_file_lands_outside_the_folder_of_a_node(tmp_path: Path, name: str) -
 
 
 def test_a_node_runs_functions_of_this_package_only() -> None:
-    assert function_named("onnxperf.api._shared.parcels:run_parcel") is run_parcel
+    assert function_named("onnxperf.api._cluster.parcels:run_parcel") is run_parcel
     with pytest.raises(ValueError, match="not a function of onnxperf"):
         function_named("os:system")
 
@@ -130,13 +130,13 @@ def test_functions_stay_here() -> None:
     ("keywords", "expected"),
     [
         ({}, None),
-        ({"on": "ray"}, Place("ray")),
-        ({"on": "auto", "nodes": "each"}, Place("auto", each=True)),
-        ({"on": "ray://head:10001"}, Place("ray://head:10001")),
-        ({"on": "10.0.0.1:6379"}, Place("10.0.0.1:6379")),
+        ({"on": "ray"}, ClusterPlace("ray")),
+        ({"on": "auto", "nodes": "each"}, ClusterPlace("auto", each=True)),
+        ({"on": "ray://head:10001"}, ClusterPlace("ray://head:10001")),
+        ({"on": "10.0.0.1:6379"}, ClusterPlace("10.0.0.1:6379")),
     ],
 )
-def test_a_place_is_here_or_a_cluster(keywords: dict[str, str], expected: Place | None) -> None:
+def test_a_place_is_here_or_a_cluster(keywords: dict[str, str], expected: ClusterPlace | None) -> None:
     assert place_in(keywords) == expected
 
 

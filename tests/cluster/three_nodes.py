@@ -14,8 +14,8 @@ import ray
 from ray.cluster_utils import Cluster
 from sqlalchemy import select
 
+from onnxperf.api._cluster.places import ClusterPlace
 from onnxperf.api._shared.cells import Contest, cells_of
-from onnxperf.api._shared.places import Place
 from onnxperf.api._shared.requests import CaseKeywords, parse
 from onnxperf.api._shared.sweeps import Keeping, run_sweep
 from onnxperf.records.race import Case
@@ -72,7 +72,7 @@ def sweep(address: str, folder: Path, resume: str | None, look: Any) -> BenchRes
     settings = parse({"dims": {"batch": sizes}, "time": 0.1, "threads": 1, "warmup": 0.01}, CaseKeywords)
     cells = cells_of(Contest(["zoo:tiny-linear"]), settings)
     store = str(folder / "runs.sqlite")
-    return run_sweep(cells, lambda _done, _text: None, Keeping(store, "test", resume), look, Place(address))
+    return run_sweep(cells, lambda _done, _text: None, Keeping(store, "test", resume), look, ClusterPlace(address))
 
 
 def attempts(folder: Path) -> list[tuple[str, int, str, str, str, str]]:

@@ -35,7 +35,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     "notebook.py": ({"compile", "ev"}, CELL),
     **dict.fromkeys(
         (
-            "api/_shared/parcels.py",
+            "api/_cluster/parcels.py",
             "api/_shared/subjects.py",
             "api/memory_lines.py",
             "frameworks/base.py",

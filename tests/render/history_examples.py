@@ -7,13 +7,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from onnxperf.analyze.judges.history import judge_history
-from onnxperf.records.history import By, History, HistoryPoint, Origin, StoredSubject
+from onnxperf.records.history import By, History, HistoryPoint, StoredSubject, TimeOrigin
 from tests.histories import noisy
 
-INTEL = Origin(cpu="Intel Xeon", cores=2, logical_cpus=2, onnxruntime="1.31.1", conditions={"threads": 2})
+INTEL = TimeOrigin(cpu="Intel Xeon", cores=2, logical_cpus=2, onnxruntime="1.31.1", conditions={"threads": 2})
 
 
-def stored(times: list[float], origin: Origin = INTEL, **more: Any) -> StoredSubject:
+def stored(times: list[float], origin: TimeOrigin = INTEL, **more: Any) -> StoredSubject:
     found = tuple(
         HistoryPoint(
             f"run{n}",

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from starlette.testclient import TestClient
 
 from onnxperf.analyze.judges.comparison import with_times_of_today
-from onnxperf.api._shared.kept_runs import keep
+from onnxperf.api._keeping.kept_runs import keep
 from onnxperf.records.race import Block
 from onnxperf.results.bench import BenchResult
 from onnxperf.serve.application import application

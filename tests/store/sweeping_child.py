@@ -6,9 +6,9 @@ import itertools
 import sys
 from pathlib import Path
 
-from onnxperf.api._shared import run_writer
-from onnxperf.api._shared.run_recorder import RunRecorder
-from onnxperf.api._shared.run_writer import RunWriter
+from onnxperf.api._keeping import run_writer
+from onnxperf.api._keeping.run_recorder import RunRecorder
+from onnxperf.api._keeping.run_writer import RunWriter
 from onnxperf.store import retry, whole_run
 from tests.render import examples
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onnxperf.api._shared.bundles import export_bundle, import_bundle
+from onnxperf.api._keeping.bundles import export_bundle, import_bundle
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.records.race import Bench
 from onnxperf.store import CaseRow, RunRow, Store, bundle, open_bundle, open_store, whole_run, write_bundle

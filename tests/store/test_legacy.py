@@ -16,7 +16,7 @@ import pytest
 
 from onnxperf.analyze.answers.diff import diff_answer
 from onnxperf.analyze.answers.profile import profile_answer
-from onnxperf.api._shared.kept_runs import load_result
+from onnxperf.api._keeping.kept_runs import load_result
 from onnxperf.records.race import Bench
 from onnxperf.render.kit.documents import from_json
 from onnxperf.store import Store, open_store

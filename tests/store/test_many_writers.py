@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from onnxperf.api._shared.run_writer import RunWriter
+from onnxperf.api._keeping.run_writer import RunWriter
 from onnxperf.store import (
     Spool,
     Store,
@@ -125,7 +125,7 @@ def test_what_waits_survives_the_kill_of_its_writer(tmp_path: Path, spool: Path,
 
 FLUSH = """
 import sys
-from onnxperf.api._shared.run_writer import RunWriter
+from onnxperf.api._keeping.run_writer import RunWriter
 
 print("ready", flush=True)
 sys.stdin.readline()

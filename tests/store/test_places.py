@@ -220,7 +220,7 @@ def open_folder() -> Iterator[Path]:
 
 SCRIPT = """
 import os, sys
-from onnxperf.api._shared.kept_runs import keep
+from onnxperf.api._keeping.kept_runs import keep
 from onnxperf.results.bench import BenchResult
 from tests.render.examples import bench
 
@@ -262,7 +262,7 @@ def test_a_file_that_cannot_be_written_is_a_line_of_warning(open_folder: Path, h
 
 READER = """
 import os, sys
-from onnxperf.api._shared.kept_runs import load_result
+from onnxperf.api._keeping.kept_runs import load_result
 from onnxperf.api.runs import runs
 
 elsewhere, where = sys.argv[1:]

@@ -9,7 +9,7 @@ from sqlalchemy import update
 
 from onnxperf.records.runs import RunStatus
 from onnxperf.store import Store, schema
-from onnxperf.store.search import FoundRuns, KnownModel, Search, filter_values, known_models, search_runs
+from onnxperf.store.search import FoundRuns, KnownModel, RunSearch, filter_values, known_models, search_runs
 from tests.render import examples
 from tests.store.examples import sql
 
@@ -41,7 +41,7 @@ def names(store: Store) -> dict[str, str]:
 
 def found(store: Store, limit: int = 50, offset: int = 0, **wanted: Any) -> FoundRuns:
     with store.reading() as connection:
-        return search_runs(connection, Search(**wanted), limit, offset)
+        return search_runs(connection, RunSearch(**wanted), limit, offset)
 
 
 @pytest.mark.parametrize(

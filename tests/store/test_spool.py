@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from onnxperf.api._shared.run_writer import RunWriter
+from onnxperf.api._keeping.run_writer import RunWriter
 from onnxperf.errors import StoreError
 from onnxperf.store import Spool, Store, location, open_store, place_of, waiting, whole_run
 from tests.render import examples

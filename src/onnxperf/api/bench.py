@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Unpack, cast
 
+from onnxperf.api._cluster.places import place_in
 from onnxperf.api._shared.cells import Contest, cell_of_functions, cells_of, run_cells
-from onnxperf.api._shared.places import place_in
 from onnxperf.api._shared.progress import automatic, shows_progress
 from onnxperf.api._shared.requests import BenchKeywords, parse
 from onnxperf.api._shared.subjects import Functions, Sources, functions_in, refuse_options_of_models

@@ -13,8 +13,8 @@ from onnxperf.analyze.judges.gate import control_in, final_outcome, limits_in, o
 from onnxperf.analyze.judges.gate_record import RecordedRun, RecordedSide, recorded_limits, recorded_notes, sides_of
 from onnxperf.api._gate.records import record_named
 from onnxperf.api._gate.sides import GateSides
+from onnxperf.api._keeping.kept_runs import Where
 from onnxperf.api._shared.cells import Contest, cells_of, run_cells
-from onnxperf.api._shared.kept_runs import Where
 from onnxperf.api._shared.opening import Source, open_source
 from onnxperf.api._shared.progress import automatic, part_of, shows_progress
 from onnxperf.api._shared.requests import InputKeywords, LimitKeywords, Settings, ToleranceKeywords, parse, require

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from onnxperf.analyze.judges.comparison import with_times_of_today
-from onnxperf.api._shared.kept_runs import Where, load_bench
+from onnxperf.api._keeping.kept_runs import Where, load_bench
 from onnxperf.errors import BadInput
 from onnxperf.records.race import Bench
 from onnxperf.render.kit.documents import from_json

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from onnxperf.api._shared.mlflow_log import log_result
+from onnxperf.api._keeping.mlflow_log import log_result
 from onnxperf.results.base import Result
 
 

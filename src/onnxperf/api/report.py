@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from onnxperf.analyze.judges.run_comparison import compare_runs
-from onnxperf.api._shared.kept_runs import Where, load_bench, load_result
+from onnxperf.api._keeping.kept_runs import Where, load_bench, load_result
 from onnxperf.api._shared.recordings import result_of_trace
 from onnxperf.errors import BadInput
 from onnxperf.records.race import Bench

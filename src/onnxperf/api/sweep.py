@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
-from onnxperf.api._shared.kept_runs import Where
-from onnxperf.api._shared.places import place_in
+from onnxperf.api._cluster.places import place_in
+from onnxperf.api._keeping.kept_runs import Where
 from onnxperf.api._shared.plans import plan_cells
 from onnxperf.api._shared.progress import automatic, shows_progress
 from onnxperf.api._shared.requests import PlaceKeywords

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from onnxperf.analyze.answers.tune import notes_on, tune_answer
 from onnxperf.analyze.answers.tune_snippet import snippet
 from onnxperf.analyze.judges.tuning import Confirmed, outcome_of
-from onnxperf.api._shared.kept_runs import Where
+from onnxperf.api._cluster.places import place_in
+from onnxperf.api._keeping.kept_runs import Where
 from onnxperf.api._shared.opening import Source
-from onnxperf.api._shared.places import place_in
 from onnxperf.api._shared.progress import automatic, shows_progress
 from onnxperf.api._shared.racing import visible_options
 from onnxperf.api._shared.requests import (

@@ -15,7 +15,7 @@ from onnxperf.records.timeouts import STEP_TIMEOUT_S
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-    from onnxperf.api._shared.places import Place
+    from onnxperf.api._cluster.places import ClusterPlace
 
 INPUTS = Group("Inputs", sort_key=1)
 SESSION = Group("Session", sort_key=2)
@@ -101,9 +101,9 @@ class PlaceFlags(Flags):
     """Nodes that run a case: any, or each, which also compares them."""
 
     @property
-    def place(self) -> "Place | None":
+    def place(self) -> "ClusterPlace | None":
         """The cluster that is named; None means here."""
-        from onnxperf.api._shared.places import place_in
+        from onnxperf.api._cluster.places import place_in
 
         return place_in({"on": self.on, "nodes": self.nodes})
 

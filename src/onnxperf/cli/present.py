@@ -174,11 +174,11 @@ class KeptOutputFlags(StoreOutputFlags):
         """Refuse what could not be written, kept or logged, before anything is measured."""
         super().check(kind)
         if self.tag:
-            from onnxperf.api._shared.tags import checked_tags
+            from onnxperf.api._keeping.tags import checked_tags
 
             checked_tags(self.tags)
         if self.mlflow:
-            from onnxperf.api._shared.mlflow_log import require_mlflow
+            from onnxperf.api._keeping.mlflow_log import require_mlflow
 
             require_mlflow()
 
@@ -252,7 +252,7 @@ def show(result: R, output: OutputFlags, page: "Callable[[R], Page] | None" = No
 def _tags(output: OutputFlags) -> dict[str, str]:
     if output.where is False or not isinstance(output, KeptOutputFlags):
         return {}
-    from onnxperf.api._shared.tags import run_tags
+    from onnxperf.api._keeping.tags import run_tags
 
     return run_tags(output.tags)
 
@@ -260,7 +260,7 @@ def _tags(output: OutputFlags) -> dict[str, str]:
 def _keep(result: "Result[Any]", output: OutputFlags, tags: dict[str, str]) -> None:
     """Keep the run, unless its cases were kept one by one."""
     if output.where is not False and not result.run:
-        from onnxperf.api._shared.kept_runs import keep
+        from onnxperf.api._keeping.kept_runs import keep
 
         result.run = keep(result, store=output.where, tags=tags) or ""
 
@@ -269,7 +269,7 @@ def _log(result: "Result[Any]", output: OutputFlags) -> None:
     """Log the run to MLflow, if that was requested; a failure is one line of warning."""
     if not isinstance(output, KeptOutputFlags) or not output.mlflow:
         return
-    from onnxperf.api._shared.mlflow_log import log_result
+    from onnxperf.api._keeping.mlflow_log import log_result
 
     try:
         run = log_result(result)

@@ -11,7 +11,7 @@ Contents = Path | bytes
 """Of a file that travels: where it is, or what it holds."""
 
 
-class Node(NamedTuple):
+class ClusterNode(NamedTuple):
     """A machine of the cluster."""
 
     id: str
@@ -20,7 +20,7 @@ class Node(NamedTuple):
     """What people call it; no two nodes that live at the same time have the same."""
 
 
-class Load(NamedTuple):
+class JobLoad(NamedTuple):
     """What a job takes along."""
 
     function: str
@@ -31,12 +31,12 @@ class Load(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Job:
+class NodeJob:
     """Something to be run on one node."""
 
     key: str
     """No other job has it."""
-    pack: Callable[[], Load]
+    pack: Callable[[], JobLoad]
     """Called when a node is free; what it raises ends the dispatcher."""
     node: str = ""
     """Name of the node that must run it; empty where any may."""
@@ -45,14 +45,14 @@ class Job:
 class Ended(NamedTuple):
     """How the job of a node ended."""
 
-    node: Node
+    node: ClusterNode
     answer: bytes | None
     """None where it was lost."""
     reason: str = ""
     """Why it was."""
 
 
-class Report(NamedTuple):
+class NodeReport(NamedTuple):
     """What a node is doing."""
 
     done: float
@@ -63,8 +63,8 @@ class Event(NamedTuple):
     """What became of a job."""
 
     kind: Literal["begun", "answered", "lost"]
-    job: Job
-    node: Node
+    job: NodeJob
+    node: ClusterNode
     answer: bytes = b""
     reason: str = ""
 
@@ -76,22 +76,22 @@ class Cluster(Protocol):
     def joining(self) -> bool:
         """Whether a node may become ready that is not yet."""
 
-    def alive(self) -> Sequence[Node]:
+    def alive(self) -> Sequence[ClusterNode]:
         """The nodes that are alive, ready or not."""
 
-    def nodes(self) -> Sequence[Node]:
+    def nodes(self) -> Sequence[ClusterNode]:
         """The nodes that are alive and ready for jobs, those with a job included."""
 
-    def start(self, node: Node, load: Load) -> None:
+    def start(self, node: ClusterNode, load: JobLoad) -> None:
         """Give a node its job; it has none."""
 
     def wait(self, seconds: float) -> Sequence[Ended]:
         """Jobs that have ended, as soon as there is one; none where nothing ends in time."""
 
-    def reports(self) -> Mapping[str, Report]:
+    def reports(self) -> Mapping[str, NodeReport]:
         """What the nodes with a job are doing, by their ids."""
 
-    def release(self, node: Node) -> None:
+    def release(self, node: ClusterNode) -> None:
         """The node gets no further job."""
 
     def stop(self) -> None:

@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 
-from onnxperf.cluster.base import Cluster, Ended, Event, Job, Node
+from onnxperf.cluster.base import Cluster, ClusterNode, Ended, Event, NodeJob
 
 POLL_S = 0.5
 """Between two looks at the cluster: nodes may have joined, and reports are shown."""
@@ -17,19 +17,19 @@ GRACE_S = 8.0
 class Dispatcher:
     """Gives jobs to nodes; a job that was lost is not run again."""
 
-    def __init__(self, jobs: Iterable[Job], cluster: Cluster, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, jobs: Iterable[NodeJob], cluster: Cluster, clock: Callable[[], float] = time.monotonic) -> None:
         self._waiting = deque(jobs)
-        self._running: dict[Node, Job] = {}
+        self._running: dict[ClusterNode, NodeJob] = {}
         self._cluster = cluster
         self._clock = clock
 
     @property
-    def waiting(self) -> list[Job]:
+    def waiting(self) -> list[NodeJob]:
         """Jobs that were not begun."""
         return list(self._waiting)
 
     @property
-    def running(self) -> dict[Node, Job]:
+    def running(self) -> dict[ClusterNode, NodeJob]:
         """The job that each node has now."""
         return dict(self._running)
 
@@ -63,7 +63,7 @@ class Dispatcher:
             yield Event("begun", job, node)  # known before it runs
             self._cluster.start(node, load)
 
-    def _next(self, node: Node) -> Job | None:
+    def _next(self, node: ClusterNode) -> NodeJob | None:
         return next((job for job in self._waiting if job.node in ("", node.name)), None)
 
     def _ended(self, seconds: float) -> Iterator[Event]:
@@ -71,7 +71,7 @@ class Dispatcher:
             yield _event(self._running.pop(ended.node), ended)
 
 
-def _event(job: Job, ended: Ended) -> Event:
+def _event(job: NodeJob, ended: Ended) -> Event:
     if ended.answer is None:
         return Event("lost", job, ended.node, reason=ended.reason)
     return Event("answered", job, ended.node, ended.answer)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from onnxperf.cluster.base import Contents, Ended, Load, Node, Report
+from onnxperf.cluster.base import ClusterNode, Contents, Ended, JobLoad, NodeReport
 from onnxperf.cluster.node import NodeRunner, Reports, versions_here
 from onnxperf.errors import BadOption, required
 from onnxperf.wording.names import one_line, shortened
@@ -47,7 +47,7 @@ _OF_LOCAL_RAY = {
 class _Process:
     """The process of ours on a node, and what it is asked."""
 
-    node: Node
+    node: ClusterNode
     actor: Any
     asked: Any
     """Its next answer; None where it has nothing to do."""
@@ -199,11 +199,11 @@ class RayCluster:
         """Whether a process of ours has not answered yet; where a node is busy, it waits for it."""
         return any(not each.ready for each in self._processes.values())
 
-    def alive(self) -> Sequence[Node]:
+    def alive(self) -> Sequence[ClusterNode]:
         """The nodes that are alive and may take jobs."""
         return list(self._alive())
 
-    def nodes(self) -> Sequence[Node]:
+    def nodes(self) -> Sequence[ClusterNode]:
         """The nodes that are alive, and have a process of ours that is ready."""
         alive = self._alive()
         for node, resources in alive.items():
@@ -211,7 +211,7 @@ class RayCluster:
                 self._processes[node.id] = self._process(node, resources)
         return [each.node for each in self._processes.values() if each.ready and each.node in alive]
 
-    def start(self, node: Node, load: Load) -> None:
+    def start(self, node: ClusterNode, load: JobLoad) -> None:
         """Give a node its job; its files travel when the node asks for them."""
         process = self._processes[node.id]
         files = {name: self._put(name, contents) for name, contents in load.files.items()}
@@ -233,15 +233,15 @@ class RayCluster:
                 self._admit(process, reference)
         return ended
 
-    def reports(self) -> Mapping[str, Report]:
+    def reports(self) -> Mapping[str, NodeReport]:
         """What the nodes are doing; nothing, where that is not known."""
         try:
             notes = self._ray.get(self._reports.notes.remote(), timeout=_REPORT_S)
         except self._ray.exceptions.RayError:
             return {}
-        return {name: Report(*note) for name, note in notes.items()}
+        return {name: NodeReport(*note) for name, note in notes.items()}
 
-    def release(self, node: Node) -> None:
+    def release(self, node: ClusterNode) -> None:
         """End our process on a node."""
         self._left_alone.add(node.id)
         process = self._processes.pop(node.id, None)
@@ -262,20 +262,20 @@ class RayCluster:
 
     # ---------------------------------------------------------------- nodes
 
-    def _alive(self) -> dict[Node, Mapping[str, float]]:
+    def _alive(self) -> dict[ClusterNode, Mapping[str, float]]:
         """The nodes that may take jobs, with their resources."""
         alive = [each for each in self._ray.nodes() if each["Alive"]]
         chosen = [each for each in alive if each["Resources"].get(RESOURCE, 0) >= 1]
         usable = chosen or [each for each in alive if each["Resources"].get("CPU", 0) >= 1]
         return {self._named(each): each["Resources"] for each in usable}
 
-    def _named(self, found: Mapping[str, Any]) -> Node:
+    def _named(self, found: Mapping[str, Any]) -> ClusterNode:
         number, name = str(found["NodeID"]), _name(found)
         if number not in self._names:
             self._names[number] = f"{name}-{number[:4]}" if name in self._names.values() else name
-        return Node(number, self._names[number])
+        return ClusterNode(number, self._names[number])
 
-    def _process(self, node: Node, resources: Mapping[str, float]) -> _Process:
+    def _process(self, node: ClusterNode, resources: Mapping[str, float]) -> _Process:
         """A process that reserves a whole node; it dies with this one, and is never started again by Ray."""
         strategy = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(node.id, soft=False)
         whole = {"num_cpus": resources.get("CPU", 0), "num_gpus": resources.get("GPU", 0)}
@@ -323,7 +323,7 @@ class RayCluster:
             self._kill(process)  # it may only be out of reach
             return Ended(node, None, self._cause(node, error))
 
-    def _cause(self, node: Node, error: Exception) -> str:
+    def _cause(self, node: ClusterNode, error: Exception) -> str:
         if node not in self._alive() or "node has died" in str(error) or "node was terminated" in str(error):
             return f"the node {node.name} died"
         if isinstance(error, self._ray.exceptions.ActorUnavailableError):

@@ -19,7 +19,7 @@ FEWEST_POINTS = 8
 _MEASURED = ("ok", "differs")
 
 
-class Origin(Struct, frozen=True, kw_only=True):
+class TimeOrigin(Struct, frozen=True, kw_only=True):
     """Where and how a time was measured: what is compared only with its like."""
 
     cpu: str = ""
@@ -87,7 +87,7 @@ class StoredSubject(Struct, frozen=True, kw_only=True):
     """ort, numpy, reference…"""
     call: str
     """Call style; empty if the runtime has only one."""
-    origin: Origin
+    origin: TimeOrigin
     """Where and how it was measured."""
     points: tuple[HistoryPoint, ...]
     """Its runs, the oldest first."""

@@ -12,7 +12,7 @@ from onnxperf.records.runs import RunComparison
 from onnxperf.serve import looking
 from onnxperf.serve.reference import objects, operations
 from onnxperf.serve.templates import json_answer, page_answer
-from onnxperf.store.search import FoundRuns, KnownModel, Search
+from onnxperf.store.search import FoundRuns, KnownModel, RunSearch
 
 MOST_RUNS = 500
 _PLACE = "#/components/schemas/{name}"
@@ -61,7 +61,7 @@ def list_runs(
     offset: Annotated[int, Query(ge=0, le=10**9, description="Newer runs that are left out.")] = 0,
 ) -> Response:
     """Runs without what they measured, the newest first."""
-    wanted = Search(text=q, kind=kind, status=status, machine=machine, tag=tag)
+    wanted = RunSearch(text=q, kind=kind, status=status, machine=machine, tag=tag)
     return json_answer(looking.listed(looking.store_of(request), wanted, limit, offset))
 
 

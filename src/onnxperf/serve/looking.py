@@ -17,7 +17,7 @@ from onnxperf.store.search import (
     FoundRun,
     FoundRuns,
     KnownModel,
-    Search,
+    RunSearch,
     filter_values,
     known_models,
     search_runs,
@@ -59,7 +59,7 @@ def store_of(request: Request) -> Store:
     return store
 
 
-def listed(store: Store, wanted: Search, limit: int, offset: int) -> FoundRuns:
+def listed(store: Store, wanted: RunSearch, limit: int, offset: int) -> FoundRuns:
     """A page of runs."""
     with store.reading() as connection:
         return search_runs(connection, wanted, limit, offset)
@@ -88,7 +88,7 @@ def run_named(store: Store, name: str) -> KeptRun:
 
 def result_of(store: Store, name: str) -> Result[Any]:
     """A run as if it had just been measured."""
-    from onnxperf.api._shared.kept_runs import load_result
+    from onnxperf.api._keeping.kept_runs import load_result
 
     return load_result(name, store=store)
 
@@ -101,7 +101,7 @@ def located(store: Store, run: KeptRun) -> FoundRun:
 
 def compared(store: Store, first: str, second: str) -> ComparisonResult:
     """Two runs compared through a subject that both have."""
-    from onnxperf.api._shared.kept_runs import compare
+    from onnxperf.api._keeping.kept_runs import compare
 
     one, other = run_named(store, first), run_named(store, second)
     return compare(one.id, other.id, store=store)

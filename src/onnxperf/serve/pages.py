@@ -10,11 +10,11 @@ from starlette.responses import RedirectResponse, Response
 
 from onnxperf.records.race import Bench
 from onnxperf.records.runs import KeptRun
-from onnxperf.render.web.document import Site, report_page
+from onnxperf.render.web.document import PageFrame, report_page
 from onnxperf.results.base import Result
 from onnxperf.serve import looking
 from onnxperf.serve.templates import address, moment, page_answer, secured
-from onnxperf.store.search import FoundRun, Search
+from onnxperf.store.search import FoundRun, RunSearch
 from onnxperf.wording.names import name_of, visible
 from onnxperf.wording.numbers import grouped
 
@@ -39,7 +39,7 @@ def runs_page(
 ) -> Response:
     """The runs, the newest first."""
     store = looking.store_of(request)
-    wanted = Search(text=q, kind=kind, status=status, machine=machine, tag=tag)
+    wanted = RunSearch(text=q, kind=kind, status=status, machine=machine, tag=tag)
     found = looking.listed(store, wanted, PER_PAGE, PER_PAGE * (page - 1))
     return page_answer(
         "runs.html",
@@ -113,7 +113,7 @@ def history_page(
 
 
 def _report(result: Result[Any], title: str, more: Sequence[tuple[str, str]], facts: Sequence[str] = ()) -> Response:
-    site = Site([("Runs", "/"), *more], facts)
+    site = PageFrame([("Runs", "/"), *more], facts)
     return secured(*report_page([result.story()], visible(title), site))
 
 

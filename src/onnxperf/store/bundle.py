@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from onnxperf.errors import BadInput
 from onnxperf.limits import free_memory
 from onnxperf.records.base import Machine
-from onnxperf.records.history import Origin
+from onnxperf.records.history import TimeOrigin
 from onnxperf.records.race import Bench, Case, Subject
 from onnxperf.store.blobs import unpack_blocks, unpack_times
 from onnxperf.store.documents import from_document, kinds
@@ -174,7 +174,7 @@ def _check_attempt(attempt: AttemptRow) -> None:
     for subject in attempt.subjects:
         from_document(subject.record, Subject)
         if subject.origin is not None:
-            from_document(subject.origin, Origin)
+            from_document(subject.origin, TimeOrigin)
         unpack_blocks(subject.blocks)
         unpack_times(subject.call_times)
 

@@ -11,7 +11,7 @@ import msgspec
 from sqlalchemy import Connection, Select, exists, func, select
 
 from onnxperf.records.base import Machine, Scalar
-from onnxperf.records.history import HistoryPoint, Origin, StoredSubject
+from onnxperf.records.history import HistoryPoint, StoredSubject, TimeOrigin
 from onnxperf.records.race import Subject
 from onnxperf.records.runs import COMMIT, DIRTY
 from onnxperf.store import schema
@@ -37,16 +37,16 @@ _Run = tuple[str, str, str, bool]
 class _Kept(NamedTuple):
     """Points of subjects that are alike, as they are found."""
 
-    origin: Origin
+    origin: TimeOrigin
     version: str
     points: list[HistoryPoint]
 
 
-def origin_of(machine: Machine | None, dims: dict[str, int], conditions: dict[str, Scalar]) -> Origin:
+def origin_of(machine: Machine | None, dims: dict[str, int], conditions: dict[str, Scalar]) -> TimeOrigin:
     """Where and how a subject was measured."""
     if machine is None:
-        return Origin(dims=dims, conditions=conditions)
-    return Origin(
+        return TimeOrigin(dims=dims, conditions=conditions)
+    return TimeOrigin(
         cpu=machine.cpu,
         cores=machine.cores,
         logical_cpus=machine.logical_cpus,
@@ -85,7 +85,7 @@ def stored_subjects(
         key = (name, model, runtime, call, older()[number][0] if text is None else text)
         kept = found.get(key)
         if kept is None:
-            origin = older()[number][1] if text is None else from_document(text, Origin)
+            origin = older()[number][1] if text is None else from_document(text, TimeOrigin)
             kept = found[key] = _Kept(origin, str(origin.conditions.get("onnxruntime", origin.onnxruntime)), [])
         point = HistoryPoint(run, started, median, mean, status, kept.version, commit, dirty, file or "")
         kept.points.append(point)
@@ -142,7 +142,7 @@ def _runs(connection: Connection, since: str, numbers: Collection[int] | None = 
     }
 
 
-def _older_origins(connection: Connection, models: Collection[str]) -> dict[int, tuple[str, Origin]]:
+def _older_origins(connection: Connection, models: Collection[str]) -> dict[int, tuple[str, TimeOrigin]]:
     """Those of subjects that older versions kept, from their records; each with the text that newer ones keep."""
     columns = (
         schema.subjects.c.id,

@@ -25,7 +25,7 @@ _TOPIC = '%"topic":"%'
 _ESCAPE = "\\"
 
 
-class Search(Struct, frozen=True, kw_only=True):
+class RunSearch(Struct, frozen=True, kw_only=True):
     """What runs must have; an empty text asks for nothing."""
 
     text: str = ""
@@ -78,7 +78,7 @@ class KnownModel(Struct, frozen=True, kw_only=True):
     """How often it was measured."""
 
 
-def search_runs(connection: Connection, wanted: Search, limit: int = 50, offset: int = 0) -> FoundRuns:
+def search_runs(connection: Connection, wanted: RunSearch, limit: int = 50, offset: int = 0) -> FoundRuns:
     """A page of the runs that have all that is wanted, the newest first."""
     run = schema.runs.c
     conditions = _conditions(connection, wanted)
@@ -123,7 +123,7 @@ def known_models(connection: Connection) -> list[KnownModel]:
     return [KnownModel(model=model, subjects=number) for model, number in connection.execute(counted)]
 
 
-def _conditions(connection: Connection, wanted: Search) -> list[ColumnElement[bool]]:
+def _conditions(connection: Connection, wanted: RunSearch) -> list[ColumnElement[bool]]:
     run = schema.runs.c
     conditions = [_holds(word) for word in plain(wanted.text).split()[:_WORDS]]
     if wanted.kind:

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from onnxperf.analyze.judges.history import judge_history, machine_text, version_order
 from onnxperf.records.base import Scalar
-from onnxperf.records.history import By, History, HistoryPoint, Origin, StoredSubject, timed_count, timed_points
+from onnxperf.records.history import By, History, HistoryPoint, StoredSubject, TimeOrigin, timed_count, timed_points
 from tests.histories import noisy
 
-INTEL = Origin(cpu="Intel Xeon", cores=2, logical_cpus=4, onnxruntime="1.31.1", conditions={"threads": 2})
+INTEL = TimeOrigin(cpu="Intel Xeon", cores=2, logical_cpus=4, onnxruntime="1.31.1", conditions={"threads": 2})
 Times = Sequence[float | None] | tuple[HistoryPoint, ...]
-APPLE = Origin(cpu="Apple M2", cores=8, logical_cpus=8, onnxruntime="1.31.1", conditions={"threads": 2})
+APPLE = TimeOrigin(cpu="Apple M2", cores=8, logical_cpus=8, onnxruntime="1.31.1", conditions={"threads": 2})
 
 
 def points(times: Sequence[float | None], **more: Any) -> tuple[HistoryPoint, ...]:
@@ -36,7 +36,7 @@ def points(times: Sequence[float | None], **more: Any) -> tuple[HistoryPoint, ..
 
 
 def subject(
-    times: Sequence[float | None] | tuple[HistoryPoint, ...], origin: Origin = INTEL, **more: Any
+    times: Sequence[float | None] | tuple[HistoryPoint, ...], origin: TimeOrigin = INTEL, **more: Any
 ) -> StoredSubject:
     fields = {"name": "ort", "model": "m", "runtime": "ort", "call": "run", **more}
     made = times if isinstance(times, tuple) else points(times)
@@ -95,8 +95,8 @@ def test_the_mean_is_taken_where_older_runs_have_no_median() -> None:
 
 
 def test_machines_sizes_calls_and_settings_are_series_of_their_own() -> None:
-    settings = Origin(cpu="Intel Xeon", cores=2, logical_cpus=4, onnxruntime="1.31.1", conditions={"threads": 1})
-    sized = Origin(
+    settings = TimeOrigin(cpu="Intel Xeon", cores=2, logical_cpus=4, onnxruntime="1.31.1", conditions={"threads": 1})
+    sized = TimeOrigin(
         cpu="Intel Xeon", cores=2, logical_cpus=4, onnxruntime="1.31.1", conditions={"threads": 2}, dims={"batch": 8}
     )
     record = judged(
@@ -117,9 +117,9 @@ def test_machines_sizes_calls_and_settings_are_series_of_their_own() -> None:
 
 
 def test_another_version_is_the_same_series_and_another_environment_is_not() -> None:
-    newer = Origin(cpu="Intel Xeon", cores=2, logical_cpus=4, onnxruntime="1.32.0", conditions={"threads": 2})
+    newer = TimeOrigin(cpu="Intel Xeon", cores=2, logical_cpus=4, onnxruntime="1.32.0", conditions={"threads": 2})
     conditions: dict[str, Scalar] = {"threads": 2, "onnxruntime": "1.20.0"}
-    beside = Origin(cpu="Intel Xeon", cores=2, logical_cpus=4, onnxruntime="1.32.0", conditions=conditions)
+    beside = TimeOrigin(cpu="Intel Xeon", cores=2, logical_cpus=4, onnxruntime="1.32.0", conditions=conditions)
     record = judged(subject([1.0]), subject([2.0], newer), subject([3.0], beside))
     assert [each.name for each in record.series] == ["ort run", "ort run, onnxruntime 1.20.0"]
     assert len(judged(subject([1.0]), subject([2.0], newer), subject([3.0], beside), by="version").series) == 1
@@ -133,9 +133,9 @@ def test_subjects_that_differ_only_in_their_names_are_kept_apart() -> None:
 
 
 def test_what_failed_before_it_was_loaded_is_in_the_series_of_its_like() -> None:
-    nothing = Origin(cpu="Intel Xeon", cores=2, logical_cpus=4, onnxruntime="1.31.1")
+    nothing = TimeOrigin(cpu="Intel Xeon", cores=2, logical_cpus=4, onnxruntime="1.31.1")
     beside: dict[str, Scalar] = {"threads": 2, "onnxruntime": "1.20.0"}
-    env = Origin(cpu="Intel Xeon", cores=2, logical_cpus=4, onnxruntime="1.31.1", conditions=beside)
+    env = TimeOrigin(cpu="Intel Xeon", cores=2, logical_cpus=4, onnxruntime="1.31.1", conditions=beside)
     record = judged(subject([3.0], env), subject([1.0]), subject([None], nothing))
     assert [(each.name, len(each.points)) for each in record.series] == [
         ("ort run, onnxruntime 1.20.0", 1),
@@ -249,7 +249,7 @@ def test_versions_are_ordered_by_their_numbers(ordered: tuple[str, str]) -> None
 
 
 def test_a_machine_without_a_name_has_none() -> None:
-    assert machine_text(Origin()) == ""
+    assert machine_text(TimeOrigin()) == ""
 
 
 TIMES = st.none() | st.floats(0, 1e12)
@@ -259,7 +259,7 @@ TIMES = st.none() | st.floats(0, 1e12)
     st.lists(st.lists(TIMES, max_size=30), max_size=3), st.sampled_from([None, "version", "commit", "machine", "day"])
 )
 def test_every_run_is_in_exactly_one_series(times: list[list[float | None]], by: By | None) -> None:
-    stored = [subject(each, origin) for each, origin in zip(times, (INTEL, APPLE, Origin()), strict=False) if each]
+    stored = [subject(each, origin) for each, origin in zip(times, (INTEL, APPLE, TimeOrigin()), strict=False) if each]
     record = judged(*stored, by=by)
     assert sum(len(each.points) for each in record.series) == sum(map(len, times))
     for series in record.series:

@@ -34,7 +34,7 @@ _TO_DEVIATION = 1.4826
 """From the median of absolute differences to the deviation of a normal distribution."""
 
 
-class Change(NamedTuple):
+class LevelChange(NamedTuple):
     """A place where the level changes."""
 
     place: int
@@ -47,7 +47,7 @@ class Change(NamedTuple):
     """Adjusted for all places that were searched."""
 
 
-def change_points(values: Sequence[float] | Floats, min_change: float = 0.0, several: int = 1) -> list[Change]:
+def change_points(values: Sequence[float] | Floats, min_change: float = 0.0, several: int = 1) -> list[LevelChange]:
     """The places where the mean of independent values changes by at least `min_change`.
 
     In series that never change, the probability of one or more is at most 5 %, in all `several` of them together: every
@@ -181,11 +181,11 @@ def _merged(series: Floats, places: Sequence[int], tests: int, min_change: float
     return left
 
 
-def _weakness(change: Change, min_change: float) -> tuple[bool, float, float]:
+def _weakness(change: LevelChange, min_change: float) -> tuple[bool, float, float]:
     return _is_weak(change, min_change), change.p_value, -abs(change.after - change.before)
 
 
-def _is_weak(change: Change, min_change: float) -> bool:
+def _is_weak(change: LevelChange, min_change: float) -> bool:
     return change.p_value > ALPHA or abs(change.after - change.before) < min_change
 
 
@@ -212,10 +212,10 @@ def _segment(series: Floats, places: Sequence[int], index: int) -> tuple[int, in
     return begin, places[index + 1] if index + 1 < len(places) else len(series)
 
 
-def _change(series: Floats, places: Sequence[int], index: int, tests: int) -> Change:
+def _change(series: Floats, places: Sequence[int], index: int, tests: int) -> LevelChange:
     begin, end = _segment(series, places, index)
     before, after = series[begin : places[index]], series[places[index] : end]
-    return Change(places[index], float(before.mean()), float(after.mean()), _p_value(before, after, tests))
+    return LevelChange(places[index], float(before.mean()), float(after.mean()), _p_value(before, after, tests))
 
 
 def _p_value(before: Floats, after: Floats, tests: int) -> float:

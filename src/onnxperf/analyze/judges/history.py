@@ -23,9 +23,9 @@ from onnxperf.records.history import (
     HistoryGroup,
     HistoryPoint,
     HistorySeries,
-    Origin,
     StoredSubject,
     TimeMeasure,
+    TimeOrigin,
     timed_count,
     timed_points,
 )
@@ -114,11 +114,11 @@ def _home(subject: StoredSubject, by: By | None, series: Iterable[_Key]) -> _Key
     return max(alike, key=lambda each: (each.subject == subject.name, each.environment == ""), default=key)
 
 
-def _settings(origin: Origin) -> dict[str, Scalar]:
+def _settings(origin: TimeOrigin) -> dict[str, Scalar]:
     return {name: value for name, value in origin.conditions.items() if not _VERSION.match(str(value))}
 
 
-def machine_text(origin: Origin) -> str:
+def machine_text(origin: TimeOrigin) -> str:
     """The processor and its cores."""
     if not origin.cpu:
         return ""

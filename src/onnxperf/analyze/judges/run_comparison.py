@@ -13,7 +13,7 @@ from onnxperf.analyze.answers.run_comparison import NOT_SHARED, comparison_answe
 from onnxperf.analyze.judges import statistics as st
 from onnxperf.analyze.judges.comparison import alpha_of, paired, reading_of, verdict_of
 from onnxperf.analyze.judges.reasons import MIN_LAUNCHES, weaker, what_is_missing
-from onnxperf.analyze.judges.yardstick import LARGE_DRIFT, Change, change_of, has_yardsticks, weakness
+from onnxperf.analyze.judges.yardstick import LARGE_DRIFT, RunChange, change_of, has_yardsticks, weakness
 from onnxperf.records.base import Machine
 from onnxperf.records.race import ALPHA, YARDSTICK, Bench, Case, Subject
 from onnxperf.records.runs import ComparedSubject, RunComparison
@@ -145,7 +145,7 @@ def _judged_by_yardstick(pairs: Sequence[_Pair], first: Case, second: Case) -> t
     return [_row(first, pair, **{**missing, **rows}[pair.first.name]) for pair in pairs], notes
 
 
-def _by_yardstick(change: Change, level: float, min_effect: float) -> dict[str, Any]:
+def _by_yardstick(change: RunChange, level: float, min_effect: float) -> dict[str, Any]:
     gain = -change.estimate.value
     low, high = (-end for end in reversed(change.estimate.interval(level)))
     verdict = verdict_of(gain, (low, high), min_effect, MIN_LAUNCHES)

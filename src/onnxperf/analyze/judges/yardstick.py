@@ -26,7 +26,7 @@ _MOST_DISTURBED = 1.5
 equal runs on a busy machine differed by 20 %."""
 
 
-class Change(NamedTuple):
+class RunChange(NamedTuple):
     """A subject in two runs: second time / first time, each divided by that of the yardstick, as a logarithm."""
 
     estimate: st.Estimate
@@ -81,7 +81,7 @@ def has_yardsticks(first: Case, second: Case) -> bool:
     return first.yardstick is not None and second.yardstick is not None and _same(first.yardstick, second.yardstick)
 
 
-def change_of(then: Measurement, now: Measurement, first: Case, second: Case) -> Change | None:
+def change_of(then: Measurement, now: Measurement, first: Case, second: Case) -> RunChange | None:
     """How much longer a subject of the second run takes than one of the first; None where that is not known."""
     if first.yardstick is None or second.yardstick is None:
         return None
@@ -92,7 +92,7 @@ def change_of(then: Measurement, now: Measurement, first: Case, second: Case) ->
         return None
     ours, ours_by, theirs, theirs_by = [each for each in times if each is not None]
     difference = ours.minus(ours_by).minus(theirs.minus(theirs_by))
-    return Change(_between_runs(difference), math.exp(ours_by.value - theirs_by.value))
+    return RunChange(_between_runs(difference), math.exp(ours_by.value - theirs_by.value))
 
 
 def _same(one: Measurement, other: Measurement) -> bool:

@@ -10,7 +10,7 @@ import msgspec
 
 from onnxperf.analyze.judges.comparison import measured_again, with_times_of_today
 from onnxperf.analyze.judges.gate_record import RecordedRun
-from onnxperf.api._shared.kept_runs import Where, load_result
+from onnxperf.api._keeping.kept_runs import Where, load_result
 from onnxperf.errors import BadInput, BadOption, StoreError
 from onnxperf.records.gate import Gate
 from onnxperf.records.race import Bench

@@ -15,15 +15,15 @@ from onnxperf.analyze.answers.instructions import about_counts, note_on_counts
 from onnxperf.analyze.answers.race import about_parts, cast_text
 from onnxperf.analyze.judges.comparison import baseline_of
 from onnxperf.analyze.judges.throughput import with_rates
+from onnxperf.api._cluster.places import ClusterPlace
+from onnxperf.api._keeping.run_recorder import CaseRecorder
 from onnxperf.api._shared.counting import counted
 from onnxperf.api._shared.opening import open_source
 from onnxperf.api._shared.origins import recall
 from onnxperf.api._shared.outputs import compared
-from onnxperf.api._shared.places import Place
 from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options
 from onnxperf.api._shared.reload import explained
 from onnxperf.api._shared.requests import Against, ContestKeywords, Settings, names_in
-from onnxperf.api._shared.run_recorder import CaseRecorder
 from onnxperf.api._shared.setups import setups_of
 from onnxperf.api._shared.sources import is_plain, load_source, source_callables
 from onnxperf.api._shared.subjects import (
@@ -136,14 +136,14 @@ def run_cells(
     progress: Progress,
     recorder: CaseRecorder | None = None,
     seen: Seen = unseen,
-    place: Place | None = None,
+    place: ClusterPlace | None = None,
 ) -> Bench:
     """Run cases one after the other; one that fails does not end the others, and `seen` receives each.
 
     Without a `place` they run here.
     """
     if place is not None:
-        from onnxperf.api._shared.cluster_cells import run_on_cluster
+        from onnxperf.api._cluster.cluster_cells import run_on_cluster
 
         return run_on_cluster(cells, progress, recorder, seen, place)
     machine = machines.describe_machine()

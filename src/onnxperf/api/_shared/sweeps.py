@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from onnxperf.api._cluster.places import ClusterPlace
+from onnxperf.api._keeping.kept_runs import Where
+from onnxperf.api._keeping.run_recorder import RunRecorder
+from onnxperf.api._keeping.run_writer import RunWriter
+from onnxperf.api._keeping.tags import checked_tags
 from onnxperf.api._shared.cells import Cell, Seen, run_cells, unseen
-from onnxperf.api._shared.kept_runs import Where
-from onnxperf.api._shared.places import Place
 from onnxperf.api._shared.requests import names_in
-from onnxperf.api._shared.run_recorder import RunRecorder
-from onnxperf.api._shared.run_writer import RunWriter
 from onnxperf.api._shared.sources import load_source
-from onnxperf.api._shared.tags import checked_tags
 from onnxperf.errors import BadOption
 from onnxperf.frameworks.base import FRAMEWORKS
 from onnxperf.measure.plan import DEFAULT_TIME_S
@@ -52,7 +52,7 @@ class Keeping:
 
 
 def run_sweep(
-    cells: Sequence[Cell], progress: Progress, keeping: Keeping, seen: Seen = unseen, place: Place | None = None
+    cells: Sequence[Cell], progress: Progress, keeping: Keeping, seen: Seen = unseen, place: ClusterPlace | None = None
 ) -> BenchResult:
     """Run cases, and keep each as it finishes; they also run where the store fails."""
     keeping.check()

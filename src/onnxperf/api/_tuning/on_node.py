@@ -10,11 +10,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from onnxperf.api._shared.cluster_cells import run_one
-from onnxperf.api._shared.parcels import packed_feeds, read_feeds, travelling
-from onnxperf.api._shared.places import Place
+from onnxperf.api._cluster.cluster_cells import run_one
+from onnxperf.api._cluster.parcels import packed_feeds, read_feeds, travelling
+from onnxperf.api._cluster.places import ClusterPlace
 from onnxperf.api._shared.subjects import Entry
-from onnxperf.cluster.base import Load
+from onnxperf.cluster.base import JobLoad
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.measure.race import Progress
 from onnxperf.records.tune import Tuning
@@ -47,7 +47,7 @@ class TuneAnswer(Struct, frozen=True, kw_only=True):
 
 
 def tuned_on_node(
-    place: Place,
+    place: ClusterPlace,
     entry: Entry,
     feeds: Mapping[str, Any] | None,
     keywords: Mapping[str, Any],
@@ -69,7 +69,7 @@ def tuned_on_node(
         keywords={name: value for name, value in keywords.items() if name not in _ELSEWHERE},
         before=before,
     )
-    load = Load(f"{__name__}:run_tuning", msgspec.msgpack.encode(parcel), {**model.files, **files, **more})
+    load = JobLoad(f"{__name__}:run_tuning", msgspec.msgpack.encode(parcel), {**model.files, **files, **more})
     data, node = run_one(place, entry.model.label, load, progress)
     answer = msgspec.msgpack.decode(data, type=TuneAnswer)
     if answer.record is None:

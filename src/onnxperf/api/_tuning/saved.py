@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from onnxperf.api._shared.kept_runs import Where, load_result
+from onnxperf.api._keeping.kept_runs import Where, load_result
 from onnxperf.api._shared.subjects import Entry
 from onnxperf.api._tuning.request import Aim
 from onnxperf.errors import BadOption

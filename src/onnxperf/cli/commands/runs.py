@@ -113,7 +113,7 @@ def export(
 
 
 def _export_bundle(ids: Sequence[str], every: bool, output: StoreOutputFlags) -> int:
-    from onnxperf.api._shared.bundles import export_bundle
+    from onnxperf.api._keeping.bundles import export_bundle
     from onnxperf.wording.numbers import count
 
     if bool(ids) == every:
@@ -152,7 +152,7 @@ def import_(file: File, /, *, store: OptionalFile = None, quiet: Switch = False,
         Show the traceback of an error.
     """
     del debug  # `main` reads it
-    from onnxperf.api._shared.bundles import import_bundle
+    from onnxperf.api._keeping.bundles import import_bundle
     from onnxperf.wording.numbers import count
 
     imported = import_bundle(str(file), store=store)
@@ -168,7 +168,7 @@ def import_(file: File, /, *, store: OptionalFile = None, quiet: Switch = False,
 
 def _shown(run: str, output: StoreOutputFlags, printed: bool = True) -> int:
     """Load a run, print it, and write its files."""
-    from onnxperf.api._shared.kept_runs import load_result
+    from onnxperf.api._keeping.kept_runs import load_result
 
     result = load_result(run, store=output.store)
     output.check(type(result))
@@ -204,7 +204,7 @@ def compare(first: str, second: str, /, *, output: StoreOutputFlags = StoreOutpu
     second
         The run that the verdicts are about.
     """
-    from onnxperf.api._shared.kept_runs import compare as compared
+    from onnxperf.api._keeping.kept_runs import compare as compared
     from onnxperf.results.runs import ComparisonResult
 
     return present(ComparisonResult, output, lambda _progress: compared(first, second, store=output.store))
@@ -230,7 +230,7 @@ def delete(*ids: str, store: str | None = None, quiet: Switch = False, debug: Sw
         Show the traceback of an error.
     """
     del debug  # `main` reads it
-    from onnxperf.api._shared.kept_runs import delete_run
+    from onnxperf.api._keeping.kept_runs import delete_run
 
     if not ids:
         raise BadOption("no run is named; `onnxperf runs` lists them")

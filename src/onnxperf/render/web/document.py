@@ -22,7 +22,7 @@ STATIC_ROWS = 300
 _HERE = files(__package__)
 
 
-class Site(NamedTuple):
+class PageFrame(NamedTuple):
     """The server that shows a page."""
 
     links: Sequence[tuple[str, str]]
@@ -44,7 +44,7 @@ def report_html(stories: Sequence[Story], title: str = "") -> str:
     return report_page(stories, title).html
 
 
-def report_page(stories: Sequence[Story], title: str = "", site: Site | None = None) -> WebPage:
+def report_page(stories: Sequence[Story], title: str = "", site: PageFrame | None = None) -> WebPage:
     """The same with its policy; `site` is where a server shows it."""
     build = _Build()
     told = [build.story(story) for story in stories]

@@ -15,7 +15,7 @@ from onnxperf.analyze.judges.comparison import with_times_of_today
 from onnxperf.analyze.judges.crossover import sweep_models
 from onnxperf.analyze.judges.outcome import topic_of
 from onnxperf.analyze.judges.run_comparison import compare_runs
-from onnxperf.api._shared.run_writer import RunWriter
+from onnxperf.api._keeping.run_writer import RunWriter
 from onnxperf.errors import BadOption, OnnxperfError
 from onnxperf.records.profile import Diff, Profile
 from onnxperf.records.race import Bench

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from onnxperf.api._shared.logged import RunLog, log_of
+from onnxperf.api._keeping.logged import RunLog, log_of
 from onnxperf.errors import NotLogged, OnnxperfError, required
 from onnxperf.results.base import Result
 from onnxperf.wording.names import one_line, shortened

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from onnxperf.analyze.answers.sweep import sweep_answer
 from onnxperf.analyze.judges.crossover import sweep_models
 from onnxperf.analyze.judges.outcome import status_of, topic_of
-from onnxperf.api._shared.run_writer import RunWriter, WaitsAs
-from onnxperf.api._shared.tags import run_tags
+from onnxperf.api._keeping.run_writer import RunWriter, WaitsAs
+from onnxperf.api._keeping.tags import run_tags
 from onnxperf.errors import BadOption, StoreError, masked
 from onnxperf.records.base import Machine, Status
 from onnxperf.records.race import Bench, Case

@@ -20,7 +20,7 @@ from onnxperf.api._shared.racing import start_of
 from onnxperf.api._shared.reading import files_of
 from onnxperf.api._shared.requests import Settings
 from onnxperf.api._shared.subjects import Sources, open_models
-from onnxperf.cluster.base import Contents, Load
+from onnxperf.cluster.base import Contents, JobLoad
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.packing import PackedTensor, pack_feeds, unpack_feeds
@@ -114,7 +114,7 @@ def read_feeds(folder: Path, name: str) -> dict[str, Any] | None:
     return unpack_feeds(msgspec.msgpack.decode((folder / name).read_bytes(), type=dict[str, PackedTensor]))
 
 
-def pack(cell: Cell, files: Files, several: bool) -> Load:
+def pack(cell: Cell, files: Files, several: bool) -> JobLoad:
     """A case with all that it needs on another machine."""
     if cell.parts is None:
         raise BadOption("functions are raced on this machine only; leave it out", option="on")
@@ -133,7 +133,7 @@ def pack(cell: Cell, files: Files, several: bool) -> Load:
         several=several,
     )
     needed = {**needed, **{name: file for each in models for name, file in each.files.items()}}
-    return Load(f"{__name__}:{run_parcel.__name__}", msgspec.msgpack.encode(parcel), needed)
+    return JobLoad(f"{__name__}:{run_parcel.__name__}", msgspec.msgpack.encode(parcel), needed)
 
 
 def _pickled(sources: Mapping[str, Any]) -> bytes:

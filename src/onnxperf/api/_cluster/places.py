@@ -10,7 +10,7 @@ from onnxperf.errors import BadOption
 _NODES = ("any", "each")
 
 
-class Place(NamedTuple):
+class ClusterPlace(NamedTuple):
     """A cluster."""
 
     on: str
@@ -19,7 +19,7 @@ class Place(NamedTuple):
     """Run every case on every node, instead of on any."""
 
 
-def place_in(keywords: Mapping[str, Any]) -> Place | None:
+def place_in(keywords: Mapping[str, Any]) -> ClusterPlace | None:
     """The cluster that keywords name, or None for here."""
     on, nodes = keywords.get("on"), keywords.get("nodes") or "any"
     if nodes not in _NODES:
@@ -31,4 +31,4 @@ def place_in(keywords: Mapping[str, Any]) -> Place | None:
     from onnxperf.cluster.ray_cluster import check_address
 
     check_address(on)
-    return Place(on, nodes == "each")
+    return ClusterPlace(on, nodes == "each")

@@ -9,11 +9,11 @@ from functools import partial
 import msgspec
 from msgspec.structs import replace
 
+from onnxperf.api._cluster.parcels import CaseAnswer, Files, pack
+from onnxperf.api._cluster.places import ClusterPlace
+from onnxperf.api._keeping.run_recorder import CaseRecorder
 from onnxperf.api._shared.cells import Cell, Seen, unfinished
-from onnxperf.api._shared.parcels import CaseAnswer, Files, pack
-from onnxperf.api._shared.places import Place
-from onnxperf.api._shared.run_recorder import CaseRecorder
-from onnxperf.cluster.base import Cluster, Event, Job, Load, Node
+from onnxperf.cluster.base import Cluster, ClusterNode, Event, JobLoad, NodeJob
 from onnxperf.cluster.dispatch import Dispatcher
 from onnxperf.cluster.ray_cluster import open_cluster
 from onnxperf.errors import BadInput, BadOption, WorkerLost
@@ -27,7 +27,7 @@ from onnxperf.wording.numbers import count
 
 
 def run_on_cluster(
-    cells: Sequence[Cell], progress: Progress, recorder: CaseRecorder | None, seen: Seen, place: Place
+    cells: Sequence[Cell], progress: Progress, recorder: CaseRecorder | None, seen: Seen, place: ClusterPlace
 ) -> Bench:
     """Run every case on a node of its own, on as many nodes at once as there are."""
     machine = machines.describe_machine()
@@ -43,10 +43,10 @@ def run_on_cluster(
     return kept or Bench(machine=after, command="onnxperf.bench", cases=tuple(sweep.cases))
 
 
-def run_one(place: Place, key: str, load: Load, progress: Progress) -> tuple[bytes, str]:
+def run_one(place: ClusterPlace, key: str, load: JobLoad, progress: Progress) -> tuple[bytes, str]:
     """The answer of a single job, and the name of its node; an interruption brings what it has until then."""
     with open_cluster(place.on, complain) as cluster:
-        dispatcher = Dispatcher([Job(key, lambda: load)], cluster)
+        dispatcher = Dispatcher([NodeJob(key, lambda: load)], cluster)
         try:
             events = list(dispatcher.events(partial(_show_one, cluster, progress)))
         except KeyboardInterrupt:
@@ -66,7 +66,7 @@ def _show_one(cluster: Cluster, progress: Progress) -> None:
         progress(report.done, report.text)
 
 
-def _on_each(cells: Sequence[Cell], nodes: Sequence[Node]) -> dict[str, tuple[Cell, str]]:
+def _on_each(cells: Sequence[Cell], nodes: Sequence[ClusterNode]) -> dict[str, tuple[Cell, str]]:
     """Every case on every node, the nodes of a case side by side."""
     return {
         f"{cell.key} @{node.name}": (with_fields(cell, label=f"{cell.label} @{node.name}"), node.name)
@@ -93,7 +93,7 @@ class _Sweep:
         files, several = Files(), len(placed) > 1
         wanted = {key: each for key, each in placed.items() if recorder is None or recorder.wanted(key)}
         self._before = len(placed) - len(wanted)
-        jobs = [Job(key, partial(pack, cell, files, several), node) for key, (cell, node) in wanted.items()]
+        jobs = [NodeJob(key, partial(pack, cell, files, several), node) for key, (cell, node) in wanted.items()]
         self._dispatcher = Dispatcher(jobs, cluster)
 
     def run(self) -> None:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from onnxperf.api._shared.kept_runs import Where
-from onnxperf.api._shared.run_writer import RunWriter
+from onnxperf.api._keeping.kept_runs import Where
+from onnxperf.api._keeping.run_writer import RunWriter
 from onnxperf.errors import BadInput, BadOption, FileNotWritten
 from onnxperf.render.kit.files import check_folder
 from onnxperf.store import check_bundle, is_missing, open_bundle, open_store, place_of, write_bundle
