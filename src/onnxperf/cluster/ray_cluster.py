@@ -3,14 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
-import os
-import re
-import shutil
-import signal
-import socket
-import tempfile
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,28 +11,15 @@ from typing import Any
 
 from onnxperf.cluster.base import ClusterNode, Contents, Ended, JobLoad, NodeReport
 from onnxperf.cluster.node import NodeRunner, Reports, versions_here
-from onnxperf.errors import BadOption, required
+from onnxperf.cluster.ray_connection import LONGEST, connected, silence
 from onnxperf.wording.names import one_line, shortened
 
-LOCAL = "ray"
-"""A Ray of our own, on this machine."""
 RESOURCE = "onnxperf_node"
 """Where nodes have this resource, only they take jobs, and a job takes one of it instead of all processors."""
-_ADDRESS = re.compile(r"auto|(ray://)?(?P<host>\[[0-9a-fA-F:.]+\]|[\w.-]+):(?P<port>\d{1,5})")
-_CONNECT_S = 5.0
 _REPORT_S = 2.0
 _CLOSE_S = 5.0
 _MOST_TRIES = 3
 """Processes that may fail to start on a node before it is left alone."""
-_LONGEST = 200
-"""Characters of what Ray says."""
-_LONGEST_BASE = 40
-"""Characters of the folder of Ray's sockets, whose paths may not have more than 107."""
-_OF_LOCAL_RAY = {
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_worker_niceness": "0",  # 15 unless set: others on the machine would come first
-    "RAY_memory_monitor_refresh_ms": "0",  # or it would end a case that the kernel lets live
-}
 
 
 @dataclass(eq=False)
@@ -58,125 +37,12 @@ class _Process:
 @contextlib.contextmanager
 def open_cluster(on: str, warn: Callable[[str], None]) -> Iterator[RayCluster]:
     """The cluster at an address, or one of our own on this machine; `warn` gets what is wrong with a node."""
-    check_address(on)
-    ray = _imported()
-    with _connection(ray, on):
+    with connected(on) as ray:
         cluster = RayCluster(ray, warn)
         try:
             yield cluster
         finally:
             cluster.close()
-
-
-def check_address(on: str) -> None:
-    """Refuse what cannot be an address."""
-    if on != LOCAL and _ADDRESS.fullmatch(on) is None:
-        raise BadOption(option="on", value=on, expected="ray, ray://HOST:PORT, HOST:PORT or auto")
-
-
-def _imported() -> Any:
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for module in ("ray.exceptions", "ray.util.scheduling_strategies"):
-            required(module, "ray")
-        return required("ray", "ray")
-
-
-@contextlib.contextmanager
-def _connection(ray: Any, on: str) -> Iterator[None]:
-    """Ray, connected; what we started is ended."""
-    if ray.is_initialized():  # by the program that calls us
-        yield
-        return
-    logging.getLogger("ray").setLevel(logging.CRITICAL)
-    folder = _ray_folder() if on == LOCAL else None
-    try:
-        _connect(ray, on, folder)
-        try:
-            with _hushed(ray):
-                yield
-        finally:
-            with _silence():
-                ray.shutdown()
-    finally:
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _connect(ray: Any, on: str, folder: Path | None) -> None:
-    options: dict[str, Any] = {"address": on, "log_to_driver": False, "configure_logging": False}
-    if folder is not None:
-        # Its one processor is for our one process: Ray starts a process for each.
-        local = {"address": "local", "num_cpus": 1, "include_dashboard": False, "_temp_dir": str(folder)}
-        options |= local
-    else:
-        _check_reachable(on)
-    before = {name: os.environ.get(name) for name in _OF_LOCAL_RAY}
-    if folder is not None:
-        os.environ.update(_OF_LOCAL_RAY)
-    try:
-        with _own_signals(), _silence():
-            ray.init(**options)
-    except Exception as error:  # Ray raises almost anything
-        cause = shortened(one_line(error) or type(error).__name__, _LONGEST)
-        # Ray says no more than "timeout" where the token is missing.
-        hint = "; for a cluster with tokens set RAY_AUTH_MODE=token" if "timeout" in cause else ""
-        raise BadOption(f"cannot be used: {cause}{hint}", option="on", value=on) from error
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name, None)
-            os.environ.update({} if value is None else {name: value})
-
-
-def _ray_folder() -> Path:
-    base = tempfile.gettempdir()
-    return Path(tempfile.mkdtemp(prefix="ray-", dir=base if len(base) <= _LONGEST_BASE else Path(os.sep, "tmp")))
-
-
-def _check_reachable(on: str) -> None:
-    """Ray itself waits for a minute."""
-    found = _ADDRESS.fullmatch(on)
-    if found is None or found["host"] is None:
-        return
-    try:
-        socket.create_connection((found["host"].strip("[]"), int(found["port"])), _CONNECT_S).close()
-    except (OSError, OverflowError) as error:
-        cause = getattr(error, "strerror", None) or one_line(error)
-        raise BadOption(f"no cluster answers there: {cause}; `ray status` shows one", option="on", value=on) from error
-
-
-@contextlib.contextmanager
-def _own_signals() -> Iterator[None]:
-    """Ray replaces what a signal does."""
-    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name)]
-    before = {number: signal.getsignal(number) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            with contextlib.suppress(ValueError, TypeError):  # not the main thread, or not set from Python
-                signal.signal(number, handler)
-
-
-@contextlib.contextmanager
-def _hushed(ray: Any) -> Iterator[None]:
-    """Ray writes the log of a node that died to standard output, among our results; it has no option for that."""
-    module = ray._private.worker
-    name = "print_to_stdstream"
-    before = getattr(module, name, None)
-    setattr(module, name, lambda *_args, **_more: None)
-    try:
-        yield
-    finally:
-        setattr(module, name, before)
-
-
-@contextlib.contextmanager
-def _silence() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 class RayCluster:
@@ -280,7 +146,7 @@ class RayCluster:
         strategy = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(node.id, soft=False)
         whole = {"num_cpus": resources.get("CPU", 0), "num_gpus": resources.get("GPU", 0)}
         taken = {"num_cpus": 0, "resources": {RESOURCE: 1}} if resources.get(RESOURCE, 0) >= 1 else whole
-        with _silence():
+        with silence():
             made = self._ray.remote(NodeRunner).options(
                 **taken, scheduling_strategy=strategy, max_restarts=0, max_task_retries=0
             )
@@ -300,7 +166,7 @@ class RayCluster:
             missing = "No module named 'onnxperf" in str(error)
             if self._tries[node.id] < _MOST_TRIES and not missing:
                 return  # it is tried again, if the node is still alive
-            cause = shortened(one_line(error), _LONGEST)
+            cause = shortened(one_line(error), LONGEST)
             problem = "onnxperf is not installed there" if missing else f"no process starts there: {cause}"
         if problem:
             self._warn(f"the node {node.name} is not used: {problem}")
@@ -317,7 +183,7 @@ class RayCluster:
         except errors.RayTaskError as error:  # a mistake of ours
             cause = error.cause or error
             reason = f"unexpected {type(cause).__name__} on the node {node.name}: {one_line(cause)}"
-            return Ended(node, None, shortened(reason, _LONGEST))
+            return Ended(node, None, shortened(reason, LONGEST))
         except errors.RayError as error:
             self._processes.pop(node.id, None)
             self._kill(process)  # it may only be out of reach

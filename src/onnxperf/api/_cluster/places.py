@@ -28,7 +28,7 @@ def place_in(keywords: Mapping[str, Any]) -> ClusterPlace | None:
         if nodes != "any":
             raise BadOption("only a cluster has nodes; add `on=ray` or an address", option="nodes", value=nodes)
         return None
-    from onnxperf.cluster.ray_cluster import check_address
+    from onnxperf.cluster.ray_connection import check_address
 
     check_address(on)
     return ClusterPlace(on, nodes == "each")

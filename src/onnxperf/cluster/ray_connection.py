@@ -1,0 +1,200 @@
+"""A connection to Ray: which addresses there are, its tokens, and what it would write or change beside its work."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import re
+import shutil
+import signal
+import socket
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from onnxperf.errors import BadOption, required
+from onnxperf.wording.names import one_line, shortened
+
+LOCAL = "ray"
+"""A Ray of our own, on this machine."""
+LONGEST = 200
+"""Characters of what Ray says."""
+_ADDRESS = re.compile(r"auto|(ray://)?(?P<host>\[[0-9a-fA-F:.]+\]|[\w.-]+):(?P<port>\d{1,5})")
+_CONNECT_S = 5.0
+_STDERR = 2
+_TOKENS = "RAY_AUTH_MODE"
+_HELP_TO_ENTER = "the cluster wants a token, which RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH must name"
+_ANY_OF_NODE = "/ray.rpc.NodeInfoGcsService/GetClusterId"
+_ANY_OF_CLIENT = "/ray.rpc.RayletDriver/ClusterInfo"
+"""Requests that change nothing, to the port of a node and to that of the client."""
+_LONGEST_BASE = 40
+"""Characters of the folder of Ray's sockets, whose paths may not have more than 107."""
+_OF_LOCAL_RAY = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_worker_niceness": "0",  # 15 unless set: others on the machine would come first
+    "RAY_memory_monitor_refresh_ms": "0",  # or it would end a case that the kernel lets live
+}
+
+
+@contextlib.contextmanager
+def connected(on: str) -> Iterator[Any]:
+    """The library of Ray, connected to the cluster at an address, or to one of our own on this machine."""
+    check_address(on)
+    with _token_mode(on):
+        ray = _imported()
+        with _connection(ray, on):
+            yield ray
+
+
+def check_address(on: str) -> None:
+    """Refuse what cannot be an address."""
+    if on != LOCAL and _ADDRESS.fullmatch(on) is None:
+        raise BadOption(option="on", value=on, expected="ray, ray://HOST:PORT, HOST:PORT or auto")
+
+
+@contextlib.contextmanager
+def _token_mode(on: str) -> Iterator[None]:
+    """Ray uses tokens where the cluster does; it looks at this variable when it is imported."""
+    if not _wants_token(on) or _TOKENS in os.environ:
+        yield
+        return
+    os.environ[_TOKENS] = "token"
+    try:
+        yield
+    finally:
+        del os.environ[_TOKENS]
+
+
+def _wants_token(on: str) -> bool:
+    """Whether the cluster at an address refuses those without a token: Ray would try for long, and not say why."""
+    found = _ADDRESS.fullmatch(on)
+    if found is None or found["host"] is None:
+        return False
+    _check_reachable(on, found["host"].strip("[]"), int(found["port"]))
+    grpc = required("grpc", "ray", "ray")
+    method = _ANY_OF_CLIENT if on.startswith("ray://") else _ANY_OF_NODE
+    try:
+        with grpc.insecure_channel(f"{found['host']}:{found['port']}") as channel:
+            channel.unary_unary(method)(b"", timeout=_CONNECT_S)
+    except grpc.RpcError as error:
+        return bool(error.code() == grpc.StatusCode.UNAUTHENTICATED)
+    return False
+
+
+def _imported() -> Any:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for module in ("ray.exceptions", "ray.util.scheduling_strategies"):
+            required(module, "ray")
+        return required("ray", "ray")
+
+
+@contextlib.contextmanager
+def _connection(ray: Any, on: str) -> Iterator[None]:
+    """Ray, connected; what we started is ended."""
+    if ray.is_initialized():  # by the program that calls us
+        yield
+        return
+    logging.getLogger("ray").setLevel(logging.CRITICAL)
+    folder = _ray_folder() if on == LOCAL else None
+    try:
+        _connect(ray, on, folder)
+        try:
+            with _hushed(ray):
+                yield
+        finally:
+            with silence():
+                ray.shutdown()
+    finally:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _connect(ray: Any, on: str, folder: Path | None) -> None:
+    options: dict[str, Any] = {"address": on, "log_to_driver": False, "configure_logging": False}
+    if folder is not None:
+        # Its one processor is for our one process: Ray starts a process for each.
+        local = {"address": "local", "num_cpus": 1, "include_dashboard": False, "_temp_dir": str(folder)}
+        options |= local
+    before = {name: os.environ.get(name) for name in _OF_LOCAL_RAY}
+    if folder is not None:
+        os.environ.update(_OF_LOCAL_RAY)
+    try:
+        with _own_signals(), silence(), _muted():
+            ray.init(**options)
+    except Exception as error:  # Ray raises almost anything
+        cause = shortened(one_line(error) or type(error).__name__, LONGEST)
+        hint = f"; {_HELP_TO_ENTER}" if os.environ.get(_TOKENS) == "token" else ""
+        raise BadOption(f"cannot be used: {cause}{hint}", option="on", value=on) from error
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            os.environ.update({} if value is None else {name: value})
+
+
+def _ray_folder() -> Path:
+    base = tempfile.gettempdir()
+    return Path(tempfile.mkdtemp(prefix="ray-", dir=base if len(base) <= _LONGEST_BASE else Path(os.sep, "tmp")))
+
+
+def _check_reachable(on: str, host: str, port: int) -> None:
+    """Ray itself waits for a minute."""
+    try:
+        socket.create_connection((host, port), _CONNECT_S).close()
+    except (OSError, OverflowError) as error:
+        cause = getattr(error, "strerror", None) or one_line(error)
+        raise BadOption(f"no cluster answers there: {cause}; `ray status` shows one", option="on", value=on) from error
+
+
+@contextlib.contextmanager
+def _own_signals() -> Iterator[None]:
+    """Ray replaces what a signal does."""
+    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            with contextlib.suppress(ValueError, TypeError):  # not the main thread, or not set from Python
+                signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def _hushed(ray: Any) -> Iterator[None]:
+    """Ray writes the log of a node that died to standard output, among our results; it has no option for that."""
+    module = ray._private.worker
+    name = "print_to_stdstream"
+    before = getattr(module, name, None)
+    setattr(module, name, lambda *_args, **_more: None)
+    try:
+        yield
+    finally:
+        setattr(module, name, before)
+
+
+@contextlib.contextmanager
+def _muted() -> Iterator[None]:
+    """Ray's own code writes every try to connect to standard error."""
+    try:
+        before = os.dup(_STDERR)
+    except OSError:  # it is closed
+        yield
+        return
+    with os.fdopen(before, "wb"), Path(os.devnull).open("wb") as nothing:
+        os.dup2(nothing.fileno(), _STDERR)
+        try:
+            yield
+        finally:
+            os.dup2(before, _STDERR)
+
+
+@contextlib.contextmanager
+def silence() -> Iterator[None]:
+    """Python's warnings are not shown: Ray has many that are not about us."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
