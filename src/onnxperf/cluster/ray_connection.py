@@ -43,7 +43,7 @@ _OF_LOCAL_RAY = {
 def connected(on: str) -> Iterator[Any]:
     """The library of Ray, connected to the cluster at an address, or to one of our own on this machine."""
     check_address(on)
-    with _token_mode(on):
+    with token_mode(on):
         ray = _imported()
         with _connection(ray, on):
             yield ray
@@ -56,7 +56,7 @@ def check_address(on: str) -> None:
 
 
 @contextlib.contextmanager
-def _token_mode(on: str) -> Iterator[None]:
+def token_mode(on: str) -> Iterator[None]:
     """Ray uses tokens where the cluster does; it looks at this variable when it is imported."""
     if not _wants_token(on) or _TOKENS in os.environ:
         yield
