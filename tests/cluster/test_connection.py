@@ -22,7 +22,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
     monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
     servers = []
 
-    class Answers(grpc.GenericRpcHandler):  # type: ignore[name-defined]
+    class Answers(grpc.GenericRpcHandler):  # type: ignore[name-defined,misc]
         def __init__(self, status: Any) -> None:
             self._status = status
 
