@@ -27,6 +27,7 @@ from onnxperf.records.race import Bench, Case, Subject
 from onnxperf.store import Store, open_store, waiting, whole_run
 from tests.api.kept import check
 from tests.render import examples
+from tests.store.writing import start_run
 
 Run = Callable[[Progress, Launch | None], Case]
 SETTINGS = parse({}, BenchKeywords)
@@ -165,7 +166,7 @@ def test_every_attempt_leaves_its_machine_behind(store: Store, tmp_path: Path) -
 
 
 def test_another_machine_or_version_is_said(store: Store) -> None:
-    store.start_run("a sweep", "sweep", examples.machine(cpu="another"), keys=["a"])
+    start_run(store, "a sweep", "sweep", examples.machine(cpu="another"), keys=["a"])
     with RunWriter(store.place) as writer:
         recorder = RunRecorder(writer, "a sweep", "last")
         run_cells([cell("a")], quiet, recorder)
@@ -174,7 +175,7 @@ def test_another_machine_or_version_is_said(store: Store) -> None:
 
 
 def test_the_same_machine_is_no_news(store: Store) -> None:
-    store.start_run("a sweep", "sweep", describe_machine(), keys=["a"])
+    start_run(store, "a sweep", "sweep", describe_machine(), keys=["a"])
     with RunWriter(store.place) as writer:
         recorder = RunRecorder(writer, "a sweep", "last")
         run_cells([cell("a")], quiet, recorder)

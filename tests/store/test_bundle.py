@@ -22,6 +22,7 @@ from onnxperf.store import CaseRow, RunRow, Store, bundle, open_bundle, open_sto
 from tests.api.kept import check
 from tests.render import examples
 from tests.store.examples import BENCHES, sql
+from tests.store.writing import keep_case, mark_running, start_run
 
 LEGACY = Path(__file__).parent / "legacy" / "store.sqlite"
 Rows = list[tuple[RunRow, list[CaseRow]]]
@@ -39,10 +40,10 @@ def a_store_with_everything(where: str | Path) -> Store:
     nasty = tuple(examples.subject(name, reason="\0", load_ns=2**70) for name in examples.NASTY_NAMES)
     store.keep(examples.bench(examples.case(*nasty), examples.case()), "bench", answer="fast", topic="m.onnx")
     store.keep(check(False), "check", "differs")
-    run = store.start_run("onnxperf sweep", "sweep", examples.machine(), keys=["a", "b", "c"])
-    store.keep_case(run, "a", examples.case(status="failed"), examples.machine())
-    store.keep_case(run, "a", examples.case(), examples.machine())
-    store.mark_running(run, "b")
+    run = start_run(store, "onnxperf sweep", "sweep", examples.machine(), keys=["a", "b", "c"])
+    keep_case(store, run, "a", examples.case(status="failed"), examples.machine())
+    keep_case(store, run, "a", examples.case(), examples.machine())
+    mark_running(store, run, "b")
     sql(store, "INSERT INTO tags (run, name, value) SELECT id, 'commit', 'f00' FROM runs")
     return store
 

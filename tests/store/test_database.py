@@ -23,6 +23,7 @@ from onnxperf.store.documents import to_document
 from onnxperf.store.owner import Owner, state_of, this_process
 from tests.render import examples
 from tests.store.examples import BENCHES, sql
+from tests.store.writing import finish_run, keep_case, mark_running, start_run
 
 CHECK = Check(
     model="m\udcff.onnx", first="ort", second="numpy", rtol=1e-3, atol=1e-5, outputs=(Difference(name="Y", equal=True),)
@@ -30,7 +31,7 @@ CHECK = Check(
 
 
 def sweep(store: Store, *keys: str) -> str:
-    return store.start_run("onnxperf sweep plan.toml", "sweep", examples.machine(), keys=keys)
+    return start_run(store, "onnxperf sweep plan.toml", "sweep", examples.machine(), keys=keys)
 
 
 # ---------------------------------------------------------------- whole records
@@ -136,7 +137,7 @@ def test_the_list_is_newest_first_and_says_how_it_went(store: Store) -> None:
     began = rows.time_of_day()
     old = store.keep(examples.bench(), "bench", answer="fast")
     new = sweep(store, "a", "b")
-    store.keep_case(new, "a", examples.case(status="oom"), examples.machine())
+    keep_case(store, new, "a", examples.case(status="oom"), examples.machine())
     newest, oldest = store.runs()
     assert (newest.id, newest.kind, newest.status, newest.cases, newest.cases_done) == (new, "sweep", "running", 2, 1)
     assert (oldest.id, oldest.command, oldest.answer) == (old, examples.bench().command, "fast")
@@ -217,12 +218,12 @@ def test_a_deleted_run_leaves_nothing_behind(store: Store) -> None:
 def test_cases_are_kept_one_by_one_in_the_order_of_the_plan(store: Store) -> None:
     run = sweep(store, "a", "b", "c")
     first, second = examples.case(dims={"batch": 1}), examples.case(dims={"batch": 2}, status="failed")
-    store.mark_running(run, "b")
-    store.keep_case(run, "b", second, examples.machine(), Trouble(reason="gone", signal=9, stderr_tail="\0tail"))
-    store.mark_running(run, "a")
+    mark_running(store, run, "b")
+    keep_case(store, run, "b", second, examples.machine(), Trouble(reason="gone", signal=9, stderr_tail="\0tail"))
+    mark_running(store, run, "a")
     assert store.cases_of(run) == {"a": "running", "b": "failed", "c": "pending"}
-    store.keep_case(run, "a", first, examples.machine())
-    store.finish_run(run, "interrupted", examples.machine(load_after=3.0))
+    keep_case(store, run, "a", first, examples.machine())
+    finish_run(store, run, "interrupted", examples.machine(load_after=3.0))
     loaded = store.load(run)
     assert loaded.cases == (first, second)
     assert loaded.machine.load_after == 3.0
@@ -234,7 +235,7 @@ def test_cases_are_kept_one_by_one_in_the_order_of_the_plan(store: Store) -> Non
 
 def test_a_run_has_the_machine_of_its_start_until_it_ends(store: Store) -> None:
     run = sweep(store, "a")
-    store.keep_case(run, "a", examples.case())
+    keep_case(store, run, "a", examples.case())
     assert store.load(run).machine == examples.machine()
     assert store.find(run).status == "running"
 
@@ -242,32 +243,32 @@ def test_a_run_has_the_machine_of_its_start_until_it_ends(store: Store) -> None:
 def test_a_case_is_kept_in_its_own_attempt_that_began_last(store: Store) -> None:
     run = sweep(store, "a", "b")
     for key in ("a", "a", "b", "b", "b"):
-        store.mark_running(run, key)
+        mark_running(store, run, key)
     attempts = 'SELECT key, number, a.status FROM attempts a JOIN cases ON cases.id = "case" ORDER BY a.id'
-    store.keep_case(run, "a", examples.case())
+    keep_case(store, run, "a", examples.case())
     assert sql(store, attempts)[:2] == [("a", 1, "running"), ("a", 2, "ok")]
     assert {status for *_, status in sql(store, attempts)[2:]} == {"running"}
     for status in ("failed", "ok"):  # nothing of it is running: an attempt each
-        store.keep_case(run, "c", examples.case(status=status))
+        keep_case(store, run, "c", examples.case(status=status))
     assert sql(store, attempts)[-2:] == [("c", 1, "failed"), ("c", 2, "ok")]
 
 
 def test_an_attempt_has_no_output_and_no_versions_before_it_ends(store: Store) -> None:
     run = sweep(store, "a")
-    store.mark_running(run, "a")
+    mark_running(store, run, "a")
     row = "SELECT reason, stderr_tail, versions, machine, record FROM attempts"
     assert sql(store, row) == [("", "", "{}", None, None)]
-    store.keep_case(run, "a", examples.case())
+    keep_case(store, run, "a", examples.case())
     assert sql(store, "SELECT versions, machine FROM attempts") == [("{}", None)]
 
 
 def test_another_attempt_takes_the_place_of_the_last_one(store: Store) -> None:
     run = sweep(store, "a")
     failed, good = examples.case(status="failed"), examples.case()
-    store.keep_case(run, "a", failed)
-    store.mark_running(run, "a")
+    keep_case(store, run, "a", failed)
+    mark_running(store, run, "a")
     assert store.load(run).cases == (failed,)  # until there is a better one
-    store.keep_case(run, "a", good)
+    keep_case(store, run, "a", good)
     assert store.load(run).cases == (good,)
     assert store.cases_of(run) == {"a": "ok"}
     assert sql(store, "SELECT number, status FROM attempts ORDER BY number") == [(1, "failed"), (2, "ok")]
@@ -286,15 +287,15 @@ PARENT = os.getppid()
 
 def test_what_a_dead_process_left_running_waits_again(store: Store) -> None:
     run = sweep(store, "a", "b")
-    store.keep_case(run, "a", examples.case())
-    store.mark_running(run, "b")
+    keep_case(store, run, "a", examples.case())
+    mark_running(store, run, "b")
     own(store, run, DEAD)
     assert store.cases_of(run) == {"a": "ok", "b": "pending"}
     assert store.find(run).status == "interrupted"
     store.resume_run(run)
     assert store.cases_of(run) == {"a": "ok", "b": "pending"}
     assert store.find(run).status == "running"
-    store.mark_running(run, "b")
+    mark_running(store, run, "b")
     assert store.cases_of(run) == {"a": "ok", "b": "running"}
     assert sql(store, "SELECT status FROM attempts ORDER BY id") == [("ok",), ("crashed",), ("running",)]
 
@@ -313,7 +314,7 @@ def test_a_run_of_a_living_process_is_left_alone(store: Store) -> None:
 
 def test_a_run_of_another_host_is_not_resumed(store: Store) -> None:
     run = sweep(store, "a")
-    store.mark_running(run, "a")
+    mark_running(store, run, "a")
     own(store, run, Owner(host="elsewhere.example", pid=1, started=1.0))
     assert store.cases_of(run) == {"a": "running"}
     with pytest.raises(StoreError, match=r"on elsewhere\.example"):
@@ -324,7 +325,7 @@ def test_a_run_of_another_host_is_not_resumed(store: Store) -> None:
 def test_what_a_lost_process_had_begun_is_an_attempt_that_crashed_in_its_own_run_only(store: Store) -> None:
     lost, other = sweep(store, "a"), sweep(store, "a")
     for run in (lost, other):
-        store.mark_running(run, "a")
+        mark_running(store, run, "a")
         own(store, run, DEAD)
     own(store, other, this_process())
     store.resume_run(lost)
@@ -385,7 +386,7 @@ def test_a_damaged_run_is_one_clear_line_that_names_it(store: Store, statement: 
 def test_versions_and_machine_of_every_attempt_are_kept(store: Store) -> None:
     machine: Machine = examples.machine(versions={"onnx": "1.99"})
     run = sweep(store, "a")
-    store.keep_case(run, "a", examples.case(), machine)
+    keep_case(store, run, "a", examples.case(), machine)
     assert sql(store, "SELECT versions FROM attempts") == [('{"onnx":"1.99"}',)]
 
 

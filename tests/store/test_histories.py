@@ -10,6 +10,7 @@ from onnxperf.store import Store
 from tests.histories import MODEL, timed
 from tests.render import examples
 from tests.store.examples import sql
+from tests.store.writing import keep_case, mark_running, start_run
 
 
 def keep(store: Store, ns: float, tags: dict[str, str] | None = None, **changes: str) -> str:
@@ -92,11 +93,11 @@ def test_rows_of_older_versions_are_read_from_their_records(store: Store) -> Non
 
 def test_of_several_attempts_the_last_that_was_finished_counts(store: Store) -> None:
     machine = examples.machine()
-    run = store.start_run("", "sweep", machine, keys=["a"])
+    run = start_run(store, "", "sweep", machine, keys=["a"])
     for ns in (1.0, 2.0):
-        store.mark_running(run, "a")
-        store.keep_case(run, "a", examples.case(timed(ns), model=MODEL), machine)
-    store.mark_running(run, "a")
+        mark_running(store, run, "a")
+        keep_case(store, run, "a", examples.case(timed(ns), model=MODEL), machine)
+    mark_running(store, run, "a")
     (ort,) = store.histories([MODEL])
     assert [each.median_ns for each in ort.points] == [timed(2.0).median_ns]
 

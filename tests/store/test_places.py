@@ -21,6 +21,7 @@ from sqlalchemy.pool import Pool
 from onnxperf.errors import BadOption, MissingExtra, OnnxperfError, StoreError, masked
 from onnxperf.store import connect, is_missing, open_store, place_of, retry
 from tests.render import examples
+from tests.store.writing import start_run
 
 ROOT = Path(__file__).parents[2]
 
@@ -67,7 +68,7 @@ def test_no_password_is_in_a_run_or_in_a_message(url: str, monkeypatch: pytest.M
     bench = replace(examples.bench(), command=command)
     with open_store("runs.sqlite") as store:
         kept = store.keep(bench, "bench")
-        started = store.start_run(command, "sweep", bench.machine, keys=["a"])
+        started = start_run(store, command, "sweep", bench.machine, keys=["a"])
         assert [run.command for run in store.runs()] == [masked(command)] * 2
         assert [store.load(run).command for run in (kept, started)] == [masked(command)] * 2
     assert b"secret" not in Path("runs.sqlite").read_bytes()

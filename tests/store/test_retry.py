@@ -23,6 +23,7 @@ from onnxperf.store.retry import Patience, is_passing, is_refusal, retried
 from tests.render import examples
 from tests.store.conftest import PostgresServer
 from tests.store.examples import sql
+from tests.store.writing import finish_run, keep_case, mark_running, start_run
 
 CONNECTION_LOST = OperationalError("COMMIT", {}, psycopg.OperationalError("server closed the connection unexpectedly"))
 
@@ -132,14 +133,14 @@ def test_what_does_not_pass_and_no_patience_are_one_try(seconds: float, cause: E
 
 def write_everything(store: Store) -> None:
     """Every kind of write, after each of which one thing more is there."""
-    run = store.start_run("onnxperf sweep", "sweep", examples.machine(), keys=["a", "b"])
-    store.mark_running(run, "a")
-    store.keep_case(run, "a", examples.case(), examples.machine(), Trouble(reason="slow"))
-    store.keep_case(run, "b", examples.case(status="failed"))
-    store.keep_case(run, "b", examples.case())
-    store.finish_run(run, "ok", examples.machine(), "done")
+    run = start_run(store, "onnxperf sweep", "sweep", examples.machine(), keys=["a", "b"])
+    mark_running(store, run, "a")
+    keep_case(store, run, "a", examples.case(), examples.machine(), Trouble(reason="slow"))
+    keep_case(store, run, "b", examples.case(status="failed"))
+    keep_case(store, run, "b", examples.case())
+    finish_run(store, run, "ok", examples.machine(), "done")
     store.resume_run(run)
-    store.finish_run(run, "failed", examples.machine(), "done again")
+    finish_run(store, run, "failed", examples.machine(), "done again")
     store.delete(store.keep(examples.bench(), "bench"))
     store.keep(examples.bench(), "bench", answer="kept")
 

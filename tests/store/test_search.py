@@ -12,6 +12,7 @@ from onnxperf.store import Store, schema
 from onnxperf.store.search import FoundRuns, KnownModel, RunSearch, filter_values, known_models, search_runs
 from tests.render import examples
 from tests.store.examples import sql
+from tests.store.writing import start_run
 
 EPYC = 'AMD EPYC "7B13" 100 % é\u202e'
 ODD = "a_b%c\\d"
@@ -121,8 +122,8 @@ def test_an_empty_store_has_nothing_to_offer(store: Store) -> None:
 
 
 def test_a_run_whose_process_is_gone_is_found_as_interrupted(store: Store) -> None:
-    alive = store.start_run("onnxperf sweep", "sweep", examples.machine())
-    gone = store.start_run("onnxperf sweep", "sweep", examples.machine())
+    alive = start_run(store, "onnxperf sweep", "sweep", examples.machine())
+    gone = start_run(store, "onnxperf sweep", "sweep", examples.machine())
     with store.writing() as connection:
         connection.execute(update(schema.runs).where(schema.runs.c.name == gone).values(owner=None))
         offered = filter_values(connection).statuses

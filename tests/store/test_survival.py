@@ -13,6 +13,7 @@ import pytest
 
 from onnxperf.store import open_store
 from tests.render import examples
+from tests.store.writing import keep_case
 
 ROOT = Path(__file__).parents[2]
 
@@ -40,7 +41,7 @@ def test_every_case_that_was_kept_survives_a_kill_and_is_there_once(where: str, 
         assert [case.dims["batch"] for case in store.load(run).cases] == [int(key) for key in done]
         assert store.find(run).status == "interrupted"
         store.resume_run(run)
-        store.keep_case(run, str(len(done)), examples.case())
+        keep_case(store, run, str(len(done)), examples.case())
         assert len(store.load(run).cases) == len(done) + 1
     if "://" not in where:
         with closing(sqlite3.connect(where)) as connection:

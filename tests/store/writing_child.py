@@ -7,18 +7,19 @@ import sys
 
 from onnxperf.store import open_store
 from tests.render import examples
+from tests.store.writing import finish_run, keep_case, mark_running, start_run
 
 
 def main(where: str, count: int | None) -> None:
     with open_store(where) as store:
-        run = store.start_run("onnxperf sweep", "sweep", examples.machine())
+        run = start_run(store, "onnxperf sweep", "sweep", examples.machine())
         print(run, flush=True)
         for number in itertools.count() if count is None else range(count):
             case = examples.case(dims={"batch": number})
-            store.mark_running(run, str(number))
-            store.keep_case(run, str(number), case, examples.machine())
+            mark_running(store, run, str(number))
+            keep_case(store, run, str(number), case, examples.machine())
             print(number, flush=True)
-        store.finish_run(run, "ok", examples.machine())
+        finish_run(store, run, "ok", examples.machine())
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, Engine, Row, delete, select, update
 
 from onnxperf.errors import BadOption, StoreError
-from onnxperf.records.base import Document, Machine, Status
+from onnxperf.records.base import Document, Status
 from onnxperf.records.history import StoredSubject
 from onnxperf.records.race import Bench, Case
 from onnxperf.records.runs import KeptRun, RunStatus
@@ -23,13 +23,8 @@ from onnxperf.store.owner import state_of, this_process
 from onnxperf.store.portable import (
     CaseRow,
     RunRow,
-    begun_attempt,
-    begun_run,
-    ended_run,
-    finished_case,
     read_cases,
     read_run,
-    running_attempt,
     whole_run,
     without_password,
 )
@@ -91,12 +86,6 @@ class Store:
 
     # ---------------------------------------------------------------- writing
 
-    def start_run(
-        self, command: str, kind: str, machine: Machine, keys: Iterable[str] = (), tags: Mapping[str, str] = _NO_TAGS
-    ) -> str:
-        """Begin a run of cases, which belongs to this process; `keys` plans its cases, in their order."""
-        return self.merge(begun_run(Bench(machine=machine, command=command, cases=()), kind, keys, tags))
-
     def resume_run(self, run: str) -> None:
         """Make this process the owner; refused while another one is, or may be."""
 
@@ -111,23 +100,6 @@ class Store:
             connection.execute(update(schema.runs).where(schema.runs.c.id == row.id).values(**values))
 
         self._write(resume)
-
-    def mark_running(self, run: str, key: str) -> None:
-        """Mark a case as begun."""
-        self.merge(self.row_of(run), [CaseRow(key=key, status="running", attempts=(begun_attempt(),))])
-
-    def keep_case(
-        self, run: str, key: str, case: Case, machine: Machine | None = None, trouble: Trouble = _NO_TROUBLE
-    ) -> None:
-        """Keep a finished case; when this returns, nothing that happens to this process can lose it."""
-        with self.reading() as connection:
-            row = self._row(connection, run)
-            attempt = running_attempt(connection, row.id, key) or begun_attempt()
-        self.merge(self.row_of(run), [finished_case(key, case, machine, trouble, attempt=attempt)])
-
-    def finish_run(self, run: str, status: RunStatus, machine: Machine, answer: str = "", topic: str = "") -> None:
-        """End a run; `machine` is the one after the last case."""
-        self.merge(ended_run(self.row_of(run), status, answer, topic, machine))
 
     def tag_run(self, run: str, tags: Mapping[str, str]) -> None:
         """Give a run tags, in place of those of the same names."""

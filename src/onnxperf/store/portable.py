@@ -264,16 +264,6 @@ def _without_password_in(record: str) -> str:
     return record if shown == document["command"] else to_document({**document, "command": shown})
 
 
-def running_attempt(connection: Connection, run: int, key: str) -> AttemptRow | None:
-    """The attempt at a case that was begun last and is not finished."""
-    cases, attempts = schema.cases.c, schema.attempts.c
-    ours = select(schema.attempts).join(schema.cases).where(cases.run == run, cases.key == plain(key))
-    row = connection.execute(
-        ours.where(attempts.status == "running", attempts.uid.is_not(None)).order_by(attempts.number.desc())
-    ).first()
-    return None if row is None else _read_attempt(connection, row)
-
-
 def read_cases(connection: Connection, run: int) -> Iterator[CaseRow]:
     """The cases of a run that were begun, with all that was measured, one after the other."""
     ours = select(schema.cases).where(schema.cases.c.run == run).order_by(schema.cases.c.id)
