@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from onnxperf.analyze.answers.paired_times import note_on_times
+from onnxperf.analyze.answers.paired_times import BY_YARDSTICK, note_on_times
 from onnxperf.analyze.judges.gate import final_outcome
 from onnxperf.records.gate import Gate, GateControl, GateLimit
 from onnxperf.wording.names import dims_text, name_of
@@ -83,7 +83,5 @@ def _on_times(limit: GateLimit, recorded: bool) -> list[str]:
     if limit.measure != "time":
         return []
     sides, ends = f"of new and baseline{_place(limit)}", (limit.ratio_low, limit.ratio_high)
-    found = note_on_times(limit.new, limit.baseline, *ends, sides, "ratio above")
-    if not recorded:
-        return found
-    return [each.replace("is paired by launch", "is that of undisturbed times by the yardstick") for each in found]
+    why = f"the ratio above {BY_YARDSTICK if recorded else 'is paired by launch'}"
+    return note_on_times(limit.new, limit.baseline, *ends, sides, why)

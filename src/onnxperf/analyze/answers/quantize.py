@@ -41,7 +41,8 @@ def _note_on_times(record: Quantization) -> list[str]:
     subject, times = _subject(record), _medians(record)
     if subject is None or times is None or subject.verdict not in ("faster", "slower"):
         return []  # no times are shown
-    return note_on_times(*times, subject.speedup_low, subject.speedup_high, "of float32 and int8", "speedup")
+    why = "the speedup is paired by launch"
+    return note_on_times(*times, subject.speedup_low, subject.speedup_high, "of float32 and int8", why)
 
 
 def nothing_to_quantize(what: str, rows: Sequence[TriedWay]) -> str:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onnxperf.analyze.answers.run_comparison import NOT_SHARED, comparison_answer, note_on_drift
+from onnxperf.analyze.answers.run_comparison import NOT_SHARED, comparison_answer, note_on_drift, note_on_row
 from onnxperf.analyze.judges import statistics as st
 from onnxperf.analyze.judges.comparison import alpha_of, paired, reading_of, verdict_of
 from onnxperf.analyze.judges.reasons import MIN_LAUNCHES, weaker, what_is_missing
@@ -142,7 +142,8 @@ def _judged_by_yardstick(pairs: Sequence[_Pair], first: Case, second: Case) -> t
         pair.first.name: {"yardstick": YARDSTICK, "reason": next(filter(None, map(weakness, pair)), "not measured")}
         for pair in pairs
     }
-    return [_row(first, pair, **{**missing, **rows}[pair.first.name]) for pair in pairs], notes
+    found = [_row(first, pair, **{**missing, **rows}[pair.first.name]) for pair in pairs]
+    return found, [*notes, *(note for row in found for note in note_on_row(row))]
 
 
 def _by_yardstick(change: RunChange, level: float, min_effect: float) -> dict[str, Any]:

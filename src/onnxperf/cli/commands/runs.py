@@ -103,10 +103,10 @@ def export(
     format_
         bundle: one file with everything that was measured.
     """
-    if not output.requests_files:
-        raise BadOption("no file is named; use -o FILE, such as -o run.json, or --json - for standard output")
     if format_ == "bundle" or output.named(BUNDLE) is not None:
         return _export_bundle(ids, all_, output)
+    if not output.requests_files:
+        raise BadOption("no file is named; use -o FILE, such as -o run.json, or --json - for standard output")
     if all_ or len(ids) != 1:
         raise BadOption("name one run; several go into a bundle: --format bundle -o runs.onnxperf.zip")
     return _shown(ids[0], output, printed=False)
