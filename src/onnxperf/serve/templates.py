@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from starlette.responses import HTMLResponse, Response
 
 from onnxperf.render.kit.documents import compact_json
-from onnxperf.render.web.document import asset, policy_of
+from onnxperf.render.web.document import asset, policy_of, templates
 from onnxperf.wording.machines import cpu_name
 from onnxperf.wording.names import visible
 from onnxperf.wording.numbers import count, grouped
@@ -67,17 +67,7 @@ def _own(name: str) -> str:
 
 @cache
 def _templates() -> Any:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
-
-    found = Environment(
-        loader=PackageLoader(__package__, "assets"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    found.globals["ours"] = Markup  # only for styles and scripts
+    found = templates(__package__)
     found.globals["address"] = address
     found.filters.update(cpu=cpu_name, moment=moment, visible=visible, grouped=grouped, counted=count)
     return found

@@ -53,7 +53,7 @@ def report_page(stories: Sequence[Story], title: str = "", site: PageFrame | Non
     style = asset("report.css")
     policy = policy_of([style], scripts)
     html: str = (
-        _templates()
+        templates()
         .get_template("report.html")
         .render(
             title=f"{title} · onnxperf",
@@ -99,12 +99,13 @@ def asset(name: str) -> str:
 
 
 @cache
-def _templates() -> Any:
+def templates(package: str = __package__) -> Any:
+    """The templates in the assets of a package: everything is escaped, and what is missing is an error."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
     found = Environment(
-        loader=PackageLoader(__package__, "assets"),
+        loader=PackageLoader(package, "assets"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
