@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 import onnx
@@ -16,6 +19,10 @@ import onnx.parser
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from onnx import numpy_helper
+
+from onnxperf.measure import process
+from onnxperf.measure.messages import WorkerSpec
+from tests.quick_workers import Forge
 
 # A busy machine must not fail a test, and the same commit must always give the same answer.
 settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -49,10 +56,18 @@ linear (float[batch, 10] X) => (float[batch, 4] Y)
 """
 
 
+@pytest.fixture(scope="session")
+def caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """New folders; pytest's own would have numbers, for which it looks at all that are there, each time."""
+    base = tmp_path_factory.mktemp("caches")
+    return (base / str(number) for number in count())
+
+
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_cache(caches: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     """The noise of the developer's machine must not reach a test, nor a test the developer's cache."""
-    folder = tmp_path_factory.mktemp("cache")
+    folder = next(caches)
+    folder.mkdir()
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
     monkeypatch.setenv("XDG_DATA_HOME", str(folder / "data"))
     monkeypatch.delenv("ONNXPERF_STORE", raising=False)
@@ -63,6 +78,29 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 def no_yardstick(monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes a second for every case; tests of the yardstick itself bring their own."""
     monkeypatch.setattr("onnxperf.api._shared.yardstick.measure_launches", lambda _limits, _progress: ())
+
+
+@pytest.fixture(scope="session")
+def forge() -> Iterator[Forge]:
+    """A process that forks workers, which only then costs something when a test needs one."""
+    with contextlib.closing(Forge()) as opened:
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def quick_workers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers are forked from a process that has imported what they need, unless a test is marked `fresh_workers`."""
+    if request.node.get_closest_marker("fresh_workers"):
+        return
+    start_process = process.start_process
+
+    def start(spec: WorkerSpec, handle: int, output: IO[bytes]) -> Any:
+        if spec.python is not None or spec.wrapper:
+            return start_process(spec, handle, output)
+        forge: Forge = request.getfixturevalue("forge")
+        return forge.start(spec.runtime, handle, output.fileno(), process.environment_of(spec))
+
+    monkeypatch.setattr(process, "start_process", start)
 
 
 @pytest.fixture(scope="session")

@@ -13,8 +13,9 @@ import pytest
 
 import onnxperf
 from onnxperf.wording.options import FLAGS
+from tests import source
+from tests.source import HOUSE, name_of, offenders, parsed
 
-HOUSE = Path(onnxperf.__file__).parent
 ROOT = Path(__file__).parents[1]
 ROOMS: dict[str, set[str]] = {
     "installation": set(),
@@ -83,13 +84,13 @@ def room_of(path: Path) -> str:
     return path.relative_to(HOUSE).parts[0].removesuffix(".py")
 
 
-FILES = sorted(path for path in HOUSE.rglob("*.py") if room_of(path) not in DOORS)
+FILES = [path for path in source.FILES if room_of(path) not in DOORS]
 
 
 def imported(path: Path, house: Path = HOUSE) -> Iterator[str]:
     """Every module that a file names, wherever the import stands: at the top, in a function, for types only."""
     package = ["onnxperf", *path.relative_to(house).parts[:-1]]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -103,9 +104,8 @@ def rooms_entered(path: Path) -> set[str]:
     return {name[1] if len(name) > 1 else "" for name in names if name[0] == "onnxperf"} - {room_of(path)}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(HOUSE)))
-def test_a_room_knows_only_the_rooms_it_may(path: Path) -> None:
-    assert rooms_entered(path) - ROOMS[room_of(path)] == set()
+def test_a_room_knows_only_the_rooms_it_may() -> None:
+    assert offenders(FILES, lambda path: rooms_entered(path) - ROOMS[room_of(path)]) == {}
 
 
 def test_every_room_of_the_house_has_its_rule() -> None:
@@ -153,9 +153,8 @@ def test_no_room_bears_the_name_of_a_public_function() -> None:
     assert functions & set(ROOMS) == set()
 
 
-@pytest.mark.parametrize("name", onnxperf.__all__)
-def test_every_public_name_can_be_imported_and_is_documented(name: str) -> None:
-    assert (getattr(onnxperf, name).__doc__ or "").strip()
+def test_every_public_name_can_be_imported_and_is_documented() -> None:
+    assert [name for name in onnxperf.__all__ if not (getattr(onnxperf, name).__doc__ or "").strip()] == []
 
 
 def test_all_is_sorted_complete_and_what_dir_shows() -> None:
@@ -171,14 +170,14 @@ def test_an_unknown_public_name_is_an_attribute_error() -> None:
         _ = onnxperf.benhc
 
 
-@pytest.mark.parametrize("name", [name for name in onnxperf.__all__ if name.endswith("Result")])
-def test_every_result_shows_itself_in_a_notebook(name: str) -> None:
-    assert callable(getattr(getattr(onnxperf, name), "_repr_html_", None))
+def test_every_result_shows_itself_in_a_notebook() -> None:
+    results = [name for name in onnxperf.__all__ if name.endswith("Result")]
+    assert [name for name in results if not hasattr(getattr(onnxperf, name), "_repr_html_")] == []
 
 
 def texts(path: Path) -> Iterator[str]:
     """Every string of a file that is not its documentation."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parsed(path)
     documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation:
@@ -187,7 +186,7 @@ def texts(path: Path) -> Iterator[str]:
 
 def options_named(path: Path) -> Iterator[str]:
     """Every option that an error of a file is about, where it stands there as a text."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         match node:
             case ast.Call(func=ast.Name(id="require"), args=[_, ast.Constant(value=str(name)), *_]):
                 yield name
@@ -198,21 +197,21 @@ def options_named(path: Path) -> Iterator[str]:
 
 SPELLERS = {"cli", "notebook", "pytest_plugin", "wording"}
 """Rooms that spell options as command lines do."""
-SILENT = [path for path in FILES if room_of(path) not in SPELLERS]
 
 
-@pytest.mark.parametrize("path", SILENT, ids=lambda path: str(path.relative_to(HOUSE)))
-def test_only_the_command_line_spells_dashes(path: Path) -> None:
-    name = str(path.relative_to(HOUSE))
+def dashes(path: Path) -> list[str]:
     spelled = [text for text in texts(path) if re.search(r"(?<![\w-])--[a-z]", text)]
-    if name in OTHER_PROGRAMS:
+    if name_of(path) in OTHER_PROGRAMS:
         spelled = [text for text in spelled if not re.fullmatch(r"--[a-z][\w-]*(=\S*)?", text)]
-    assert spelled == []
+    return spelled
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(HOUSE)))
-def test_every_option_that_an_error_names_has_a_spelling(path: Path) -> None:
-    assert set(options_named(path)) - set(FLAGS) - PYTHON_ONLY == set()
+def test_only_the_command_line_spells_dashes() -> None:
+    assert offenders((path for path in FILES if room_of(path) not in SPELLERS), dashes) == {}
+
+
+def test_every_option_that_an_error_names_has_a_spelling() -> None:
+    assert offenders(FILES, lambda path: set(options_named(path)) - set(FLAGS) - PYTHON_ONLY) == {}
 
 
 def test_options_and_texts_are_found_wherever_they_stand(tmp_path: Path) -> None:
@@ -228,7 +227,7 @@ raise BadOption(f"no {x} --here", option="dims") from BadOption.unknown("what", 
     assert not any("--dashes" in text for text in texts(file))
 
 
-@pytest.mark.parametrize("page", sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]), ids=lambda page: page.name)
-def test_every_public_name_in_the_documents_exists(page: Path) -> None:
-    named = set(re.findall(r"(?<![\w.])onnxperf\.([A-Za-z_]\w*)", page.read_text(encoding="utf-8")))
+def test_every_public_name_in_the_documents_exists() -> None:
+    text = "\n".join(page.read_text(encoding="utf-8") for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+    named = set(re.findall(r"(?<![\w.])onnxperf\.([A-Za-z_]\w*)", text))
     assert named - set(onnxperf.__all__) - set(ROOMS) == set()

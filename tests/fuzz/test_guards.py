@@ -15,12 +15,11 @@ import numpy as np
 import onnx
 import pytest
 
-import onnxperf
 from onnxperf.store import open_store
 from tests.fuzz import seeds
 from tests.fuzz.mutations import TEXTS
+from tests.source import FILES, HOUSE, offenders, parsed
 
-HOUSE = Path(onnxperf.__file__).parent
 AUDIT = Path(__file__).with_name("audit")
 
 # ---------------------------------------------------------------- what is in the tree
@@ -77,18 +76,9 @@ def dangers(tree: ast.AST) -> Iterator[str]:
                 yield f"{name}={value}"
 
 
-FILES = sorted(HOUSE.rglob("*.py"))
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(HOUSE)))
-def test_nothing_in_the_tree_runs_data_but_what_is_named_here(path: Path) -> None:
-    allowed, _reason = ALLOWED.get(path.relative_to(HOUSE).as_posix(), (set(), ""))
-    assert set(dangers(ast.parse(path.read_text(encoding="utf-8")))) == allowed
-
-
-@pytest.mark.parametrize("name", ALLOWED)
-def test_what_is_named_here_exists(name: str) -> None:
-    assert (HOUSE / name).is_file()
+def test_nothing_in_the_tree_runs_data_but_what_is_named_here() -> None:
+    allowed: dict[str, object] = {name: dangers for name, (dangers, _reason) in ALLOWED.items()}
+    assert offenders(FILES, lambda path: set(dangers(parsed(path)))) == allowed
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-import onnxperf
+from tests.source import FILES, name_of, offenders, parsed
 
-HOUSE = Path(onnxperf.__file__).parent
 NUMERIC = re.compile(r"(.?[<>=^])?[-+ ]?#?0?\d*([,_]|\.\d+|[deEfFgGn%])+")
 """A format that only a number has: thousands, decimals or a type. Widths are for texts too, hexadecimals for codes."""
 
@@ -22,13 +20,10 @@ EXEMPT = {
 }
 """Files in which numbers are not for readers."""
 
-FILES = {str(path.relative_to(HOUSE)): path for path in sorted(HOUSE.rglob("*.py"))}
-CHECKED = [name for name in FILES if name.partition("/")[0] != "wording" and name not in EXEMPT]
 
-
-def numeric_formats(source: str) -> Iterator[tuple[int, str]]:
+def numeric_formats(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Line and format of every number that is formatted: in f-strings, by format() and by str.format."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree):
         match node:
             case ast.FormattedValue(format_spec=ast.JoinedStr(values=parts)):
                 specs = ["".join(str(part.value) if isinstance(part, ast.Constant) else "0" for part in parts)]
@@ -41,14 +36,9 @@ def numeric_formats(source: str) -> Iterator[tuple[int, str]]:
         yield from ((node.lineno, spec) for spec in specs if NUMERIC.fullmatch(spec))
 
 
-@pytest.mark.parametrize("name", CHECKED)
-def test_no_number_is_formatted_outside_of_wording(name: str) -> None:
-    assert list(numeric_formats(FILES[name].read_text(encoding="utf-8"))) == []
-
-
-@pytest.mark.parametrize("name", EXEMPT)
-def test_the_list_names_files_that_exist_and_need_it(name: str) -> None:
-    assert list(numeric_formats(FILES[name].read_text(encoding="utf-8")))
+def test_numbers_are_formatted_in_wording_and_in_the_files_that_are_named_here() -> None:
+    others = [path for path in FILES if not name_of(path).startswith("wording/")]
+    assert set(offenders(others, lambda path: list(numeric_formats(parsed(path))))) == set(EXEMPT)
 
 
 @pytest.mark.parametrize(
@@ -68,4 +58,4 @@ def test_the_list_names_files_that_exist_and_need_it(name: str) -> None:
     ],
 )
 def test_formats_are_found_wherever_they_stand(source: str, specs: list[str]) -> None:
-    assert [spec for _, spec in numeric_formats(source)] == specs
+    assert [spec for _, spec in numeric_formats(ast.parse(source))] == specs

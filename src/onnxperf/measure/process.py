@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from multiprocessing import Pipe
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import IO, Any, Protocol, cast
 
 import msgspec
 
@@ -113,31 +113,13 @@ class ProcessWorker:
         handle = theirs.fileno()
         if sys.platform == "win32":
             os.set_handle_inheritable(handle, True)
-        python = spec.python or sys.executable
-        command = [
-            *spec.wrapper,
-            python,
-            "-P",
-            "-m",
-            "onnxperf.measure.worker",
-            str(handle),
-            str(os.getpid()),
-            spec.runtime,
-        ]
         try:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=self._output,
-                stderr=self._output,
-                env=_environment(spec),
-                **_popen_options(handle),
-            )
+            self._process = start_process(spec, handle, self._output)
         except OSError as error:
             self._pipe.close()
             self._output.close()
             is_limit = error.errno in (errno.EAGAIN, errno.ENOMEM)
-            advice = "end other processes, or raise their limit" if is_limit else f"Python is at {python!r}"
+            advice = "end other processes, or raise their limit" if is_limit else f"Python is at {_python(spec)!r}"
             raise BadInput(f"no process can be started: {error.strerror or error}; {advice}") from error
         finally:
             theirs.close()
@@ -288,6 +270,23 @@ class ProcessWorker:
         return self._output.read().decode("utf-8", "replace").strip().splitlines()
 
 
+def start_process(spec: WorkerSpec, handle: int, output: IO[bytes]) -> subprocess.Popen[bytes]:
+    """Start the interpreter of a worker, which inherits its end of the pipe and writes into a file."""
+    module = ["-P", "-m", "onnxperf.measure.worker"]
+    return subprocess.Popen(
+        [*spec.wrapper, _python(spec), *module, str(handle), str(os.getpid()), spec.runtime],
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        env=environment_of(spec),
+        **_popen_options(handle),
+    )
+
+
+def _python(spec: WorkerSpec) -> str:
+    return spec.python or sys.executable
+
+
 def _popen_options(handle: int) -> dict[str, Any]:
     """A process group of its own: Ctrl-C reaches only the parent, and freezing includes grandchildren."""
     if sys.platform == "win32":
@@ -295,7 +294,7 @@ def _popen_options(handle: int) -> dict[str, Any]:
     return {"pass_fds": (handle,), "process_group": 0}
 
 
-def _environment(spec: WorkerSpec) -> dict[str, str]:
+def environment_of(spec: WorkerSpec) -> dict[str, str]:
     """Thread counts are set before any library is imported; modules are found where the parent finds them.
 
     Another interpreter has modules of its own, and finds only this package here: never our onnxruntime.
