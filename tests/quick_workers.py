@@ -151,7 +151,8 @@ def _work(
         code = 0
     except SystemExit as error:
         code = error.code if isinstance(error.code, int) else 1
-        print(error.code, file=sys.stderr)
+        if not isinstance(error.code, int):
+            print(error.code, file=sys.stderr)
     except BaseException:
         traceback.print_exc()
     finally:

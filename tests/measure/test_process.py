@@ -26,7 +26,10 @@ from onnxperf.measure.process import CAN_FREEZE, ProcessWorker, move_to, open_wo
 from tests.measure.fakes import FakeMachine, solo
 from tests.measure.processes import Function, Workers, gone, state_of
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and process groups are POSIX's")
+pytestmark = [
+    pytest.mark.fresh_workers,
+    pytest.mark.skipif(sys.platform == "win32", reason="signals and process groups are POSIX's"),
+]
 freezing = pytest.mark.skipif(not CAN_FREEZE or sys.platform != "linux", reason="reads the state in /proc")
 
 
