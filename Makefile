@@ -1,50 +1,49 @@
 # `make demo` and `make test` need only Python (3.11 or newer) and make; everything else goes into .venv.
 PYTHON ?= python3
 VENV := .venv
+PROGRAMS := valgrind chromium postgresql
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-# A file stays in one process, so that its fixtures are made once and its tests keep their order.
-PARALLEL := -n logical --dist loadfile --no-loadscope-reorder
-# Rooms whose branch coverage `make test` prints, from their own tests; tracing all others would take half as long again.
-TRACED := analyze measure store
+# Each process begins with half of the tests, and takes from the other's rest when it has done its own.
+PYTEST := $(BIN)/python -m pytest -n logical --dist worksteal
 # Tests start hundreds of interpreters: where a shell forbids bytecode, each would compile the package anew.
 export PYTHONDONTWRITEBYTECODE :=
 # Tests run in a process per core, where pools of more threads wait for each other and burn the cores meanwhile.
 # Workers of a race have the threads that it gives them.
-test coverage quick: export OPENBLAS_NUM_THREADS := 1
-test coverage quick: export OMP_NUM_THREADS := 1
+test test-all coverage quick: export OPENBLAS_NUM_THREADS := 1
+test test-all coverage quick: export OMP_NUM_THREADS := 1
 
-.PHONY: demo test environments valgrind chromium postgresql coverage quick mutants fuzz soak lint texts benchmarks examples clean
+.PHONY: demo test test-all environments $(PROGRAMS) coverage quick mutants fuzz soak lint texts benchmarks examples clean
 
 demo: $(VENV)/demo.ok
 	$(BIN)/onnxperf demo
 
-test: lint environments valgrind chromium postgresql
-	@# Both parts run, whatever fails in the first.
-	$(BIN)/python -m pytest $(PARALLEL) $(TRACED:%=tests/%) $(TRACED:%=--cov=onnxperf.%); first=$$?; \
-	$(BIN)/python -m pytest $(PARALLEL) $(TRACED:%=--ignore=tests/%) && exit $$first
+# What the checks of each commit need; `make test-all`, the check before a release, leaves nothing out.
+test: lint environments $(PROGRAMS)
+	$(PYTEST) -m "not thorough"
+
+test-all: export ONNXPERF_HYPOTHESIS := all
+test-all: lint environments $(PROGRAMS)
+	$(PYTEST)
 
 # What tests need of other versions of onnxruntime, kept in $(VENV); without a registry, those tests are skipped.
 environments: $(VENV)/dev.ok
 	@$(BIN)/python -m tests.environments.prepare
 
-# Debian's package, for the tests that count instructions; they are skipped where it is missing and we may not install it.
-valgrind:
-	@command -v valgrind >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -qy valgrind; } || echo "tests that count instructions will be skipped: valgrind is not installed"
-
-# Debian's package, for the tests that open pages; they are skipped where it is missing and we may not install it.
-chromium:
-	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -qy chromium; } || echo "tests in a browser will be skipped: chromium is not installed"
-
-# Debian's package, for the tests of a shared store; they are skipped where it is missing and we may not install it.
-postgresql:
-	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -qy postgresql; } || echo "tests with PostgreSQL will be skipped: it is not installed"
+# Debian's packages, for tests that are skipped where they are missing. On a machine of CI, or if you ask for it, root installs them.
+valgrind: PURPOSE := that count instructions
+chromium: PURPOSE := in a browser
+postgresql: PURPOSE := with PostgreSQL
+$(PROGRAMS):
+	@command -v $@ >/dev/null || ls /usr/lib/$@/*/bin/initdb >/dev/null 2>&1 || \
+	if [ -n "$$ONNXPERF_INSTALL$$CI" ] && [ "$$(id -u)" = 0 ]; then apt-get update -q && apt-get install -qy $@; else \
+	echo "tests $(PURPOSE) are skipped: $@ is not installed (apt-get install $@, or as root: make $(MAKECMDGOALS) ONNXPERF_INSTALL=1)"; fi
 
 coverage: $(VENV)/dev.ok
-	$(BIN)/python -m pytest $(PARALLEL) --cov=onnxperf
+	$(PYTEST) --cov=onnxperf
 
 quick: $(VENV)/dev.ok
-	$(BIN)/python -m pytest $(PARALLEL) -m "not slow"
+	$(PYTEST) -m "not slow and not thorough"
 
 # Some hours for everything; one module: make mutants MUTANTS='onnxperf.analyze.judges.comparison*'. See docs/mutants.md.
 mutants: $(VENV)/dev.ok

@@ -8,9 +8,11 @@ import json
 import os
 import signal
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
+from random import Random
 from typing import IO, Any
 
 import numpy as np
@@ -25,7 +27,11 @@ from onnxperf.measure.messages import WorkerSpec
 from tests.quick_workers import Forge
 
 # A busy machine must not fail a test, and the same commit must always give the same answer.
-settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "steady", deadline=None, derandomize=True, max_examples=25, suppress_health_check=[HealthCheck.too_slow]
+)
+# `make test-all`
+settings.register_profile("all", settings.get_profile("steady"), max_examples=100)
 # Now and then, look further: pytest --hypothesis-profile=explore
 settings.register_profile("explore", deadline=None, max_examples=1000)
 # `make mutants` asks for a failure, not for the smallest one, and asks a thousand times.
@@ -38,15 +44,36 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("ONNXPERF_HYPOTHESIS", "steady"))
 
+_LONG_S = 60
+"""Of tests, from which on it is worth knowing what took the time."""
+
 # Whatever a shell starts in the background ignores Ctrl-C, and so would all that the tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with slow tests come first, so that no process is left alone with one in the end."""
+    """Files with slow tests come first, so that no process is left alone with one in the end.
+
+    With a seed in ONNXPERF_TEST_ORDER, all tests come in any order.
+    """
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
+    if seed := os.environ.get("ONNXPERF_TEST_ORDER"):
+        Random(seed).shuffle(items)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """The ten slowest files."""
+    seconds: Counter[str] = Counter()
+    for reports in terminalreporter.stats.values():
+        for each in reports:
+            if isinstance(each, pytest.TestReport):
+                seconds[each.nodeid.partition("::")[0]] += each.duration
+    if sum(seconds.values()) > _LONG_S:
+        terminalreporter.section(f"slowest files of {len(seconds)}, in seconds")
+        for name, taken in seconds.most_common(10):
+            terminalreporter.write_line(f"{taken:8.1f}  {name}")
 
 
 _LINEAR = """

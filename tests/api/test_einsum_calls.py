@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -86,7 +86,6 @@ def test_later_calls_neither_read_the_equation_nor_plan(optimize: Any, monkeypat
     assert "parse" in done
 
 
-@settings(max_examples=40)
 @given(
     calls=st.lists(
         st.tuples(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxperf.api._keeping import run_writer
@@ -202,7 +202,6 @@ def test_what_is_no_sweep_is_refused_and_stays_as_it_was(store: Store, kind: str
     ),
     moments=st.lists(st.integers(0, 4), max_size=4),
 )
-@settings(max_examples=40)  # each opens a store anew
 def test_however_often_it_is_killed_every_case_is_there_once(
     statuses: list[Status], moments: list[int], tmp_path_factory: pytest.TempPathFactory
 ) -> None:

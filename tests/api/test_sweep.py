@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import onnxperf
@@ -496,7 +496,6 @@ MODELS = st.just(["a.onnx"]) | st.lists(st.fixed_dictionaries({"path": st.text(m
 DIMS = st.dictionaries(st.text(max_size=3), st.lists(st.integers(), max_size=4), max_size=3)
 
 
-@settings(max_examples=60)
 @given(models=MODELS, dims=DIMS | VALUES, options=OPTIONS)
 def test_any_plan_has_cases_or_is_refused_in_one_line(models: Any, dims: Any, options: dict[str, Any]) -> None:
     refusal, cells = "", []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxperf.contraction.equation import Shape, parse
@@ -96,7 +96,6 @@ def equations(draw: st.DrawFn) -> tuple[str, list[Shape]]:
 
 
 @given(equations())
-@settings(max_examples=500)
 def test_what_numpy_accepts_is_accepted_and_nothing_else(case: tuple[str, list[Shape]]) -> None:
     text, shapes = case
     try:

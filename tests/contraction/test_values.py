@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxperf.contraction.candidates import candidates, decomposition, decompositions
@@ -97,7 +97,6 @@ def equations(draw: st.DrawFn) -> tuple[str, list[Shape]]:
 
 
 @given(equations(), st.sampled_from(DTYPES), st.booleans())
-@settings(max_examples=120)
 def test_random_equations_do_too(case: tuple[str, list[Shape]], dtype: str, portable: bool) -> None:
     check(*case, "float64" if dtype == "float16" else dtype, portable, most=6)
 

@@ -287,7 +287,6 @@ INPUTS = st.dictionaries(
 )
 
 
-@settings(max_examples=200, deadline=None)
 @given(inputs=INPUTS, n=st.integers(0, 5), seed=st.integers(0, 2**64))
 def test_generated_inputs_agree_with_the_model_and_repeat(inputs: dict[str, Any], n: int, seed: int) -> None:
     model = model_of(**inputs)

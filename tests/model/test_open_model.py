@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 import onnx.parser
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
@@ -399,7 +399,6 @@ def test_no_truncated_model_opens(cut: int) -> None:
         open_model(WHOLE[:cut])
 
 
-@settings(max_examples=300)
 @given(changes=st.lists(st.tuples(st.integers(0, len(WHOLE) - 1), st.integers(0, 255)), min_size=1, max_size=6))
 def test_a_mutated_model_opens_or_is_refused_in_one_line(changes: list[tuple[int, int]]) -> None:
     data = bytearray(WHOLE)

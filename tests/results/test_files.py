@@ -9,7 +9,7 @@ import math
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxperf.errors import BadInput
@@ -96,7 +96,6 @@ def test_csv_has_one_row_per_subject_of_each_case() -> None:
     assert rows[-1]["mean_ns"] == ""
 
 
-@settings(max_examples=40)
 @given(NAMES)
 def test_no_text_in_csv_starts_a_formula_or_a_new_line(name: str) -> None:
     case = examples.case(examples.subject(name, reason=name, call=name), model=name, dims={name: 1})

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import onnx.parser
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxperf.errors import BadFeed
@@ -111,7 +111,6 @@ def style(request: pytest.FixtureRequest) -> tuple[Runner, Session, str]:
     return Runner(session_of(ALL, runtime), open_model(ALL), runtime, call), session_of(ALL, runtime), call
 
 
-@settings(max_examples=40)
 @given(sequence=st.lists(st.tuples(feeds_of_any_kind(), st.integers(1, 3)), min_size=1, max_size=6))
 def test_any_sequence_of_inputs_gives_the_outputs_and_errors_of_a_check_and_a_bind_in_every_call(
     style: tuple[Runner, Session, str], sequence: list[tuple[Mapping[str, Any], int]]

@@ -296,7 +296,6 @@ def test_a_run_cannot_be_changed_by_a_bundle_that_has_its_unique_name(tmp_path: 
 PACKED = packed(good())
 
 
-@settings(max_examples=300)
 @given(st.integers(0, len(PACKED) - 1), st.integers(1, 255))
 def test_a_changed_byte_is_noticed_or_harmless(
     tmp_path_factory: pytest.TempPathFactory, place: int, change: int

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from msgspec.structs import replace
 
 from onnxperf.errors import BadOption, StoreError
@@ -37,7 +37,6 @@ def sweep(store: Store, *keys: str) -> str:
 # ---------------------------------------------------------------- whole records
 
 
-@settings(max_examples=40)
 @given(BENCHES)
 def test_a_bench_comes_back_exactly_as_it_was(tmp_path_factory: pytest.TempPathFactory, bench: Bench) -> None:
     # One file for all examples: they must not disturb each other either.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxperf.analyze.answers.einsum import race_answer, rewrite_answer
@@ -115,13 +115,11 @@ def check_claims(case: Case) -> None:
     assert all(rows[name].verdict in ("faster", "baseline") for name in stars)
 
 
-@settings(deadline=None, max_examples=300)
 @given(made_cases())
 def test_no_answer_about_an_equation_claims_a_winner_without_its_verdict(case: Case) -> None:
     check_claims(case)
 
 
-@settings(deadline=None, max_examples=60)
 @given(judged_cases())
 def test_nor_does_one_about_few_rounds(case: Case) -> None:
     check_claims(case)
@@ -139,7 +137,6 @@ SITES = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=300)
 @given(SITES, st.none() | subjects("rewritten"), st.booleans())
 def test_no_answer_about_a_model_claims_a_gain_or_a_file_without_its_verdict(
     tried: list[RewrittenSite], rival: Subject | None, interrupted: bool

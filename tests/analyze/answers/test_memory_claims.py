@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -114,7 +114,6 @@ def bytes_in(text: str) -> float:
     return float(number) * {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9}[unit]
 
 
-@settings(max_examples=400)
 @given(cases())
 def test_no_sentence_is_without_its_figures(case: MemoryCase) -> None:
     answer = case.answer

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -91,7 +91,6 @@ OTHERS = (
 )
 
 
-@settings(max_examples=100)
 @given(races(), EFFECTS)
 def test_every_sentence_of_an_answer_has_its_verdict_in_the_table(subjects: list[Measurement], effect: float) -> None:
     case = judged(subjects, effect)
@@ -105,7 +104,6 @@ def test_every_sentence_of_an_answer_has_its_verdict_in_the_table(subjects: list
                 assert (rows[name].verdict, rows[name].status) == (verdict, "ok"), sentence
 
 
-@settings(max_examples=100)
 @given(races(), EFFECTS)
 def test_the_fastest_is_proven_against_all_others(subjects: list[Measurement], effect: float) -> None:
     case = judged(subjects, effect)
@@ -123,7 +121,6 @@ def test_the_fastest_is_proven_against_all_others(subjects: list[Measurement], e
             assert row.speedup_high < best.speedup_low
 
 
-@settings(max_examples=100)
 @given(races(), EFFECTS)
 def test_no_row_contradicts_itself(subjects: list[Measurement], effect: float) -> None:
     for row in judged(subjects, effect).subjects:
@@ -156,7 +153,6 @@ def assert_verdict_fits(row: Subject) -> None:
         assert row.reason
 
 
-@settings(max_examples=100)
 @given(races(), EFFECTS)
 @example([], 0.01)
 def test_numbers_in_the_answer_are_those_of_the_table(subjects: list[Measurement], effect: float) -> None:
@@ -168,7 +164,6 @@ def test_numbers_in_the_answer_are_those_of_the_table(subjects: list[Measurement
 
 
 @pytest.mark.parametrize("swap", [False, True])
-@settings(max_examples=50)
 @given(races())
 def test_a_note_on_medians_appears_only_where_they_disagree_with_the_interval(
     swap: bool, subjects: list[Measurement]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -200,7 +200,6 @@ def check_reasons(model: SweepModel) -> None:
                 assert f"{each.name} {each.status}" in text
 
 
-@settings(max_examples=60)
 @given(sweeps_of(raced))
 def test_no_line_claims_what_the_judges_did_not_find(cases: list[Case]) -> None:
     for model in sweep_models(cases):
@@ -208,7 +207,6 @@ def test_no_line_claims_what_the_judges_did_not_find(cases: list[Case]) -> None:
         check_reasons(model)
 
 
-@settings(max_examples=300)
 @given(sweeps_of(claimed))
 def test_no_line_contradicts_its_table_whatever_the_verdicts(cases: list[Case]) -> None:
     for model in sweep_models(cases):

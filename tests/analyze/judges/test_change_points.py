@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxperf.analyze.judges.change_points import FEWEST, best_splits, change_points, without_outliers
@@ -92,7 +92,6 @@ def test_the_unit_of_the_values_moves_no_change(values: list[float], unit: float
     assert places([unit * each for each in values]) == places(values)
 
 
-@settings(max_examples=40)
 @given(STEPS)
 def test_values_in_reverse_have_a_clear_change_at_the_same_place(values: list[float]) -> None:
     clear = [each for each in change_points(values) if abs(each.after - each.before) > 0.15]

@@ -6,7 +6,7 @@ import io
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from rich.cells import cell_len
 from rich.console import Console
 
@@ -80,7 +80,6 @@ def test_a_terminal_without_unicode_gets_plain_signs_and_escapes(table: Table) -
         assert part in text
 
 
-@settings(deadline=None, max_examples=60)
 @given(toys.HOSTILE)
 def test_a_hostile_name_cannot_control_the_terminal_or_widen_a_table(name: str) -> None:
     text = printed(toys.page(name), 80)

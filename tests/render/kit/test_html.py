@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from onnxperf.render.kit.html import page_html
 from onnxperf.render.kit.page import Flow, Heading, Line
@@ -14,7 +14,6 @@ from tests.render.kit.toys import Elements
 TAGS = {"div", "p", "pre", "table", "thead", "tbody", "tr", "th", "td"}
 
 
-@settings(deadline=None, max_examples=60)
 @given(toys.HOSTILE)
 def test_a_hostile_name_is_text_and_nothing_else(name: str) -> None:
     page = Elements(page_html(toys.page(name)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from markdown_it import MarkdownIt
 
 from onnxperf.render.kit.markdown import page_markdown
@@ -30,7 +30,6 @@ def said(page: Elements, tag: str) -> list[str]:
     return [words(text) for where, text in page.texts if where == tag]
 
 
-@settings(deadline=None, max_examples=100)
 @given(toys.HOSTILE)
 def test_a_hostile_name_is_text_wherever_it_stands(name: str) -> None:
     shown = words(visible(name))
@@ -42,7 +41,6 @@ def test_a_hostile_name_is_text_wherever_it_stands(name: str) -> None:
     assert "".join(said(read(Heading(name)), "strong")) == words(name_of(visible(name).strip()))
 
 
-@settings(deadline=None, max_examples=60)
 @given(toys.HOSTILE)
 def test_a_verbatim_block_ends_where_it_should(name: str) -> None:
     page = read(Verbatim(f"{name}\nend"), Line("after"))

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -320,7 +320,6 @@ def test_long_lists_are_cut_unless_everything_is_asked_for() -> None:
 # ---------------------------------------------------------------- hostile names
 
 
-@settings(deadline=None, max_examples=40)
 @given(NAMES, st.sampled_from([60, 100]), st.sampled_from(["utf-8", "ascii"]))
 def test_no_name_steers_the_terminal_or_breaks_a_line(name: str, width: int, encoding: str) -> None:
     for record in profiles.hostile(name):

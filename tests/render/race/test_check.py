@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -96,7 +96,6 @@ def test_a_shape_has_the_names_of_its_dimensions(shape: tuple[str | int | None, 
     assert shape_text(Signature(name="X", dtype="float32", shape=shape)) == text
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.one_of(st.sampled_from(examples.NASTY_NAMES), st.text()), st.sampled_from([60, 80, 120]))
 def test_no_name_becomes_markup_steers_the_terminal_or_is_too_wide(name: str, width: int) -> None:
     bad = Difference(name=name, equal=False, reason=name, differs_at=name)

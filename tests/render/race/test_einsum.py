@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -214,7 +214,6 @@ def hostile(name: str) -> tuple[EinsumPlan, Rewrite]:
     return plan, einsums.rewrite(model=name, output=name, sites=(site,), notes=(name,), answer=name)
 
 
-@settings(deadline=None, max_examples=60)
 @given(NAMES, st.sampled_from(WIDTHS), st.sampled_from(["utf-8", "ascii"]))
 def test_no_text_steers_the_terminal(name: str, width: int, encoding: str) -> None:
     for record in hostile(name):
@@ -223,7 +222,6 @@ def test_no_text_steers_the_terminal(name: str, width: int, encoding: str) -> No
         assert max(cell_len(line.rstrip()) for line in text.splitlines()) <= width
 
 
-@settings(deadline=None, max_examples=60)
 @given(NAMES)
 def test_no_text_becomes_markup(name: str) -> None:
     for record in hostile(name):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from rich.cells import cell_len
@@ -135,7 +135,6 @@ def test_nasty_names_are_printed_literally(name: str, width: int) -> None:
         assert text.count(name) >= 4
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.text(st.characters(), max_size=60), st.integers(40, 200), st.sampled_from(["utf-8", "ascii", "cp1252"]))
 def test_any_name_can_be_printed_on_any_terminal(name: str, width: int, encoding: str) -> None:
     case = examples.case(examples.subject(name), model=name, answer=name)

@@ -6,7 +6,7 @@ import io
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
@@ -263,7 +263,6 @@ def test_nasty_names_are_printed_literally(name: str, width: int) -> None:
         assert text.count(name) >= 6
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.text(st.characters(), max_size=40), st.integers(60, 200), st.sampled_from(["utf-8", "ascii", "cp1252"]))
 def test_any_name_can_be_printed_on_any_terminal(name: str, width: int, encoding: str) -> None:
     assert not any(ord(c) < 32 and c != "\n" for c in printed(nasty(name), width, encoding))

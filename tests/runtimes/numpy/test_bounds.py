@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxperf.runtimes.numpy.kernels.bounds import bounded
@@ -88,7 +88,6 @@ def test_without_bounds_the_input_is_the_result() -> None:
     np.testing.assert_array_equal(result, feeds["x0"])
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(1, 5), st.integers(1, 40000), st.floats(-2, 2, width=32))
 def test_rows_of_any_width_are_bounded(rows: int, width: int, bound: float) -> None:
     x = numbers(rows * (width + 1)).reshape(rows, -1)[:, :width]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from onnx import helper, parser
 from onnx.reference import ReferenceEvaluator
@@ -164,7 +164,6 @@ def graphs(draw: st.DrawFn) -> onnx.ModelProto:
     )
 
 
-@settings(max_examples=40)
 @given(graphs())
 def test_random_graphs_compute_what_onnx_says_again_and_again(model: onnx.ModelProto) -> None:
     feeds = {"X": np.array([[0.5, -0.5], [1.5, -2.0]], np.float32)}

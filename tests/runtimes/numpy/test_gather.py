@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.runtimes.numpy.against_reference import one_node, random, run, same, same_as_reference, whole
@@ -65,7 +65,6 @@ def test_indices_may_be_shorter_than_the_data_on_other_axes() -> None:
     same(run(model, feeds)[0], X[:1, [3, 0]])
 
 
-@settings(max_examples=40)
 @given(
     shape=st.lists(st.integers(1, 5), min_size=1, max_size=3),
     largest=st.integers(0, 1),

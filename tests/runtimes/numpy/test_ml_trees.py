@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto, numpy_helper
 from skl2onnx import to_onnx
@@ -64,7 +64,6 @@ def tree_attributes(draw: Any, trees: int, depth: int, weight: str, targets: int
     return {f"nodes_{k}": v for k, v in nodes.items()} | {f"{weight}_{k}": v for k, v in leaves.items()}
 
 
-@settings(max_examples=40)
 @given(st.data())
 def test_a_regressor_follows_every_kind_of_node_even_to_nan_and_infinity(data: st.DataObject) -> None:
     attributes = tree_attributes(data.draw, data.draw(st.integers(1, 3)), data.draw(st.integers(0, 3)), "target", 2)
@@ -79,7 +78,6 @@ def test_a_regressor_follows_every_kind_of_node_even_to_nan_and_infinity(data: s
         same(ours(model, GRID[row : row + 1]), [wanted[0][row : row + 1]])
 
 
-@settings(max_examples=40)
 @given(st.data())
 def test_a_classifier_sums_by_class_and_transforms(data: st.DataObject) -> None:
     classes = data.draw(st.integers(3, 4))

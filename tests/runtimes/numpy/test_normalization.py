@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxperf.runtimes.numpy.session import NumpySession
@@ -37,7 +37,6 @@ def test_it_computes_what_the_reference_computes(case: str) -> None:
     same_as_reference(operator, inputs, rtol=1e-4, atol=1e-5, **options)
 
 
-@settings(max_examples=40)
 @given(shape=st.lists(st.integers(1, 5), min_size=1, max_size=4), data=st.data())
 def test_a_layer_is_normalised_from_any_axis_on(shape: list[int], data: st.DataObject) -> None:
     axis = data.draw(st.integers(-len(shape), len(shape) - 1))

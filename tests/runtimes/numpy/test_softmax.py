@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import onnx.parser
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxperf.runtimes.numpy.session import NumpySession
@@ -16,7 +16,6 @@ from tests.runtimes.numpy.against_reference import one_node, random, run, same, 
 FAMILY = ["Softmax", "LogSoftmax", "Hardmax"]
 
 
-@settings(max_examples=40)
 @given(
     operator=st.sampled_from(FAMILY),
     shape=st.lists(st.integers(1, 5), min_size=1, max_size=4),
