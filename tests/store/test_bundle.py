@@ -55,7 +55,7 @@ def test_everything_arrives_in_another_store_and_comes_back(where: str, tmp_path
     here = tmp_path / "here.sqlite"
     with a_store_with_everything(here) as store:
         rows = all_rows(store)
-    assert export_bundle([], tmp_path / "all.zip", store=here) == 3
+    assert export_bundle([], tmp_path / "all.zip", store=here) == (3, {})
     assert len(import_bundle(tmp_path / "all.zip", store=where).names) == 3
     with open_store(where) as other:
         arrived = all_rows(other)
@@ -102,7 +102,7 @@ def test_what_is_there_is_not_imported_again(tmp_path: Path) -> None:
 
 def test_runs_of_an_older_version_get_a_unique_name_that_stays_the_same(tmp_path: Path) -> None:
     old = Path(shutil.copy(LEGACY, tmp_path / "old.sqlite"))
-    count = export_bundle([], tmp_path / "all.zip", store=old)
+    count = export_bundle([], tmp_path / "all.zip", store=old).count
     assert count == 10
     assert import_bundle(tmp_path / "all.zip", store=old) == ([], {}, count)
     assert len(import_bundle(tmp_path / "all.zip", store=tmp_path / "new.sqlite").names) == count

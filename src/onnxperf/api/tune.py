@@ -93,7 +93,9 @@ def tune(
             record = replace(record, snippet=_snippet(model, record, record.winner))
         record = save_settings(record, places, rewritten.paths)
     record = replace(record, notes=(*entry.feeds.notes, *record.notes, *notes_on(record)))
-    return TuneResult(replace(record, answer=tune_answer(record)))
+    result = TuneResult(replace(record, answer=tune_answer(record)))
+    result.unwritten = str(save) if save is not None and result and not record.saved else ""
+    return result
 
 
 def tuned_here(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Literal
@@ -9,11 +10,13 @@ from typing import Literal
 from onnxperf.cli import exit_codes
 from onnxperf.cli.present import FilePath
 from onnxperf.errors import BadOption, FileNotWritten
+from onnxperf.render.kit.files import write
 
 Shell = Literal["bash", "zsh", "fish"]
 _FILES = 'COMPREPLY=( $(compgen -f -- "${cur}") )'
 _BETTER_FILES = "local IFS=$'\\n'; compopt -o filenames 2>/dev/null; " + _FILES
 """Names with spaces stay whole, and folders end with a slash."""
+_ZSH_FOLDER = ".zsh/completions"
 
 
 def install_completion(*, shell: Shell | None = None, output: FilePath = None) -> int:
@@ -75,16 +78,29 @@ def _running() -> Shell:
 
 def _install(script: str, shell: Shell) -> tuple[Path, Path | None]:
     """Where the script is now, and the start-up file that loads it."""
-    from cyclopts.completion import add_to_rc_file, get_default_completion_path
+    from cyclopts.completion import get_default_completion_path
 
     path = _written(script, get_default_completion_path(shell, "onnxperf"))
     if shell == "fish":  # which looks there by itself
         return path, None
-    add_to_rc_file(path, "onnxperf", shell)
-    return path, Path.home() / f".{shell}rc"
+    startup = Path.home() / f".{shell}rc"
+    _load(path, shell, startup)
+    return path, startup
+
+
+def _load(path: Path, shell: Shell, startup: Path) -> None:
+    """Let a start-up file load the script, once; cyclopts would write over the file, and a full disk empty it."""
+    before = startup.read_bytes() if startup.exists() else b""
+    line = os.fsencode(f'[ -f "{path}" ] && . "{path}"' if shell == "bash" else f"fpath=({path.parent} $fpath)")
+    if line in before or (shell == "zsh" and path.parent != Path.home() / _ZSH_FOLDER):  # Oh My Zsh has its own
+        return
+    added = b"# onnxperf completion\n" + line + b"\n"
+    missing = b"" if not before or before.endswith(b"\n") else b"\n"
+    # zsh has to know the folder before it loads completions
+    write(startup, added + before if shell == "zsh" else before + missing + added)
 
 
 def _written(script: str, path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(script, encoding="utf-8")
+    write(path, script.encode())
     return path

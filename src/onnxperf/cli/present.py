@@ -208,7 +208,7 @@ def present(
 def deliver(result: "Result[Any]", output: OutputFlags, print_result: Callable[[], None], code: int) -> int:
     """Print a result and write its files; what fails costs only itself. Returns the exit code."""
     printed = _printed(print_result)
-    written = write_files(result, output)
+    written = write_files(result, output) and not result.unwritten
     # Not `result.interrupted`: a kept run that was interrupted once is shown like any other.
     if exit_codes.received() or code == exit_codes.interrupted():
         return exit_codes.interrupted()

@@ -71,6 +71,14 @@ def unpack_times(data: bytes) -> tuple[int, ...]:
     return _unpack(data, {_TIMES_VERSION: 1})[1][0]
 
 
+def unpacked_size(data: bytes) -> int:
+    """The bytes that packed timings claim to have when they are unpacked; 0 where that cannot be told."""
+    if len(data) < _HEADER.size:
+        return 0
+    _, _, columns, rows, _ = _HEADER.unpack_from(data)
+    return int(rows * columns * _WIDTH)
+
+
 def _pack(columns: Sequence[Sequence[int]], version: int) -> bytes:
     rows = len(columns[0])
     try:

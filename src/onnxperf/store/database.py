@@ -9,6 +9,7 @@ from typing import Any, Self, TypeVar
 
 from msgspec import Struct
 from sqlalchemy import Connection, Engine, Row, delete, select, update
+from sqlalchemy.exc import OperationalError
 
 from onnxperf.errors import BadOption, StoreError
 from onnxperf.records.base import Document, Status
@@ -217,12 +218,22 @@ class Store:
         with self.reading() as connection:
             return read_run(connection, self._row(connection, run))
 
-    def portable(self, names: Iterable[str]) -> Iterator[tuple[RunRow, Iterable[CaseRow]]]:
-        """Runs with everything in them, one after the other; the cases of one must be read before the next."""
+    def portable(
+        self, names: Iterable[str], damaged: dict[str, str] | None = None
+    ) -> Iterator[tuple[RunRow, list[CaseRow]]]:
+        """Runs with everything in them, one after the other; what cannot be read goes to `damaged`, with its reason."""
         with self.reading() as connection:
             for name in names:
-                row = self._row(connection, name)
-                yield read_run(connection, row, whole=True), read_cases(connection, row.id)
+                try:
+                    row = self._row(connection, name)
+                    found = read_run(connection, row, whole=True), list(read_cases(connection, row.id))
+                except (TypeError, ValueError, AttributeError, OperationalError) as error:
+                    # SQLite keeps anything in any column, and texts that are not UTF-8 fail as they are read.
+                    if damaged is None or (isinstance(error, OperationalError) and "UTF-8" not in str(error.orig)):
+                        raise
+                    damaged[name] = str(error.orig if isinstance(error, OperationalError) else error)
+                    continue
+                yield found
 
     def histories(
         self, models: Collection[str], fingerprint: str | None = None, since: str = ""

@@ -257,7 +257,10 @@ def read_run(connection: Connection, row: Row[Any], whole: bool = False) -> RunR
 
 def _without_password_in(record: str) -> str:
     """The document of a record, which an older version may have kept with the password of a database."""
-    document = json.loads(record) if "@" in record or "=" in record else None
+    try:
+        document = json.loads(record) if "@" in record or "=" in record else None
+    except (ValueError, RecursionError):
+        return record
     if not isinstance(document, dict) or "command" not in document:
         return record
     shown = masked(str(document["command"]))

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from onnxperf.api._keeping.kept_runs import Where, load_result
 from onnxperf.api._shared.subjects import Entry
 from onnxperf.api._tuning.request import Aim
-from onnxperf.errors import BadOption
+from onnxperf.errors import BadOption, FileNotWritten
 from onnxperf.records.tune import TunedSettings, Tuning
 from onnxperf.render.kit.files import check_folder, write
 from onnxperf.render.kit.model_files import write_model
@@ -51,10 +51,14 @@ def save_settings(record: Tuning, places: Places | None, paths: Mapping[str, Pat
         call=winner.call or record.call,
         runtime=winner.runtime,
     )
-    write(places.settings, msgspec.json.format(msgspec.json.encode(saved), indent=2) + b"\n")
+    try:
+        if winner.rewrite:
+            _write_model(paths[winner.rewrite], places.model)
+        write(places.settings, msgspec.json.format(msgspec.json.encode(saved), indent=2) + b"\n")
+    except FileNotWritten as error:  # the tuning is not lost
+        return replace(record, notes=(*record.notes, str(error)))
     if not winner.rewrite:
         return replace(record, saved=str(places.settings))
-    _write_model(paths[winner.rewrite], places.model)
     note = f"the settings in {places.settings} are for {places.model}, which is the model with {winner.rewrite} applied"
     return replace(record, saved=str(places.settings), saved_model=str(places.model), notes=(*record.notes, note))
 

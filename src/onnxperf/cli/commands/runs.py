@@ -121,10 +121,12 @@ def _export_bundle(ids: Sequence[str], every: bool, output: StoreOutputFlags) ->
     path = output.output[0] if len(output.output) == 1 else ""
     if not path.lower().endswith(".zip"):
         raise BadOption("a bundle is one file that ends with .zip, such as -o runs.onnxperf.zip")
-    number = export_bundle(ids, path, store=output.store)
+    exported = export_bundle(ids, path, store=output.store)
+    for name, reason in exported.damaged.items():
+        complain(f"run {name} is damaged and was left out: {reason}")
     if not output.quiet:
-        print(f"{count(number, 'run')} written to {path}")
-    return exit_codes.DONE
+        print(f"{count(exported.count, 'run')} written to {path}")
+    return exit_codes.PARTIAL if exported.damaged else exit_codes.DONE
 
 
 @runs.command(name="import")
