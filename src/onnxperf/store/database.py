@@ -155,6 +155,12 @@ class Store:
         with self.reading() as connection:
             return rows.kept_runs(connection, limit, *conditions, *map(rows.has_tag, tags.items()))
 
+    def names(self) -> list[str]:
+        """The names of all runs, the oldest first, whatever else of them is damaged."""
+        with self.reading() as connection:
+            oldest = select(schema.runs.c.name).order_by(schema.runs.c.started, schema.runs.c.id)
+            return list(connection.execute(oldest).scalars())
+
     def find(self, text: str) -> KeptRun:
         """The run of that id, or the only one whose id starts so; `last` is the newest."""
         name = schema.runs.c.name

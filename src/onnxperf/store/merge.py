@@ -78,7 +78,7 @@ def _plan(connection: Connection, run: int, keys: Iterable[str]) -> None:
 def _insert_cases(connection: Connection, run: int, cases: Iterable[CaseRow]) -> None:
     """Write the cases of a run that was just inserted: nothing can be there but its plan, so nothing is looked for."""
     planned = select(schema.cases.c.key, schema.cases.c.id).where(schema.cases.c.run == run)
-    numbers: dict[str, int] = dict(connection.execute(planned).tuples().all())
+    numbers: dict[str, int] = {row.key: row.id for row in connection.execute(planned)}
     left = iter(cases)
     while chunk := list(islice(left, _AT_ONCE)):
         missing = [key for key in dict.fromkeys(plain(case.key) for case in chunk) if key not in numbers]

@@ -46,7 +46,7 @@ def export_bundle(runs: Sequence[str], path: str | Path, *, store: Where = None)
         raise BadOption(f"no run to export: the store {place_of(store)} does not exist yet")
     real = Path(path).resolve()
     with open_store(store, reading=True) as opened:
-        found = [opened.find(run).id for run in runs] if runs else [run.id for run in reversed(opened.runs())]
+        found = [opened.find(run).id for run in runs] if runs else opened.names()
         with explained(path), written_aside(real) as folder:
             names = list(dict.fromkeys(found))
             damaged = _write_intact(opened, names, folder / real.name)
