@@ -178,6 +178,15 @@ def test_a_file_that_cannot_be_written_costs_only_itself(
     assert "b.json: No such file" in captured.err
 
 
+def test_a_model_that_could_not_be_written_is_no_answer_and_its_result_is_shown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    result = ToyResult(Toy())
+    result.unwritten = "int8.onnx"
+    assert present(ToyResult, OutputFlags(), lambda _progress: result) == 3
+    assert "It rolls." in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("record", "code"), [(Toy(), 3), (Toy(status="failed"), 3), (Toy(decided=False), 3), (Toy(interrupted=True), 130)]
 )

@@ -183,4 +183,4 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 def _cause(error: BaseException) -> str:
-    return " ".join(str(error).split())[:_LONGEST_CAUSE] or type(error).__name__
+    return " ".join(str(error).removeprefix("damaged: ").split())[:_LONGEST_CAUSE] or type(error).__name__
