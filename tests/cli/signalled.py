@@ -91,7 +91,7 @@ def disturb(arguments: Sequence[str], number: signal.Signals, delay_s: float, go
 
     What it started may take `gone_s` to go. Whatever is left after that is ended here.
     """
-    folder = Path(tempfile.mkdtemp(prefix="s-", dir="/tmp"))  # short: else Ray's sockets would lie elsewhere
+    folder = Path(tempfile.mkdtemp(prefix="signalled-"))
     temporary = folder / "t"
     temporary.mkdir()
     own = {"TMPDIR": str(temporary), "ONNXPERF_STORE": str(folder / "runs.sqlite"), "OPENBLAS_NUM_THREADS": "1"}
@@ -107,15 +107,16 @@ def disturb(arguments: Sequence[str], number: signal.Signals, delay_s: float, go
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(delay_s)
     signalled = process.poll() is None
+    folders = _folders_of_ray(process.pid)
     process.send_signal(number)
     code = process.wait()
-    left = _left(process.pid, temporary, gone_s)
+    left = _left(process.pid, temporary, folders, gone_s)
     printed, said = [(folder / name).read_text() for name in ("out", "err")]
     shutil.rmtree(folder, ignore_errors=True)
     return Disturbed(code, printed, said, signalled, left)
 
 
-def _left(session: int, temporary: Path, seconds: float) -> list[str]:
+def _left(session: int, temporary: Path, folders: set[Path], seconds: float) -> list[str]:
     psutil.wait_procs(_session(session), seconds)
     processes = []
     for each in _session(session):
@@ -124,7 +125,16 @@ def _left(session: int, temporary: Path, seconds: float) -> list[str]:
             each.kill()
     shared = [each for each in Path("/dev/shm").glob("*") if each.name.startswith(("ray", "plasma"))]
     files = [each for each in temporary.rglob("*") if each.name != ".lock" and not each.name.startswith("onnxperf-")]
-    return [*processes, *map(str, [*shared, *files])]
+    return [*processes, *map(str, [*shared, *files, *filter(Path.exists, folders)])]
+
+
+def _folders_of_ray(session: int) -> set[Path]:
+    """They may lie elsewhere than other temporary files; Ray's processes name them."""
+    found = set()
+    for each in _session(session):
+        with contextlib.suppress(psutil.Error):
+            found |= {Path(part) for part in each.cmdline() if Path(part).name.startswith("ray-")}
+    return found
 
 
 def _session(leader: int) -> list[psutil.Process]:

@@ -26,8 +26,8 @@ from onnxperf.wording.names import one_line, shortened
 
 LONGEST = 200
 """Characters of what Ray says."""
-_LONGEST_BASE = 40
-"""Characters of the folder of Ray's sockets, whose paths may not have more than 107."""
+_LONGEST_BASE = 107 - len("/ray-12345678/session_2026-01-01_00-00-00_123456_1234567/sockets/plasma_store")
+"""Characters of a folder below which the paths of Ray's sockets are not too long for the kernel."""
 _END_S = 20.0
 _KILL_S = 1.0
 _PR_SET_CHILD_SUBREAPER = 36
