@@ -10,7 +10,7 @@ import sys
 from typing import TextIO
 
 from onnxperf.errors import masked
-from onnxperf.wording.names import PLAIN_SIGNS
+from onnxperf.wording.names import PLAIN_SIGNS, visible_lines
 
 _SHOW_CURSOR = "\x1b[?25h"
 
@@ -63,7 +63,7 @@ def show_traceback(error: BaseException) -> None:
     import traceback
 
     with contextlib.suppress(OSError):
-        sys.stderr.write(masked("".join(traceback.format_exception(error))))
+        sys.stderr.write(visible_lines(masked("".join(traceback.format_exception(error))), sys.stderr.encoding))
 
 
 def leave_standard_streams() -> None:

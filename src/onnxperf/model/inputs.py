@@ -13,6 +13,7 @@ from onnxperf.model.generate import (
     Array,
     DType,
     Range,
+    check_memory,
     check_range,
     family,
     generate,
@@ -57,6 +58,7 @@ def make_feeds(model: Model, options: InputOptions, given: Mapping[str, object] 
     checked = {s.name: _checked(s, given[s.name], options.cast) for s in signatures if s.name in given}
     settled = settle(signatures, options, {name: array.shape for name, array in checked.items()})
     missing = [s for s in signatures if s.name not in checked]
+    check_memory({s.name: (numpy_dtype(s.dtype), settled.shapes[s.name]) for s in missing})
     made = {s.name: _made(s, settled, options, model.table_sizes.get(s.name)) for s in missing}
     return Feeds(
         arrays={s.name: made[s.name] if s.name in made else checked[s.name] for s in signatures},
@@ -87,7 +89,7 @@ def check_feeds(model: Model, given: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _check_names(model: Model, given: Mapping[str, object]) -> None:
-    valid = [s.name for s in (*model.inputs, *model.overridable)]
+    valid = dict.fromkeys(s.name for s in (*model.inputs, *model.overridable))
     for name in given:
         if name not in valid:
             raise BadFeed(f"the model has no input {name!r}; its inputs are: {', '.join(valid) or 'none'}")
