@@ -6,6 +6,7 @@ import math
 import string
 import zlib
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Literal
 
 import ml_dtypes
@@ -39,11 +40,13 @@ _integer_info: Callable[[DType], ml_dtypes.iinfo] = ml_dtypes.iinfo
 _float_info: Callable[[DType], Any] = ml_dtypes.finfo
 
 
+@cache
 def numpy_dtype(name: str) -> DType:
     """Numpy's type for the element type of a signature."""
     return np.dtype(object) if name == "string" else np.dtype(name)
 
 
+@cache
 def family(dtype: DType) -> Family:
     """What kind of values a type holds, by its name: ml_dtypes' kinds of types all call themselves void."""
     return next((kind for prefix, kind in _FAMILIES.items() if dtype.name.startswith(prefix)), "string")
