@@ -17,7 +17,8 @@ from onnxperf.wording.options import FLAGS
 HOUSE = Path(onnxperf.__file__).parent
 ROOT = Path(__file__).parents[1]
 ROOMS: dict[str, set[str]] = {
-    "installation": set(),
+    "programs": set(),
+    "installation": {"programs"},
     "errors": {"installation"},
     "limits": set(),
     "scratch": set(),
@@ -27,8 +28,8 @@ ROOMS: dict[str, set[str]] = {
     "model": {"records", "wording", "limits", "errors"},
     "runtimes": {"model", "records", "wording", "errors"},
     "frameworks": {"runtimes", "model", "records", "wording", "errors"},
-    "measure": {"frameworks", "runtimes", "model", "records", "wording", "drafts", "limits", "errors"},
-    "environments": {"records", "wording", "errors"},
+    "measure": {"programs", "frameworks", "runtimes", "model", "records", "wording", "drafts", "limits", "errors"},
+    "environments": {"programs", "records", "wording", "errors"},
     "zoo": {"frameworks", "model", "records", "wording", "errors"},
     "contraction": {"model", "records", "wording", "drafts", "errors"},
     "bisection": {"model", "records", "wording", "errors"},
@@ -39,6 +40,7 @@ ROOMS: dict[str, set[str]] = {
     "render": {"records", "wording", "drafts", "errors"},
     "results": {"render", "analyze", "records", "wording", "errors"},
     "api": {
+        "programs",
         "environments",
         "cluster",
         "contraction",
@@ -61,7 +63,7 @@ ROOMS: dict[str, set[str]] = {
     "notebook": {"api", "results", "wording", "errors"},
     "pytest_plugin": {"api", "environments", "analyze", "results", "render", "records", "wording", "errors"},
     "serve": {"api", "store", "results", "render", "records", "wording", "errors"},
-    "cli": {"serve", "scratch", "api", "zoo", "render", "results", "records", "wording", "errors"},
+    "cli": {"programs", "serve", "scratch", "api", "zoo", "render", "results", "records", "wording", "errors"},
 }
 DOORS = {"__init__", "__main__"}
 """They lead everywhere, and do nothing else."""

@@ -19,10 +19,12 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Iterable
+from itertools import islice
 from types import ModuleType
 from typing import Literal
 
 _LONGEST_CAUSE = 300
+_MOST_LISTED = 100
 
 Ending = Literal["failed", "timeout", "oom", "crashed", "skipped"]
 
@@ -99,7 +101,8 @@ class BadOption(BadInput):
     @classmethod
     def unknown(cls, what: str, value: object, valid: Iterable[object], option: str = "") -> BadOption:
         """An error that names the wrong value and lists the valid ones."""
-        listed = ", ".join(str(v) for v in valid) or "none"
+        first, rest = [*map(str, islice(valid := iter(valid), _MOST_LISTED))], sum(1 for _ in valid)
+        listed = ", ".join(first) + (f" and {rest:,} more" if rest else "") or "none"
         error = cls(f"unknown {what} {str(value)!r}; choose from: {listed}")
         error.option, error.value, error.expected = option, value, listed
         return error

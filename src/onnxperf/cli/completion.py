@@ -9,6 +9,7 @@ from typing import Literal
 
 from onnxperf.cli import exit_codes
 from onnxperf.cli.present import FilePath
+from onnxperf.cli.printing import print_text, write_output
 from onnxperf.errors import BadOption, FileNotWritten
 from onnxperf.render.kit.files import write
 
@@ -41,17 +42,17 @@ def install_completion(*, shell: Shell | None = None, output: FilePath = None) -
     chosen = shell or _running()
     script = completion_script(chosen)
     if output == "-":
-        sys.stdout.write(script)
+        write_output(script.encode())
         return exit_codes.DONE
     try:
         path, changed = _install(script, chosen) if output is None else (_written(script, Path(output)), None)
     except OSError as error:
         raise FileNotWritten(f"cannot write {error.filename or output}: {error.strerror}") from error
-    print(f"completion for {chosen}: {path}" + (f", loaded by {changed}" if changed else ""))
+    print_text(f"completion for {chosen}: {path}" + (f", loaded by {changed}" if changed else ""))
     if output is None:
-        print(f"to use it: exec {chosen}")
+        print_text(f"to use it: exec {chosen}")
         if changed and chosen == "zsh" and "compinit" not in changed.read_text(encoding="utf-8", errors="replace"):
-            print(f"{changed} does not load completions yet; add at its end: autoload -Uz compinit && compinit")
+            print_text(f"{changed} does not load completions yet; add at its end: autoload -Uz compinit && compinit")
     return exit_codes.DONE
 
 

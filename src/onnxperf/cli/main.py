@@ -10,6 +10,7 @@ from cyclopts import CycloptsError, Group
 from onnxperf.cli import exit_codes
 from onnxperf.cli.help import CommandLine, PlainHelp
 from onnxperf.cli.present import abandon_stdout, complain
+from onnxperf.cli.surroundings import shortage
 from onnxperf.errors import FileNotWritten, OnnxperfError
 
 
@@ -98,6 +99,7 @@ def run(arguments: Sequence[str]) -> int:
             return exit_codes.end_interrupted()
         if debug:
             raise
+        error = shortage(error) or error
         complain(_line(error, arguments))
         return code_of(error)
 
