@@ -20,8 +20,9 @@ demo: $(VENV)/demo.ok
 	$(BIN)/onnxperf demo
 
 test: lint environments valgrind chromium postgresql
-	$(BIN)/python -m pytest $(PARALLEL) $(TRACED:%=tests/%) $(TRACED:%=--cov=onnxperf.%)
-	$(BIN)/python -m pytest $(PARALLEL) $(TRACED:%=--ignore=tests/%)
+	@# Both parts run, whatever fails in the first.
+	$(BIN)/python -m pytest $(PARALLEL) $(TRACED:%=tests/%) $(TRACED:%=--cov=onnxperf.%); first=$$?; \
+	$(BIN)/python -m pytest $(PARALLEL) $(TRACED:%=--ignore=tests/%) && exit $$first
 
 # What tests need of other versions of onnxruntime, kept in $(VENV); without a registry, those tests are skipped.
 environments: $(VENV)/dev.ok

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import mmap
-import sys
+import weakref
 
 import numpy as np
-import psutil
 import pytest
 
-from onnxperf.measure.layout import block_sizes, take_blocks
-from onnxperf.measure.messages import Load
-from tests.measure.processes import Workers
-
-MB = 1 << 20
+from onnxperf.measure.layout import Block, block_sizes, take_blocks
+from onnxperf.measure.messages import Load, Loaded, WorkerSpec
+from onnxperf.measure.worker.host import Host
 
 
 def test_one_block_is_of_whole_pages_and_the_others_of_any_size_and_a_seed_repeats_them() -> None:
@@ -32,21 +29,22 @@ def test_blocks_have_the_sizes_that_were_drawn() -> None:
     assert take_blocks(()) == []
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads what a process has mapped")
-def test_a_worker_takes_the_blocks_with_a_set_up_and_gives_them_back_with_the_next() -> None:
-    workers = Workers()
-    worker = workers(lambda: None)
-    process = psutil.Process(worker.pid)
+def test_a_host_takes_the_blocks_with_a_set_up_and_gives_them_back_before_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    taken: list[weakref.ref[Block]] = []
+    held_before: list[int] = []
 
-    def mapped_after(*sizes: int) -> int:
-        worker.ask(Load(worker.spec, sizes))
-        return int(process.memory_info().vms)
+    def take(sizes: tuple[int, ...]) -> list[Block]:
+        held_before.append(sum(block() is not None for block in taken))
+        blocks = take_blocks(sizes)
+        taken.extend(weakref.ref(block) for block in blocks[:1])  # of bytes there are no weak references
+        return blocks
 
-    try:
-        mapped_after()
-        before = mapped_after()
-        held = [mapped_after(size * MB, 528) - before for size in (512, 64, 256)]
-        assert [round(each / MB) for each in held] == [512, 64, 256]
-        assert round((mapped_after() - before) / MB) == 0
-    finally:
-        workers.close()
+    monkeypatch.setattr("onnxperf.measure.worker.host.take_blocks", take)
+    host, spec = Host(), WorkerSpec(subjects=(), threads=1, feeds={})
+    for sizes in ((3 * mmap.PAGESIZE, 528), (mmap.PAGESIZE,), (2 * mmap.PAGESIZE, 4096, 544), ()):
+        assert isinstance(host.answer(Load(spec, sizes)), Loaded)
+        assert [len(block) for block in host.blocks] == list(sizes)
+    assert held_before == [0, 0, 0, 0]
+    assert [block() for block in taken] == [None, None, None]

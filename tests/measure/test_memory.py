@@ -17,8 +17,11 @@ from onnxperf.measure.memory import peak_bytes, read_resident, reset_peak, resid
 from onnxperf.measure.messages import CallMany
 from onnxperf.measure.worker import memory_probe
 from onnxperf.measure.worker.host import Host
+from onnxperf.records.memory import Resident
 
 MB = 1 << 20
+ROOM = 24 * MB
+"""Between two readings: kernels count pages in batches per processor, and hand them out in huge ones."""
 pytestmark = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the kernel of Linux")
 
 
@@ -34,7 +37,7 @@ def alone(body: Callable[..., None], *arguments: Any) -> None:
         pool.submit(body, *arguments).result()
 
 
-@pytest.mark.parametrize("size", [32 * MB, 128 * MB])
+@pytest.mark.parametrize("size", [64 * MB, 256 * MB])
 def test_a_peak_that_is_over_is_still_known(size: int) -> None:
     alone(peak_is_known, size)
 
@@ -45,36 +48,36 @@ def peak_is_known(size: int) -> None:
     np.ones(size, np.uint8)
     peak = peak_bytes()
     assert peak is not None
-    assert peak - before == pytest.approx(size, abs=4 * MB)
-    assert read_resident().total_bytes - before < 4 * MB
+    assert peak - before == pytest.approx(size, abs=ROOM)
+    assert read_resident().total_bytes - before < ROOM
 
 
 def test_a_reset_forgets_an_earlier_peak() -> None:
-    spike(128 * MB)
+    spike(256 * MB)
     assert reset_peak()
     peak = peak_bytes()
     assert peak is not None
-    assert peak == pytest.approx(read_resident().total_bytes, abs=8 * MB)
+    assert peak == pytest.approx(read_resident().total_bytes, abs=ROOM)
 
 
 def test_arrays_are_anonymous_and_mapped_files_are_not(tmp_path: Path) -> None:
     path = tmp_path / "file"
-    path.write_bytes(bytes(64 * MB))
+    path.write_bytes(bytes(128 * MB))
     trim()  # else the array may get memory that an earlier test left
     before = read_resident()
     mapped = np.memmap(path, np.uint8, "r")
     assert mapped.sum() == 0
     with_file = read_resident()
-    kept = np.ones(64 * MB, np.uint8)
+    kept = np.ones(128 * MB, np.uint8)
     after = read_resident()
-    assert with_file.file_bytes - before.file_bytes == pytest.approx(64 * MB, abs=4 * MB)
-    assert after.anonymous_bytes - with_file.anonymous_bytes == pytest.approx(kept.nbytes, abs=4 * MB)
+    assert with_file.file_bytes - before.file_bytes == pytest.approx(128 * MB, abs=ROOM)
+    assert after.anonymous_bytes - with_file.anonymous_bytes == pytest.approx(kept.nbytes, abs=ROOM)
 
 
 def test_what_another_process_has_is_known_until_it_ends() -> None:
     import os
 
-    assert resident_bytes(os.getpid()) == pytest.approx(read_resident().total_bytes, abs=4 * MB)
+    assert resident_bytes(os.getpid()) == pytest.approx(read_resident().total_bytes, abs=ROOM)
     assert resident_bytes(2**22 - 1) == 0
 
 
@@ -86,6 +89,18 @@ def test_trimming_gives_back_what_is_free() -> None:
     trim()
     assert full - read_resident().anonymous_bytes > 50 * MB
     assert len(keep) == 10
+
+
+def test_sizes_are_those_that_the_kernel_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "PROC", tmp_path)
+    (tmp_path / "7").mkdir()
+    (tmp_path / "7/status").write_text(
+        "VmPeak:\t9000 kB\nVmHWM:\t50 kB\nRssAnon:\t30 kB\nRssFile:\t8 kB\nRssShmem:\t2 kB\n"
+    )
+    (tmp_path / "7/statm").write_text("2250 10 3 1 0 900 0\n")
+    assert read_resident(7) == Resident(anonymous_bytes=30 << 10, file_bytes=10 << 10)
+    assert peak_bytes(7) == 50 << 10
+    assert resident_bytes(7) == 10 * mmap.PAGESIZE
 
 
 def test_without_the_kernels_help_there_is_no_peak_and_psutil_gives_the_rest(
@@ -104,29 +119,29 @@ def test_a_step_is_measured_with_its_peak_and_without_what_it_returned() -> None
 
 def step_is_measured() -> None:
     def step() -> list[np.ndarray]:
-        np.ones(96 * MB, np.uint8)
-        return [np.ones(32 * MB, np.uint8)]
+        np.ones(256 * MB, np.uint8)
+        return [np.ones(64 * MB, np.uint8)]
 
     for _ in range(2):
         mark, size = memory_probe.probe(step)
-        assert size == 32 * MB
+        assert size == 64 * MB
         assert mark.peak_bytes is not None
-        assert mark.peak_bytes - mark.before.total_bytes == pytest.approx(96 * MB, abs=4 * MB)
-        assert mark.after.total_bytes - mark.before.total_bytes < 4 * MB
+        assert mark.peak_bytes - mark.before.total_bytes == pytest.approx(256 * MB, abs=ROOM)
+        assert mark.after.total_bytes - mark.before.total_bytes < ROOM
         assert mark.duration_ns > 0
 
 
 def test_what_a_step_keeps_is_there_afterwards() -> None:
     kept: list[np.ndarray] = []
-    mark, _ = memory_probe.probe(lambda: kept.append(np.ones(48 * MB, np.uint8)))
-    assert mark.after.anonymous_bytes - mark.before.anonymous_bytes == pytest.approx(48 * MB, abs=4 * MB)
+    mark, _ = memory_probe.probe(lambda: kept.append(np.ones(128 * MB, np.uint8)))
+    assert mark.after.anonymous_bytes - mark.before.anonymous_bytes == pytest.approx(128 * MB, abs=ROOM)
 
 
 def test_calls_that_keep_memory_grow() -> None:
     kept: list[np.ndarray] = []
     before = memory_probe.call_many(Host(calls={0: lambda: None}), CallMany(1)).resident.anonymous_bytes
-    called = memory_probe.call_many(Host(calls={0: lambda: kept.append(np.ones(MB, np.uint8))}), CallMany(50))
-    assert called.resident.anonymous_bytes - before == pytest.approx(50 * MB, abs=4 * MB)
+    called = memory_probe.call_many(Host(calls={0: lambda: kept.append(np.ones(MB, np.uint8))}), CallMany(128))
+    assert called.resident.anonymous_bytes - before == pytest.approx(128 * MB, abs=ROOM)
 
 
 @pytest.mark.parametrize(

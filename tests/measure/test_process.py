@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -365,27 +365,30 @@ def test_a_subject_that_hangs_is_lost_and_its_process_is_gone(start: Workers) ->
     assert gone(worker.pid)
 
 
-def forking(then: str) -> Callable[[str], Function]:
-    """A subject that starts a child, writes its number to a file, and then ends in some way."""
+def forking(file: str) -> Function:
+    """A subject that starts a child, and writes its number to a file."""
 
-    def make(file: str) -> Function:
-        def call() -> None:
-            import os
-            import subprocess
-            import sys
-            import time
-            from pathlib import Path as P
+    def call() -> None:
+        import subprocess
+        import sys
+        from pathlib import Path as P
 
-            child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
-            P(file).write_text(str(child.pid))
-            if then == "crash":
-                os.abort()
-            if then == "hang":
-                time.sleep(3600)
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
+        P(file).write_text(str(child.pid))
 
-        return call
+    return call
 
-    return make
+
+def ending(how: str) -> Function:
+    """A subject that ends its process in some way, or never returns."""
+
+    def call() -> None:
+        import os
+        import time
+
+        os.abort() if how == "crash" else time.sleep(3600)
+
+    return call
 
 
 def test_a_crash_is_seen_at_once_even_if_a_forked_child_lives_on(start: Workers, tmp_path: Path) -> None:
@@ -409,16 +412,15 @@ def test_a_crash_is_seen_at_once_even_if_a_forked_child_lives_on(start: Workers,
     assert gone(int(Path(file).read_text()))
 
 
-@pytest.mark.parametrize("ending", ["close", "crash", "hang"])
-def test_children_that_a_subject_starts_end_with_it(start: Workers, tmp_path: Path, ending: str) -> None:
+@pytest.mark.parametrize("how", ["close", "crash", "hang"])
+def test_children_that_a_subject_starts_end_with_it(start: Workers, tmp_path: Path, how: str) -> None:
     file = tmp_path / "child"
-    worker = start(forking(ending)(str(file)))
-    if ending == "close":
-        worker.ask(Prepare(0))
-    else:
-        worker.timeout_s = 3.0
+    worker = start(forking(str(file)), ending(how))
+    worker.ask(Prepare(0))
+    if how != "close":
+        worker.timeout_s = 0.3 if how == "hang" else 60.0
         with pytest.raises(WorkerLost):
-            worker.ask(Prepare(0))
+            worker.ask(Prepare(1))
     worker.close()
     assert gone(int(file.read_text()))
 
