@@ -1,4 +1,4 @@
-"""Every file and stored record that is used as an instruction, with an interpreter in it that leaves a mark if it runs."""
+"""Files and stored records that are used as instructions, with a program in them that leaves a mark if it runs."""
 
 from __future__ import annotations
 

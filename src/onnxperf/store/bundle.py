@@ -18,6 +18,7 @@ from onnxperf.limits import free_memory
 from onnxperf.records.base import Machine
 from onnxperf.records.history import TimeOrigin
 from onnxperf.records.race import Bench, Case, Subject
+from onnxperf.records.rules import is_time
 from onnxperf.store.blobs import unpack_blocks, unpack_times
 from onnxperf.store.documents import from_document, kinds
 from onnxperf.store.names import is_name
@@ -181,7 +182,7 @@ def _check_attempt(attempt: AttemptRow) -> None:
 
 def _check_times(started: str, finished: str | None) -> None:
     for text in (started, *([] if finished is None else [finished])):
-        if not _TIME_OF_DAY.fullmatch(text):
+        if not _TIME_OF_DAY.fullmatch(text) or not is_time(text):
             raise ValueError(f"{text[:80]!r} is not a time of day")
 
 
