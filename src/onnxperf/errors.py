@@ -9,6 +9,7 @@ OnnxperfError                 one line: what, which value, what to do
 │   ├── BrokenLibrary         an optional library is there, and its import fails
 │   └── FileNotWritten        a file that was requested could not be written: exit code 3
 ├── StoreError                runs cannot be kept or read back; what was measured is not lost by it
+│   └── DamagedRun            one run cannot be read; all others can
 ├── NotLogged                 a tracking server did not take a run; what was measured is not lost by it
 └── SubjectError              one subject cannot go on; the others do
     └── WorkerLost            its process died, hung or was killed
@@ -152,6 +153,10 @@ class FileNotWritten(BadInput):
 
 class StoreError(OnnxperfError):
     """The store of runs cannot be opened, read or written."""
+
+
+class DamagedRun(StoreError):
+    """The record of a run is damaged, or was written by a newer version."""
 
 
 class NotLogged(OnnxperfError):

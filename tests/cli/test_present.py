@@ -60,7 +60,8 @@ def test_the_exit_code_says_how_a_measurement_ended(record: Toy, code: int) -> N
     [
         (BadOption("no"), 2),
         (FileNotWritten("cannot write x"), 3),
-        (ValueError("bug"), 1),
+        (ValueError("bug"), 70),
+        (ZeroDivisionError("in a record"), 70),
         (KeyboardInterrupt(), 130),
     ],
 )

@@ -119,7 +119,7 @@ def code_of(error: Exception) -> int:
     """The exit code that an error becomes."""
     if isinstance(error, FileNotWritten):
         return exit_codes.NO_ANSWER
-    return exit_codes.BAD_INPUT if isinstance(error, OnnxperfError | CycloptsError) else exit_codes.PARTIAL
+    return exit_codes.BAD_INPUT if isinstance(error, OnnxperfError | CycloptsError) else exit_codes.INTERNAL
 
 
 if __name__ == "__main__":

@@ -11,14 +11,15 @@ from msgspec import Struct
 from sqlalchemy import Connection, Engine, Row, delete, select, update
 from sqlalchemy.exc import OperationalError
 
-from onnxperf.errors import BadOption, StoreError
+from onnxperf.errors import BadOption, DamagedRun, StoreError
 from onnxperf.records.base import Document, Status
+from onnxperf.records.decode import newest_version
 from onnxperf.records.history import StoredSubject
 from onnxperf.records.race import Bench, Case
 from onnxperf.records.runs import KeptRun, RunStatus
 from onnxperf.store import histories, migrations, retry, rows, schema
 from onnxperf.store.connect import connect, explained, location, place_of
-from onnxperf.store.documents import from_document, kinds, newest_version, plain, to_document
+from onnxperf.store.documents import from_document, kinds, plain, to_document
 from onnxperf.store.merge import find_run, merge
 from onnxperf.store.owner import state_of, this_process
 from onnxperf.store.portable import (
@@ -199,7 +200,7 @@ class Store:
                 raise StoreError(f"a {row.record_type}, which this onnxperf cannot read; use a newer one")
         newest = newest_version(type(record))
         if record.version > newest:
-            raise StoreError(
+            raise DamagedRun(
                 f"run {run} has format version {record.version}, and this onnxperf reads up to {newest}; "
                 "use a newer one"
             )
@@ -290,4 +291,4 @@ def _named(run: str) -> Iterator[None]:
     try:
         yield
     except StoreError as error:
-        raise StoreError(f"run {run} cannot be read: {error}") from error
+        raise DamagedRun(f"run {run} cannot be read: {error}") from error

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Row, select
 
 from onnxperf.errors import StoreError, masked
 from onnxperf.records.base import Machine, Status
+from onnxperf.records.numbers import Amount
 from onnxperf.records.race import Bench, Case, Subject
 from onnxperf.records.runs import RunStatus
 from onnxperf.store import rows, schema
@@ -45,7 +46,7 @@ class SubjectRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     status: str
     reason: str
     verdict: str | None
-    numbers: dict[str, float | None]
+    numbers: dict[str, Amount | None]
     record: str
     blocks: bytes
     call_times: bytes

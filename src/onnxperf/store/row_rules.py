@@ -9,6 +9,7 @@ from typing import Any
 from onnxperf.records.base import Machine
 from onnxperf.records.history import TimeOrigin
 from onnxperf.records.race import Bench, Case, Subject
+from onnxperf.records.rules import is_time
 from onnxperf.store.blobs import unpack_blocks, unpack_times, unpacked_size
 from onnxperf.store.documents import from_document, kinds, plain
 from onnxperf.store.portable import AttemptRow, CaseRow, RunRow
@@ -99,7 +100,7 @@ def _check_run(run: RunRow) -> None:
 
 def _check_times(started: str, finished: str | None) -> None:
     for text in (started, *([] if finished is None else [finished])):
-        if not _TIME_OF_DAY.fullmatch(text):
+        if not _TIME_OF_DAY.fullmatch(text) or not is_time(text):
             raise ValueError(f"{text[:80]!r} is not a time of day")
 
 
