@@ -10,31 +10,32 @@ import re
 import resource
 import selectors
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.processes import Ended, kill, leftover_processes, private_environment, processes_of, write_files
 from onnxperf.cli.main import run
 from onnxperf.errors import OnnxperfError
 
-RESULT, ERROR, CRASH, TRACEBACK, HANG, LOST = KINDS = (
+RESULT, ERROR, CRASH, TRACEBACK, HANG, RAN, LOST = KINDS = (
     "results",
     "clean errors",
     "contained crashes",
     "tracebacks",
     "hangs",
+    "code that ran",
     "cases lost",
 )
 """How an attempt ends: exactly one of these. A contained crash is that of a worker, reported by its parent."""
-GOAL = (TRACEBACK, HANG, LOST)
+GOAL = (TRACEBACK, HANG, RAN, LOST)
 """Kinds that must not occur."""
 COUNTED = ("processes left", "files left")
 """Of these there must be none, either."""
@@ -45,14 +46,25 @@ CHILD_BYTES = 8 << 30
 """Address space of a child and of its workers, so that a fault here does not end the machine."""
 _END_S = 60.0
 """For a child to end after its last attempt."""
-_GRACE_S = 3.0
-"""For processes to end after the one that started them."""
 _CRASHED = re.compile(
     r"killed by (SIG|the kernel)|its process ended with exit code|no answer within|needed .* of memory"
 )
 _BROKEN = re.compile(r"ended with exit code \d+: (?!MemoryError)\w*(Error|Exception)\b.*")
 """A worker that ends like this was not ended by the system: its own code raised something."""
+_INTERNAL_ERROR = 70
+"""The exit code that no verdict has."""
 _UNEXPECTED = re.compile(r"Traceback \(most recent call last\)|onnxperf: unexpected \w+|Fatal Python error")
+
+
+class Outcome(NamedTuple):
+    """How an attempt ended."""
+
+    kind: str
+    detail: str = ""
+
+
+Execute = Callable[[Sequence[str]], Outcome]
+"""Runs a command of the package in this process."""
 
 
 class Attempt(NamedTuple):
@@ -63,18 +75,13 @@ class Attempt(NamedTuple):
     """Of the command line."""
     call: Callable[[], object] | None = None
     """Instead of a command: a function of the package; its own errors are clean."""
+    steps: Callable[[Execute], Iterable[Outcome]] | None = None
+    """Instead of a command: several steps with the files; the outcome of the first counts unless another is worse."""
     forbidden: str = ""
     """A file that exists only if the attempt ran code that it must not run."""
 
 
 Maker = Callable[[int], Attempt]
-
-
-class Outcome(NamedTuple):
-    """How an attempt ended."""
-
-    kind: str
-    detail: str = ""
 
 
 @dataclass
@@ -97,6 +104,11 @@ class Tally:
     def holds(self) -> bool:
         """Whether nothing occurred that must not."""
         return not any(self.kinds[kind] for kind in GOAL) and not self.left.total()
+
+    def count_left(self, ended: Ended) -> None:
+        """Count what a process left."""
+        self.left["processes left"] += ended.processes_left
+        self.left["files left"] += ended.files_left
 
     def add(self, number: int, outcome: Outcome) -> None:
         """Count an attempt."""
@@ -125,7 +137,7 @@ def table(tallies: Sequence[Tally]) -> list[str]:
 def judged(code: int | None, out: str, err: str) -> Outcome:
     """How a command ended, by its exit code and what it printed."""
     last = err.strip().rpartition("\n")[2]
-    if _UNEXPECTED.search(err):
+    if _UNEXPECTED.search(err) or code == _INTERNAL_ERROR:
         return Outcome(TRACEBACK, last)
     if broken := _BROKEN.search(out + err):
         return Outcome(TRACEBACK, broken.group())
@@ -213,21 +225,21 @@ class _Child:
     def finish(self, tally: Tally, note: Callable[[int, Outcome], None]) -> list[int]:
         """End the child, count what it leaves, and return what is still to be attempted."""
         if not self.ended:
-            for each in {self.pid, *session_of(self.pid)}:
-                _kill(each)
+            for each in {self.pid, *processes_of(self.pid, self.folder)}:
+                kill(each)
         status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         os.close(self.pipe)
         if self.numbers:
             lost = Outcome(LOST, f"its process ended with {status}")
             note(self.numbers.pop(0), lost if self.ended else Outcome(HANG, f"no end within {self.limit_s:g} s"))
         if self.ended:
-            tally.left["processes left"] += len(leftover_processes(self.pid))
+            tally.left["processes left"] += len(leftover_processes(self.pid, self.folder))
             files = [each.name for each in (self.folder / "tmp").iterdir()] if status == 0 else []
             tally.left["files left"] += len(files)
             if files:
                 print(f"{tally.title}, {self.first} to {self.last}: left {files}", file=sys.stderr, flush=True)
-        for each in session_of(self.pid):
-            _kill(each)
+        for each in processes_of(self.pid, self.folder):
+            kill(each)
         shutil.rmtree(self.folder, ignore_errors=True)
         return self.numbers
 
@@ -241,31 +253,38 @@ def _work(make: Maker, numbers: Sequence[int], pipe: int, folder: Path) -> None:
     os.environ.update(private_environment(folder))
     tempfile.tempdir = None  # it is asked for again
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    printed = [os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_APPEND) for name in ("out", "err")]
+    os.chdir(folder / "work")
+    for stream, name in enumerate(("out", "err"), 1):
+        os.dup2(os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_APPEND), stream)
     for number in numbers:
-        for stream, file in enumerate(printed, 1):
-            os.ftruncate(file, 0)
-            os.dup2(file, stream)
         outcome = _attempted(make(number), folder)
         os.write(pipe, json.dumps(outcome).encode() + b"\n")
 
 
 def _attempted(attempt: Attempt, folder: Path) -> Outcome:
-    work = folder / "work"
-    os.chdir(work)
-    for name, data in attempt.files.items():
-        (work / name).write_bytes(data)
-    outcome = _called(attempt.call) if attempt.call is not None else _run(attempt.arguments, folder)
-    if outcome.kind == TRACEBACK and attempt.call is None:
-        outcome = Outcome(TRACEBACK, f"{_place(attempt.arguments)} {outcome.detail}")
+    work = Path.cwd()
+    write_files(work, attempt.files)
+    outcome = _tried(attempt, folder)
     if attempt.forbidden and (work / attempt.forbidden).exists():
-        outcome = Outcome(TRACEBACK, "code of the input ran")
+        outcome = Outcome(RAN, outcome.detail)
+    os.chdir(work)
     for each in work.iterdir():
         shutil.rmtree(each) if each.is_dir() else each.unlink()
     return outcome
 
 
-def _called(call: Callable[[], object]) -> Outcome:
+def _tried(attempt: Attempt, folder: Path) -> Outcome:
+    if attempt.call is not None:
+        return called(attempt.call)
+    if attempt.steps is not None:
+        outcomes = list(attempt.steps(partial(_run, folder=folder)))
+        worst = max(outcomes, key=lambda each: KINDS.index(each.kind))
+        return outcomes[0] if worst.kind in (RESULT, ERROR) else worst
+    return _run(attempt.arguments, folder)
+
+
+def called(call: Callable[[], object]) -> Outcome:
+    """How a function of the package ended."""
     try:
         call()
     except OnnxperfError:
@@ -276,17 +295,23 @@ def _called(call: Callable[[], object]) -> Outcome:
 
 
 def _run(arguments: Sequence[str], folder: Path) -> Outcome:
+    printed = [folder / "out", folder / "err"]
+    for each in printed:
+        os.truncate(each, 0)
     code: int | None = 0
     try:
         code = run(arguments)
     except SystemExit as error:
         code = error.code if isinstance(error.code, int) else 1
     except BaseException as error:
-        return Outcome(TRACEBACK, repr(error))
+        return Outcome(TRACEBACK, f"{_last_place(error)} {error!r}")
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
-    return judged(code, *((folder / name).read_text(encoding="utf-8", errors="replace") for name in ("out", "err")))
+    outcome = judged(code, *(each.read_text(encoding="utf-8", errors="replace") for each in printed))
+    if outcome.kind == TRACEBACK:
+        return Outcome(TRACEBACK, f"{_place(arguments)} {' '.join(arguments[:2])}: {outcome.detail}")
+    return outcome
 
 
 def _place(arguments: Sequence[str]) -> str:
@@ -311,124 +336,6 @@ def _end_child(code: int) -> None:
     with contextlib.suppress(BaseException):
         atexit._run_exitfuncs()  # the stack of the parent lies below: returning would run its code
     os._exit(code)
-
-
-# ---------------------------------------------------------------- real processes
-
-
-class Ended(NamedTuple):
-    """A process that has ended."""
-
-    code: int | None
-    """None if it was killed because its time was over."""
-    out: str
-    err: str
-    peak_bytes: int
-    processes_left: int
-    files_left: int
-
-    def count_left(self, tally: Tally) -> None:
-        """Count what it left."""
-        tally.left["processes left"] += self.processes_left
-        tally.left["files left"] += self.files_left
-
-
-ENTRY = """import runpy, os, sys
-os.write(int(sys.argv.pop(1)), b".")
-runpy.run_module("onnxperf", run_name="__main__", alter_sys=True)"""
-"""Says when the interpreter has started: before that, no program can do anything about a signal."""
-
-
-def run_process(
-    arguments: Sequence[str],
-    files: Mapping[str, bytes],
-    limit_s: float,
-    disturb: Callable[[subprocess.Popen[bytes]], None] = lambda _process: None,
-) -> Ended:
-    """Run a command in a process, session and folder of its own; `disturb` may do something to it meanwhile."""
-    folder = Path(tempfile.mkdtemp(prefix="hardening-"))
-    for name in ("tmp", "work", "home"):
-        (folder / name).mkdir()
-    for name, data in files.items():
-        (folder / "work" / name).write_bytes(data)
-    ready, theirs = os.pipe()
-    with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err:
-        process = subprocess.Popen(
-            [sys.executable, "-c", ENTRY, str(theirs), *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=err,
-            cwd=folder / "work",
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **private_environment(folder)},
-            pass_fds=(theirs,),
-            start_new_session=True,
-        )
-    os.close(theirs)
-    os.read(ready, 1)
-    os.close(ready)
-    disturb(process)
-    peak, end = 0, time.monotonic() + limit_s
-    while process.poll() is None and time.monotonic() < end:
-        peak = max(peak, _peak_bytes(process.pid))
-        time.sleep(0.01)
-    code = process.poll()
-    left = len(leftover_processes(process.pid)) if code is not None else 0
-    files_left = sum(1 for _ in (folder / "tmp").iterdir()) if code is not None else 0
-    for each in {*session_of(process.pid), *([process.pid] if code is None else [])}:
-        _kill(each)
-    process.wait()
-    texts = [(folder / name).read_text(encoding="utf-8", errors="replace") for name in ("out", "err")]
-    shutil.rmtree(folder, ignore_errors=True)
-    return Ended(code, texts[0], texts[1], peak, left, files_left)
-
-
-def private_environment(folder: Path) -> dict[str, str]:
-    """Variables that keep everything that is written within a folder."""
-    return {
-        "TMPDIR": str(folder / "tmp"),
-        "HOME": str(folder / "home"),
-        "XDG_CACHE_HOME": str(folder / "home" / "cache"),
-        "XDG_DATA_HOME": str(folder / "home" / "data"),
-        "ONNXPERF_STORE": str(folder / "home" / "runs.sqlite"),
-        "OPENBLAS_NUM_THREADS": "1",
-    }
-
-
-def leftover_processes(session: int) -> list[int]:
-    """Processes of a session whose leader has ended; those that are about to end have a moment for it."""
-    end = time.monotonic() + _GRACE_S
-    while (found := session_of(session)) and time.monotonic() < end:
-        time.sleep(0.02)
-    return found
-
-
-def session_of(leader: int) -> list[int]:
-    """Processes of a session that have not ended."""
-    found = []
-    for entry in os.scandir("/proc"):
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):
-                state, _parent, _group, session = _fields(int(entry.name))
-                if int(session) == leader and state not in "ZX":
-                    found.append(int(entry.name))
-    return found
-
-
-def _fields(pid: int) -> list[str]:
-    """State, parent, group and session of a process."""
-    return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[:4]
-
-
-def _peak_bytes(pid: int) -> int:
-    with contextlib.suppress(OSError):
-        found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(encoding="utf-8"))
-        return int(found[1]) * 1024 if found else 0
-    return 0
-
-
-def _kill(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.kill(pid, signal.SIGKILL)
 
 
 def keep_files(folder: Path | None, title: str, number: int, files: Mapping[str, bytes], outcome: Outcome) -> None:

@@ -1,15 +1,13 @@
-"""Is it hard to break? Damaged models, traces, inputs and plans, signals, bombs, and all test models of onnx, counted.
+"""Is it hard to break? Damaged models, traces, inputs, plans, records and bundles, signals, bombs, onnx's test models.
 
 usage: python -m benchmarks.hardening [part[=count] ...]
-parts: models, traces, inputs, plans, signals, bombs, wheel, soak (in minutes); without one, all of them
+parts: models, traces, inputs, plans, records, bundles, signals, bombs, wheel, soak (in minutes); without one, all
 Files that broke something are left in the folder hardening-found.
 """
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -23,65 +21,32 @@ import onnx
 
 from benchmarks.attempts import (
     COUNTED,
-    ERROR,
     GOAL,
     HANG,
     TRACEBACK,
     Attempt,
-    Ended,
     Outcome,
     Tally,
     drive,
     judged,
     keep_files,
-    run_process,
     table,
 )
+from benchmarks.hardening_commands import COMMANDS, CORES, FOUND, LIMIT_S, MODEL, PLAN, SWEEP, command
+from benchmarks.hardening_records import bundles, records
+from benchmarks.hardening_signals import signals
 from benchmarks.kept import keep
+from benchmarks.processes import run_process
 from benchmarks.soak import soak
 from tests.fuzz import seeds
 from tests.fuzz.bombs import bombs as all_bombs
 from tests.fuzz.mutations import mutated_bytes
 from tests.fuzz.targets import damaged_json, damaged_model, damaged_text
 
-FOUND = Path("hardening-found")
 PARENT_BYTES = 512 << 20
 """What the parent may need for a bomb."""
-STEP_S = 5
-"""Timeout of a step, where a command has one."""
-LIMIT_S = 120
-"""For a whole command, of several steps, on a busy machine."""
-CORES = os.cpu_count() or 1
 HEAVY_EVERY = 50
 """Of the damaged models, one in so many goes through a command that runs it; the others are viewed."""
-
-MODEL, PLAN = "m.onnx", "plan.toml"
-COMMANDS: dict[str, list[str]] = {
-    "view": ["view", MODEL],
-    "check": ["check", MODEL, "--no-store"],
-    "bench": ["bench", MODEL, "--time", "0.05", "--warmup", "0", "--no-store"],
-    "profile": ["profile", MODEL, "--repeat", "1", "--no-store"],
-    "memory": ["memory", MODEL, "--repeat", "5", "--skip-arena", "--no-store"],
-    "optimize": ["optimize", MODEL, "-o", "out.onnx", "--no-store"],
-    "diff": ["diff", MODEL, "--opt-level", "disable,all", "--no-race", "--repeat", "1", "--no-store"],
-    "stack": ["stack", MODEL, "--calls", "1", "--no-store"],
-    "einsum": ["einsum", "--rewrite", MODEL, "--no-search", "-o", "out.onnx", "--no-store"],
-    "sweep": ["sweep", PLAN, "--no-store"],
-    "convert": ["convert", MODEL, "-o", "out.onnx"],
-}
-"""Every command that takes a model."""
-SWEEP = f'models = ["{MODEL}"]\n[options]\ntime = 0.05\ntimeout = {STEP_S}\nthreads = 1\n'
-
-
-@cache
-def command(name: str) -> tuple[str, ...]:
-    """The arguments of a command, with a timeout where it has one."""
-    from onnxperf.cli.main import app
-
-    options = {each for argument in app[name].assemble_argument_collection() for each in argument.names}
-    timeout = ["--timeout", str(STEP_S)] if "--timeout" in options else []
-    threads = ["--threads", "1"] if "--threads" in options else []
-    return (*COMMANDS[name], *timeout, *threads)
 
 
 # ---------------------------------------------------------------- damaged files
@@ -173,64 +138,7 @@ def plans(count: int = 2500) -> list[Tally]:
     return [drive("plans", _plan_attempt, range(count), LIMIT_S, FOUND, CORES)]
 
 
-# ---------------------------------------------------------------- signals and bombs
-
-
-_SIGNALLED = ["view", "check", "bench", "profile", "memory", "stack", "sweep", "diff"]
-_LONGER = {"--time": "4", "--repeat": "20000", "--calls": "200000", "--timeout": "60"}
-
-
-def _signalled(number: int) -> tuple[Outcome, Ended, str]:
-    """Run a command, and send it a signal at a random moment after its interpreter has started."""
-    random = Random(f"signal {number}")
-    name, wanted = random.choice(_SIGNALLED), random.choice([signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-    delay_s = random.uniform(0, 3.5)
-
-    def disturb(process: subprocess.Popen[bytes]) -> None:
-        try:
-            process.wait(delay_s)
-        except subprocess.TimeoutExpired:
-            process.send_signal(wanted)
-
-    given = command(name)
-    arguments = [_LONGER.get(before, each) for before, each in zip(("", *given), given, strict=False)]
-    files = {MODEL: seeds.models()["many"], PLAN: SWEEP.replace("0.05", "4").encode()}
-    ended = run_process(arguments, files, LIMIT_S, disturb)
-    return judged_signal(ended, wanted), ended, f"{name} {wanted.name} after {delay_s:.2f} s"
-
-
-def judged_signal(ended: Ended, number: signal.Signals) -> Outcome:
-    """A command that receives a signal shows what it has, or says that it ends; before it could, it just ends."""
-    if ended.code is None:
-        return Outcome(HANG, f"no end after {number.name}")
-    if ended.code == -number and not ended.err.strip():
-        return Outcome(ERROR)
-    outcome = judged(ended.code, ended.out, ended.err)
-    if outcome.kind in GOAL:
-        return outcome
-    if ended.code not in (0, 1, 3, 128 + number):
-        return Outcome(TRACEBACK, f"exit code {ended.code} after {number.name}: {ended.err.strip()}")
-    return Outcome(ERROR) if ended.code == 128 + number and not ended.out.strip() else outcome
-
-
-def signals(count: int = 200) -> list[Tally]:
-    """SIGINT, SIGTERM and SIGHUP at random moments."""
-    tally, lock = Tally("signals"), threading.Lock()
-
-    def attempt(number: int) -> None:
-        outcome, ended, what = _signalled(number)
-        with lock:
-            tally.add(number, Outcome(outcome.kind, f"{what}: {outcome.detail}"))
-            ended.count_left(tally)
-            if outcome.kind in GOAL:
-                keep_files(FOUND, "signal", number, {"stderr.txt": ended.err.encode()}, outcome)
-            if ended.processes_left or ended.files_left:
-                left = f"{ended.processes_left} processes, {ended.files_left} files"
-                print(f"signals {number}: {what} left {left} (exit code {ended.code})", file=sys.stderr, flush=True)
-
-    with ThreadPoolExecutor(CORES) as pool:
-        list(pool.map(attempt, range(count)))
-    return [tally]
+# ---------------------------------------------------------------- bombs
 
 
 def bombs(count: int | None = None) -> list[Tally]:
@@ -248,7 +156,7 @@ def bombs(count: int | None = None) -> list[Tally]:
             outcome = Outcome(TRACEBACK, f"{bomb}: {ended.peak_bytes >> 20} MB in the parent")
         with lock:
             tallies[name].add(number, Outcome(outcome.kind, f"{bomb}: {outcome.detail}"))
-            ended.count_left(tallies[name])
+            tallies[name].count_left(ended)
             peaks[name] = max(peaks[name], ended.peak_bytes)
             if outcome.kind in GOAL:
                 keep_files(FOUND, f"bomb-{name}", number, files, outcome)
@@ -315,6 +223,8 @@ PARTS: dict[str, tuple[str, Callable[..., list[str]]]] = {
     "traces": ("hardening: damaged traces", _report(traces)),
     "inputs": ("hardening: damaged inputs", _report(inputs)),
     "plans": ("hardening: damaged plans", _report(plans)),
+    "records": ("hardening: damaged records", _report(records)),
+    "bundles": ("hardening: damaged bundles", _report(bundles)),
     "signals": ("hardening: signals at random moments", _report(signals)),
     "bombs": ("hardening: bombs", _report(bombs)),
     "wheel": ("hardening: the test models of onnx", _report(wheel)),

@@ -19,7 +19,7 @@ from random import Random
 
 import psutil
 
-from benchmarks.attempts import leftover_processes, private_environment
+from benchmarks.processes import leftover_processes, private_environment
 from tests.fuzz import seeds
 
 _SETTLED = 1 / 3

@@ -31,7 +31,7 @@ def page() -> str:
     parts = [
         HEAD,
         *_table("document | what it is", ((_link(each.name), ast.get_docstring(each) or "") for each in documents)),
-        *_table("word | one of", ((f"`{name}`", words[name]) for name in sorted(mentioned & words.keys()))),
+        *_table("word | what it stands for", ((f"`{name}`", words[name]) for name in sorted(mentioned & words.keys()))),
         *("\n".join(_section(record)) for record in found),
     ]
     return "\n".join(parts)
@@ -43,12 +43,14 @@ def classes() -> dict[str, ast.ClassDef]:
 
 
 def literals() -> dict[str, str]:
-    """The values of every type that is a choice of texts, by its name."""
+    """The values of every type that is a choice of texts or a number with bounds, by its name."""
     found = {}
-    for node in _statements():
+    for node, following in pairwise([*_statements(), ast.Pass()]):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Subscript(ast.Name(id="Literal"), choice)):
                 found[name] = ", ".join(f"`{value}`" for value in ast.literal_eval(choice))
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Subscript(ast.Name(id="Annotated"))):
+                found[name] = _meaning_of(following)
     return found
 
 
@@ -68,9 +70,13 @@ def fields(record: ast.ClassDef) -> Iterator[tuple[str, str, str]]:
     """Name, type and meaning of every field that a record does not inherit."""
     for node, following in pairwise([*record.body, ast.Pass()]):
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            text = following.value if isinstance(following, ast.Expr) else None
-            meaning = " ".join(str(text.value).split()) if isinstance(text, ast.Constant) else ""
-            yield _json_name(node.target.id, node.value), _type(ast.unparse(node.annotation)), meaning
+            yield _json_name(node.target.id, node.value), _type(ast.unparse(node.annotation)), _meaning_of(following)
+
+
+def _meaning_of(following: ast.stmt) -> str:
+    """The text behind a statement."""
+    text = following.value if isinstance(following, ast.Expr) else None
+    return " ".join(str(text.value).split()) if isinstance(text, ast.Constant) else ""
 
 
 def _statements() -> Iterator[ast.stmt]:

@@ -137,9 +137,9 @@ import resource, sys
 import numpy, onnx
 resource.setrlimit(resource.RLIMIT_AS, (6 * 10**9, resource.RLIM_INFINITY))
 from onnxperf.errors import BadFeed
-from onnxperf.model.generate import generate
+from onnxperf.model.generate import check_memory
 try:
-    generate("X", numpy.dtype("float32"), (10**9,), None, 0)
+    check_memory({"X": (numpy.dtype("float32"), (10**9,))})
 except BadFeed as error:
     print(error)
 """

@@ -17,10 +17,13 @@ def main() -> None:
 
         run_command()
     except (KeyboardInterrupt, Exception):
-        if not exit_codes.received():  # Python makes other errors of an interruption, such as within a class
-            raise
-        exit_codes.ignore_signals()
-        sys.exit(exit_codes.end_interrupted())
+        if exit_codes.received():  # Python makes other errors of an interruption, such as within a class
+            exit_codes.ignore_signals()
+            sys.exit(exit_codes.end_interrupted())
+        import traceback
+
+        traceback.print_exc()
+        sys.exit(exit_codes.INTERNAL)
 
 
 if __name__ == "__main__":

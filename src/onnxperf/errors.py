@@ -9,6 +9,7 @@ OnnxperfError                 one line: what, which value, what to do
 │   ├── BrokenLibrary         an optional library is there, and its import fails
 │   └── FileNotWritten        a file that was requested could not be written: exit code 3
 ├── StoreError                runs cannot be kept or read back; what was measured is not lost by it
+│   └── DamagedRun            one run cannot be read; all others can
 ├── NotLogged                 a tracking server did not take a run; what was measured is not lost by it
 └── SubjectError              one subject cannot go on; the others do
     └── WorkerLost            its process died, hung or was killed
@@ -19,10 +20,12 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Iterable
+from itertools import islice
 from types import ModuleType
 from typing import Literal
 
 _LONGEST_CAUSE = 300
+_MOST_LISTED = 100
 
 Ending = Literal["failed", "timeout", "oom", "crashed", "skipped"]
 
@@ -99,7 +102,8 @@ class BadOption(BadInput):
     @classmethod
     def unknown(cls, what: str, value: object, valid: Iterable[object], option: str = "") -> BadOption:
         """An error that names the wrong value and lists the valid ones."""
-        listed = ", ".join(str(v) for v in valid) or "none"
+        first, rest = [*map(str, islice(valid := iter(valid), _MOST_LISTED))], sum(1 for _ in valid)
+        listed = ", ".join(first) + (f" and {rest:,} more" if rest else "") or "none"
         error = cls(f"unknown {what} {str(value)!r}; choose from: {listed}")
         error.option, error.value, error.expected = option, value, listed
         return error
@@ -149,6 +153,10 @@ class FileNotWritten(BadInput):
 
 class StoreError(OnnxperfError):
     """The store of runs cannot be opened, read or written."""
+
+
+class DamagedRun(StoreError):
+    """The record of a run is damaged, or was written by a newer version."""
 
 
 class NotLogged(OnnxperfError):

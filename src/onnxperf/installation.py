@@ -6,11 +6,12 @@ import contextlib
 import json
 import os
 import shlex
-import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from onnxperf.programs import find_program
 
 
 class Installation(NamedTuple):
@@ -90,5 +91,5 @@ def _installation() -> Installation:
 def _is_active(prefix: Path, installer: str) -> bool:
     if installer == "uv":
         return os.environ.get("VIRTUAL_ENV") == str(prefix)
-    pip = shutil.which("pip")
+    pip = find_program("pip")
     return pip is not None and Path(pip).parent == Path(sys.executable).parent

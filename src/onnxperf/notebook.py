@@ -17,7 +17,7 @@ from IPython.core.error import UsageError
 from onnxperf.errors import OnnxperfError
 from onnxperf.results.bench import BenchResult
 from onnxperf.results.view import ViewResult
-from onnxperf.wording.names import one_line
+from onnxperf.wording.names import one_line, visible
 from onnxperf.wording.options import as_flags
 
 
@@ -156,7 +156,7 @@ def _one_line() -> Iterator[None]:
     try:
         yield
     except OnnxperfError as error:
-        raise UsageError(as_flags(str(error))) from None
+        raise UsageError(visible(one_line(as_flags(str(error))))) from None
 
 
 def _sizes(texts: list[str]) -> dict[str, int]:

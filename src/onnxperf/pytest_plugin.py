@@ -79,11 +79,12 @@ def pytest_configure(config: pytest.Config) -> None:
     if path is not None:
         from onnxperf.errors import BadOption
         from onnxperf.render.kit.files import check_folder
+        from onnxperf.wording.names import visible
 
         try:
             check_folder(path)
         except BadOption as error:
-            raise pytest.UsageError(f"--onnxperf-json: {error}") from error
+            raise pytest.UsageError(visible(f"--onnxperf-json: {error}")) from error
 
 
 # ---------------------------------------------------------------- one race
@@ -109,6 +110,7 @@ def onnxperf_race(
 def _race(item: pytest.Item, lock: Path, baseline: Any, new: Any = None, **keywords: Any) -> BenchResult:
     __tracebackhide__ = True
     from onnxperf.api.bench import bench
+    from onnxperf.wording.names import visible
 
     subjects = baseline if new is None else {**_named(baseline, "baseline"), **_named(new, "new")}
     with _alone(lock), _pickled_by_value(item):
@@ -118,7 +120,7 @@ def _race(item: pytest.Item, lock: Path, baseline: Any, new: Any = None, **keywo
     item.stash.setdefault(_NEW, []).append(_record_of(item, result))
     faults = list(_faults(result, item.config.getoption("onnxperf_compare_fail")))
     if faults:
-        pytest.fail("\n".join(faults), pytrace=False)
+        pytest.fail("\n".join(map(visible, faults)), pytrace=False)
     return result
 
 
@@ -224,7 +226,9 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     path = config.getoption("onnxperf_json")
     if not config.stash[_ALL]:
         if path is not None:
-            terminalreporter.write_line(f"onnxperf: {path} was not written, as no test raced")
+            from onnxperf.wording.names import visible
+
+            terminalreporter.write_line(f"onnxperf: {visible(path)} was not written, as no test raced")
         return
     record = _whole(config)
     terminalreporter.section("races of onnxperf")
@@ -287,8 +291,9 @@ def _write(record: Bench, path: str, terminalreporter: Any) -> None:
     from onnxperf.errors import OnnxperfError
     from onnxperf.render.kit.documents import to_json
     from onnxperf.render.kit.files import write
+    from onnxperf.wording.names import one_line, visible
 
     try:
         write(Path(path), to_json(record))
     except OnnxperfError as error:
-        terminalreporter.write_line(f"onnxperf: {error}", red=True)
+        terminalreporter.write_line(f"onnxperf: {visible(one_line(error))}", red=True)

@@ -12,7 +12,7 @@ import pytest
 
 import onnxperf
 from onnxperf.cli.main import run
-from onnxperf.errors import BadOption
+from onnxperf.errors import BadOption, FileNotWritten
 
 # The second node makes numbers that only exist as denormals, which a setting turns into zeros.
 _TINY = """
@@ -58,6 +58,20 @@ def test_the_smallest_part_is_written_as_a_model_that_runs(tiny: Path, tmp_path:
     assert found.record.causes == ("Mul shrink",)
     assert str(part) in found.answer
     assert [node.name for node in onnx.load(part).graph.node] == ["shrink"]
+
+
+def test_what_was_found_is_not_lost_where_the_part_cannot_be_written(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_source: Path, path: Path) -> None:
+        raise FileNotWritten(f"cannot write {path}: No space left on device")
+
+    monkeypatch.setattr("onnxperf.api.bisect.copy", full)
+    part = tmp_path / "part.onnx"
+    found = by_accuracy(tiny, over="nodes", variants={"plain": {}, "flushed": {FLUSHES: "1"}}, output=part)
+    assert found.record.causes == ("Mul shrink",)
+    assert (found.record.output, found.unwritten) == ("", str(part))
+    assert f"cannot write {part}: No space left on device" in found.record.notes
 
 
 def test_nothing_is_named_where_nothing_changes(tiny: Path) -> None:

@@ -93,7 +93,7 @@ def test_functions_are_not_counted() -> None:
 
 
 def test_without_valgrind_nothing_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shutil.which", lambda _name: None)
+    monkeypatch.setattr("onnxperf.measure.instructions.find_program", lambda _name: None)
     with pytest.raises(BadInput, match="valgrind is not installed"):
         onnxperf.bench("missing.onnx", count="instructions")
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -78,22 +79,142 @@ def test_a_machine_without_git_gives_nothing(git: Git, monkeypatch: pytest.Monke
     assert git_tags() == {}
 
 
-def test_a_repository_that_takes_too_long_gives_its_commit() -> None:
-    def ask(command: Sequence[str]) -> str | None:
-        return None if "status" in command else "1a2b3c4d5e6f7a8b\n"
-
-    assert git_tags(ask) == {"commit": "1a2b3c4d5e6f"}
+COMMIT = "1a2b3c4d5e6f7a8b\n"
 
 
-@pytest.mark.parametrize("text", ["", "\n", "# branch.oid (initial)\n# branch.head main\n", "nonsense", "# \n1 .M x"])
-def test_whatever_git_prints_is_no_error(text: str) -> None:
-    assert git_tags(lambda _command: text) == {}
+@pytest.mark.parametrize(
+    ("answers", "tags"),
+    [
+        ({}, {}),
+        ({"rev-parse": "(initial)"}, {}),
+        ({"rev-parse": "\n"}, {}),
+        ({"rev-parse": COMMIT}, {"commit": "1a2b3c4d5e6f"}),
+        ({"rev-parse": COMMIT, "symbolic-ref": "main\n"}, {"commit": "1a2b3c4d5e6f", "branch": "main"}),
+        ({"rev-parse": COMMIT, "config": "", "status": " M file\n"}, {"commit": "1a2b3c4d5e6f", "dirty": "yes"}),
+        ({"rev-parse": COMMIT, "status": " M file\n"}, {"commit": "1a2b3c4d5e6f"}),
+    ],
+)
+def test_what_git_does_not_say_in_time_is_left_out(answers: dict[str, str], tags: dict[str, str]) -> None:
+    assert git_tags(lambda words: answers.get(words[0])) == tags
 
 
-def test_no_program_that_a_repository_names_is_started(git: Git, tmp_path: Path) -> None:
-    git("config", "core.fsmonitor", f"touch {tmp_path}/started")
-    git_tags()
-    assert not (tmp_path / "started").exists()
+@pytest.fixture
+def trap(tmp_path: Path) -> Iterator[str]:
+    """A program that leaves a mark when it is run, which nothing may do."""
+    mark, path = tmp_path / "mark", tmp_path / "trap"
+    path.write_text(f"#!/bin/sh\ntouch '{mark}'\ncat\n")
+    path.chmod(0o755)
+    yield str(path)
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("kind", ["clean", "process"])
+@pytest.mark.parametrize("place", ["local", "include", "worktree", "global"])
+def test_no_filter_of_a_repository_is_run(
+    kind: str, place: str, git: Git, trap: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = f"filter.x.{kind}"
+    if place == "include":
+        git("config", "-f", str(tmp_path / "more"), named, trap)
+        git("config", f"includeIf.gitdir:{tmp_path}/.path", str(tmp_path / "more"))
+    elif place == "worktree":
+        git("config", "extensions.worktreeConfig", "true")
+        git("config", "--worktree", named, trap)
+    elif place == "global":
+        monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "user"))
+        git("config", "--global", named, trap)
+    else:
+        git("config", named, trap)
+    (tmp_path / ".gitattributes").write_text("* filter=x\n")
+    (tmp_path / "file").write_text("2")
+    assert git_tags() == {"commit": git("rev-parse", "HEAD")[:12], "branch": "main"}
+
+
+HOOKS = ("post-index-change", "reference-transaction", "fsmonitor-watchman", "post-checkout", "pre-commit", "query")
+SETTINGS = (
+    "core.fsmonitor",
+    "core.pager",
+    "pager.status",
+    "core.editor",
+    "core.sshCommand",
+    "core.gitProxy",
+    "core.askPass",
+    "core.alternateRefsCommand",
+    "diff.external",
+    "diff.x.command",
+    "diff.x.textconv",
+    "merge.x.driver",
+    "gpg.program",
+    "credential.helper",
+    "sequence.editor",
+    "uploadpack.packObjectsHook",
+)
+
+
+def test_no_other_program_that_a_repository_names_is_started(git: Git, trap: str, tmp_path: Path) -> None:
+    for name in SETTINGS:
+        git("config", name, trap)
+    for alias in ("status", "rev-parse", "symbolic-ref", "config"):
+        git("config", f"alias.{alias}", f"!{trap}")
+    git("config", "core.hooksPath", "hooks")
+    git("config", "core.untrackedCache", "true")
+    (tmp_path / "hooks").mkdir()
+    for hook in HOOKS:
+        for folder in (tmp_path / "hooks", tmp_path / ".git" / "hooks"):
+            folder.mkdir(exist_ok=True)
+            (folder / hook).symlink_to(trap)
+    (tmp_path / ".gitattributes").write_text("* diff=x merge=x\n")
+    (tmp_path / "file").write_text("2")
+    assert git_tags()["dirty"] == "yes"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"url": "ext::{trap}", "uploadpack": "git-upload-pack"},
+        {"url": "{folder}", "uploadpack": "{trap}"},
+        {"url": "ssh://host/x", "uploadpack": "git-upload-pack"},
+        {"url": "x", "vcs": "ext"},
+    ],
+)
+def test_what_a_repository_lacks_is_not_fetched(settings: dict[str, str], git: Git, trap: str, tmp_path: Path) -> None:
+    commit, tree = git("rev-parse", "HEAD"), git("rev-parse", "HEAD^{tree}")
+    git("config", "core.repositoryFormatVersion", "1")
+    git("config", "extensions.partialClone", "away")
+    git("config", "remote.away.promisor", "true")
+    git("config", "core.sshCommand", trap)
+    git("config", "protocol.allow", "always")
+    git("config", "protocol.ext.allow", "always")
+    for name, value in settings.items():
+        git("config", f"remote.away.{name}", value.format(trap=trap, folder=tmp_path))
+    (tmp_path / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
+    assert git_tags() == {"commit": commit[:12], "branch": "main"}
+
+
+def test_no_program_of_a_submodule_is_started(git: Git, trap: str, tmp_path: Path) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    git("-C", "inner", "init")
+    (inner / "file").write_text("1")
+    git("-C", "inner", "add", "file")
+    git("-C", "inner", "commit", "-m", "first")
+    git("add", "inner")
+    git("commit", "-m", "second")
+    for name in ("filter.x.clean", "core.fsmonitor"):
+        git("-C", "inner", "config", name, trap)
+    (inner / ".gitattributes").write_text("* filter=x\n")
+    (inner / "file").write_text("2")
+    git("config", "status.submoduleSummary", "true")
+    git("config", "diff.ignoreSubmodules", "none")
+    assert "dirty" not in git_tags()
+
+
+def test_the_git_of_the_current_folder_is_not_run(
+    git: Git, trap: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "git").symlink_to(trap)
+    monkeypatch.setenv("PATH", os.pathsep.join([".", "", str(tmp_path), os.environ["PATH"]]))
+    assert git_tags()["branch"] == "main"
 
 
 def test_what_is_given_replaces_what_git_says(git: Git, tmp_path: Path) -> None:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import importlib.abc
+import os
+import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import psutil
 
 from onnxperf import __main__ as door
 from onnxperf.cli.main import app
@@ -47,6 +53,98 @@ def run_command(arguments: Sequence[str]) -> int:
     except SystemExit as end:
         return int(end.code or 0)
     return -1
+
+
+_ENTRY = """import runpy, signal
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+runpy.run_module("onnxperf", run_name="__main__", alter_sys=True)"""
+"""The command, which ignores no signal, also below nohup or in the background of a shell."""
+
+
+class Disturbed(NamedTuple):
+    """How a command ended that got a signal."""
+
+    code: int
+    out: str
+    err: str
+    signalled: bool
+    """Whether it had not ended before."""
+    left: list[str]
+    """Processes, and temporary files of Ray, that are still there."""
+
+    def problem(self, number: signal.Signals) -> str:
+        """What is wrong with this end; nothing, where it shows what it has, or says that it has nothing."""
+        if self.left:
+            return f"left {self.left}"
+        if number == signal.SIGKILL or (self.code == 0 and self.out.strip()):
+            return ""
+        if self.code == -number and not self.err:  # before the command could do anything about it
+            return ""
+        said = [word for word in ("Traceback", "Fatal", "Exception ignored") if word in self.err]
+        shown = self.out.strip() or "interrupted by " in self.err
+        return "" if self.code == 128 + number and shown and not said else f"exit code {self.code}: {self.err}"
+
+
+def disturb(arguments: Sequence[str], number: signal.Signals, delay_s: float, gone_s: float = 15.0) -> Disturbed:
+    """Run a real command in a session of its own, and send it a signal after some time, unless it has ended.
+
+    What it started may take `gone_s` to go. Whatever is left after that is ended here.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="signalled-"))
+    temporary = folder / "t"
+    temporary.mkdir()
+    own = {"TMPDIR": str(temporary), "ONNXPERF_STORE": str(folder / "runs.sqlite"), "OPENBLAS_NUM_THREADS": "1"}
+    with (folder / "out").open("w+") as out, (folder / "err").open("w+") as err:
+        process = subprocess.Popen(
+            [sys.executable, "-c", _ENTRY, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            env={**os.environ, **own},
+            start_new_session=True,
+        )
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(delay_s)
+    signalled = process.poll() is None
+    folders = _folders_of_ray(process.pid)
+    process.send_signal(number)
+    code = process.wait()
+    left = _left(process.pid, temporary, folders, gone_s)
+    printed, said = [(folder / name).read_text() for name in ("out", "err")]
+    shutil.rmtree(folder, ignore_errors=True)
+    return Disturbed(code, printed, said, signalled, left)
+
+
+def _left(session: int, temporary: Path, folders: set[Path], seconds: float) -> list[str]:
+    psutil.wait_procs(_session(session), seconds)
+    processes = []
+    for each in _session(session):
+        with contextlib.suppress(psutil.Error):
+            processes.append(" ".join([str(each.pid), *each.cmdline()]))
+            each.kill()
+    shared = [each for each in Path("/dev/shm").glob("*") if each.name.startswith(("ray", "plasma"))]
+    files = [each for each in temporary.rglob("*") if each.name != ".lock" and not each.name.startswith("onnxperf-")]
+    return [*processes, *map(str, [*shared, *files, *filter(Path.exists, folders)])]
+
+
+def _folders_of_ray(session: int) -> set[Path]:
+    """They may lie elsewhere than other temporary files; Ray's processes name them."""
+    found = set()
+    for each in _session(session):
+        with contextlib.suppress(psutil.Error):
+            found |= {Path(part) for part in each.cmdline() if Path(part).name.startswith("ray-")}
+    return found
+
+
+def _session(leader: int) -> list[psutil.Process]:
+    """Processes of a session that have not ended."""
+    found = []
+    for each in psutil.process_iter():
+        with contextlib.suppress(OSError, psutil.Error):
+            if os.getsid(each.pid) == leader and each.status() != psutil.STATUS_ZOMBIE:
+                found.append(each)
+    return found
 
 
 def _measured(moment: str, number: int) -> ToyResult:

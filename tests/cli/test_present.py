@@ -60,7 +60,8 @@ def test_the_exit_code_says_how_a_measurement_ended(record: Toy, code: int) -> N
     [
         (BadOption("no"), 2),
         (FileNotWritten("cannot write x"), 3),
-        (ValueError("bug"), 1),
+        (ValueError("bug"), 70),
+        (ZeroDivisionError("in a record"), 70),
         (KeyboardInterrupt(), 130),
     ],
 )
@@ -176,6 +177,15 @@ def test_a_file_that_cannot_be_written_costs_only_itself(
     assert [line.partition(":")[0] for line in captured.err.splitlines()] == ["onnxperf", "onnxperf"]
     assert "no space left" in captured.err
     assert "b.json: No such file" in captured.err
+
+
+def test_a_model_that_could_not_be_written_is_no_answer_and_its_result_is_shown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    result = ToyResult(Toy())
+    result.unwritten = "int8.onnx"
+    assert present(ToyResult, OutputFlags(), lambda _progress: result) == 3
+    assert "It rolls." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

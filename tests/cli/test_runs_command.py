@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -201,6 +203,21 @@ def test_runs_move_to_another_store_in_a_bundle(arguments: list[str], capsys: py
     assert capsys.readouterr().out == f"{name}\n"
     assert run(["runs", "import", arguments[-1], "--quiet"]) == 0
     assert capsys.readouterr().out == ""
+
+
+def test_a_damaged_run_is_left_out_of_a_bundle_with_a_line(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good, bad = kept(), kept()
+    with contextlib.closing(sqlite3.connect(store)) as database, database:
+        database.execute("UPDATE runs SET record = '{' WHERE name = ?", [bad])
+    assert run(["runs", "export", "--all", "--format", "bundle", "-o", "b.zip"]) == 1
+    said = capsys.readouterr()
+    assert said.out == "1 run written to b.zip\n"
+    assert said.err.startswith(f"onnxperf: run {bad} is damaged and was left out: not the record of a ")
+    assert run(["runs", "import", "b.zip", "--store", "other.sqlite"]) == 0
+    assert run(["runs", "export", bad, "--format", "bundle", "-o", "c.zip"]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+    assert not Path("c.zip").exists()
+    assert good
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -9,6 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from onnxperf.cli.surroundings import shortage
 
 SCRIPT = """
 import os, signal, sys, tempfile
@@ -62,3 +65,34 @@ def test_a_folder_for_temporary_files_that_does_not_exist_costs_nothing(tmp_path
     assert ended.returncode == 0
     (path / "model.onnx").unlink()
     path.rmdir()
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (FileNotFoundError(2, "No usable temporary directory found in ['/tmp']"), "no temporary file can be written; "),
+        (OSError(errno.EFBIG, "File too large"), "a temporary file cannot be written: File too large; "),
+        (OSError(errno.ENOSPC, "No space left", "/tmp/a"), "'/tmp/a' cannot be written: No space left; "),
+        (FileNotFoundError(2, "No such file or directory", "a"), None),
+        (ValueError("a"), None),
+    ],
+)
+def test_a_machine_that_lets_nothing_be_written_is_one_line(error: Exception, line: str | None) -> None:
+    found = shortage(error)
+    assert found is None if line is None else str(found).startswith(line)
+
+
+def test_without_any_file_a_command_ends_with_one_line(linear_path: Path, tmp_path: Path) -> None:
+    limits = "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); "
+    command = [
+        sys.executable,
+        "-c",
+        f"{limits}runpy.run_module('onnxperf', run_name='__main__')",
+        "check",
+        str(linear_path),
+    ]
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "missing")}
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("onnxperf: no temporary file can be written; set TMPDIR to ")
+    assert done.stderr.count("\n") == 1

@@ -52,7 +52,7 @@ def test_only_the_answer_is_printed_when_quiet(
     linear_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("pyinstrument")
-    monkeypatch.setattr("shutil.which", lambda *_args, **_keywords: None)
+    monkeypatch.setattr("onnxperf.measure.native_stack.find_program", lambda *_args: None)
     output = KeptOutputFlags(quiet=True, no_store=True)
     assert stack(str(linear_path), options=StackFlags(calls=5000), output=output) == 0
     assert capsys.readouterr().out.startswith("Of the time of a call")

@@ -152,6 +152,15 @@ def test_an_interruption_stops_jobs_and_takes_their_answers() -> None:
     assert [each.key for each in dispatcher.waiting] == ["3"]
 
 
+def test_a_job_that_the_interruption_itself_ends_is_not_reported_as_crashed() -> None:
+    cluster = FakeCluster(["a"], [("interrupt", ""), ("crashes", "a")])
+    dispatcher = Dispatcher([job("1")], cluster, lambda: cluster.now)
+    with pytest.raises(KeyboardInterrupt):
+        list(dispatcher.events())
+    assert list(dispatcher.stop()) == []
+    assert [each.key for each in dispatcher.running.values()] == ["1"]
+
+
 def test_jobs_that_do_not_stop_in_time_are_given_up() -> None:
     cluster = FakeCluster(["a"], [("interrupt", "")], stubborn=True)
     dispatcher = Dispatcher([job("1")], cluster, lambda: cluster.now)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections import Counter, defaultdict
@@ -14,6 +15,7 @@ from uuid import uuid4
 
 import pytest
 
+from tests.cli.signalled import disturb
 from tests.cluster import CASES, TAG
 
 pytest.importorskip("ray")
@@ -89,3 +91,13 @@ def test_a_bench_on_a_ray_of_our_own_prints_what_one_here_prints_and_leaves_noth
     assert [case["status"] for case in record["cases"]] == ["ok"]
     assert record["cases"][0]["node"]
     assert "ray" not in ended.stderr.lower()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the guardian adopts what Ray orphans")
+@pytest.mark.parametrize(
+    ("name", "delay_s"), [("SIGTERM", 2), ("SIGINT", 6), ("SIGTERM", 9), ("SIGTERM", 13), ("SIGKILL", 9)]
+)
+def test_a_signal_at_any_moment_ends_a_ray_of_our_own_with_its_command(name: str, delay_s: float) -> None:
+    number = signal.Signals[name]
+    ended = disturb(["bench", "zoo:tiny-linear", "--on", "ray", "--time", "1"], number, delay_s)
+    assert ended.problem(number) == ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -62,7 +61,7 @@ def test_uv_is_used_where_it_is_there_then_our_pip_then_that_of_the_environment(
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(shutil, "which", lambda _name: uv)
+    monkeypatch.setattr(building, "find_program", lambda _name: uv)
     programs = FakePrograms(monkeypatch, {"onnxruntime": "1.20.1", "numpy": "2.4.6"}, modules=modules)
     build([NAME], folder, lambda _text: None)
     make, install, check = programs.commands
@@ -104,7 +103,7 @@ def test_what_a_program_printed_explains_its_failure(folder: Path, monkeypatch: 
 
 
 def test_a_program_that_cannot_start_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "which", lambda _name: "/nowhere/uv")
+    monkeypatch.setattr(building, "find_program", lambda _name: "/nowhere/uv")
     with pytest.raises(BadInput, match="environments cannot be built: No such file or directory"):
         build([NAME], folder, lambda _text: None)
 

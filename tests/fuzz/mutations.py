@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import Any
 
@@ -187,3 +188,65 @@ def mutated_text(text: str, random: Random) -> str:
         new = "[" * 500 if random.random() < 0.01 else new
         text = text[: word.start()] + new + text[word.end() :]
     return text
+
+
+# ---------------------------------------------------------------- records, whose values keep their types
+
+INDEXES = (0, -1, 1, 3, 1000, 2**31 - 1, 2**53, 2**63 - 1, -(2**63))
+SIZES = (0.0, -1.0, -0.0, 1e-320, 1e-9, 1e9, 1e308, -1e308, float("nan"), float("inf"))
+TIMES = ("", "2026-13-45T99:99:99+00:00", "now", "0001-01-01T00:00:00+00:00", "2026-01-01")
+
+
+def mutated_record(value: Any, random: Random) -> Any:
+    """Change values of parsed JSON in place, most of them to others of their type, which only a check can refuse."""
+    for _ in range(random.choice((1, 1, 1, 2, 3))):  # one that is refused hides what the others would do
+        fields = list(_fields_in(value))
+        if not fields or random.random() < 0.05:
+            return mutated_json(value, random)
+        wanted = random.choice(sorted({path for path, _, _ in fields}))  # all blocks together as often as one name
+        _, owner, place = random.choice([each for each in fields if each[0] == wanted])
+        if isinstance(owner[place], list) and owner[place] and random.random() < 0.8:
+            _change_list(owner[place], random.randrange(len(owner[place])), random)
+        else:
+            owner[place] = _alike(owner[place], random)
+    return value
+
+
+def _fields_in(value: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Every place in parsed JSON with its owner; the elements of a list are all at one path."""
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for place, each in pairs:
+        inner = f"{path}/{place if isinstance(value, dict) else ''}"
+        yield inner, value, place
+        yield from _fields_in(each, inner)
+
+
+def _change_list(owner: list[Any], place: int, random: Random) -> None:
+    """One more, one less, one twice, another order, or none."""
+    dice = random.random()
+    if dice < 0.35:
+        del owner[place]
+    elif dice < 0.7:
+        owner.insert(random.randrange(len(owner) + 1), copy.deepcopy(owner[place]))
+    elif dice < 0.85:
+        random.shuffle(owner)
+    else:
+        owner.clear()
+
+
+def _alike(value: Any, random: Random) -> Any:
+    """Another value of the same type; of null, any."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return random.choice(INDEXES)
+    if isinstance(value, float):
+        return random.choice(SIZES)
+    if isinstance(value, str):
+        return random.choice(TIMES if _TIME.match(value) else (*TEXTS, value.swapcase(), value * 2))
+    if isinstance(value, dict):
+        return {random.choice(TEXTS): each for each in value.values()}
+    return [] if isinstance(value, list) else _any_value(random)
+
+
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT")

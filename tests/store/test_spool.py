@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import socket
+import stat
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +15,7 @@ import pytest
 from onnxperf.api._keeping.run_writer import RunWriter
 from onnxperf.errors import StoreError
 from onnxperf.store import Spool, Store, location, open_store, place_of, waiting, whole_run
+from onnxperf.store.private_files import open_own
 from tests.render import examples
 
 
@@ -121,10 +126,110 @@ def test_a_password_is_not_written_and_makes_no_difference(where: str, tmp_path:
     assert place_of(f"postgresql://me{password}host/db") == waiting()[0].place
 
 
-def test_only_its_owner_may_look_into_the_spool(where: str) -> None:
-    spool_of(where).add(*whole_run(examples.bench(), "bench"))
-    if os.name == "posix":
-        assert spool_of(where).folder.stat().st_mode & 0o077 == 0
+# ---------------------------------------------------------------- other users of the machine
+
+posix = pytest.mark.skipif(os.name != "posix", reason="has no such modes and owners")
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@posix
+@pytest.mark.parametrize("before", [None, 0o700, 0o755, 0o777])
+def test_only_its_owner_may_look_into_the_spool(where: str, tmp_path: Path, before: int | None) -> None:
+    spool = spool_of(where)
+    if before is not None:
+        for folder in (tmp_path / "spool", spool.folder):
+            folder.mkdir()
+            folder.chmod(before)
+    mask = os.umask(0)
+    try:
+        spool.add(*whole_run(examples.bench(), "bench"))
+    finally:
+        os.umask(mask)
+    assert (mode(tmp_path / "spool"), mode(spool.folder)) == (0o700, 0o700)
+    assert {mode(path) for path in spool.folder.iterdir()} == {0o600}
+
+
+@posix
+@pytest.mark.parametrize(("before", "is_taken"), [(0o755, True), (0o775, False), (0o1777, False)])
+def test_a_folder_with_other_uses_stays_as_it_is(where: str, tmp_path: Path, before: int, is_taken: bool) -> None:
+    shared = tmp_path / "spool"
+    shared.mkdir()
+    (shared / "letters").mkdir()
+    shared.chmod(before)
+    if is_taken:
+        spool_of(where).add(*whole_run(examples.bench(), "bench"))
+        assert mode(spool_of(where).folder) == 0o700
+    else:
+        with pytest.raises(StoreError, match=r"^the spool \S+ can be written by other users; set ONNXPERF_SPOOL to"):
+            spool_of(where).add(*whole_run(examples.bench(), "bench"))
+    assert mode(shared) == before
+
+
+@posix
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_folder_of_another_user_is_neither_read_nor_written_and_costs_a_line(
+    where: str, tmp_path: Path, linked: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if linked:
+        (tmp_path / "elsewhere").mkdir()
+        (tmp_path / "spool").symlink_to(tmp_path / "elsewhere")
+    spool = spool_of(where)
+    spool.add(*whole_run(examples.bench(), "bench"))
+    files = spool.files()
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    assert waiting() == []
+    with RunWriter(where) as writer:
+        writer.write(*whole_run(examples.bench(), "bench", answer="not lost"))
+    [said] = capsys.readouterr().err.splitlines()
+    assert said.startswith("onnxperf: results that wait are not read: the spool ")
+    assert "belongs to another user; set ONNXPERF_SPOOL to a folder of your own" in said
+    with open_store(where) as store:
+        assert [run.answer for run in store.runs()] == ["not lost"]
+    with pytest.raises(StoreError, match="belongs to another user"):
+        spool.add(*whole_run(examples.bench(), "bench"))
+    assert spool.files() == files
+
+
+def _socket(path: Path) -> None:
+    with contextlib.closing(socket.socket(socket.AF_UNIX)) as made, contextlib.chdir(path.parent):
+        made.bind(path.name)
+
+
+PLANTED: dict[str, Callable[[Path], object]] = {
+    "pipe": os.mkfifo,
+    "link": lambda path: path.symlink_to("/dev/zero"),
+    "folder": Path.mkdir,
+    "socket": _socket,
+}
+
+
+@posix
+@pytest.mark.parametrize("kind", PLANTED)
+def test_what_is_no_file_is_set_aside_and_lets_nobody_wait(
+    where: str, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spool = spool_of(where)
+    spool.add(*whole_run(examples.bench(), "bench"))
+    (spool.folder / "store.txt").unlink()
+    for name in ("store.txt", "0.result.zip"):
+        PLANTED[kind](spool.folder / name)
+    assert [each.results for each in waiting()] == [1]
+    said = flushed_lines(where, capsys)
+    assert [line for line in said if "1 result that waited was written" in line]
+    assert [line for line in said if "cannot be read; set aside" in line]
+    assert flushed_lines(where, capsys) == []
+
+
+def test_a_file_of_another_user_is_not_read(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    spool = spool_of(where)
+    spool.add(*whole_run(examples.bench(), "bench"))
+    found = os.stat_result((stat.S_IFREG | 0o644, 0, 0, 1, os.getuid() + 1, 0, 0, 0, 0, 0))
+    monkeypatch.setattr(os, "fstat", lambda _number: found)
+    with pytest.raises(OSError, match="not a regular file of this user"):
+        open_own(spool.files()[0])
 
 
 def test_what_a_killed_process_did_not_finish_is_ignored_and_removed_later(

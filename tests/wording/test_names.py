@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from onnxperf.wording.names import (
+    csv_cell,
     dims_text,
     first_of,
     flowed,
@@ -20,6 +21,7 @@ from onnxperf.wording.names import (
     sizes_text,
     storable,
     visible,
+    visible_lines,
     with_reasons,
 )
 
@@ -46,6 +48,25 @@ def test_visible_text_is_one_line_and_can_always_be_written(text: str, encoding:
     shown = visible(text, encoding)
     assert not any(unicodedata.category(c) in {"Cc", "Cf", "Cs", "Zl", "Zp"} for c in shown)
     shown.encode(encoding)
+
+
+def test_line_breaks_are_all_that_stays_of_what_controls() -> None:
+    assert visible_lines("a\r\n\x1b[2J\n") == "a\\r\n\\x1b[2J\n"
+
+
+SPACES = ["", " ", "  ", "\t", "\r", "\n", "\xa0", "\u2003", "\u3000", "\u200b", "\ufeff", "\u200e \t"]
+
+
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "＝", "＋", "－", "＠", "﹢", "﹣", "﹦", "﹫"])  # noqa: RUF001
+@pytest.mark.parametrize("space", SPACES)
+def test_what_a_spreadsheet_may_take_for_a_formula_is_quoted(space: str, sign: str) -> None:
+    text = f"{space}{sign}1+1"
+    assert csv_cell(text) == f"'{visible(text)}"
+
+
+@pytest.mark.parametrize("value", ["", " ", "a=1", "'=1", " a", "1-2", "(=1)", -1, 1.5, None, True])
+def test_other_cells_stay_as_they_are(value: object) -> None:
+    assert csv_cell(value) == value
 
 
 def test_an_empty_name_says_so() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +32,7 @@ from onnxperf.errors import BadOption, FileNotWritten, OnnxperfError
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.race import Progress
 from onnxperf.records.bisect import BisectCandidate, Bisection, By, Change, OperatorChange, Over
-from onnxperf.render.kit.files import check_folder
+from onnxperf.render.kit.files import check_folder, copy
 from onnxperf.results.bisect import BisectResult
 
 
@@ -198,7 +197,8 @@ def _bisect_nodes(request: _Request, output: str | Path | None) -> BisectResult:
         way = search_parts(parts, trials.compare, request.change, request.report(size))
         outcome = outcome_of(way.steps, 0)
         smallest = Question("repeat", parts.start, parts.stop)
-        written = outcome == "found" and output is not None and _kept(trials.path(smallest), Path(output))
+        wanted = Path(output) if outcome == "found" and output is not None else None
+        problem = "" if wanted is None else _problem_of_writing(trials.path(smallest), wanted)
     record = Bisection(
         model=entry.model.label,
         fingerprint=entry.model.fingerprint,
@@ -212,17 +212,20 @@ def _bisect_nodes(request: _Request, output: str | Path | None) -> BisectResult:
         good=sides[0].candidate.name,
         bad=sides[1].candidate.name,
         causes=nodes[parts.start : parts.stop],
-        output=str(output) if written else "",
+        output=str(wanted) if wanted is not None and not problem else "",
         machine=machines.after_the_race(machine),
         command="onnxperf.bisect",
-        notes=tuple(entry.feeds.notes),
+        notes=(*entry.feeds.notes, *([problem] if problem else [])),
     )
-    return _result(record)
+    result = _result(record)
+    result.unwritten = str(output) if problem else ""
+    return result
 
 
-def _kept(part: Path, output: Path) -> bool:
+def _problem_of_writing(part: Path, output: Path) -> str:
+    """Write the smallest part; what was found is not lost where that is not possible."""
     try:
-        shutil.copyfile(part, output)
-    except OSError as error:
-        raise FileNotWritten(f"cannot write {output}: {error.strerror or error}") from error
-    return True
+        copy(part, output)
+    except FileNotWritten as error:
+        return str(error)
+    return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ from onnxperf.measure.messages import WorkerSpec
 from onnxperf.records.check import Check, NodeDifference
 from onnxperf.records.graph import GraphNode
 from onnxperf.records.options import LONG_TIMEOUT_S, OptLevel
+from onnxperf.render.kit.files import explained, write
 from onnxperf.results.check import CheckResult
 
 _TWO = "a check compares two models, two runtimes, two variants, or one model in one runtime with `against`"
@@ -234,7 +236,10 @@ def _save(folder: Path, index: int, node: GraphNode, sides: tuple[dict[str, Any]
         arrays[f"first_output_{number}"], arrays[f"second_output_{number}"] = (side.get(name) for side in sides)
     kept = {key: np.asarray(value) for key, value in arrays.items() if isinstance(value, np.ndarray)}
     plain = {key: value.astype(str) if value.dtype.kind == "O" else value for key, value in kept.items()}
-    folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"node_{index}.npz"
-    np.savez(file, allow_pickle=False, **plain)
+    data = io.BytesIO()
+    np.savez(data, allow_pickle=False, **plain)
+    with explained(file):
+        folder.mkdir(parents=True, exist_ok=True)
+    write(file, data.getvalue())
     return str(file)

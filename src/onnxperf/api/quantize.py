@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -43,7 +42,7 @@ from onnxperf.records.base import Machine
 from onnxperf.records.options import LONG_TIMEOUT_S, SessionOptions
 from onnxperf.records.quantize import FLOAT32, INT8, Quantization, QuantizationWay, TriedWay
 from onnxperf.records.race import Case
-from onnxperf.render.kit.files import check_folder
+from onnxperf.render.kit.files import check_folder, copy
 from onnxperf.results.quantize import QuantizeResult
 
 DEFAULT_S = 120.0
@@ -106,8 +105,7 @@ def quantize(
             except KeyboardInterrupt:
                 work.interrupted = True
         if work.chosen is not None and output is not None and not work.interrupted:
-            _keep(work.chosen, Path(output))
-            work.output = str(output)
+            return _written(work, work.chosen, Path(output))
         return _result(work)
 
 
@@ -182,7 +180,7 @@ class _Work:
     def _explain(self, way: QuantizationWay) -> None:
         """Profile both sides; where layers are slower in int8, try without them; then the errors of layers alone."""
         if self.budget.left_of("explaining") < 0:
-            self._note("layers were not compared for lack of time: increase `time`")
+            self.note("layers were not compared for lack of time: increase `time`")
             return
         model, limits = self.attempts.models[way.name], self.settings.limits
         try:
@@ -190,7 +188,7 @@ class _Work:
                 self.entry, self.quantizer, model, self.session, limits, part_of(self.progress, 0.6, 0.65)
             )
         except BadInput as error:
-            self._note(f"layers could not be compared: {error}")
+            self.note(f"layers could not be compared: {error}")
             return
         layers = layers_of(sides)
         self.record = replace(self.record, layers=layers, unfused=unfused_of(sides))
@@ -205,7 +203,7 @@ class _Work:
     def _is_faster_without(self, way: QuantizationWay, names: tuple[str, ...]) -> bool:
         """Whether the model is faster with these nodes in float32; then that is what is chosen."""
         if self.budget.left_of("explaining") < self.attempts.expected_s(way.mode):
-            self._note("nodes that are slower in int8 were not left in float32 for lack of time: increase `time`")
+            self.note("nodes that are slower in int8 were not left in float32 for lack of time: increase `time`")
             return False
         name = f"{way.name}, {_WITHOUT}"
         attempt(self.quantizer, replace(way, name=name), self.attempts, self.max_error, names)
@@ -245,7 +243,8 @@ class _Work:
         errors = self.quantizer.errors(model.path, most)
         self.record = replace(self.record, errors=errors, held_out_inputs=most)
 
-    def _note(self, text: str) -> None:
+    def note(self, text: str) -> None:
+        """Add a note."""
         self.record = replace(self.record, notes=(*self.record.notes, text))
 
     def _race(self, entry: Entry, names: Sequence[str], stage: Stage, progress: Progress) -> Case:
@@ -264,11 +263,17 @@ def _stop_if(interrupted: bool) -> None:
         raise KeyboardInterrupt
 
 
-def _keep(model: Quantized, output: Path) -> None:
+def _written(work: _Work, model: Quantized, output: Path) -> QuantizeResult:
+    """The result with its file; what was measured is not lost where that cannot be written."""
     try:
-        shutil.copyfile(model.path, output)
-    except OSError as error:
-        raise FileNotWritten(f"cannot write {output}: {error.strerror or error}") from error
+        copy(model.path, output)
+    except FileNotWritten as error:
+        work.note(str(error))
+        result = _result(work)
+        result.unwritten = str(output)
+        return result
+    work.output = str(output)
+    return _result(work)
 
 
 def _result(work: _Work) -> QuantizeResult:

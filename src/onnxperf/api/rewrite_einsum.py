@@ -25,7 +25,7 @@ from onnxperf.api._shared.requests import RewriteKeywords, parse
 from onnxperf.api._shared.subjects import Entry, open_entries, ort_spec
 from onnxperf.contraction.equation import parse as parse_equation
 from onnxperf.contraction.rewrite import Site
-from onnxperf.errors import BadOption
+from onnxperf.errors import BadOption, FileNotWritten
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.race import Progress
@@ -70,18 +70,17 @@ def rewrite_einsum(
         attempt = _tried(trial, portable, search)
         rival, interrupted = _rival(attempt.case), attempt.interrupted
         written = is_gain(rival) and not interrupted
-        if written:
-            _write(entry, trial.written(AFTER, attempt.accepted), Path(output))
+        problem = _problem_of_writing(entry, trial.written(AFTER, attempt.accepted), Path(output)) if written else ""
     record = Rewrite(
         model=entry.model.label,
-        output=str(output) if written else "",
+        output=str(output) if written and not problem else "",
         sites=sites_written(attempt.sites, rival, interrupted),
         race=attempt.case,
         interrupted=interrupted,
         machine=machine,
         command="onnxperf.rewrite_einsum",
-        notes=(*entry.feeds.notes, *(_notes(entry) if written else ())),
-        answer=rewrite_answer(entry.model.label, attempt.sites, rival, str(output), interrupted),
+        notes=(*entry.feeds.notes, *([problem] if problem else _notes(entry) if written else ())),
+        answer=rewrite_answer(entry.model.label, attempt.sites, rival, "" if problem else str(output), interrupted),
     )
     return RewriteResult(record)
 
@@ -223,11 +222,15 @@ def _rival(case: Case | None) -> Subject | None:
 # ---------------------------------------------------------------- the written model
 
 
-def _write(entry: Entry, rewritten: Path, output: Path) -> None:
+def _problem_of_writing(entry: Entry, rewritten: Path, output: Path) -> str:
     """Write the model with its weights; it is parsed here for the first time, after it ran and won."""
     proto = onnx.load(rewritten, load_external_data=False)
     onnx.load_external_data_for_model(proto, str(entry.model.path.parent))
-    write_model(proto, output, entry.model.size_bytes)
+    try:
+        write_model(proto, output, entry.model.size_bytes)
+    except FileNotWritten as error:  # the races are not lost
+        return str(error)
+    return ""
 
 
 def _notes(entry: Entry) -> Sequence[str]:

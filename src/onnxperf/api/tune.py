@@ -33,7 +33,7 @@ from onnxperf.api._tuning.measures import Measure, MeasuredModel, MemoryMeasure,
 from onnxperf.api._tuning.on_node import tuned_on_node
 from onnxperf.api._tuning.request import AimKeywords, TuneRequest, aim_of
 from onnxperf.api._tuning.rewrites import Rewritten, rewritten_models
-from onnxperf.api._tuning.saved import check_places, save_settings, unfinished
+from onnxperf.api._tuning.saved import check_places, resumed_rows, save_settings, unfinished
 from onnxperf.api._tuning.search import TuneSearch
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.race import Progress
@@ -93,7 +93,9 @@ def tune(
             record = replace(record, snippet=_snippet(model, record, record.winner))
         record = save_settings(record, places, rewritten.paths)
     record = replace(record, notes=(*entry.feeds.notes, *record.notes, *notes_on(record)))
-    return TuneResult(replace(record, answer=tune_answer(record)))
+    result = TuneResult(replace(record, answer=tune_answer(record)))
+    result.unwritten = str(save) if save is not None and result and not record.saved else ""
+    return result
 
 
 def tuned_here(
@@ -134,13 +136,16 @@ def _tuned(request: TuneRequest, rewritten: Rewritten, before: Tuning | None) ->
         request.aim.max_error,
         {row.choice.name: row for row in before.rows} if before else {},
     )
+    notes = []
     try:
         search.choices = _choices(request, rewritten)
+        if before is not None:
+            search.rows, notes = resumed_rows(before, search.choices)
         search.run()
     except KeyboardInterrupt:  # while models were rewritten
         search.interrupted = True
     record = _record(request, search, options.min_effect)
-    notes = [*rewritten.notes, *_notes_on_inputs(request), *_notes_on_race(request, search.confirmed)]
+    notes += [*rewritten.notes, *_notes_on_inputs(request), *_notes_on_race(request, search.confirmed)]
     return replace(
         record,
         budget_s=request.budget.total_s + (before.budget_s if before else 0.0),

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import sys
+import os
 from pathlib import Path
 from typing import Literal
 
 from onnxperf.cli import exit_codes
 from onnxperf.cli.present import FilePath
+from onnxperf.cli.printing import print_text, write_output
 from onnxperf.errors import BadOption, FileNotWritten
+from onnxperf.render.kit.files import write
 
 Shell = Literal["bash", "zsh", "fish"]
 _FILES = 'COMPREPLY=( $(compgen -f -- "${cur}") )'
 _BETTER_FILES = "local IFS=$'\\n'; compopt -o filenames 2>/dev/null; " + _FILES
 """Names with spaces stay whole, and folders end with a slash."""
+_ZSH_FOLDER = ".zsh/completions"
 
 
 def install_completion(*, shell: Shell | None = None, output: FilePath = None) -> int:
@@ -38,17 +41,17 @@ def install_completion(*, shell: Shell | None = None, output: FilePath = None) -
     chosen = shell or _running()
     script = completion_script(chosen)
     if output == "-":
-        sys.stdout.write(script)
+        write_output(script.encode())
         return exit_codes.DONE
     try:
         path, changed = _install(script, chosen) if output is None else (_written(script, Path(output)), None)
     except OSError as error:
         raise FileNotWritten(f"cannot write {error.filename or output}: {error.strerror}") from error
-    print(f"completion for {chosen}: {path}" + (f", loaded by {changed}" if changed else ""))
+    print_text(f"completion for {chosen}: {path}" + (f", loaded by {changed}" if changed else ""))
     if output is None:
-        print(f"to use it: exec {chosen}")
+        print_text(f"to use it: exec {chosen}")
         if changed and chosen == "zsh" and "compinit" not in changed.read_text(encoding="utf-8", errors="replace"):
-            print(f"{changed} does not load completions yet; add at its end: autoload -Uz compinit && compinit")
+            print_text(f"{changed} does not load completions yet; add at its end: autoload -Uz compinit && compinit")
     return exit_codes.DONE
 
 
@@ -75,16 +78,29 @@ def _running() -> Shell:
 
 def _install(script: str, shell: Shell) -> tuple[Path, Path | None]:
     """Where the script is now, and the start-up file that loads it."""
-    from cyclopts.completion import add_to_rc_file, get_default_completion_path
+    from cyclopts.completion import get_default_completion_path
 
     path = _written(script, get_default_completion_path(shell, "onnxperf"))
     if shell == "fish":  # which looks there by itself
         return path, None
-    add_to_rc_file(path, "onnxperf", shell)
-    return path, Path.home() / f".{shell}rc"
+    startup = Path.home() / f".{shell}rc"
+    _load(path, shell, startup)
+    return path, startup
+
+
+def _load(path: Path, shell: Shell, startup: Path) -> None:
+    """Let a start-up file load the script, once; cyclopts would write over the file, and a full disk empty it."""
+    before = startup.read_bytes() if startup.exists() else b""
+    line = os.fsencode(f'[ -f "{path}" ] && . "{path}"' if shell == "bash" else f"fpath=({path.parent} $fpath)")
+    if line in before or (shell == "zsh" and path.parent != Path.home() / _ZSH_FOLDER):  # Oh My Zsh has its own
+        return
+    added = b"# onnxperf completion\n" + line + b"\n"
+    missing = b"" if not before or before.endswith(b"\n") else b"\n"
+    # zsh has to know the folder before it loads completions
+    write(startup, added + before if shell == "zsh" else before + missing + added)
 
 
 def _written(script: str, path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(script, encoding="utf-8")
+    write(path, script.encode())
     return path

@@ -18,6 +18,8 @@ PARTIAL = 1
 BAD_INPUT = 2
 NO_ANSWER = 3
 """Undecided where a decision was requested, or a requested file that was not written."""
+INTERNAL = 70
+"""A fault of onnxperf itself (EX_SOFTWARE of sysexits.h), which no verdict may be mistaken for."""
 BROKEN_PIPE = 128 + 13
 """The reader of standard output went away, as for every program that SIGPIPE ends."""
 

@@ -10,6 +10,7 @@ from cyclopts import CycloptsError, Group
 from onnxperf.cli import exit_codes
 from onnxperf.cli.help import CommandLine, PlainHelp
 from onnxperf.cli.present import abandon_stdout, complain
+from onnxperf.cli.surroundings import shortage
 from onnxperf.errors import FileNotWritten, OnnxperfError
 
 
@@ -98,6 +99,7 @@ def run(arguments: Sequence[str]) -> int:
             return exit_codes.end_interrupted()
         if debug:
             raise
+        error = shortage(error) or error
         complain(_line(error, arguments))
         return code_of(error)
 
@@ -117,7 +119,7 @@ def code_of(error: Exception) -> int:
     """The exit code that an error becomes."""
     if isinstance(error, FileNotWritten):
         return exit_codes.NO_ANSWER
-    return exit_codes.BAD_INPUT if isinstance(error, OnnxperfError | CycloptsError) else exit_codes.PARTIAL
+    return exit_codes.BAD_INPUT if isinstance(error, OnnxperfError | CycloptsError) else exit_codes.INTERNAL
 
 
 if __name__ == "__main__":

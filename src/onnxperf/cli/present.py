@@ -13,9 +13,9 @@ from cyclopts import Parameter
 
 from onnxperf.cli import exit_codes
 from onnxperf.cli.options import OUTPUT, File, OptionalFile, Several, Switch, pairs
+from onnxperf.cli.printing import print_text, write_output
 from onnxperf.errors import BadOption, FileNotWritten, OnnxperfError, masked
 from onnxperf.render.kit import complaints
-from onnxperf.wording.names import visible
 from onnxperf.wording.options import as_flags
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def present(
 def deliver(result: "Result[Any]", output: OutputFlags, print_result: Callable[[], None], code: int) -> int:
     """Print a result and write its files; what fails costs only itself. Returns the exit code."""
     printed = _printed(print_result)
-    written = write_files(result, output)
+    written = write_files(result, output) and not result.unwritten
     # Not `result.interrupted`: a kept run that was interrupted once is shown like any other.
     if exit_codes.received() or code == exit_codes.interrupted():
         return exit_codes.interrupted()
@@ -241,11 +241,11 @@ def show(result: R, output: OutputFlags, page: "Callable[[R], Page] | None" = No
     """Print the page, or only the answer; on stderr where standard output belongs to another program."""
     from onnxperf.render.kit.console import print_page
 
-    console = make_console(stderr=output.to_stdout)
     if output.quiet:
-        for line in result.answer.splitlines():
-            console.print(visible(as_flags(line), console.encoding), markup=False, soft_wrap=True)
+        if result.answer:
+            print_text(result.answer, stderr=output.to_stdout)
     else:
+        console = make_console(stderr=output.to_stdout)
         print_page(page(result) if page is not None else result.page(), console, as_flags)
 
 
@@ -307,8 +307,7 @@ def write_files(result: "Result[Any]", output: OutputFlags) -> bool:
 
 def _write_stdout(content: bytes) -> None:
     try:
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
+        write_output(content)
     except OSError as error:
         abandon_stdout()
         raise FileNotWritten(f"cannot write to standard output: {error.strerror}") from error

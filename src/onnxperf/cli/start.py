@@ -7,6 +7,7 @@ import sys
 from onnxperf.cli import exit_codes, surroundings
 from onnxperf.cli.head_start import head_start
 from onnxperf.cli.scratch import scratch_folder
+from onnxperf.programs import leave_current_folder_out
 
 
 def main() -> None:
@@ -15,6 +16,7 @@ def main() -> None:
     try:
         surroundings.open_standard_streams()
         surroundings.switch_off_telemetry()
+        leave_current_folder_out()
         with scratch_folder():
             head_start(sys.argv[1:])
             from onnxperf.cli.main import run  # large: what comes before it is there already if a signal ends it

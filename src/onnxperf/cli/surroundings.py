@@ -9,10 +9,13 @@ import os
 import sys
 from typing import TextIO
 
-from onnxperf.errors import masked
-from onnxperf.wording.names import PLAIN_SIGNS
+from onnxperf.errors import BadInput, masked
+from onnxperf.wording.names import PLAIN_SIGNS, visible_lines
 
 _SHOW_CURSOR = "\x1b[?25h"
+_SHORTAGES = frozenset({errno.EFBIG, errno.ENOSPC, errno.EDQUOT, errno.EROFS})
+_NO_FOLDER = "No usable temporary directory"
+"""What `tempfile` says when it can write nowhere."""
 
 
 def open_standard_streams() -> None:
@@ -58,12 +61,25 @@ def switch_off_telemetry() -> None:
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 
+def shortage(error: Exception) -> BadInput | None:
+    """The error as one of the user's, if the machine does not let us write a file."""
+    if not isinstance(error, OSError):
+        return None
+    advice = "set TMPDIR to a folder with free space; `ulimit -f` must allow files"
+    if _NO_FOLDER in str(error.strerror):
+        return BadInput(f"no temporary file can be written; {advice}")
+    if error.errno not in _SHORTAGES:
+        return None
+    name = f"{str(error.filename)!r}" if error.filename else "a temporary file"
+    return BadInput(f"{name} cannot be written: {error.strerror}; {advice}")
+
+
 def show_traceback(error: BaseException) -> None:
     """Print where an error comes from, without the passwords that its causes may name."""
     import traceback
 
     with contextlib.suppress(OSError):
-        sys.stderr.write(masked("".join(traceback.format_exception(error))))
+        sys.stderr.write(visible_lines(masked("".join(traceback.format_exception(error))), sys.stderr.encoding))
 
 
 def leave_standard_streams() -> None:

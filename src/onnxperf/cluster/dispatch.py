@@ -43,11 +43,16 @@ class Dispatcher:
             look()
 
     def stop(self) -> Iterator[Event]:
-        """Let running jobs end early; those that take too long stay in `running`."""
+        """Let running jobs end early; those that take too long, or end without an answer, stay in `running`."""
         self._cluster.stop()
-        end = self._clock() + GRACE_S
+        end, unanswered = self._clock() + GRACE_S, dict[ClusterNode, NodeJob]()
         while self._running and (left := end - self._clock()) > 0:
-            yield from self._ended(min(POLL_S, left))
+            for event in self._ended(min(POLL_S, left)):
+                if event.kind == "lost":  # by the interruption, most likely
+                    unanswered[event.node] = event.job
+                else:
+                    yield event
+        self._running |= unanswered
 
     def _begin(self) -> Iterator[Event]:
         for node in self._cluster.nodes():

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from onnxperf.cluster.base import ClusterNode, Contents, Ended, JobLoad, NodeReport
+from onnxperf.cluster.local_ray import LONGEST
 from onnxperf.cluster.node import NodeRunner, Reports, versions_here
-from onnxperf.cluster.ray_connection import LONGEST, connected, silence
+from onnxperf.cluster.ray_connection import connected, silence
 from onnxperf.wording.names import one_line, shortened
 
 RESOURCE = "onnxperf_node"

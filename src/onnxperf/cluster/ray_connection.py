@@ -6,22 +6,20 @@ import contextlib
 import logging
 import os
 import re
-import shutil
-import signal
 import socket
-import tempfile
+import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from onnxperf.cluster.local_ray import LONGEST, address_in, local_ray
+from onnxperf.cluster.signals import signals_wait
 from onnxperf.errors import BadOption, required
 from onnxperf.wording.names import one_line, shortened
 
 LOCAL = "ray"
 """A Ray of our own, on this machine."""
-LONGEST = 200
-"""Characters of what Ray says."""
 _ADDRESS = re.compile(r"auto|(ray://)?(?P<host>\[[0-9a-fA-F:.]+\]|[\w.-]+):(?P<port>\d{1,5})")
 _CONNECT_S = 5.0
 _STDERR = 2
@@ -30,23 +28,21 @@ _HELP_TO_ENTER = "the cluster wants a token, which RAY_AUTH_TOKEN or RAY_AUTH_TO
 _ANY_OF_NODE = "/ray.rpc.NodeInfoGcsService/GetClusterId"
 _ANY_OF_CLIENT = "/ray.rpc.RayletDriver/ClusterInfo"
 """Requests that change nothing, to the port of a node and to that of the client."""
-_LONGEST_BASE = 40
-"""Characters of the folder of Ray's sockets, whose paths may not have more than 107."""
-_OF_LOCAL_RAY = {
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_worker_niceness": "0",  # 15 unless set: others on the machine would come first
-    "RAY_memory_monitor_refresh_ms": "0",  # or it would end a case that the kernel lets live
-}
 
 
 @contextlib.contextmanager
 def connected(on: str) -> Iterator[Any]:
     """The library of Ray, connected to the cluster at an address, or to one of our own on this machine."""
     check_address(on)
-    with token_mode(on):
+    with contextlib.ExitStack() as stack:
+        if on == LOCAL and not ("ray" in sys.modules and sys.modules["ray"].is_initialized()):
+            starting = stack.enter_context(local_ray())
+            _imported()  # meanwhile
+            on = address_in(starting)
+        stack.enter_context(token_mode(on))
         ray = _imported()
-        with _connection(ray, on):
-            yield ray
+        stack.enter_context(_connection(ray, on))
+        yield ray
 
 
 def check_address(on: str) -> None:
@@ -62,6 +58,9 @@ def token_mode(on: str) -> Iterator[None]:
         yield
         return
     os.environ[_TOKENS] = "token"
+    if "ray" in sys.modules:  # it has looked already
+        with contextlib.suppress(Exception):
+            sys.modules["ray"]._raylet.Config.initialize("")
     try:
         yield
     finally:
@@ -100,45 +99,24 @@ def _connection(ray: Any, on: str) -> Iterator[None]:
         yield
         return
     logging.getLogger("ray").setLevel(logging.CRITICAL)
-    folder = _ray_folder() if on == LOCAL else None
     try:
-        _connect(ray, on, folder)
-        try:
-            with _hushed(ray):
-                yield
-        finally:
-            with silence():
-                ray.shutdown()
+        with signals_wait():
+            _connect(ray, on)
+        with _hushed(ray):
+            yield
     finally:
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
+        with signals_wait(), silence():
+            ray.shutdown()
 
 
-def _connect(ray: Any, on: str, folder: Path | None) -> None:
-    options: dict[str, Any] = {"address": on, "log_to_driver": False, "configure_logging": False}
-    if folder is not None:
-        # Its one processor is for our one process: Ray starts a process for each.
-        local = {"address": "local", "num_cpus": 1, "include_dashboard": False, "_temp_dir": str(folder)}
-        options |= local
-    before = {name: os.environ.get(name) for name in _OF_LOCAL_RAY}
-    if folder is not None:
-        os.environ.update(_OF_LOCAL_RAY)
+def _connect(ray: Any, on: str) -> None:
     try:
-        with _own_signals(), silence(), _muted():
-            ray.init(**options)
+        with silence(), _muted():
+            ray.init(address=on, log_to_driver=False, configure_logging=False)
     except Exception as error:  # Ray raises almost anything
         cause = shortened(one_line(error) or type(error).__name__, LONGEST)
         hint = f"; {_HELP_TO_ENTER}" if os.environ.get(_TOKENS) == "token" else ""
         raise BadOption(f"cannot be used: {cause}{hint}", option="on", value=on) from error
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name, None)
-            os.environ.update({} if value is None else {name: value})
-
-
-def _ray_folder() -> Path:
-    base = tempfile.gettempdir()
-    return Path(tempfile.mkdtemp(prefix="ray-", dir=base if len(base) <= _LONGEST_BASE else Path(os.sep, "tmp")))
 
 
 def _check_reachable(on: str, host: str, port: int) -> None:
@@ -148,19 +126,6 @@ def _check_reachable(on: str, host: str, port: int) -> None:
     except (OSError, OverflowError) as error:
         cause = getattr(error, "strerror", None) or one_line(error)
         raise BadOption(f"no cluster answers there: {cause}; `ray status` shows one", option="on", value=on) from error
-
-
-@contextlib.contextmanager
-def _own_signals() -> Iterator[None]:
-    """Ray replaces what a signal does."""
-    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name)]
-    before = {number: signal.getsignal(number) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            with contextlib.suppress(ValueError, TypeError):  # not the main thread, or not set from Python
-                signal.signal(number, handler)
 
 
 @contextlib.contextmanager

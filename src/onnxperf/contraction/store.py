@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +12,7 @@ import msgspec
 import platformdirs
 from msgspec import Struct
 
+from onnxperf.drafts import write_aside
 from onnxperf.records.einsum import EinsumPlan
 
 
@@ -90,10 +90,7 @@ def keep(key: Key, kept: Kept) -> None:
     data = msgspec.msgpack.encode(_Entry(key, *kept))
     with contextlib.suppress(OSError):
         _folder().mkdir(parents=True, exist_ok=True)
-        # Written aside and moved, so that a reader finds one plan or the other.
-        draft = _file(key).with_suffix(f".{os.getpid()}")
-        draft.write_bytes(data)
-        draft.replace(_file(key))
+        write_aside(_file(key), data)
     in_memory[key] = _Known(kept, place(key))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from onnxperf.environments.failures import BuildFailed, explain
 from onnxperf.environments.probe import Inventory, neutral_variables
 from onnxperf.environments.requirements import normalized, package_of
 from onnxperf.errors import BadInput
+from onnxperf.programs import find_program
 
 Tell = Callable[[str], None]
 _WHEELS = ("--only-binary", ":all:")
@@ -74,7 +74,7 @@ def _made(folder: Path, tell: Tell) -> Callable[[Sequence[str]], object]:
 
 def _uv() -> Iterator[list[str]]:
     """How uv is called, where it is there."""
-    if found := shutil.which("uv"):
+    if found := find_program("uv"):
         yield [found]
     elif importlib.util.find_spec("uv"):
         yield [sys.executable, "-P", "-m", "uv"]

@@ -10,7 +10,7 @@ import numpy as np
 from onnxperf.errors import BadFeed
 from onnxperf.frameworks.base import AnyFramework, Shape
 from onnxperf.frameworks.outputs import as_array
-from onnxperf.model.generate import generate
+from onnxperf.model.generate import check_memory, generate
 from onnxperf.records.options import InputOptions
 from onnxperf.runtimes.base import Array
 
@@ -62,6 +62,7 @@ def _array(name: object, value: Any) -> Array:
 
 def _drawn(shapes: Mapping[str, Shape], options: InputOptions) -> dict[str, Array]:
     dtype = np.dtype(np.float32)
+    check_memory({name: (dtype, shape) for name, shape in shapes.items()})
     return {
         name: generate(name, dtype, shape, options.ranges.get(name), options.seed) for name, shape in shapes.items()
     }

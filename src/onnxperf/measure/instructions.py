@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import os
 import platform
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from msgspec.structs import replace
 from onnxperf.errors import BadInput, SubjectError
 from onnxperf.measure.messages import CountInstructions, Load, Prepare, WorkerSpec
 from onnxperf.measure.process import Worker
+from onnxperf.programs import find_program
 from onnxperf.wording.names import one_line, shortened
 
 SLOWDOWN = 4000
@@ -54,10 +54,10 @@ class Count(Struct, frozen=True):
 
 def find_tools() -> CountTools:
     """Valgrind and the compiled requests to it; what is missing is named before anything is measured."""
-    valgrind = shutil.which("valgrind")
+    valgrind = find_program("valgrind")
     if valgrind is None:
         raise BadInput(_missing("valgrind", "counts instructions", "valgrind"))
-    compiler = next(filter(None, map(shutil.which, _COMPILERS)), None)
+    compiler = next(filter(None, map(find_program, _COMPILERS)), None)
     if compiler is None:
         raise BadInput(_missing("a C compiler", "compiles the requests to valgrind, once", "gcc"))
     return CountTools(valgrind, _library(compiler))
@@ -78,7 +78,10 @@ def _library(compiler: str) -> Path:
     try:
         library.parent.mkdir(parents=True, exist_ok=True)
         command = [compiler, "-O2", "-shared", "-fPIC", "-x", "c", "-o", str(draft), str(_SOURCE)]
-        subprocess.run(command, check=True, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        # In a folder of ours: the compiler looks for its own programs on PATH, too.
+        subprocess.run(
+            command, check=True, capture_output=True, text=True, stdin=subprocess.DEVNULL, cwd=library.parent
+        )
         draft.replace(library)  # another command may compile it, too
     except subprocess.CalledProcessError as error:
         complaint = shortened(one_line(error.stderr), 200)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from onnxperf.errors import MissingExtra, SubjectError
+from onnxperf.programs import find_program
 from onnxperf.wording.numbers import plain
 
 GRACE_S = 60.0
@@ -20,8 +20,7 @@ GRACE_S = 60.0
 
 def find_py_spy() -> str:
     """The program, beside this interpreter or on the path."""
-    beside = shutil.which("py-spy", path=str(Path(sys.executable).parent))
-    found = beside or shutil.which("py-spy")
+    found = find_program("py-spy", [str(Path(sys.executable).parent)]) or find_program("py-spy")
     if found is None:
         raise MissingExtra("py-spy", "stack")
     return found

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import string
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Literal
 
 import ml_dtypes
@@ -39,11 +40,13 @@ _integer_info: Callable[[DType], ml_dtypes.iinfo] = ml_dtypes.iinfo
 _float_info: Callable[[DType], Any] = ml_dtypes.finfo
 
 
+@cache
 def numpy_dtype(name: str) -> DType:
     """Numpy's type for the element type of a signature."""
     return np.dtype(object) if name == "string" else np.dtype(name)
 
 
+@cache
 def family(dtype: DType) -> Family:
     """What kind of values a type holds, by its name: ml_dtypes' kinds of types all call themselves void."""
     return next((kind for prefix, kind in _FAMILIES.items() if dtype.name.startswith(prefix)), "string")
@@ -95,8 +98,7 @@ def is_mask(name: str, dtype: DType) -> bool:
 
 
 def generate(name: str, dtype: DType, shape: Shape, bounds: Range | None, seed: int) -> Array:
-    """An array that depends on nothing but these arguments."""
-    _check_memory(name, dtype, shape)
+    """An array that depends on nothing but these arguments; `check_memory` comes first."""
     rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
     if bounds is not None:
         draw = _integers if family(dtype) == "integer" else _uniform
@@ -106,11 +108,17 @@ def generate(name: str, dtype: DType, shape: Shape, bounds: Range | None, seed: 
     return _DRAW[family(dtype)](rng, dtype, shape)
 
 
-def _check_memory(name: str, dtype: DType, shape: Shape) -> None:
-    needed = math.prod(shape) * dtype.itemsize
-    if not fits(needed) or max(shape, default=0) > np.iinfo(np.intp).max:
-        shown = f"input {name!r} of shape {'x'.join(map(str, shape))}"
-        raise BadFeed(f"{shown} {too_large(needed)}; set smaller sizes with `dims` or `shapes`")
+def check_memory(inputs: Mapping[str, tuple[DType, Shape]]) -> None:
+    """Refuses inputs that cannot be made together; what is free is asked once, as there may be thousands of them."""
+    sizes = {name: math.prod(shape) * dtype.itemsize for name, (dtype, shape) in inputs.items()}
+    total = sum(sizes.values())
+    longest = max((max(shape, default=0) for _, shape in inputs.values()), default=0)
+    if fits(total) and longest <= np.iinfo(np.intp).max:
+        return
+    largest = max(inputs, key=lambda name: (max(inputs[name][1], default=0) > np.iinfo(np.intp).max, sizes[name]))
+    shown = f"input {largest!r} of shape {'x'.join(map(str, inputs[largest][1]))} {too_large(sizes[largest])}"
+    more = f"; all {len(inputs)} inputs need {size(total)}" if total > sizes[largest] else ""
+    raise BadFeed(f"{shown}{more}; set smaller sizes with `dims` or `shapes`")
 
 
 def fits(size_bytes: int) -> bool:

@@ -13,6 +13,7 @@ from onnxperf.model.generate import (
     Array,
     DType,
     Range,
+    check_memory,
     check_range,
     family,
     generate,
@@ -23,10 +24,12 @@ from onnxperf.model.generate import (
 from onnxperf.model.opened import Model
 from onnxperf.model.shapes import Settled, settle
 from onnxperf.records.options import InputOptions, Signature
-from onnxperf.wording.names import one_line
+from onnxperf.wording.names import first_of, one_line
 
 _MOST_AXES = 64
 """Of an array."""
+_MOST_LISTED = 20
+"""Names in a message."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,14 +60,15 @@ def make_feeds(model: Model, options: InputOptions, given: Mapping[str, object] 
     checked = {s.name: _checked(s, given[s.name], options.cast) for s in signatures if s.name in given}
     settled = settle(signatures, options, {name: array.shape for name, array in checked.items()})
     missing = [s for s in signatures if s.name not in checked]
+    check_memory({s.name: (numpy_dtype(s.dtype), settled.shapes[s.name]) for s in missing})
     made = {s.name: _made(s, settled, options, model.table_sizes.get(s.name)) for s in missing}
     return Feeds(
         arrays={s.name: made[s.name] if s.name in made else checked[s.name] for s in signatures},
         dims=settled.dims,
         notes=(
             *_notes_on_dims(settled),
-            *_notes_on_tables(missing, options, model.table_sizes),
-            *_notes_on_casts(signatures, checked),
+            *_few(_notes_on_tables(missing, options, model.table_sizes)),
+            *_few(_notes_on_casts(signatures, checked)),
         ),
     )
 
@@ -74,9 +78,9 @@ def check_feeds(model: Model, given: Mapping[str, object]) -> dict[str, Any]:
     _check_names(model, given)
     missing = [s.name for s in model.inputs if s.name not in given]
     if missing:
-        expected = ", ".join(s.name for s in model.inputs)
-        names = ", ".join(given) or "none"
-        raise BadFeed(f"missing input {', '.join(missing)}; given: {names}; the model expects: {expected}")
+        expected = first_of([s.name for s in model.inputs], _MOST_LISTED)
+        names = first_of(list(given), _MOST_LISTED) or "none"
+        raise BadFeed(f"missing input {first_of(missing, _MOST_LISTED)}; given: {names}; the model expects: {expected}")
     tensors = [s for s in (*model.inputs, *model.overridable) if s.name in given and s.kind == "tensor"]
     arrays = {s.name: _checked(s, _native(given[s.name]), cast=False) for s in tensors}
     settle(tensors, InputOptions(), {name: array.shape for name, array in arrays.items()})
@@ -87,10 +91,12 @@ def check_feeds(model: Model, given: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _check_names(model: Model, given: Mapping[str, object]) -> None:
-    valid = [s.name for s in (*model.inputs, *model.overridable)]
+    valid = dict.fromkeys(s.name for s in (*model.inputs, *model.overridable))
     for name in given:
         if name not in valid:
-            raise BadFeed(f"the model has no input {name!r}; its inputs are: {', '.join(valid) or 'none'}")
+            raise BadFeed(
+                f"the model has no input {name!r}; its inputs are: {first_of(list(valid), _MOST_LISTED) or 'none'}"
+            )
 
 
 def _refuse_what_is_no_array(signature: Signature) -> None:
@@ -186,8 +192,14 @@ def _made(signature: Signature, settled: Settled, options: InputOptions, table_s
 
 
 def _notes_on_dims(settled: Settled) -> list[str]:
-    listed = ", ".join(settled.unset)
+    listed = first_of(settled.unset, _MOST_LISTED)
     return [f"unset dimensions default to 1: {listed} (set them with `dims`)"] if listed else []
+
+
+def _few(notes: list[str]) -> list[str]:
+    """The first notes, where there is one for each of very many inputs."""
+    rest = len(notes) - _MOST_LISTED
+    return [*notes[:_MOST_LISTED], f"the same holds for {rest:,} more inputs"] if rest > 0 else notes
 
 
 def _notes_on_tables(missing: list[Signature], options: InputOptions, sizes: Mapping[str, int]) -> list[str]:

@@ -60,7 +60,7 @@ def text_of_pattern(pattern: Pattern) -> str:
 
 
 def _check_options(signatures: Sequence[Signature], options: InputOptions) -> None:
-    names = [s.name for s in signatures]
+    names = dict.fromkeys(s.name for s in signatures)
     for name, shape in options.shapes.items():
         if name not in names:
             raise BadOption.unknown("input", name, names)

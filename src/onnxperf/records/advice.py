@@ -7,6 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from onnxperf.records.base import Experiment, Status
+from onnxperf.records.numbers import Amount, Count
 from onnxperf.records.options import SessionOptions
 from onnxperf.records.race import Case, Verdict
 
@@ -51,7 +52,7 @@ class Hazard(Struct, frozen=True, kw_only=True):
     """Nodes that it is about."""
     goal: Goal = "time"
     """What it costs: time, CPU time or memory."""
-    share: float | None = None
+    share: Amount | None = None
     """Part of the time of an inference in these nodes, from 0 to 1, where known."""
     trials: tuple[Trial, ...] = ()
     """What can be tried against it; the best of them counts."""
@@ -68,23 +69,23 @@ class Tried(Struct, frozen=True, kw_only=True):
     """How it ended; `differs` where the outputs changed."""
     reason: str = ""
     """Why it is not ok."""
-    speedup: float | None = None
+    speedup: Amount | None = None
     """Time of the defaults / its time, above 1 is faster."""
-    speedup_low: float | None = None
+    speedup_low: Amount | None = None
     """Lower end of the interval, widened for all trials together."""
-    speedup_high: float | None = None
+    speedup_high: Amount | None = None
     """Upper end of that interval."""
-    cpu_ratio: float | None = None
+    cpu_ratio: Amount | None = None
     """Its CPU time / that of the defaults, below 1 is less."""
-    cpu_low: float | None = None
+    cpu_low: Amount | None = None
     """Lower end of the interval of that ratio, widened for all trials together; null where it is not judged."""
-    cpu_high: float | None = None
+    cpu_high: Amount | None = None
     """Upper end of that interval."""
-    memory_ratio: float | None = None
+    memory_ratio: Amount | None = None
     """Its memory / that of the defaults, below 1 is less, where it was measured."""
-    memory_low: float | None = None
+    memory_low: Amount | None = None
     """Least of its memory in any process / most of the defaults."""
-    memory_high: float | None = None
+    memory_high: Amount | None = None
     """Most of its memory in any process / least of the defaults."""
     verdict: Verdict | None = None
     """What the interval of the speedup says."""
@@ -100,7 +101,7 @@ class Advice(Experiment, frozen=True, kw_only=True):
     """Label of the model."""
     fingerprint: str = ""
     """Hash of its file and its external data."""
-    dims: dict[str, int] = {}
+    dims: dict[str, Count] = {}
     """Every dimension that was free in the model, with the size it got."""
     session: SessionOptions = SessionOptions()
     """The session that everything was compared with."""

@@ -6,6 +6,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from onnxperf.records.numbers import Amount, Count, Delta
+
 BUSY_SHARE = 0.05
 """Part of the processors above which the work of others disturbs a race."""
 FORMAT_VERSION = 1
@@ -21,13 +23,13 @@ class Machine(Struct, frozen=True, kw_only=True):
     """Model of the processor."""
     vector_extensions: tuple[str, ...]
     """Instruction sets that matter for arithmetic."""
-    cores: int
+    cores: Count
     """Physical cores that this process may use."""
-    logical_cpus: int
+    logical_cpus: Count
     """Logical processors that this process may use."""
-    memory_bytes: int
+    memory_bytes: Count
     """Memory of the machine."""
-    available_bytes: int
+    available_bytes: Count
     """Memory that was free before the race."""
     system: str
     """Operating system, its release and the architecture."""
@@ -39,15 +41,15 @@ class Machine(Struct, frozen=True, kw_only=True):
     """Frequency governor, where readable."""
     turbo: bool | None = None
     """Whether the processor may exceed its base frequency, where readable."""
-    load_before: float | None = None
+    load_before: Amount | None = None
     """Load average of the last minute before the race."""
-    load_after: float | None = None
+    load_after: Amount | None = None
     """The same after the race."""
-    throttled_before: int | None = None
+    throttled_before: Count | None = None
     """Thermal throttling events counted by the kernel before the race, where readable."""
-    throttled_after: int | None = None
+    throttled_after: Count | None = None
     """The same after the race."""
-    others_share: float | None = None
+    others_share: Amount | None = None
     """Part of the processors that other processes used meanwhile, from 0 to 1; null where it was not measured."""
     frozen: bool = True
     """Idle workers were stopped while another one was measured (not possible on Windows)."""
@@ -56,7 +58,7 @@ class Machine(Struct, frozen=True, kw_only=True):
 class Document(Struct, frozen=True, kw_only=True):
     """A record that is written as JSON and kept in the store."""
 
-    version: int = FORMAT_VERSION
+    version: Count = FORMAT_VERSION
     """Version of this format."""
 
 
@@ -83,7 +85,7 @@ class AnyCase(Struct, frozen=True, kw_only=True):
 
     model: str
     """Label of the model; of several models or callables, all labels joined by a comma."""
-    shapes: dict[str, tuple[int, ...]] = {}
+    shapes: dict[str, tuple[Count, ...]] = {}
     """Shape of every input; of the first size where there are several."""
     status: Status = "ok"
     """The first status of its subjects that is neither ok nor skipped."""
@@ -110,7 +112,7 @@ class AnySubject(Struct, frozen=True, kw_only=True):
     """How it ended."""
     reason: str = ""
     """Why the status is not ok; in a race also what weakens the verdict."""
-    signal: int | None = None
+    signal: Delta | None = None
     """Number of the signal that ended its process."""
     stderr: str = ""
     """The last lines that a lost process wrote."""

@@ -7,6 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from onnxperf.records.base import Experiment, Status
+from onnxperf.records.numbers import Amount, Count, Signed
 from onnxperf.records.race import Case, Verdict
 
 Over = Literal["releases", "optimizers", "options", "nodes"]
@@ -43,15 +44,15 @@ class BisectStep(Struct, frozen=True, kw_only=True):
     """Whether the candidate is like the good end or like the bad one."""
     verdict: Verdict | None = None
     """Of the race, or of the probes of memory; null where outputs were compared."""
-    ratio: float | None = None
+    ratio: Amount | None = None
     """Time or memory of the candidate divided by that of the base; above 1 is worse."""
-    ratio_low: float | None = None
+    ratio_low: Amount | None = None
     """Lower end of its interval."""
-    ratio_high: float | None = None
+    ratio_high: Amount | None = None
     """Upper end of its interval."""
-    base_amount: float | None = None
+    base_amount: Amount | None = None
     """Median of the base: nanoseconds of a call, or bytes."""
-    amount: float | None = None
+    amount: Amount | None = None
     """The same of the candidate."""
     differs: str = ""
     """How the outputs differ; empty where they agree."""
@@ -66,9 +67,9 @@ class OperatorChange(Struct, frozen=True, kw_only=True):
 
     op_name: str
     """Operator."""
-    before_us: float
+    before_us: Signed
     """Time of all its nodes per inference in the last good candidate, in microseconds."""
-    after_us: float
+    after_us: Signed
     """The same in the first bad one."""
 
 
@@ -93,7 +94,7 @@ class Bisection(Experiment, frozen=True, kw_only=True):
     """In their order; for nodes, the parts that were tried."""
     steps: tuple[BisectStep, ...] = ()
     """All comparisons, in the order in which they were made."""
-    most_steps: int = 0
+    most_steps: Count = 0
     """How many comparisons there could have been."""
     good: str = ""
     """The last candidate that is like the first end."""

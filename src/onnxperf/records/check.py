@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from onnxperf.records.base import Document, Status
+from onnxperf.records.numbers import Count
 from onnxperf.records.options import OptLevel
 
 
@@ -16,9 +17,9 @@ class Difference(Struct, frozen=True, kw_only=True):
     equal: bool
     """Type and shape are the same, floats (and integers of at most 16 bits, where the absolute tolerance is 1 or more)
     are within the tolerances, and all other elements exactly the same."""
-    elements: int = 0
+    elements: Count = 0
     """Elements that were compared."""
-    differing: int = 0
+    differing: Count = 0
     """Elements outside the tolerances."""
     differs_by: float | None = None
     """Largest absolute difference of these elements; null where it is not a finite number."""
@@ -30,9 +31,9 @@ class Difference(Struct, frozen=True, kw_only=True):
     """Largest difference of finite numbers, relative to the second one's."""
     max_ulp: float | None = None
     """Largest distance in representable numbers of the type."""
-    nans: tuple[int, int] = (0, 0)
+    nans: tuple[Count, Count] = (0, 0)
     """NaNs in the first and in the second."""
-    infinities: tuple[int, int] = (0, 0)
+    infinities: tuple[Count, Count] = (0, 0)
     """Infinities in the first and in the second."""
     reason: str = ""
     """What differs besides numbers: shapes, types, lengths, keys."""
@@ -41,7 +42,7 @@ class Difference(Struct, frozen=True, kw_only=True):
 class NodeDifference(Struct, frozen=True, kw_only=True):
     """The first node, in the order of the graph, whose output differs."""
 
-    index: int
+    index: Count
     """Place in the graph, from 0."""
     name: str
     """Its name; may be empty."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from onnxperf.records.base import Document
 from onnxperf.records.check import Check
+from onnxperf.records.numbers import Count
 from onnxperf.records.options import Signature
 
 
@@ -16,21 +17,21 @@ class Conversion(Document, frozen=True, kw_only=True):
     """What it was converted from: torch, tensorflow or sklearn; older files have scikit-learn, keras or saved_model."""
     versions: dict[str, str]
     """Versions of the packages that took part."""
-    opset: int
+    opset: Count
     """Version of ONNX's own operators that it uses."""
     inputs: tuple[Signature, ...]
     """Its inputs, with the names of their free dimensions."""
     outputs: tuple[Signature, ...]
     """Its outputs; an axis that follows a dimension of the inputs has its name."""
-    nodes: int
+    nodes: Count
     """Nodes of the graph, those of subgraphs and functions included."""
-    size_bytes: int
+    size_bytes: Count
     """Size of the model with its weights."""
     checks: tuple[Check, ...] = ()
     """Comparisons with the source, one per size of the dimensions; empty if it was not checked."""
-    rows: int = 0
+    rows: Count = 0
     """Rows of the sample on which an estimator was compared with its source; 0 for other models."""
-    made_rows: int = 0
+    made_rows: Count = 0
     """Rows besides, made from the sample: its values mixed, thresholds of trees, extremes, zeros."""
     casts: dict[str, tuple[str, str]] = {}
     """Inputs whose type the converter changed, with the types before and after; the source was given the latter."""

@@ -7,6 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from onnxperf.records.base import Experiment
+from onnxperf.records.numbers import Amount, Count
 from onnxperf.records.race import Case
 
 SiteOutcome = Literal["rewritten", "kept", "skipped"]
@@ -21,7 +22,7 @@ class OrderTime(Struct, frozen=True, kw_only=True):
     """The equation with letters renamed so that their alphabetical order is this one."""
     graph: str
     """The graph that it leads to, in a few words; many orders lead to the same."""
-    time_ns: float | None = None
+    time_ns: Amount | None = None
     """Time of a call of that graph in the search; null if it was not timed."""
 
 
@@ -34,29 +35,29 @@ class EinsumPlan(Experiment, frozen=True, kw_only=True):
     """The same with an explicit output and without ellipses."""
     best_equation: str
     """The equation in the letter order of the chosen graph."""
-    shapes: tuple[tuple[int, ...], ...]
+    shapes: tuple[tuple[Count, ...], ...]
     """Of the operands."""
     dtype: str
     """Element type of the operands."""
-    opset: int
+    opset: Count
     """ONNX version of the graphs."""
     portable: bool = False
     """Only standard operators were allowed."""
     runtime: str = "ort"
     """Runtime that the graphs were timed with."""
-    threads: int = 1
+    threads: Count = 1
     """Threads of every subject."""
     searched: bool = True
     """The graphs were raced; otherwise the cost model chose."""
     graph: str
     """The chosen graph in a few words: the winner, or where the race is undecided its baseline."""
-    graph_ns: float | None = None
+    graph_ns: Amount | None = None
     """Time of a call of that graph in the search, as those of the letter orders; null if it was not timed."""
     decomposed: str = ""
     """The best graph without an Einsum in a few words: the chosen one, or the next by speedup."""
-    candidates: int = 0
+    candidates: Count = 0
     """Distinct graphs that were proposed."""
-    executed: int = 0
+    executed: Count = 0
     """Those that are still distinct after onnxruntime's optimiser."""
     orders: tuple[OrderTime, ...] = ()
     """One row per letter order, the equation's own first."""
@@ -77,7 +78,7 @@ class RewrittenSite(Struct, frozen=True, kw_only=True):
     """Their names (Einsum and position where they have none)."""
     equation: str
     """Their equation."""
-    shapes: tuple[tuple[int, ...], ...] = ()
+    shapes: tuple[tuple[Count, ...], ...] = ()
     """Shapes of their inputs, where known."""
     dtype: str = ""
     """Their element type."""
@@ -85,13 +86,13 @@ class RewrittenSite(Struct, frozen=True, kw_only=True):
     """rewritten: replaced in the written model; kept: no gain was proven; skipped: it could not be tried."""
     graph: str = ""
     """The graph that was tried, in a few words."""
-    speedup_alone: float | None = None
+    speedup_alone: Amount | None = None
     """That graph against onnxruntime's Einsum, by themselves."""
-    speedup: float | None = None
+    speedup: Amount | None = None
     """The whole model with it against the whole model without it."""
-    speedup_low: float | None = None
+    speedup_low: Amount | None = None
     """Lower end of the 95 % interval."""
-    speedup_high: float | None = None
+    speedup_high: Amount | None = None
     """Upper end of that interval."""
     reason: str = ""
     """Why this outcome."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from onnxperf.records.base import Findings
+from onnxperf.records.numbers import Count
 
 
 class Environment(Struct, frozen=True, kw_only=True):
@@ -22,7 +23,7 @@ class Environment(Struct, frozen=True, kw_only=True):
     """When it was built: ISO 8601, UTC; null for an interpreter given by its path."""
     used: str | None = None
     """When it was last used: ISO 8601, UTC."""
-    size_bytes: int | None = None
+    size_bytes: Count | None = None
     """Size of its files."""
 
 

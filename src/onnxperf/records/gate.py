@@ -7,6 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from onnxperf.records.base import Experiment, Status
+from onnxperf.records.numbers import Amount, Count, Finite
 from onnxperf.records.race import Case
 
 BASELINE, CONTROL, NEW = "baseline", "control", "new"
@@ -23,19 +24,19 @@ class GateLimit(Struct, frozen=True, kw_only=True):
 
     measure: Measure
     """Time or instructions of a call, memory of a process, whether the outputs are equal, or their largest error."""
-    dims: dict[str, int] = {}
+    dims: dict[str, Count] = {}
     """Dimensions of the case."""
-    limit: float | None = None
+    limit: Finite | None = None
     """Largest ratio that is accepted, or largest error; null for outputs."""
-    ratio: float | None = None
+    ratio: Finite | None = None
     """New / baseline: above 1, the new one takes more."""
-    ratio_low: float | None = None
+    ratio_low: Finite | None = None
     """Lower end of its 95 % interval; of memory, of its range."""
-    ratio_high: float | None = None
+    ratio_high: Finite | None = None
     """Upper end of that."""
-    baseline: float | None = None
+    baseline: Finite | None = None
     """The baseline's: nanoseconds, instructions or bytes."""
-    new: float | None = None
+    new: Finite | None = None
     """The same of the new model; of an error, largest difference / largest value of an output."""
     outcome: GateOutcome = "undecided"
     """Whether it is kept."""
@@ -46,13 +47,13 @@ class GateLimit(Struct, frozen=True, kw_only=True):
 class GateControl(Struct, frozen=True, kw_only=True):
     """The baseline against itself (the new model, where the baseline is a record): whether this machine could tell."""
 
-    dims: dict[str, int] = {}
+    dims: dict[str, Count] = {}
     """Dimensions of the case."""
-    ratio: float | None = None
+    ratio: Amount | None = None
     """Its second copy / its first."""
-    ratio_low: float | None = None
+    ratio_low: Amount | None = None
     """Lower end of its 95 % interval."""
-    ratio_high: float | None = None
+    ratio_high: Amount | None = None
     """Upper end of that interval."""
     passed: bool = False
     """The two were not called different."""

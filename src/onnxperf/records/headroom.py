@@ -8,6 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from onnxperf.records.graph import Path
+from onnxperf.records.numbers import Amount, Count
 from onnxperf.records.trace import TensorType
 
 Bound = Literal["compute", "memory", "nothing", "unknown"]
@@ -22,22 +23,22 @@ LEFT_OUT = TensorType("", ())
 class Bandwidth(Struct, frozen=True, kw_only=True):
     """How fast arrays of one size are read and written again and again."""
 
-    size_bytes: int
+    size_bytes: Count
     """Of all arrays of all threads together."""
-    gb_per_s: float
+    gb_per_s: Amount
     """Billions of bytes a second, read and written, of the fastest of a copy, a sum and a scalar product."""
 
 
 class Peaks(Struct, frozen=True, kw_only=True):
     """What a machine reached with a number of threads."""
 
-    threads: int
+    threads: Count
     """Threads of onnxruntime, and of the copies."""
-    cores: int = 0
+    cores: Count = 0
     """Physical cores that could be used meanwhile; 0 where that is not known."""
-    gflop_per_s: float
+    gflop_per_s: Amount
     """Billions of 32-bit floating-point operations a second in onnxruntime's matrix product."""
-    int8_gop_per_s: float | None = None
+    int8_gop_per_s: Amount | None = None
     """The same of 8-bit integers; null where it was not measured."""
     bandwidths: tuple[Bandwidth, ...]
     """From the smallest arrays, which caches hold, to those that only memory holds."""
@@ -93,16 +94,16 @@ class NodeSettings(Struct, frozen=True, kw_only=True):
 class Limit(Struct, frozen=True, kw_only=True):
     """The work of nodes in an inference, and the time that this machine needs for it at best."""
 
-    time_us: float
+    time_us: Amount
     """Time in the usual iteration, as in the profile; of several nodes, the sum."""
-    limit_us: float
+    limit_us: Amount
     """What arithmetic, or moving the bytes, takes at the peaks; of several nodes, the sum."""
-    best_us: float
+    best_us: Amount
     """The same, of each node at most its own time: a node that was faster than its limit is at the limit. The own time
     where the limit is not known: such a node could win nothing that is known."""
-    flop: float
+    flop: Amount
     """Operations (an addition and a multiplication are two), as far as they are counted."""
-    moved_bytes: float
+    moved_bytes: Amount
     """Bytes read and written."""
     counted: bool = True
     """Whether all arithmetic is counted; where it is not, the limit has only what moving the bytes takes."""
@@ -141,7 +142,7 @@ class Headroom(Struct, frozen=True, kw_only=True):
     """What the machine reached, with the threads of the session."""
     whole: Limit
     """All nodes; their time is at most that of the profile, whose iterations were fast as a whole."""
-    near_share: float
+    near_share: Amount
     """Share of the time that is in nodes within 1.5 times their limit, from 0 to 1."""
     nodes: tuple[Limit, ...] = ()
     """One for each of the profile's nodes, in their order."""

@@ -9,6 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from onnxperf.records.base import Findings, Scalar, Status
+from onnxperf.records.numbers import Amount, Count
 
 By = Literal["version", "commit", "machine", "day"]
 TimeMeasure = Literal["median", "mean"]
@@ -24,13 +25,13 @@ class TimeOrigin(Struct, frozen=True, kw_only=True):
 
     cpu: str = ""
     """Model of the processor."""
-    cores: int = 0
+    cores: Count = 0
     """Physical cores."""
-    logical_cpus: int = 0
+    logical_cpus: Count = 0
     """Logical processors."""
     onnxruntime: str = ""
     """Version of onnxruntime in the environment of the run, where installed."""
-    dims: dict[str, int] = {}
+    dims: dict[str, Count] = {}
     """Dimensions of the case."""
     conditions: dict[str, Scalar] = {}
     """What was really used: providers, threads, versions…"""
@@ -43,9 +44,9 @@ class HistoryPoint(Struct, frozen=True, gc=False):
     """Id of the run."""
     started: str
     """When it began: ISO 8601, UTC."""
-    median_ns: float | None = None
+    median_ns: Amount | None = None
     """Median time of single calls; null if it was not measured."""
-    mean_ns: float | None = None
+    mean_ns: Amount | None = None
     """Mean time of a call in timed blocks; null if it was not measured."""
     status: Status = "ok"
     """How it ended; what failed is no point of the trend."""
@@ -96,19 +97,19 @@ class StoredSubject(Struct, frozen=True, kw_only=True):
 class ChangePoint(Struct, frozen=True, kw_only=True):
     """A place where the times of a series change."""
 
-    index: int
+    index: Count
     """Place of the first point after it, among those with a time."""
     last_before: HistoryPoint
     """The last run before it."""
     first_after: HistoryPoint
     """The first run after it."""
-    before_ns: float
+    before_ns: Amount
     """Geometric mean of the times since the change before it; outliers count as three deviations."""
-    after_ns: float
+    after_ns: Amount
     """The same up to the change after it."""
-    ratio: float
+    ratio: Amount
     """After / before: above 1 is slower."""
-    p_value: float
+    p_value: Amount
     """Of Welch's test on the logarithms, times the number of places that were searched."""
 
 
@@ -117,15 +118,15 @@ class HistoryGroup(Struct, frozen=True, kw_only=True):
 
     name: str
     """Which one."""
-    runs: int
+    runs: Count
     """Points with a time."""
-    median_ns: float
+    median_ns: Amount
     """Median of their times."""
-    min_ns: float
+    min_ns: Amount
     """The smallest."""
-    max_ns: float
+    max_ns: Amount
     """The largest."""
-    ratio: float
+    ratio: Amount
     """Median / that of the first group: above 1 is slower."""
 
 
@@ -142,7 +143,7 @@ class HistorySeries(Struct, frozen=True, kw_only=True):
     """ort, numpy, reference…"""
     call: str = ""
     """Call style, where the runtime has several."""
-    dims: dict[str, int] = {}
+    dims: dict[str, Count] = {}
     """Dimensions of the case."""
     conditions: dict[str, Scalar] = {}
     """What was really used, without versions."""
@@ -152,7 +153,7 @@ class HistorySeries(Struct, frozen=True, kw_only=True):
     """In their order: by time, or by version and time; those that failed are among them."""
     changes: tuple[ChangePoint, ...] = ()
     """Where the times change."""
-    noise: float | None = None
+    noise: Amount | None = None
     """Relative deviation of the times from the level between two changes; null if there are too few."""
     groups: tuple[HistoryGroup, ...] = ()
     """Where the history is ordered by version, commit, machine or day."""
@@ -167,7 +168,7 @@ class History(Findings, frozen=True, kw_only=True):
     """What was asked for."""
     by: By | None = None
     """How runs are ordered and grouped; null: each run by its time."""
-    min_effect: float = 0.01
+    min_effect: Amount = 0.01
     """Smallest relative change that is called one."""
     series: tuple[HistorySeries, ...] = ()
     """One per machine, subject and dimensions."""

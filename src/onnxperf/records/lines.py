@@ -5,22 +5,23 @@ from __future__ import annotations
 from msgspec import Struct
 
 from onnxperf.records.base import Experiment, Machine, Status
+from onnxperf.records.numbers import Count, Delta
 
 
 class LineMemory(Struct, frozen=True, kw_only=True):
     """A line of the function; what was not measured is None."""
 
-    number: int
+    number: Count
     """Its number in the file."""
     text: str = ""
     """The line as it is written."""
-    occurrences: int = 0
+    occurrences: Count = 0
     """How often it ran."""
-    resident_bytes: int | None = None
+    resident_bytes: Count | None = None
     """Resident memory when it had run for the last time; in the function's first line, before any line ran."""
-    increment_bytes: int | None = None
+    increment_bytes: Delta | None = None
     """By how much resident memory grew while it ran, summed over its occurrences; below 0: memory was given back."""
-    peak_bytes: int | None = None
+    peak_bytes: Count | None = None
     """The most that was resident while it ran, above what was resident when it began: of its worst occurrence."""
 
 
@@ -37,11 +38,11 @@ class MemoryLines(Experiment, frozen=True, kw_only=True):
     """How the call ended."""
     reason: str = ""
     """Why the status is not ok."""
-    error_line: int | None = None
+    error_line: Count | None = None
     """Number of the line at which the function failed."""
-    start_bytes: int | None = None
+    start_bytes: Count | None = None
     """Resident before the call, the data of the file included."""
-    end_bytes: int | None = None
+    end_bytes: Count | None = None
     """Resident after the call, its result dropped."""
     exact: bool = True
     """Whether the kernel measured the peaks; otherwise they are unknown."""

@@ -7,6 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from onnxperf.records.base import AnyCase, AnySubject, Document, Machine
+from onnxperf.records.numbers import Count, Signed, UnixTime
 from onnxperf.records.options import ArenaSetting
 
 StepName = Literal["load", "first call", "steady call"]
@@ -18,9 +19,9 @@ TensorRole = Literal["input", "intermediate", "output"]
 class Resident(Struct, frozen=True, kw_only=True):
     """The pages of a process that are in memory at one moment."""
 
-    anonymous_bytes: int
+    anonymous_bytes: Count
     """What the process wrote itself: heap, arrays, arenas."""
-    file_bytes: int
+    file_bytes: Count
     """Pages of files: libraries, a model that is mapped; the kernel can drop and read them again."""
 
     @property
@@ -36,13 +37,13 @@ class MemoryStep(Struct, frozen=True, kw_only=True):
     """Which step."""
     before: Resident
     """Resident before it began."""
-    peak_bytes: int
+    peak_bytes: Count
     """The most that was resident while it ran."""
     after: Resident
     """Resident when it was done, its result dropped; what stays is after - before."""
     exact: bool
     """True: the kernel's high-water mark; False: the highest sample, which misses short spikes."""
-    duration_ns: int
+    duration_ns: Count
     """How long it took."""
 
     @property
@@ -61,15 +62,15 @@ class Growth(Struct, frozen=True, kw_only=True):
 
     kind: GrowthKind
     """none; leak: with every call; arena: onnxruntime's arena grew; step: grew once; settling: grew, and stopped."""
-    bytes_per_call: float
+    bytes_per_call: Signed
     """Median slope between the points; of an arena that grows throughout, the growth divided by the calls, else 0."""
-    step_calls: int | None = None
+    step_calls: Count | None = None
     """Where it grew in a single step: calls made before that."""
-    step_bytes: int | None = None
+    step_bytes: Count | None = None
     """What was added in that step."""
-    calls: tuple[int, ...]
+    calls: tuple[Count, ...]
     """Calls made before each point."""
-    resident_bytes: tuple[int, ...]
+    resident_bytes: tuple[Count, ...]
     """Anonymous memory at each point."""
 
 
@@ -84,7 +85,7 @@ class InputCopy(Struct, frozen=True, kw_only=True):
     """Type as given."""
     to_type: str
     """Type that the model needs."""
-    copied_bytes: int
+    copied_bytes: Count
     """Size of the copy."""
 
 
@@ -93,7 +94,7 @@ class LiveTensor(Struct, frozen=True, kw_only=True):
 
     name: str
     """Its name in the graph that is executed."""
-    size_bytes: int
+    size_bytes: Count
     """Its size."""
     role: TensorRole
     """input, intermediate or output."""
@@ -104,25 +105,25 @@ class LiveTensor(Struct, frozen=True, kw_only=True):
 class Breakdown(Struct, frozen=True, kw_only=True):
     """Where the bytes of a model go."""
 
-    dims: dict[str, int] = {}
+    dims: dict[str, Count] = {}
     """Sizes at which inputs, copies, outputs and tensors were counted: of several, the largest."""
-    weights_on_disk_bytes: int
+    weights_on_disk_bytes: Count
     """Initialisers in the file and its external data."""
-    weights_in_memory_bytes: int | None = None
+    weights_in_memory_bytes: Count | None = None
     """Initialisers of the graph that is executed, after constants were folded."""
-    input_bytes: int
+    input_bytes: Count
     """Arrays that one call reads."""
-    output_bytes: int | None = None
+    output_bytes: Count | None = None
     """Arrays that one call returns."""
     copies: tuple[InputCopy, ...] = ()
     """Copies made of inputs in every call."""
-    arena_held_bytes: int | None = None
+    arena_held_bytes: Count | None = None
     """What onnxruntime's arena took from the system, at its largest."""
-    arena_used_bytes: int | None = None
+    arena_used_bytes: Count | None = None
     """What of it was in use, at its largest; weights that a kernel packed are in it."""
-    planned_bytes: int | None = None
+    planned_bytes: Count | None = None
     """The least that intermediate results and outputs need: the largest live set over the nodes."""
-    unexplained_bytes: int | None = None
+    unexplained_bytes: Count | None = None
     """What of the need is neither the planned minimum nor a copy; null where that is small."""
     peak_node: str = ""
     """Node at which the most is alive."""
@@ -137,28 +138,28 @@ class ArenaTrial(Struct, frozen=True, kw_only=True):
 
     setting: ArenaSetting
     """off, same-as-requested (its extend strategy) or shrinkage (after each call)."""
-    needed_bytes: int | None
+    needed_bytes: Count | None
     """What it needed; null where it could not be measured."""
-    steady_ns: int | None = None
+    steady_ns: Count | None = None
     """Time of a steady call, roughly: the median of a few."""
 
 
 class MemorySubject(AnySubject, frozen=True, kw_only=True):
     """One row: a subject, and what it needed."""
 
-    sizes: int = 1
+    sizes: Count = 1
     """How many sizes of inputs its calls met in turn."""
     steps: tuple[MemoryStep, ...] = ()
     """Loading (not for a plain callable), the first call, and every steady call."""
     growth: Growth | None = None
     """Resident memory over many calls."""
-    started_s: float = 0.0
+    started_s: UnixTime = 0.0
     """Unix time of the first sample."""
-    sample_ns: tuple[int, ...] = ()
+    sample_ns: tuple[Count, ...] = ()
     """Times of the samples after `started_s`."""
-    sample_bytes: tuple[int, ...] = ()
+    sample_bytes: tuple[Count, ...] = ()
     """Resident memory at those times."""
-    step_ns: tuple[int, ...] = ()
+    step_ns: tuple[Count, ...] = ()
     """When each of `steps` began, on the clock of the samples."""
     breakdown: Breakdown | None = None
     """Where the bytes of a model go."""
@@ -192,7 +193,7 @@ class MemoryCase(AnyCase, frozen=True, kw_only=True):
 
     fingerprint: str = ""
     """Hash of the model's file and its external data, if there is a model."""
-    dims: dict[str, tuple[int, ...]] = {}
+    dims: dict[str, tuple[Count, ...]] = {}
     """Sizes of every dimension that was free in the model; several where one session met several."""
     subjects: tuple[MemorySubject, ...] = ()
     """In the order in which they were measured."""
@@ -205,7 +206,7 @@ class Memory(Document, frozen=True, kw_only=True):
     """Where it was measured."""
     command: str = ""
     """The command line, or the call in Python."""
-    interval_ns: int
+    interval_ns: Count
     """Time between two samples of the curve."""
     cases: tuple[MemoryCase, ...] = ()
     """One per combination of sizes; where there are several, one more in which a session gets them all."""

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from onnxperf.records.base import Experiment, Findings, Scalar
 from onnxperf.records.headroom import Headroom
+from onnxperf.records.numbers import Amount, Count, Delta, Signed
 from onnxperf.records.options import SessionOptions
 from onnxperf.records.race import Case
 from onnxperf.records.trace import TensorTypes
@@ -75,11 +76,11 @@ def modules_around(module: str) -> Iterator[str]:
 class Times(Struct, frozen=True, kw_only=True):
     """The time of nodes in the iterations of a profile."""
 
-    calls: int
+    calls: Count
     """Executions over all iterations."""
-    self_us: tuple[int, ...]
+    self_us: tuple[Delta, ...]
     """Time in each iteration, without what ran inside (bodies of If, Loop and Scan)."""
-    usual_us: float
+    usual_us: Signed
     """Self time in the usual iteration: the mean of its faster half of the iterations, the first left out."""
 
     @property
@@ -93,9 +94,9 @@ class OperatorTime(Times, frozen=True, kw_only=True):
 
     op_name: str
     """Operator type."""
-    nodes: int
+    nodes: Count
     """Distinct nodes, bodies of control flow included."""
-    total_us: tuple[int, ...]
+    total_us: tuple[Delta, ...]
     """Time in each iteration, bodies included; an operator inside another of its type counts twice here."""
 
 
@@ -114,7 +115,7 @@ class NodeTime(Times, frozen=True, kw_only=True):
     """Types and shapes of its inputs in its first execution."""
     outputs: TensorTypes = ()
     """Types and shapes of its outputs in its first execution."""
-    shapes: int = 1
+    shapes: Count = 1
     """Different combinations of shapes that it met."""
     tensors: tuple[str, ...] = ()
     """Names of its outputs, where the executed graph is known."""
@@ -125,11 +126,11 @@ class NodeTime(Times, frozen=True, kw_only=True):
     module: str | None = None
     """Module of the source framework that it belongs to, such as encoder.layer.0; empty for the outermost one, null
     where the model does not say."""
-    total_us: tuple[int, ...]
+    total_us: tuple[Delta, ...]
     """Time in each iteration, bodies included."""
-    usual_total_us: float
+    usual_total_us: Signed
     """Time in the usual iteration, bodies included."""
-    kernel_us: int | None = None
+    kernel_us: Delta | None = None
     """Time of the kernels that it launched on another device, over all iterations, where the trace has it."""
 
 
@@ -164,11 +165,11 @@ class ModuleTime(Times, frozen=True, kw_only=True):
 
     module: str
     """Its path, such as encoder.layer.0; empty for the outermost one."""
-    nodes: int
+    nodes: Count
     """Executed nodes, those of the modules inside included."""
-    total_us: tuple[int, ...]
+    total_us: tuple[Delta, ...]
     """Time in each iteration, modules inside included."""
-    usual_total_us: float
+    usual_total_us: Signed
     """Time in the usual iteration, modules inside included."""
 
 
@@ -182,34 +183,34 @@ class SourceTime(Times, frozen=True, kw_only=True):
 class Timeline(Struct, frozen=True, kw_only=True):
     """When the nodes of one inference ran: a column per figure, in the order in which they ended."""
 
-    iteration: int
+    iteration: Count
     """Which inference, from 0: the one that took most nearly the usual time."""
-    nodes: tuple[int, ...]
+    nodes: tuple[Count, ...]
     """Places of the executed nodes in the list of nodes."""
-    start_us: tuple[int, ...]
+    start_us: tuple[Delta, ...]
     """When each began, since the first one began."""
-    duration_us: tuple[int, ...]
+    duration_us: tuple[Delta, ...]
     """How long each took, bodies included."""
-    threads: tuple[int, ...]
+    threads: tuple[Count, ...]
     """Number of the thread that ran it, from 0."""
-    left_out: int = 0
+    left_out: Count = 0
     """Executions that are not here, because there are too many: the shortest ones."""
-    in_use_bytes: tuple[int | None, ...] = ()
+    in_use_bytes: tuple[Delta | None, ...] = ()
     """What of onnxruntime's arena was in use when each ended; empty where the trace does not say."""
-    held_bytes: tuple[int | None, ...] = ()
+    held_bytes: tuple[Delta | None, ...] = ()
     """What the arena had taken from the system."""
-    live_bytes: tuple[int | None, ...] = ()
+    live_bytes: tuple[Delta | None, ...] = ()
     """Intermediate results and outputs that were needed while it ran; empty where the graph is not known."""
-    loaded_bytes: int | None = None
+    loaded_bytes: Delta | None = None
     """In use before the first node of the first inference: weights that kernels have packed."""
-    base_bytes: int | None = None
+    base_bytes: Delta | None = None
     """In use before the first node of this inference."""
 
 
 class Profile(Experiment, frozen=True, kw_only=True):
     """What `onnxperf profile` found."""
 
-    version: int = PROFILE_VERSION
+    version: Count = PROFILE_VERSION
     """Version of this format."""
     model: str
     """Label of the model or of the trace."""
@@ -217,24 +218,24 @@ class Profile(Experiment, frozen=True, kw_only=True):
     """Hash of the model's file and its external data, if there was a model."""
     session: SessionOptions | None = None
     """How the session was set up, if we did that."""
-    events: int
+    events: Count
     """Events in the trace."""
-    iterations: int
+    iterations: Count
     """Complete inferences in it."""
-    loading_us: int | None = None
+    loading_us: Delta | None = None
     """Reading the model."""
-    initialization_us: int | None = None
+    initialization_us: Delta | None = None
     """Building the session; with a model, this includes writing the optimised graph."""
-    run_us: tuple[int, ...] = ()
+    run_us: tuple[Delta, ...] = ()
     """Each inference in the trace, the first one first."""
-    alike: tuple[int, ...] = ()
+    alike: tuple[Count, ...] = ()
     """For each inference a number that those share which executed the same nodes with the same shapes; empty where all
     did."""
-    executor_us: tuple[int, ...] = ()
+    executor_us: tuple[Delta, ...] = ()
     """The part of each inference inside the executor."""
-    profiled_ns: float | None = None
+    profiled_ns: Amount | None = None
     """Median time of a call with the profiler on, seen from outside, the first one left out."""
-    unprofiled_ns: float | None = None
+    unprofiled_ns: Amount | None = None
     """Median time of a call without the profiler, measured in turn with it."""
     operators: tuple[OperatorTime, ...] = ()
     """Time per operator type, the most costly first."""
@@ -312,7 +313,7 @@ class DiffRow(Struct, frozen=True, kw_only=True):
     """Types and shapes of the inputs."""
     outputs: TensorTypes
     """Types and shapes of the outputs."""
-    idx: int
+    idx: Count
     """Number among the nodes of the same operator, types, shapes and provider, from 0."""
     path: tuple[str, ...] = ()
     """Nodes whose bodies it is in."""
@@ -320,13 +321,13 @@ class DiffRow(Struct, frozen=True, kw_only=True):
     """Name of the node in the first profile."""
     after_name: str = ""
     """Name of the node in the second profile."""
-    before_us: tuple[int, ...] = ()
+    before_us: tuple[Delta, ...] = ()
     """Self time in each iteration of the first profile."""
-    after_us: tuple[int, ...] = ()
+    after_us: tuple[Delta, ...] = ()
     """Self time in each iteration of the second profile."""
-    before_usual_us: float = 0.0
+    before_usual_us: Signed = 0.0
     """Self time in the usual iteration of the first profile."""
-    after_usual_us: float = 0.0
+    after_usual_us: Signed = 0.0
     """Self time in the usual iteration of the second profile."""
     noise: bool = False
     """In both, and their times do not differ by more than the iterations among themselves."""
@@ -341,9 +342,9 @@ class DiffSum(Struct, frozen=True, kw_only=True):
     """Whether these are the small ones that have no row of their own."""
     rows: tuple[DiffRow, ...]
     """The rows, at least one."""
-    before_usual_us: float
+    before_usual_us: Signed
     """Self time in the usual iteration of the first profile."""
-    after_usual_us: float
+    after_usual_us: Signed
     """Self time in the usual iteration of the second profile."""
     noise: bool
     """On both sides, and the sums do not differ by more than the iterations among themselves."""
@@ -361,9 +362,9 @@ class SourceChange(Struct, frozen=True, kw_only=True):
     """The nodes; of what a side added, the executed ones."""
     link: str
     """What they share on a page."""
-    before_us: float
+    before_us: Signed
     """Self time in the usual iteration of the first profile."""
-    after_us: float
+    after_us: Signed
     """Self time in the usual iteration of the second profile."""
 
     @property
@@ -375,7 +376,7 @@ class SourceChange(Struct, frozen=True, kw_only=True):
 class Diff(Findings, frozen=True, kw_only=True):
     """What `onnxperf diff` found."""
 
-    version: int = DIFF_VERSION
+    version: Count = DIFF_VERSION
     """Version of this format."""
     before: Profile
     """The first side."""
@@ -400,9 +401,9 @@ class Optimization(Experiment, frozen=True, kw_only=True):
     """Level, provider and options of the session that optimised it."""
     conditions: dict[str, Scalar] = {}
     """Version and providers of onnxruntime."""
-    before: dict[str, int]
+    before: dict[str, Count]
     """Nodes per operator type of the original model, bodies included, the most frequent first."""
-    after: dict[str, int]
+    after: dict[str, Count]
     """The same of the optimised model."""
     groups: tuple[SourceGroup, ...]
     """Which nodes became which."""

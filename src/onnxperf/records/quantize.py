@@ -7,6 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from onnxperf.records.base import Experiment, Status
+from onnxperf.records.numbers import Amount, Count, Signed
 from onnxperf.records.race import Case, Verdict
 
 Mode = Literal["dynamic", "static"]
@@ -47,9 +48,9 @@ class OutputError(Struct, frozen=True, kw_only=True):
     top1: float | None = None
     """Part of the rows whose largest value is at the same place, or whose label is the same; null where the output does
     not look like classes."""
-    rows: int = 0
+    rows: Count = 0
     """Rows that were compared for it."""
-    elements: int = 0
+    elements: Count = 0
     """Floating-point numbers that were compared; 0 for labels."""
 
 
@@ -62,19 +63,19 @@ class TriedWay(Struct, frozen=True, kw_only=True):
     """How it ended."""
     reason: str = ""
     """Why it is not ok."""
-    nodes: int = 0
+    nodes: Count = 0
     """Nodes that the quantiser replaced, or put between QuantizeLinear and DequantizeLinear."""
     excluded: tuple[str, ...] = ()
     """Nodes that were left in float32 because they were slower in int8."""
-    size_bytes: int | None = None
+    size_bytes: Count | None = None
     """Size of its file."""
     against: str = FLOAT32
     """What it was raced against: float32, or the way that it is meant to improve."""
-    speedup: float | None = None
+    speedup: Amount | None = None
     """Time of that / its time in the search, above 1 is faster."""
-    speedup_low: float | None = None
+    speedup_low: Amount | None = None
     """Lower end of its interval."""
-    speedup_high: float | None = None
+    speedup_high: Amount | None = None
     """Upper end of its interval."""
     verdict: Verdict | None = None
     """What the interval says."""
@@ -91,11 +92,11 @@ class LayerChange(Struct, frozen=True, kw_only=True):
     """Names of the original nodes."""
     ops: tuple[str, ...]
     """Their operators."""
-    before_us: float
+    before_us: Signed
     """Time per inference in float32, in microseconds."""
-    after_us: float
+    after_us: Signed
     """Time per inference in int8, conversions to and from int8 included, in microseconds."""
-    convert_us: float = 0.0
+    convert_us: Signed = 0.0
     """The part of that in conversions which did not fuse (QuantizeLinear, DequantizeLinear), in microseconds."""
     kernels: tuple[str, ...] = ()
     """Operators that do their work in int8's executed graph."""
@@ -122,7 +123,7 @@ class UnfusedPair(Struct, frozen=True, kw_only=True):
     """Its operator."""
     why: str = ""
     """Why it is not fused."""
-    time_us: float = 0.0
+    time_us: Signed = 0.0
     """Time per inference, in microseconds."""
 
 
@@ -133,13 +134,13 @@ class Quantization(Experiment, frozen=True, kw_only=True):
     """Label of the model."""
     fingerprint: str = ""
     """Hash of its file and its external data."""
-    dims: dict[str, int] = {}
+    dims: dict[str, Count] = {}
     """Every dimension that was free in the model, with the size it got."""
     calibrated: bool = False
     """Whether real inputs were given for calibration; otherwise they are random."""
-    calibration_inputs: int = 0
+    calibration_inputs: Count = 0
     """Calls of the model with which static ways were calibrated."""
-    held_out_inputs: int = 0
+    held_out_inputs: Count = 0
     """Calls of the model on other inputs, on which the errors were measured."""
     overlap: bool = False
     """There were too few inputs to keep some of them apart: errors were measured on those of the calibration."""
@@ -161,9 +162,9 @@ class Quantization(Experiment, frozen=True, kw_only=True):
     """The races in which the way was found."""
     race: Case | None = None
     """The confirming race on fresh inputs, float32 against int8: the answer rests on it alone."""
-    size_before_bytes: int = 0
+    size_before_bytes: Count = 0
     """Size of the original model."""
-    size_after_bytes: int | None = None
+    size_after_bytes: Count | None = None
     """Size of the result."""
     output: str = ""
     """File of the result; empty where none was requested."""

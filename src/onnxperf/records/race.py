@@ -7,6 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from onnxperf.records.base import AnyCase, AnySubject, Document, Machine
+from onnxperf.records.numbers import Amount, Calls, Count, Signed
 
 ALPHA = 0.05
 """How often a difference may be claimed where there is none."""
@@ -73,26 +74,26 @@ Unit = Literal["launch", "set-up", "round"]
 class Block(Struct, frozen=True, kw_only=True):
     """One timed block of consecutive calls of one subject."""
 
-    round: int
+    round: Count
     """Round of the race; blocks of one round are compared with each other."""
-    position: int
+    position: Count
     """Place within the round, from 0."""
-    launch: int
+    launch: Count
     """Which start of the subject's process, from 0."""
-    set_up: int = 0
+    set_up: Count = 0
     """Which opening of its session within that process, from 0."""
-    calls: int
+    calls: Calls
     """Calls in the block."""
-    start_ns: int
+    start_ns: Count
     """Start on the monotonic clock that all processes of a machine share."""
-    duration_ns: int
+    duration_ns: Count
     """Time of all calls together, without pauses between them."""
-    quickest_ns: float | None = None
+    quickest_ns: Amount | None = None
     """Time of a call in the quickest of the block's pieces, of which all blocks of a race have the same number."""
-    cpu_ns: int | None = None
+    cpu_ns: Count | None = None
     """CPU time (user and system) of all threads of the process from the first call to the end of the last pause; that
     of its children is not counted. None in older records, which do not have it."""
-    span_ns: int | None = None
+    span_ns: Count | None = None
     """Time from the start of the first call to the end of the last pause; None where calls had no pauses."""
 
     @property
@@ -104,13 +105,13 @@ class Block(Struct, frozen=True, kw_only=True):
 class Split(Struct, frozen=True, kw_only=True):
     """What a call is made of, from calls that were timed part by part (medians)."""
 
-    prepare_ns: float
+    prepare_ns: Signed
     """Casting, copying and binding the inputs, and freeing them."""
-    compute_ns: float
+    compute_ns: Signed
     """Computing."""
-    fetch_ns: float
+    fetch_ns: Signed
     """Turning the outputs into arrays, and freeing them."""
-    calls: int
+    calls: Count
     """Calls that were divided."""
 
     @property
@@ -122,65 +123,65 @@ class Split(Struct, frozen=True, kw_only=True):
 class Measurement(AnySubject, frozen=True, kw_only=True):
     """One subject of a race as it was measured, before anything is concluded from it."""
 
-    load_ns: int | None = None
+    load_ns: Count | None = None
     """Loading the model and building the session (median over launches)."""
-    first_call_ns: int | None = None
+    first_call_ns: Count | None = None
     """The very first call (median over launches); subjects that share a session share its first allocations."""
-    input_bytes: int = 0
+    input_bytes: Count = 0
     """Size of the arrays that one call reads."""
-    looks: int = 0
+    looks: Count = 0
     """Planned looks at its data that were taken before its race ended."""
-    looks_planned: int = 0
+    looks_planned: Count = 0
     """Looks that were planned before the race."""
     blocks: tuple[Block, ...] = ()
     """Raw timings, in the order of the race."""
-    call_ns: tuple[int, ...] = ()
+    call_ns: tuple[Count, ...] = ()
     """Times of single calls: of all calls in blocks where they last 100 us and more, else of calls between blocks."""
     split: Split | None = None
     """What a call is made of; None where that was not requested, or a plain callable cannot be divided."""
-    instructions: float | None = None
+    instructions: Amount | None = None
     """Instructions of a call with one thread, from one count of a few calls; None where they were not counted."""
 
 
 class Subject(Measurement, frozen=True, kw_only=True):
     """One row of a race: a measurement, and what is concluded from it in comparison with the others."""
 
-    mean_ns: float | None = None
+    mean_ns: Amount | None = None
     """Time of a call in blocks: that of all blocks together over all of their calls."""
-    mean_low_ns: float | None = None
+    mean_low_ns: Amount | None = None
     """Lower end of the 95 % interval of that mean; None below 6 rounds or 3 set-ups."""
-    mean_high_ns: float | None = None
+    mean_high_ns: Amount | None = None
     """Upper end of that interval."""
-    deviation_ns: float | None = None
+    deviation_ns: Amount | None = None
     """Standard deviation of the time of a call between blocks."""
-    min_ns: float | None = None
+    min_ns: Amount | None = None
     """Fastest single call."""
-    median_ns: float | None = None
+    median_ns: Amount | None = None
     """Median of single calls (of blocks, where no single call was timed, as all times of single calls then)."""
-    p90_ns: float | None = None
+    p90_ns: Amount | None = None
     """90th percentile of single calls; None until there are 64."""
-    p99_ns: float | None = None
+    p99_ns: Amount | None = None
     """99th percentile of single calls; None until there are 662."""
-    max_ns: float | None = None
+    max_ns: Amount | None = None
     """Slowest single call."""
-    cpu_ns: float | None = None
+    cpu_ns: Amount | None = None
     """CPU time (user and system) of a call over all blocks: of all threads of the process, not of its children. Pauses
     between calls count, as threads may spin in them; None in older records, which do not have it."""
-    items_per_s: float | None = None
+    items_per_s: Amount | None = None
     """Items per second by that median: the size of the batch dimension / time; calls per second where it has none."""
-    speedup: float | None = None
+    speedup: Amount | None = None
     """Baseline time / own time, above 1 is faster: by quickest pieces of blocks, the trimmed mean over all units."""
-    speedup_low: float | None = None
+    speedup_low: Amount | None = None
     """Lower end of the 95 % interval, widened for looks and subjects; None below 6 rounds or with one set-up."""
-    speedup_high: float | None = None
+    speedup_high: Amount | None = None
     """Upper end of that interval."""
     verdict: Verdict | None = None
     """What the interval says."""
     unit: Unit | None = None
     """What the interval rests on: launches, or where those are too costly set-ups; below 5 of them, rounds."""
-    units: int | None = None
+    units: Count | None = None
     """How many of them."""
-    instruction_ratio: float | None = None
+    instruction_ratio: Amount | None = None
     """Own instructions / those of the baseline, below 1 is fewer; one count each, so that there is no interval."""
     instruction_verdict: CountVerdict | None = None
     """What that ratio says; `equal` within 0.5 %."""
@@ -191,11 +192,11 @@ class Case(AnyCase, frozen=True, kw_only=True):
 
     fingerprint: dict[str, str] = {}
     """Label of each model -> hash of its file and its external data."""
-    dims: dict[str, int] = {}
+    dims: dict[str, Count] = {}
     """Every dimension that was free in the model, with the size it got."""
     baseline: str | None = None
     """Name of the subject that the others are compared with."""
-    min_effect: float = 0.01
+    min_effect: Amount = 0.01
     """The minimum effect that was used: what was requested, or the noise of this machine if that is larger."""
     subjects: tuple[Subject, ...] = ()
     """What was raced."""
@@ -209,7 +210,7 @@ class Case(AnyCase, frozen=True, kw_only=True):
 class Bench(Document, frozen=True, kw_only=True):
     """What `onnxperf bench` or `onnxperf sweep` found."""
 
-    version: int = BENCH_VERSION
+    version: Count = BENCH_VERSION
     """Version of this format."""
     machine: Machine
     """Where it was measured."""

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from onnxperf.records.base import Document, Findings
+from onnxperf.records.numbers import Amount, Count
 from onnxperf.records.race import Verdict
 
 RunStatus = Literal["running", "ok", "differs", "failed", "timeout", "oom", "crashed", "interrupted"]
@@ -34,9 +35,9 @@ class KeptRun(Struct, frozen=True, kw_only=True):
     """When it ended; null if it did not, or not yet."""
     status: RunStatus = "running"
     """How it ended; interrupted if its process ended before the run did."""
-    cases: int = 0
+    cases: Count = 0
     """Cases that it has, or will have."""
-    cases_done: int = 0
+    cases_done: Count = 0
     """Cases that are neither pending nor running."""
     topic: str = ""
     """What was measured: labels of models, an equation or a function; empty for runs that older versions kept."""
@@ -66,19 +67,19 @@ class ComparedSubject(Struct, frozen=True, kw_only=True):
     """Its name in the second run."""
     model: str = ""
     """Label of the model of its case in the first run."""
-    dims: dict[str, int] = {}
+    dims: dict[str, Count] = {}
     """Dimensions of its case."""
-    first_ns: float | None = None
+    first_ns: Amount | None = None
     """Median time of a call in the first run."""
-    second_ns: float | None = None
+    second_ns: Amount | None = None
     """Median time of a call in the second run."""
     yardstick: str | None = None
     """Name of the subject that both runs share and that both times were divided by; null if there is none."""
-    speedup: float | None = None
+    speedup: Amount | None = None
     """First time / second time, each divided by the yardstick's of its own run: above 1, the second is faster."""
-    speedup_low: float | None = None
+    speedup_low: Amount | None = None
     """Lower end of the 95 % interval, widened for several subjects."""
-    speedup_high: float | None = None
+    speedup_high: Amount | None = None
     """Upper end of that interval."""
     verdict: Verdict | None = None
     """What the interval says of the second run; baseline for the yardstick itself, null without one."""

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 
 from onnxperf.records.base import Experiment, Machine, Scalar
+from onnxperf.records.numbers import Amount, Calls, Count
 
 
 class StackFrame(Struct, frozen=True, kw_only=True):
@@ -16,13 +17,13 @@ class StackFrame(Struct, frozen=True, kw_only=True):
     """Its name."""
     file: str
     """Its file, shortened to what lies below a folder of modules."""
-    line: int
+    line: Count
     """Where the function begins; 0 where there is none."""
-    self_ns: int
+    self_ns: Count
     """Time in the function itself, and in operators that it applies."""
-    total_ns: int
+    total_ns: Count
     """Time until it returns, what it calls included."""
-    parent: int | None
+    parent: Count | None
     """Place of its caller in the list of frames; None for the root."""
 
 
@@ -44,21 +45,21 @@ class FunctionTime(NamedTuple):
 class CodeShares(Struct, frozen=True, kw_only=True):
     """How the time divides into Python and compiled code; the parts are shares from 0 to 1."""
 
-    python: float
+    python: Amount
     """In the interpreter."""
-    compiled: float
+    compiled: Amount
     """In compiled libraries: kernels, and what libraries do around them."""
-    kernels: float | None = None
+    kernels: Amount | None = None
     """In what computes: inner loops of numpy, and all of any other compiled library; None where that is not known."""
-    dispatch: float | None = None
+    dispatch: Amount | None = None
     """In the rest of numpy: parsing arguments, resolving types, making arrays; None where that is not known."""
-    unknown: float = 0.0
+    unknown: Amount = 0.0
     """In code that belongs to no library that py-spy can name."""
-    libraries: dict[str, float] = {}
+    libraries: dict[str, Amount] = {}
     """Of each compiled library, the largest first."""
-    samples: int
+    samples: Count
     """How many samples this rests on."""
-    margin: float = 0.0
+    margin: Amount = 0.0
     """How far sampling alone can move the least certain share, with 95 % confidence."""
     how: Literal["py-spy", "pyinstrument"]
     """py-spy sees compiled frames; pyinstrument counts operators such as a @ b as Python: an upper bound."""
@@ -73,9 +74,9 @@ class NativeFunction(Struct, frozen=True, kw_only=True):
     """Its library, or its file."""
     kind: Literal["python", "kernels", "dispatch", "system", "unknown"]
     """What it does itself; the system works for its caller."""
-    self_share: float
+    self_share: Amount
     """Part of the samples in which it was at work itself."""
-    total_share: float
+    total_share: Amount
     """Part of the samples in which it was on the stack."""
 
 
@@ -86,26 +87,26 @@ class Allocator(Struct, frozen=True, kw_only=True):
     """Name of its function."""
     file: str
     """Its file, shortened to what lies below a folder of modules."""
-    line: int
+    line: Count
     """Number of the line; 0 where there is none."""
-    total_bytes: int
+    total_bytes: Count
     """All that was taken here, given back or not."""
-    count: int
+    count: Count
     """How often."""
-    peak_bytes: int
+    peak_bytes: Count
     """What was held here when most was held altogether."""
 
 
 class Allocations(Struct, frozen=True, kw_only=True):
     """What memory the calls took, as memray saw it."""
 
-    calls: int
+    calls: Count
     """Calls made meanwhile."""
-    peak_bytes: int
+    peak_bytes: Count
     """Most that was held at once of what was taken since the calls began."""
-    total_bytes: int
+    total_bytes: Count
     """All that was taken, given back or not."""
-    count: int
+    count: Count
     """How often memory was taken."""
     allocators: tuple[Allocator, ...] = ()
     """Lines that took memory, by bytes."""
@@ -122,17 +123,17 @@ class Stack(Experiment, frozen=True, kw_only=True):
     """ort, numpy, reference… or callable."""
     call: str | None = None
     """Call style of a model; None for a callable."""
-    calls: int
+    calls: Calls
     """Calls made while pyinstrument took samples."""
-    call_ns: float
+    call_ns: Amount
     """Time of a call when no profiler runs."""
-    duration_ns: int
+    duration_ns: Count
     """Time of all calls while pyinstrument took samples."""
-    cpu_ns: int
+    cpu_ns: Count
     """Processor time of all threads meanwhile."""
-    samples: int
+    samples: Count
     """Samples that pyinstrument took."""
-    interval_ns: int
+    interval_ns: Count
     """Time between two of them."""
     shares: CodeShares | None = None
     """Python, kernels and what lies between; None where there are no samples."""

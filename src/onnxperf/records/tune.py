@@ -7,6 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from onnxperf.records.base import Experiment, Status
+from onnxperf.records.numbers import Amount, Count, Ratio
 from onnxperf.records.race import Case, Verdict
 
 Goal = Literal["latency", "cpu", "memory"]
@@ -50,15 +51,15 @@ class TuneRow(Struct, frozen=True, kw_only=True):
     """Why it is not ok, or why it was dropped."""
     dropped: bool = False
     """It left the search before its end: slower, or without a gain that matters."""
-    launch_speedups: tuple[float, ...] = ()
+    launch_speedups: tuple[Ratio, ...] = ()
     """Defaults / own, of one launch of both each; above 1 is better."""
-    speedup: float | None = None
+    speedup: Amount | None = None
     """Trimmed mean of these (on the scale of ratios)."""
-    speedup_low: float | None = None
+    speedup_low: Amount | None = None
     """Lower end of its 95 % interval, not widened for the number of choices; null below 2 launches."""
-    speedup_high: float | None = None
+    speedup_high: Amount | None = None
     """Upper end of that interval."""
-    amount: float | None = None
+    amount: Amount | None = None
     """Median over launches: nanoseconds of a call (CPU time with the goal `cpu`), or bytes with the goal `memory`."""
     error: float | None = None
     """Of an approximate choice: largest difference of an output / largest value of that output, on fresh inputs."""
@@ -78,25 +79,25 @@ class Tuning(Experiment, frozen=True, kw_only=True):
     """Label of the model."""
     fingerprint: str = ""
     """Hash of its file and its external data."""
-    dims: dict[str, int] = {}
+    dims: dict[str, Count] = {}
     """Every dimension that was free in the model, with the size it got."""
-    shapes: dict[str, tuple[int, ...]] = {}
+    shapes: dict[str, tuple[Count, ...]] = {}
     """Shape of every input."""
     goal: Goal = "latency"
     """What should become less."""
     call: str = ""
     """Call style that was requested for all choices; empty where styles were choices, too."""
-    min_effect: float = 0.01
+    min_effect: Amount = 0.01
     """Smallest relative gain that matters."""
     max_error: float | None = None
     """Largest error with which an approximate choice may win; null: none may."""
-    budget_s: float = 0.0
+    budget_s: Amount = 0.0
     """Seconds for everything, those of resumed runs included."""
-    spent_s: float = 0.0
+    spent_s: Amount = 0.0
     """Seconds that were used, those of resumed runs included."""
-    threads: int = 0
+    threads: Count = 0
     """Threads of the defaults."""
-    default_amount: float | None = None
+    default_amount: Amount | None = None
     """Median of the defaults over all launches of the search: nanoseconds of a call, or bytes."""
     rows: tuple[TuneRow, ...] = ()
     """Every choice, in the order in which it was first tried."""
@@ -106,17 +107,17 @@ class Tuning(Experiment, frozen=True, kw_only=True):
     """What is best; null where the defaults are."""
     tried: TuneChoice | None = None
     """What was raced against the defaults in the end; null where nothing was worth it."""
-    gain: float | None = None
+    gain: Amount | None = None
     """Defaults / winner in the confirming race alone; above 1 is better."""
-    gain_low: float | None = None
+    gain_low: Amount | None = None
     """Lower end of its interval."""
-    gain_high: float | None = None
+    gain_high: Amount | None = None
     """Upper end of that interval."""
     verdict: Verdict | None = None
     """What the confirming race says; `faster` stands for less of what the goal names."""
-    before: float | None = None
+    before: Amount | None = None
     """The defaults in the confirming race: nanoseconds of a call, or bytes."""
-    after: float | None = None
+    after: Amount | None = None
     """The winner in that race."""
     confirmation: Case | None = None
     """The confirming race with its raw timings; null where none took place, or memory was compared."""
@@ -133,13 +134,13 @@ class Tuning(Experiment, frozen=True, kw_only=True):
 class TunedSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A file of settings, which names nothing that runs code: no library, interpreter or other file."""
 
-    version: int = SAVED_VERSION
+    version: Count = SAVED_VERSION
     """Version of this format."""
     model: str = ""
     """Label of the model for which they were found."""
     fingerprint: str = ""
     """Hash of that model."""
-    dims: dict[str, int] = {}
+    dims: dict[str, Count] = {}
     """The sizes for which they were found."""
     settings: dict[str, str] = {}
     """Settings by name, as in --variant."""

@@ -8,6 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from onnxperf.records.base import Document
+from onnxperf.records.numbers import Amount, Signed
 
 Dims = tuple[int | str | None, ...]
 Element = bool | int | float | str
@@ -178,9 +179,9 @@ class NodeMetric(Struct, frozen=True, kw_only=True):
 
     key: str
     """Key of the node in the view."""
-    share: float
+    share: Amount
     """Its part of the whole, from 0 to 1; of nodes that are executed as one, each has the share of all of them."""
-    value: float
+    value: Signed
     """The cost itself."""
     unit: Literal["us", "bytes"]
     """Unit of that value."""

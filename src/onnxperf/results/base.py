@@ -52,6 +52,8 @@ class Result(ABC, Generic[R]):
         """Id of the run in the store, if it is kept there."""
         self.tags: dict[str, str] = {}
         """Tags of that run."""
+        self.unwritten = ""
+        """A file that was requested and could not be written; a note says why."""
 
     def __init_subclass__(cls) -> None:
         """Name the kind of a class after its module."""

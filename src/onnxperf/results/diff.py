@@ -23,6 +23,23 @@ if TYPE_CHECKING:
 
     from onnxperf.render.kit.chart import AxesArray
 
+_COLUMNS = (
+    "op_name",
+    "outputs",
+    "inputs",
+    "provider",
+    "idx",
+    "before_us",
+    "after_us",
+    "side",
+    "noise",
+    "before_name",
+    "after_name",
+    "path",
+    "label",
+)
+"""Of `merged`, which has them without rows, too."""
+
 
 class DiffResult(Result[Diff]):
     """What `onnxperf.diff` returns; `before` and `after` are the profiles of its sides."""
@@ -77,7 +94,7 @@ class DiffResult(Result[Diff]):
             }
             for row in self.record.rows
         ]
-        return DataFrame(rows)
+        return DataFrame(rows, columns=_COLUMNS)
 
     def by_label(self, per_iteration: bool = True, min_share: float = 0.0) -> DataFrame:
         """Times by label, the most costly first; labels under `min_share` of all time are left out."""

@@ -39,7 +39,11 @@ def _described() -> _Described:
 def _holds(kind: Any = None) -> dict[int | str, dict[str, Any]]:
     """What an answer holds, for the document."""
     schema = _RECORD if kind is None else _described().schemas[_ANSWERS.index(kind)]
-    errors = {404: "There is no such run or model.", 503: "The store cannot be read."}
+    errors = {
+        404: "There is no such run or model.",
+        422: "The record of the run is damaged, or of a newer version.",
+        503: "The store cannot be read.",
+    }
     return {
         200: {"content": {"application/json": {"schema": schema}}, "description": "The answer."},
         **{
@@ -109,7 +113,6 @@ def document_of(app: FastAPI) -> dict[str, Any]:
             parts.pop(unused, None)
         parts.update(_described().components)
         for path in document["paths"].values():
-            path["get"]["responses"].pop("422", None)
             path["get"]["responses"]["400"] = {
                 "content": {"application/json": {"schema": _ERROR}},
                 "description": "A parameter is wrong.",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 from fastapi import Path, Query, Request
 from starlette.exceptions import HTTPException
 
-from onnxperf.errors import BadOption
+from onnxperf.errors import BadOption, DamagedRun
 from onnxperf.records.runs import KeptRun
 from onnxperf.results.base import Result
 from onnxperf.results.runs import ComparisonResult
@@ -23,7 +25,7 @@ from onnxperf.store.search import (
     search_runs,
     with_machines,
 )
-from onnxperf.wording.names import name_of
+from onnxperf.wording.names import capital, name_of
 
 LONGEST_TEXT = 300
 
@@ -90,7 +92,8 @@ def result_of(store: Store, name: str) -> Result[Any]:
     """A run as if it had just been measured."""
     from onnxperf.api._keeping.kept_runs import load_result
 
-    return load_result(name, store=store)
+    with _readable():
+        return load_result(name, store=store)
 
 
 def located(store: Store, run: KeptRun) -> FoundRun:
@@ -104,7 +107,17 @@ def compared(store: Store, first: str, second: str) -> ComparisonResult:
     from onnxperf.api._keeping.kept_runs import compare
 
     one, other = run_named(store, first), run_named(store, second)
-    return compare(one.id, other.id, store=store)
+    with _readable():
+        return compare(one.id, other.id, store=store)
+
+
+@contextlib.contextmanager
+def _readable() -> Iterator[None]:
+    """A run that cannot be read is neither missing nor a fault of this server: its page says what is wrong with it."""
+    try:
+        yield
+    except DamagedRun as error:
+        raise HTTPException(422, f"{capital(str(error))}.") from error
 
 
 def history_of(store: Store, model: str, by: str, limit: int) -> Result[Any]:

@@ -20,7 +20,6 @@ _SHORTEST_TOKEN = 16
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _LARGEST_HEAD = 16_384
 """Bytes of a request line with its headers that are read at all."""
-_CONNECTIONS = 200
 _GRACE_S = 3
 """How long answers that have begun may take when the server ends."""
 
@@ -61,18 +60,22 @@ def serve_store(where: str | Path | None, door: Door) -> None:
     import uvicorn
 
     from onnxperf.serve.application import application
+    from onnxperf.serve.connections import LimitedProtocol, most_connections, silence_libraries
 
+    silence_libraries()
+    most = most_connections()
     with door.listener, open_store(where, reading=True) as store:
         config = uvicorn.Config(
             application(store, door.hosts, door.token),
-            http="h11",
+            http=LimitedProtocol,
             ws="none",
             lifespan="off",
             log_config=None,
             access_log=False,  # addresses may hold the token
             server_header=False,
             h11_max_incomplete_event_size=_LARGEST_HEAD,
-            limit_concurrency=_CONNECTIONS,
+            limit_concurrency=most,
+            backlog=max(1, most // 4),  # so many are accepted at once, before the first of them can be closed
             timeout_graceful_shutdown=_GRACE_S,
         )
         with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises the signal again once all is closed

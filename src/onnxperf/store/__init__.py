@@ -1,6 +1,6 @@
 """Runs that outlive their process: SQLite in the user's data directory, or PostgreSQL."""
 
-from onnxperf.store.bundle import check_bundle, open_bundle, write_bundle
+from onnxperf.store.bundle import damaged_runs, open_bundle, write_bundle
 from onnxperf.store.connect import is_missing, location, place_of
 from onnxperf.store.database import Store, open_store
 from onnxperf.store.portable import (
@@ -26,7 +26,7 @@ __all__ = [
     "Trouble",
     "begun_attempt",
     "begun_run",
-    "check_bundle",
+    "damaged_runs",
     "ended_run",
     "finished_case",
     "is_missing",

@@ -5,10 +5,14 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from onnxperf.errors import StoreError
+from onnxperf.records.decode import DamagedRecord, decoded
+from onnxperf.records.numbers import Count
 from onnxperf.records.race import Block
+
+T = TypeVar("T")
 
 _ALWAYS_KNOWN = ("round", "position", "launch", "set_up", "calls", "start_ns", "duration_ns")
 _SINCE_2 = ("cpu_ns", "span_ns")
@@ -50,7 +54,8 @@ def unpack_blocks(data: bytes) -> tuple[Block, ...]:
         columns[name] = [None if value == _UNKNOWN else value for value in columns[name]]
     for name in columns.keys() & _SINCE_3:
         columns[name] = [None if value is None else _number(value) for value in columns[name]]
-    return tuple(Block(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True))
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return _checked(rows, tuple[Block, ...])
 
 
 def _bits(value: float) -> int:
@@ -68,7 +73,22 @@ def pack_times(times_ns: Sequence[int]) -> bytes:
 
 def unpack_times(data: bytes) -> tuple[int, ...]:
     """The times that `pack_times` was given."""
-    return _unpack(data, {_TIMES_VERSION: 1})[1][0]
+    return _checked(_unpack(data, {_TIMES_VERSION: 1})[1][0], tuple[Count, ...])
+
+
+def _checked(values: object, kind: type[T]) -> T:
+    try:
+        return decoded(values, kind)
+    except DamagedRecord as error:
+        raise StoreError(f"damaged timings: {error}") from error
+
+
+def unpacked_size(data: bytes) -> int:
+    """The bytes that packed timings claim to have when they are unpacked; 0 where that cannot be told."""
+    if len(data) < _HEADER.size:
+        return 0
+    _, _, columns, rows, _ = _HEADER.unpack_from(data)
+    return int(rows * columns * _WIDTH)
 
 
 def _pack(columns: Sequence[Sequence[int]], version: int) -> bytes:

@@ -9,15 +9,17 @@ from typing import Any, Self, TypeVar
 
 from msgspec import Struct
 from sqlalchemy import Connection, Engine, Row, delete, select, update
+from sqlalchemy.exc import OperationalError
 
-from onnxperf.errors import BadOption, StoreError
+from onnxperf.errors import BadOption, DamagedRun, StoreError
 from onnxperf.records.base import Document, Status
+from onnxperf.records.decode import newest_version
 from onnxperf.records.history import StoredSubject
 from onnxperf.records.race import Bench, Case
 from onnxperf.records.runs import KeptRun, RunStatus
 from onnxperf.store import histories, migrations, retry, rows, schema
 from onnxperf.store.connect import connect, explained, location, place_of
-from onnxperf.store.documents import from_document, kinds, newest_version, plain, to_document
+from onnxperf.store.documents import from_document, kinds, plain, to_document
 from onnxperf.store.merge import find_run, merge
 from onnxperf.store.owner import state_of, this_process
 from onnxperf.store.portable import (
@@ -154,6 +156,12 @@ class Store:
         with self.reading() as connection:
             return rows.kept_runs(connection, limit, *conditions, *map(rows.has_tag, tags.items()))
 
+    def names(self) -> list[str]:
+        """The names of all runs, the oldest first, whatever else of them is damaged."""
+        with self.reading() as connection:
+            oldest = select(schema.runs.c.name).order_by(schema.runs.c.started, schema.runs.c.id)
+            return list(connection.execute(oldest).scalars())
+
     def find(self, text: str) -> KeptRun:
         """The run of that id, or the only one whose id starts so; `last` is the newest."""
         name = schema.runs.c.name
@@ -192,7 +200,7 @@ class Store:
                 raise StoreError(f"a {row.record_type}, which this onnxperf cannot read; use a newer one")
         newest = newest_version(type(record))
         if record.version > newest:
-            raise StoreError(
+            raise DamagedRun(
                 f"run {run} has format version {record.version}, and this onnxperf reads up to {newest}; "
                 "use a newer one"
             )
@@ -217,12 +225,22 @@ class Store:
         with self.reading() as connection:
             return read_run(connection, self._row(connection, run))
 
-    def portable(self, names: Iterable[str]) -> Iterator[tuple[RunRow, Iterable[CaseRow]]]:
-        """Runs with everything in them, one after the other; the cases of one must be read before the next."""
+    def portable(
+        self, names: Iterable[str], damaged: dict[str, str] | None = None
+    ) -> Iterator[tuple[RunRow, list[CaseRow]]]:
+        """Runs with everything in them, one after the other; what cannot be read goes to `damaged`, with its reason."""
         with self.reading() as connection:
             for name in names:
-                row = self._row(connection, name)
-                yield read_run(connection, row, whole=True), read_cases(connection, row.id)
+                try:
+                    row = self._row(connection, name)
+                    found = read_run(connection, row, whole=True), list(read_cases(connection, row.id))
+                except (TypeError, ValueError, AttributeError, OperationalError) as error:
+                    # SQLite keeps anything in any column, and texts that are not UTF-8 fail as they are read.
+                    if damaged is None or (isinstance(error, OperationalError) and "UTF-8" not in str(error.orig)):
+                        raise
+                    damaged[name] = str(error.orig if isinstance(error, OperationalError) else error)
+                    continue
+                yield found
 
     def histories(
         self, models: Collection[str], fingerprint: str | None = None, since: str = ""
@@ -273,4 +291,4 @@ def _named(run: str) -> Iterator[None]:
     try:
         yield
     except StoreError as error:
-        raise StoreError(f"run {run} cannot be read: {error}") from error
+        raise DamagedRun(f"run {run} cannot be read: {error}") from error

@@ -12,7 +12,9 @@ from sqlalchemy import Connection, Select, exists, func, select
 
 from onnxperf.records.base import Machine, Scalar
 from onnxperf.records.history import HistoryPoint, StoredSubject, TimeOrigin
+from onnxperf.records.numbers import Count
 from onnxperf.records.race import Subject
+from onnxperf.records.rules import is_time
 from onnxperf.records.runs import COMMIT, DIRTY
 from onnxperf.store import schema
 from onnxperf.store.documents import from_document, plain, to_document
@@ -21,7 +23,7 @@ from onnxperf.store.documents import from_document, plain, to_document
 class _CasePart(msgspec.Struct, frozen=True):
     """The part of a case that a history needs."""
 
-    dims: dict[str, int] = {}
+    dims: dict[str, Count] = {}
 
 
 class _SubjectPart(msgspec.Struct, frozen=True):
@@ -139,6 +141,7 @@ def _runs(connection: Connection, since: str, numbers: Collection[int] | None = 
     return {
         number: (started, name, commits.get(number, ""), number in dirty)
         for number, started, name in connection.execute(chosen).all()
+        if is_time(started)
     }
 
 

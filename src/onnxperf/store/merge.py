@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, insert, or_, select, update
+from sqlalchemy import Connection, Row, Table, bindparam, func, insert, or_, select, update
 
 from onnxperf.store import schema
 from onnxperf.store.documents import plain
@@ -18,6 +19,8 @@ _ATTEMPT_COLUMNS = tuple(name for name in AttemptRow.__struct_fields__ if name n
 _SUBJECT_COLUMNS = tuple(name for name in SubjectRow.__struct_fields__ if name != "numbers")
 _AT_THE_END = ("status", "finished", "owner", "answer", "options", "machine", "versions")
 """Columns of a run that are known when it ends."""
+_AT_ONCE = 200
+"""Cases that are written together: a statement for each would take far longer, and all may not fit into memory."""
 
 
 def merge(connection: Connection, run: RunRow, cases: Iterable[CaseRow] = ()) -> str:
@@ -28,8 +31,11 @@ def merge(connection: Connection, run: RunRow, cases: Iterable[CaseRow] = ()) ->
     else:
         number, name = found.id, found.name
     _plan(connection, number, run.keys)
-    for case in cases:
-        _merge_case(connection, number, case)
+    if found is None:
+        _insert_cases(connection, number, cases)
+    else:
+        for case in cases:
+            _merge_case(connection, number, case)
     if found is not None and found.status == "running" and run.status != "running":
         ended = {column: getattr(run, column) for column in _AT_THE_END}
         connection.execute(update(schema.runs).where(schema.runs.c.id == number).values(**ended))
@@ -69,6 +75,42 @@ def _plan(connection: Connection, run: int, keys: Iterable[str]) -> None:
         connection.execute(insert(schema.cases), values)
 
 
+def _insert_cases(connection: Connection, run: int, cases: Iterable[CaseRow]) -> None:
+    """Write the cases of a run that was just inserted: nothing can be there but its plan, so nothing is looked for."""
+    planned = select(schema.cases.c.key, schema.cases.c.id).where(schema.cases.c.run == run)
+    numbers: dict[str, int] = {row.key: row.id for row in connection.execute(planned)}
+    left = iter(cases)
+    while chunk := list(islice(left, _AT_ONCE)):
+        missing = [key for key in dict.fromkeys(plain(case.key) for case in chunk) if key not in numbers]
+        values = [{"run": run, "key": key, "status": "pending"} for key in missing]
+        numbers |= zip(missing, _inserted(connection, schema.cases, values), strict=True)
+        attempts = [
+            (attempt, {"case": numbers[plain(case.key)], "number": attempt.number or at, **_attempt_values(attempt)})
+            for case in chunk
+            for at, attempt in enumerate(case.attempts, 1)
+        ]
+        made = _inserted(connection, schema.attempts, [values for _, values in attempts])
+        subjects = [
+            _subject_values(number, subject)
+            for number, (attempt, _) in zip(made, attempts, strict=True)
+            for subject in attempt.subjects
+        ]
+        if subjects:
+            connection.execute(insert(schema.subjects), subjects)
+        ended = [{"number": numbers[plain(case.key)], "ended": case.status} for case in chunk if case.attempts]
+        if ended:
+            change = update(schema.cases).where(schema.cases.c.id == bindparam("number"))
+            connection.execute(change.values(status=bindparam("ended")), ended)
+
+
+def _inserted(connection: Connection, table: Table, values: Sequence[dict[str, Any]]) -> list[int]:
+    """The numbers that new rows got, in their order."""
+    if not values:
+        return []
+    made = insert(table).returning(table.c.id, sort_by_parameter_order=True)
+    return list(connection.execute(made, values).scalars())
+
+
 def _merge_case(connection: Connection, run: int, case: CaseRow) -> None:
     key = plain(case.key)
     number = connection.execute(
@@ -91,7 +133,7 @@ def _merge_attempt(connection: Connection, case: int, attempt: AttemptRow) -> bo
             attempts.uid == attempt.uid, attempts.case == case
         )
         found = connection.execute(same).first()
-    values = _columns(attempt, _ATTEMPT_COLUMNS)
+    values = _attempt_values(attempt)
     if found is None:
         last = connection.execute(select(func.max(attempts.number)).where(attempts.case == case)).scalar()
         made = insert(schema.attempts).values(case=case, number=attempt.number or (last or 0) + 1, **values)
@@ -104,6 +146,10 @@ def _merge_attempt(connection: Connection, case: int, attempt: AttemptRow) -> bo
     if attempt.subjects:
         connection.execute(insert(schema.subjects), [_subject_values(number, each) for each in attempt.subjects])
     return True
+
+
+def _attempt_values(attempt: AttemptRow) -> dict[str, Any]:
+    return _columns(attempt, _ATTEMPT_COLUMNS)
 
 
 def _subject_values(attempt: int, subject: SubjectRow) -> dict[str, Any]:

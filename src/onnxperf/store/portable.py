@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Row, select
 
 from onnxperf.errors import StoreError, masked
 from onnxperf.records.base import Machine, Status
+from onnxperf.records.numbers import Amount
 from onnxperf.records.race import Bench, Case, Subject
 from onnxperf.records.runs import RunStatus
 from onnxperf.store import rows, schema
@@ -45,7 +46,7 @@ class SubjectRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     status: str
     reason: str
     verdict: str | None
-    numbers: dict[str, float | None]
+    numbers: dict[str, Amount | None]
     record: str
     blocks: bytes
     call_times: bytes
@@ -257,7 +258,10 @@ def read_run(connection: Connection, row: Row[Any], whole: bool = False) -> RunR
 
 def _without_password_in(record: str) -> str:
     """The document of a record, which an older version may have kept with the password of a database."""
-    document = json.loads(record) if "@" in record or "=" in record else None
+    try:
+        document = json.loads(record) if "@" in record or "=" in record else None
+    except (ValueError, RecursionError):
+        return record
     if not isinstance(document, dict) or "command" not in document:
         return record
     shown = masked(str(document["command"]))

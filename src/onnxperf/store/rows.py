@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Row, delete, exists, func, insert, select, up
 from onnxperf.errors import StoreError, masked
 from onnxperf.records.base import Machine
 from onnxperf.records.race import Bench, Case, Subject
+from onnxperf.records.rules import check_record, is_time
 from onnxperf.records.runs import COMMIT, COMMIT_LENGTH, KeptRun
 from onnxperf.store import schema
 from onnxperf.store.blobs import unpack_blocks, unpack_times
@@ -21,6 +22,7 @@ from onnxperf.store.owner import Owner, state_of
 
 _UNFINISHED = ("pending", "running")
 _TOPIC = "topic"
+_NEVER = "1970-01-01T00:00:00.000000+00:00"
 
 
 class Trouble(Struct, frozen=True, kw_only=True):
@@ -142,8 +144,8 @@ def _kept_run(row: Row[Any], tags: dict[str, str]) -> KeptRun:
         kind=row.kind,
         record=row.record_type,
         command=masked(row.command),
-        started=row.started,
-        finished=row.finished,
+        started=_time_in(row.started),
+        finished=None if row.finished is None else _time_in(row.finished),
         status="interrupted" if lost else row.status,
         cases=row.cases,
         cases_done=row.done,
@@ -152,6 +154,11 @@ def _kept_run(row: Row[Any], tags: dict[str, str]) -> KeptRun:
         options=options,
         tags=dict(sorted(tags.items())),
     )
+
+
+def _time_in(text: str) -> str:
+    """A time of day; one that older versions took from a bundle unread is 1970, as one run must not cost the list."""
+    return text if is_time(text) else _NEVER
 
 
 def _last_finished(connection: Connection, run: int) -> list[tuple[str, int, str]]:
@@ -171,7 +178,12 @@ def _last_finished(connection: Connection, run: int) -> list[tuple[str, int, str
 def _read_case(connection: Connection, attempt: int, record: str) -> Case:
     ours = select(schema.subjects).where(schema.subjects.c.attempt == attempt)
     rows = connection.execute(ours.order_by(schema.subjects.c.position))
-    return replace(from_document(record, Case), subjects=tuple(_read_subject(row) for row in rows))
+    case = replace(from_document(record, Case), subjects=tuple(_read_subject(row) for row in rows))
+    try:
+        check_record(case)
+    except ValueError as error:
+        raise StoreError(f"damaged: {error}") from error
+    return case
 
 
 def _read_subject(row: Row[Any]) -> Subject:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
+import stat
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,12 +20,15 @@ from onnxperf.store.bundle import open_bundle, write_bundle
 from onnxperf.store.database import Store
 from onnxperf.store.names import new_uid
 from onnxperf.store.portable import CaseRow, RunRow
+from onnxperf.store.private_files import check_own, create_own, make_own, open_own
 from onnxperf.store.retry import is_refusal
 
 VARIABLE = "ONNXPERF_SPOOL"
 _RESULT = ".result.zip"
 _STEP = ".step.zip"
 _PLACE = "store.txt"
+_KEY = re.compile(r"[0-9a-f]{16}")
+_LONGEST_PLACE = 500
 _ABANDONED_S = 24 * 3600
 """A file that is still not whole by then was left by a process that is gone."""
 
@@ -39,6 +44,8 @@ class Flushed(NamedTuple):
     """Files that cannot be read, or that the store cannot take: set aside."""
     failure: StoreError | None
     """Why the rest waits on."""
+    refused: StoreError | None = None
+    """Why nothing is read: the folder is not this user's."""
 
 
 class Waiting(NamedTuple):
@@ -65,10 +72,13 @@ class Spool:
         name = f"{time.time_ns():020}-{new_uid()}{_RESULT if result else _STEP}"
         part = self.folder / f".{name}.part"
         try:
-            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if not (self.folder / _PLACE).exists():
-                (self.folder / _PLACE).write_text(self._place, encoding="utf-8")
-            with part.open("wb") as file:
+            make_own(self.folder.parent)
+            check_own(self.folder.parent, _is_key)
+            make_own(self.folder)
+            check_own(self.folder)
+            with contextlib.suppress(FileExistsError), create_own(self.folder / _PLACE) as file:
+                file.write(self._place.encode("utf-8", "surrogateescape"))
+            with create_own(part) as file:
                 write_bundle(file, [(run, cases)])
                 file.flush()
                 os.fsync(file.fileno())
@@ -88,6 +98,10 @@ class Spool:
         """Write what waits, in its order, until the store fails."""
         results, names, damaged = 0, dict[str, str](), list[Path]()
         failure = None
+        try:
+            _check(self.folder)
+        except StoreError as error:
+            return Flushed(0, {}, (), None, error)
         for path in self.files():
             try:
                 names |= _written(path, store)
@@ -106,7 +120,7 @@ class Spool:
 
 def _written(path: Path, store: Store) -> dict[str, str]:
     """Write a file that waits; returns names that were taken, and those that the store gave instead."""
-    with open_bundle(path) as runs:
+    with open_bundle(path, open_own) as runs:
         names = {(row := run.row()).name: store.merge(row, run) for run in runs}
     return {wanted: name for wanted, name in names.items() if wanted != name}
 
@@ -121,11 +135,31 @@ def waiting() -> list[Waiting]:
     """The results that wait, for each store."""
     found = []
     with contextlib.suppress(OSError):
-        for folder in sorted(spool_folder().iterdir()):
-            results = len(_files(folder, _RESULT))
-            if results:
-                found.append(Waiting(_place_in(folder), results, folder))
+        for folder in sorted(filter(_is_key, spool_folder().iterdir())):
+            found += _waiting_in(folder)
     return found
+
+
+def _waiting_in(folder: Path) -> list[Waiting]:
+    """The results in one folder; none if it is not this user's."""
+    with contextlib.suppress(StoreError):
+        _check(folder)
+        results = len([each for each in _files(folder, _RESULT) if stat.S_ISREG(each.lstat().st_mode)])
+        return [Waiting(_place_in(folder), results, folder)] if results else []
+    return []
+
+
+def _check(folder: Path) -> None:
+    """Refuse a folder that is there and not this user's."""
+    with contextlib.suppress(OSError):
+        if folder.exists():
+            check_own(folder.parent, _is_key)
+            check_own(folder)
+
+
+def _is_key(folder: Path) -> bool:
+    """Whether a folder is called like one for a store."""
+    return _KEY.fullmatch(folder.name) is not None
 
 
 def _key(url: URL) -> str:
@@ -144,7 +178,8 @@ def _files(folder: Path, suffix: str) -> list[Path]:
 
 def _place_in(folder: Path) -> str:
     try:
-        return (folder / _PLACE).read_text(encoding="utf-8", errors="replace")[:500]
+        with open_own(folder / _PLACE) as file:
+            return file.read(_LONGEST_PLACE).decode("utf-8", "replace")
     except OSError:
         return str(folder)
 
@@ -159,7 +194,7 @@ def _set_aside(path: Path) -> Path:
 def _remove_abandoned(folder: Path) -> None:
     for path in folder.glob(".*.part"):
         with contextlib.suppress(OSError):
-            if time.time() - path.stat().st_mtime > _ABANDONED_S:
+            if time.time() - path.lstat().st_mtime > _ABANDONED_S:
                 path.unlink()
 
 

@@ -10,7 +10,7 @@ from itertools import takewhile
 # Control, format (bidirectional overrides), surrogate, line and paragraph separators: a reader would not see them.
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 # A spreadsheet would run a cell that starts like this as a formula.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA_SIGNS = frozenset("=+-@")
 # Our own signs in a terminal that cannot show them.
 _PLAIN = str.maketrans(
     {"µ": "u", "×": "x", "±": "+-", "–": "-", "…": "..", "·": "|", "░": ".", "█": "#", "▒": "="}  # noqa: RUF001
@@ -26,6 +26,11 @@ def visible(text: str, encoding: str = "utf-8") -> str:
     if text.isascii() and text.isprintable():  # nearly all texts are, and a page has hundreds of thousands
         return text
     return encodable("".join(_escape(c) if unicodedata.category(c) in _HIDDEN else c for c in text), encoding)
+
+
+def visible_lines(text: str, encoding: str = "utf-8") -> str:
+    """The text with its line breaks, every line as `visible` shows it."""
+    return "\n".join(visible(line, encoding) for line in text.split("\n"))
 
 
 def one_line(text: object) -> str:
@@ -69,12 +74,18 @@ def name_of(text: str, encoding: str = "utf-8") -> str:
     return visible(text, encoding) or "(no name)"
 
 
+def starts_formula(text: str) -> bool:
+    """Whether a spreadsheet may take a text for a formula: one that trims spaces, or reads full-width signs."""
+    first = next((c for c in text if not c.isspace() and unicodedata.category(c) not in _HIDDEN), "")
+    return unicodedata.normalize("NFKC", first) in _FORMULA_SIGNS
+
+
 def csv_cell(value: object) -> object:
     """A cell that no spreadsheet takes for a formula: text is guarded, numbers stay numbers."""
     if not isinstance(value, str):
         return value
     text = visible(value)
-    return f"'{text}" if value.startswith(_FORMULA_STARTS) else text
+    return f"'{text}" if starts_formula(value) else text
 
 
 def dims_text(dims: Mapping[str, int]) -> str:

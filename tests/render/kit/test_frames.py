@@ -21,7 +21,7 @@ from onnxperf.records.trace import TensorType
 from onnxperf.render.kit import frames as tables
 from onnxperf.render.kit.frames import csv_bytes, parquet_bytes, workbook_bytes
 from onnxperf.results.formats import FORMATS
-from onnxperf.wording.names import visible
+from onnxperf.wording.names import starts_formula, visible
 from tests.render import examples
 
 openpyxl = pytest.importorskip("openpyxl")
@@ -184,13 +184,17 @@ def test_excel_shows_every_name_as_text(tmp_path: Path, name: str) -> None:
         assert (read[1][0] or "") == visible(name)
 
 
-@pytest.mark.parametrize("text", ["http://a.b", "mailto:a@b.c", "internal:Sheet1!A1", "12", "{=1+1}", "=1+1"])
+@pytest.mark.parametrize(
+    "text",
+    ["http://a.b", "mailto:a@b.c", "internal:Sheet1!A1", "12", "{=1+1}", "=1+1", " =1+1", "＝1+1", "@A1"],  # noqa: RUF001
+)
 def test_what_looks_like_a_link_a_number_or_a_formula_is_text_in_excel(tmp_path: Path, text: str) -> None:
     write_table(frame(n=[text]), tmp_path / "t.xlsx")
     cell = openpyxl.load_workbook(tmp_path / "t.xlsx").active["A2"]
     assert cell.hyperlink is None
     assert cell.data_type in ("s", "inlineStr")
     assert cell.value == text
+    assert cell.quotePrefix is starts_formula(text)  # it stays text when someone edits the cell
     assert "<f>" not in xml_of(tmp_path / "t.xlsx")
 
 

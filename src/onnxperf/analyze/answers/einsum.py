@@ -106,7 +106,8 @@ def rewrite_answer(
 ) -> str:
     """Answer how many Einsum nodes were replaced and what the model gains, or why nothing was written.
 
-    `sites` are those before the last race: a site that is rewritten there was replaced in the `rival`.
+    `sites` are those before the last race: a site that is rewritten there was replaced in the `rival`. `output` is
+    empty if it could not be written.
     """
     nodes = sum(len(site.nodes) for site in sites)
     if not nodes:
@@ -115,7 +116,8 @@ def rewrite_answer(
     of_all = f"{replaced} of {count(nodes, 'Einsum node')}"
     if rival is not None and is_gain(rival) and not interrupted:
         gain = f"{_times_as_fast(rival)}{_interval(rival)}"
-        return f"{of_all} rewritten; {model} is {gain}; written to {output}."
+        written = f"written to {output}" if output else "the file could not be written"
+        return f"{of_all} rewritten; {model} is {gain}; {written}."
     return f"Nothing was written: {_why_not(sites, rival, of_all, interrupted)}."
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from onnxperf.model.opened import Model
 from onnxperf.records.advice import Hazard, Trial
 from onnxperf.records.options import SessionOptions
 from onnxperf.records.race import MIN_ROUNDS, Case
+from onnxperf.render.kit.files import copy
 
 DEFAULT_TIME_S = 60.0
 _MOST_TRIALS = 24
@@ -124,14 +124,11 @@ class RemedyTrials:
     def keep(self, rewrite: str, output: Path) -> None:
         """Copy the model of a rewrite, which was written for its trial, with its weights where these are beside it."""
         path = self._rewrites[rewrite]
-        data = [(each, output.parent / each.name) for each in path.parent.glob(f"{path.name}.*")]
-        for source, target in [*data, (path, output)]:
-            if target != output and target.exists():
-                raise FileNotWritten(f"cannot write {target}: it exists already, and the model needs that name")
-            try:
-                shutil.copyfile(source, target)
-            except OSError as error:
-                raise FileNotWritten(f"cannot write {target}: {error.strerror or error}") from error
+        data = list(path.parent.glob(f"{path.name}.*"))
+        taken = next((output.parent / each.name for each in data if (output.parent / each.name).exists()), None)
+        if taken is not None:
+            raise FileNotWritten(f"cannot write {taken}: it exists already, and the model needs that name")
+        copy(path, output, data)
 
     def needs(self, race: Case, progress: Progress) -> dict[str, list[int]]:
         """Bytes that fresh processes need, of the defaults and of trials against what costs memory, in turn."""

@@ -32,12 +32,18 @@ def run_on_cluster(
     """Run every case on a node of its own, on as many nodes at once as there are."""
     machine = machines.describe_machine()
     progress(0.0, "connecting to the cluster")
-    with open_cluster(place.on, complain) as cluster:
-        placed = _on_each(cells, cluster.alive()) if place.each else {cell.key: (cell, "") for cell in cells}
-        if recorder is not None:
-            recorder.plan(list(placed), machine)
-        sweep = _Sweep(placed, progress, recorder, seen, cluster)
-        sweep.run()
+    done = False
+    try:
+        with open_cluster(place.on, complain) as cluster:
+            placed = _on_each(cells, cluster.alive()) if place.each else {cell.key: (cell, "") for cell in cells}
+            if recorder is not None:
+                recorder.plan(list(placed), machine)
+            sweep = _Sweep(placed, progress, recorder, seen, cluster)
+            sweep.run()
+            done = True
+    except KeyboardInterrupt:
+        if not done:  # else it came while the cluster was left, and costs nothing that was measured
+            raise
     after = machines.after_the_race(sweep.machine(machine))
     kept = recorder.result(sweep.cases, after) if recorder is not None else None
     return kept or Bench(machine=after, command="onnxperf.bench", cases=tuple(sweep.cases))
@@ -45,14 +51,19 @@ def run_on_cluster(
 
 def run_one(place: ClusterPlace, key: str, load: JobLoad, progress: Progress) -> tuple[bytes, str]:
     """The answer of a single job, and the name of its node; an interruption brings what it has until then."""
-    with open_cluster(place.on, complain) as cluster:
-        dispatcher = Dispatcher([NodeJob(key, lambda: load)], cluster)
-        try:
-            events = list(dispatcher.events(partial(_show_one, cluster, progress)))
-        except KeyboardInterrupt:
-            events = list(dispatcher.stop())
-            if not events:
-                raise
+    events: list[Event] = []
+    try:
+        with open_cluster(place.on, complain) as cluster:
+            dispatcher = Dispatcher([NodeJob(key, lambda: load)], cluster)
+            try:
+                events = list(dispatcher.events(partial(_show_one, cluster, progress)))
+            except KeyboardInterrupt:
+                events = list(dispatcher.stop())
+                if not events:
+                    raise
+    except KeyboardInterrupt:
+        if not events:  # else it came while the cluster was left
+            raise
     for event in events:
         if event.kind == "answered":
             return event.answer, event.node.name

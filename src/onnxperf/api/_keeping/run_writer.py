@@ -84,6 +84,8 @@ class RunWriter:
 
     def _flush(self, store: Store) -> None:
         flushed = self._spool.flush(store)
+        if flushed.refused is not None:
+            complain(f"results that wait are not read: {flushed.refused}")
         if flushed.results:
             were = "was" if flushed.results == 1 else "were"
             complain(f"{count(flushed.results, 'result')} that waited {were} written to {self._place}")

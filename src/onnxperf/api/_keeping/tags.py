@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 
 from onnxperf.errors import BadOption
+from onnxperf.programs import find_program
 from onnxperf.records.runs import BRANCH, COMMIT, COMMIT_LENGTH, DIRTY
 
 MOST, LONGEST_NAME, LONGEST_VALUE = 50, 64, 256
 """Tags of a run, and characters of each."""
 _TIMEOUT_S = 2.0
-_GIT = ("git", "--no-optional-locks", "-c", "core.fsmonitor=false")
+_GIT = ("--no-optional-locks", "--no-pager", "-c", "core.fsmonitor=", "-c", f"core.hooksPath={os.devnull}")
 """Git changes nothing, and starts no program that a repository names."""
-_STATUS = (*_GIT, "status", "--porcelain=v2", "--branch", "--untracked-files=no", "--ignore-submodules=all")
-_HEAD = (*_GIT, "rev-parse", "HEAD")
+_NO_FETCH = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": ""}
+"""Nor does it fetch what a repository lacks: its configuration may name a program for that."""
+_HEAD = ("rev-parse", "--verify", "--quiet", "HEAD")
+_BRANCH = ("symbolic-ref", "--short", "--quiet", "HEAD")
+_SETTINGS = ("config", "--list", "--name-only")
+_STATUS = ("status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all")
 
 Ask = Callable[[Sequence[str]], str | None]
 
@@ -42,40 +48,39 @@ def run_tags(given: Mapping[str, object] | None = None) -> dict[str, str]:
 def git_tags(ask: Ask | None = None) -> dict[str, str]:
     """Commit, branch and `dirty` of the current folder; nothing where Git or a repository is missing, or takes long."""
     ask = ask or _output
-    text = ask(_STATUS)
-    if text is None:  # all files of a large repository may take long to look at
-        return _commit((ask(_HEAD) or "").strip())
-    heads = dict(line[2:].split(" ", 1) for line in text.splitlines() if line.startswith("# ") and " " in line[2:])
-    changed = any(line and not line.startswith("#") for line in text.splitlines())
-    branch = heads.get("branch.head", "(detached)")[:LONGEST_VALUE]
-    tags = _commit(heads.get("branch.oid", ""))
-    if tags and branch != "(detached)":
-        tags[BRANCH] = branch
-    if tags and changed:
-        tags[DIRTY] = "yes"
-    return tags
+    commit = (ask(_HEAD) or "").strip()
+    if not commit.isalnum():
+        return {}
+    branch = (ask(_BRANCH) or "").strip()
+    found = {COMMIT: commit[:COMMIT_LENGTH], BRANCH: branch[:LONGEST_VALUE], DIRTY: "yes" if _is_dirty(ask) else ""}
+    return {name: value for name, value in found.items() if value}
 
 
-def _commit(text: str) -> dict[str, str]:
-    """Where there is no commit yet, Git says (initial)."""
-    return {COMMIT: text[:COMMIT_LENGTH]} if text.isalnum() else {}
+def _is_dirty(ask: Ask) -> bool:
+    """Whether files differ, where that can be asked: to compare them, Git would run the filters of its settings."""
+    settings = ask(_SETTINGS)
+    if settings is None or any(name.startswith("filter.") for name in settings.splitlines()):
+        return False
+    return bool(ask(_STATUS))
 
 
-def _output(command: Sequence[str]) -> str | None:
-    """What Git prints; empty where there is nothing to say, None where it takes too long."""
+def _output(words: Sequence[str]) -> str | None:
+    """What Git prints; None where it is missing, fails or takes too long."""
+    git = find_program("git")
+    if git is None:
+        return None
     try:
         done = subprocess.run(
-            command,
+            [git, *_GIT, *words],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            env={**os.environ, **_NO_FETCH},
             timeout=_TIMEOUT_S,
             check=True,
             encoding="utf-8",
             errors="replace",
         )
-    except subprocess.TimeoutExpired:
-        return None
     except (OSError, subprocess.SubprocessError):
-        return ""
+        return None
     return done.stdout

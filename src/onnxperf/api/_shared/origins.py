@@ -6,7 +6,6 @@ Kept in the user's own cache and never in the model: a model must not name code 
 from __future__ import annotations
 
 import contextlib
-import os
 from pathlib import Path
 
 import msgspec
@@ -14,6 +13,7 @@ import platformdirs
 from msgspec import Struct
 
 from onnxperf.api._shared.opening import open_source
+from onnxperf.drafts import write_aside
 
 _OLDER_NAMES = {"keras": "tensorflow", "saved_model": "tensorflow", "scikit-learn": "sklearn"}
 """Names of frameworks in files that were written before each had only one."""
@@ -37,9 +37,7 @@ def remember(model: str | Path, framework: str, source: str) -> None:
     file = _file(open_source(model).fingerprint)
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
-        draft = file.with_suffix(f".{os.getpid()}")
-        draft.write_bytes(msgspec.json.encode(Origin(framework, whole)))
-        draft.replace(file)
+        write_aside(file, msgspec.json.encode(Origin(framework, whole)))
 
 
 def recall(fingerprint: str) -> Origin | None:

@@ -110,7 +110,7 @@ atexit.register(_READER.close)
 
 def start_reader() -> None:
     """Let the process start while this one is busy with something else; what prevents it is raised when it is asked."""
-    with contextlib.suppress(OnnxperfError):
+    with contextlib.suppress(OnnxperfError, OSError):
         _READER.start()
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, get_args
 import msgspec
 from msgspec.structs import asdict
 
+from onnxperf.api._shared.exchanged import check_exchanged
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.records.options import ArenaSetting, ExecutionMode, ExecutionOrder, OptLevel, SessionOptions
 from onnxperf.records.tune import SAVED_VERSION, TunedSettings
@@ -24,13 +25,6 @@ _JOINED = "+"
 _LONGEST_VALUE = 80
 """Characters of a wrong value in an error."""
 _LARGEST_FILE = 1 << 20
-_UNSAFE = frozenset({"env", "custom_ops", "provider", "fixed_dims"})
-"""Settings that choose what code runs, and what has its own prefix."""
-_SAFE_RUNTIMES = ("ort", "numpy", "reference", "openvino")
-_SAFE_NUMBERS = frozenset(
-    {"session.dynamic_block_base", "session.intra_op.spin_duration_us", "session.intra_op.spin_backoff_max"}
-)
-"""Config entries with any value that a file may have: numbers."""
 _SWITCHES = {"on": True, "off": False, "1": True, "0": False, "true": True, "false": False}
 
 
@@ -155,11 +149,7 @@ def saved_settings(file: str | os.PathLike[str]) -> TunedSettings:
         raise BadInput(f"{str(path)!r} is not a file of settings: {error}") from error
     if saved.version > SAVED_VERSION:
         raise BadInput(f"{str(path)!r} was written by a newer onnxperf; update onnxperf")
-    if saved.runtime not in ("", *_SAFE_RUNTIMES):
-        raise BadInput(f"{str(path)!r} names the runtime {_shown(saved.runtime)!r}, which a file may not choose")
-    for name in saved.settings:
-        if not _is_safe(name):
-            raise BadInput(f"{str(path)!r} names {_shown(name)!r}, which is not a setting that a file may have")
+    check_exchanged(saved.settings, saved.runtime, repr(str(path)))
     session_of(saved.settings)  # refuses values that make no sense
     return saved
 
@@ -168,18 +158,6 @@ def all_settings(saved: TunedSettings) -> dict[str, str]:
     """Settings with runtime and call style, as a variant by hand has them."""
     kinds = {"runtime": saved.runtime, "call": saved.call}
     return {**saved.settings, **{name: each for name, each in kinds.items() if each}}
-
-
-def _is_safe(name: str) -> bool:
-    """Whether a setting is known, and names no library, interpreter or file."""
-    if name in _CONVERTED:
-        return name not in _UNSAFE
-    if name.startswith("dim."):
-        return True
-    from onnxperf.runtimes.ort.config_keys import SESSION_KEYS
-
-    known = {entry.name for entry in SESSION_KEYS if entry.values or entry.name in _SAFE_NUMBERS}
-    return name in known
 
 
 # ---------------------------------------------------------------- names and values

@@ -21,6 +21,7 @@ from onnxperf.analyze.judges.tuning import (
     largest_error,
     samples_of,
 )
+from onnxperf.api._shared.exchanged import check_exchanged
 from onnxperf.api._shared.outputs import outputs_of
 from onnxperf.api._shared.requests import Settings
 from onnxperf.api._shared.subjects import Entry
@@ -77,7 +78,8 @@ class MeasuredModel:
     """Rewritten models by name."""
 
     def candidate(self, choice: TuneChoice) -> RunCandidate:
-        """A choice as something that can be raced."""
+        """A choice as something that can be raced; one that came with a record has only what a record may have."""
+        check_exchanged(choice.settings, choice.runtime, repr(choice.name))
         session = session_of({"threads": self.threads, **choice.settings})
         runtime = choice.runtime or "ort"
         call = choice.call or (self.call if runtime == "ort" else find_runtime(runtime).call_names[0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,10 +12,12 @@ from msgspec.structs import replace
 from onnxperf.api._keeping.kept_runs import Where, load_result
 from onnxperf.api._shared.subjects import Entry
 from onnxperf.api._tuning.request import Aim
-from onnxperf.errors import BadOption
-from onnxperf.records.tune import TunedSettings, Tuning
+from onnxperf.errors import BadOption, FileNotWritten
+from onnxperf.records.tune import TuneChoice, TunedSettings, TuneRow, Tuning
 from onnxperf.render.kit.files import check_folder, write
 from onnxperf.render.kit.model_files import write_model
+from onnxperf.tuning.base import joined
+from onnxperf.wording.names import first_of
 
 
 class Places(NamedTuple):
@@ -51,10 +53,14 @@ def save_settings(record: Tuning, places: Places | None, paths: Mapping[str, Pat
         call=winner.call or record.call,
         runtime=winner.runtime,
     )
-    write(places.settings, msgspec.json.format(msgspec.json.encode(saved), indent=2) + b"\n")
+    try:
+        if winner.rewrite:
+            _write_model(paths[winner.rewrite], places.model)
+        write(places.settings, msgspec.json.format(msgspec.json.encode(saved), indent=2) + b"\n")
+    except FileNotWritten as error:  # the tuning is not lost
+        return replace(record, notes=(*record.notes, str(error)))
     if not winner.rewrite:
         return replace(record, saved=str(places.settings))
-    _write_model(paths[winner.rewrite], places.model)
     note = f"the settings in {places.settings} are for {places.model}, which is the model with {winner.rewrite} applied"
     return replace(record, saved=str(places.settings), saved_model=str(places.model), notes=(*record.notes, note))
 
@@ -80,3 +86,32 @@ def unfinished(run: str, entry: Entry, aim: Aim, store: Where) -> Tuning:
     if not record.interrupted and not has_more:
         raise BadOption("that run is complete; run it again without `resume`", option="resume", value=run)
     return record
+
+
+def resumed_rows(before: Tuning, choices: Sequence[TuneChoice]) -> tuple[dict[str, TuneRow], list[str]]:
+    """Rows of a tuning that goes on, each with the choice of this run that has its name; a note names the others.
+
+    The record may come from a stranger: nothing that it says about a choice is carried out. A row whose choice is not
+    exactly the one that this run makes of its name was measured in another way, and is dropped.
+    """
+    rows: dict[str, TuneRow] = {}
+    dropped: list[str] = []
+    for row in before.rows:
+        own = _rebuilt(row.choice.name, choices)
+        if own is not None and own == row.choice:
+            rows[own.name] = replace(row, choice=own)
+        elif row.status != "skipped":
+            dropped.append(row.choice.name)
+    note = f"dropped from the resumed run, as this run has no such candidates: {first_of(dropped)}"
+    return rows, [note] if dropped else []
+
+
+def _rebuilt(name: str, choices: Sequence[TuneChoice]) -> TuneChoice | None:
+    """The choice of this name, or the combination of choices whose names it joins."""
+    for number, choice in enumerate(choices):
+        if name == choice.name:
+            return choice
+        rest = name.removeprefix(f"{choice.name}, ")
+        if rest != name and (others := _rebuilt(rest, choices[number + 1 :])) is not None:
+            return joined([choice, others])
+    return None

@@ -9,6 +9,7 @@ from cyclopts import App, Parameter
 from onnxperf.cli import exit_codes
 from onnxperf.cli.options import Switch
 from onnxperf.cli.present import OutputFlags, present
+from onnxperf.cli.printing import print_text
 from onnxperf.errors import BadOption
 
 envs = App(
@@ -63,5 +64,5 @@ def remove(
         raise BadOption("name the environments to remove, or use --all; `onnxperf envs` lists them")
     removed = remove_envs(None if all_ else names)
     if not quiet:
-        print("\n".join(f"removed {name}" for name in removed) or "no environment was built yet")
+        print_text("\n".join(f"removed {name}" for name in removed) or "no environment was built yet")
     return exit_codes.DONE

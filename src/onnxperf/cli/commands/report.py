@@ -8,6 +8,7 @@ from cyclopts import Parameter
 
 from onnxperf.cli import exit_codes
 from onnxperf.cli.options import File, OptionalFile, Switch
+from onnxperf.cli.printing import print_text
 
 _USUAL = "report.html"
 
@@ -57,7 +58,6 @@ def report(
     from onnxperf.cli.browser import open_page
     from onnxperf.render.kit.files import check_folder, suffix_of
     from onnxperf.results.report import FORMATS
-    from onnxperf.wording.options import as_flags
 
     paths = output or [_USUAL]
     for path in paths:
@@ -67,8 +67,8 @@ def report(
     for path in paths:
         found.save(path)
     if not quiet:
-        print(as_flags(found.answer))
-        print(f"wrote {', '.join(paths)}")
+        print_text(found.answer)
+        print_text(f"wrote {', '.join(paths)}")
     if open_:
         open_page(paths[0])
     return exit_codes.DONE

@@ -9,8 +9,9 @@ from cyclopts import App, Parameter
 
 from onnxperf.cli import exit_codes
 from onnxperf.cli.options import File, OptionalFile, Several, Switch, pairs
-from onnxperf.cli.present import StoreOutputFlags, complain, deliver, make_console, present
+from onnxperf.cli.present import StoreOutputFlags, complain, deliver, present
 from onnxperf.cli.present import show as show_result
+from onnxperf.cli.printing import print_text
 from onnxperf.errors import BadOption
 from onnxperf.wording.names import name_of
 
@@ -121,10 +122,12 @@ def _export_bundle(ids: Sequence[str], every: bool, output: StoreOutputFlags) ->
     path = output.output[0] if len(output.output) == 1 else ""
     if not path.lower().endswith(".zip"):
         raise BadOption("a bundle is one file that ends with .zip, such as -o runs.onnxperf.zip")
-    number = export_bundle(ids, path, store=output.store)
+    exported = export_bundle(ids, path, store=output.store)
+    for name, reason in exported.damaged.items():
+        complain(f"run {name} is damaged and was left out: {reason}")
     if not output.quiet:
-        print(f"{count(number, 'run')} written to {path}")
-    return exit_codes.DONE
+        print_text(f"{count(exported.count, 'run')} written to {path}")
+    return exit_codes.PARTIAL if exported.damaged else exit_codes.DONE
 
 
 @runs.command(name="import")
@@ -159,10 +162,11 @@ def import_(file: File, /, *, store: OptionalFile = None, quiet: Switch = False,
     if quiet:
         return exit_codes.DONE
     for wanted, name in imported.renamed.items():
-        print(f"{wanted or 'a run without a name'} is called {name} here" + (": its name was taken" if wanted else ""))
+        reason = ": its name was taken" if wanted else ""
+        print_text(f"{wanted or 'a run without a name'} is called {name} here{reason}")
     there = f"; {imported.there} of them {'was' if imported.there == 1 else 'were'} there already"
     total = len(imported.names) + imported.there
-    print(f"imported {len(imported.names)} of {count(total, 'run')}{there if imported.there else ''}")
+    print_text(f"imported {len(imported.names)} of {count(total, 'run')}{there if imported.there else ''}")
     return exit_codes.DONE
 
 
@@ -176,8 +180,7 @@ def _shown(run: str, output: StoreOutputFlags, printed: bool = True) -> int:
     def print_result() -> None:
         if printed and not output.quiet:
             tags = "".join(f" · {name_of(f'{name}={value}')}" for name, value in result.tags.items())
-            console = make_console(stderr=output.to_stdout)
-            console.print(f"run {result.run}{tags}", markup=False, style="dim", soft_wrap=True)
+            print_text(f"run {result.run}{tags}", stderr=output.to_stdout)
         if printed:
             show_result(result, output)
 
@@ -237,5 +240,5 @@ def delete(*ids: str, store: str | None = None, quiet: Switch = False, debug: Sw
     for run in ids:
         name = delete_run(run, store=store)
         if not quiet:
-            print(f"deleted {name}")
+            print_text(f"deleted {name}")
     return exit_codes.DONE

@@ -8,6 +8,7 @@ from cyclopts import Parameter
 
 from onnxperf.cli import exit_codes
 from onnxperf.cli.options import OptionalFile, Switch
+from onnxperf.cli.printing import print_text
 
 
 def serve(
@@ -53,7 +54,7 @@ def serve(
     from onnxperf.serve.server import open_door, serve_store
 
     door = open_door(store, host, port, token)
-    print(f"{door.place} is at {door.url} (Ctrl-C ends it)", flush=True)
+    print_text(f"{door.place} is at {door.url} (Ctrl-C ends it)")
     if open_:
         open_address(door.url)
     serve_store(store, door)

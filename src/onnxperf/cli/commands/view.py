@@ -12,6 +12,7 @@ from cyclopts import Group, Parameter
 
 from onnxperf.cli.options import OUTPUT, File, Flags, InputFlags, OptionalFile, SessionFlags, Switch, keywords_of
 from onnxperf.cli.present import OutputFlags, complain, present
+from onnxperf.cli.printing import print_text
 from onnxperf.errors import BadOption
 from onnxperf.wording.numbers import count
 
@@ -173,7 +174,7 @@ def view(
             Path(page).unlink()
             page = ""
     if page:
-        print(page)
+        print_text(page)
         _open(page)
     return code
 

@@ -50,7 +50,8 @@ def vector_extensions() -> tuple[str, ...]:
 
 def cpu_model() -> str:
     """Model of the processor."""
-    return _cpu_field("model name") or platform.processor() or platform.machine()
+    # Not `platform.processor`, which runs `uname`.
+    return _cpu_field("model name") or os.environ.get("PROCESSOR_IDENTIFIER") or platform.machine()
 
 
 def after_the_race(machine: Machine) -> Machine:

@@ -8,7 +8,6 @@ import importlib.metadata
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +16,7 @@ from pathlib import Path
 import psutil
 
 from onnxperf.limits import allowed_cpus, cpu_quota, memory_limit, read_text
+from onnxperf.programs import find_program
 from onnxperf.records.base import Machine
 from onnxperf.wording.numbers import significant, size
 
@@ -81,7 +81,7 @@ def installed(name: str) -> str | None:
 
 def take_inventory(machine: Machine) -> Rows:
     """Everything that can be found out beside the machine's own record; what cannot be read is left out."""
-    nvidia_smi = shutil.which("nvidia-smi")
+    nvidia_smi = find_program("nvidia-smi")
     affinity = len(allowed_cpus()) or None
     finders: tuple[Callable[[], Rows], ...] = (
         lambda: thread_rows(machine),

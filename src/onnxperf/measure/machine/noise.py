@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import platform
 from pathlib import Path
 
 import msgspec
 import platformdirs
 from msgspec import Struct
+
+from onnxperf.drafts import write_aside
 
 _RACE = 2
 """Since races consist of launches, they see smaller differences: a band that was found before would hide these."""
@@ -33,10 +34,7 @@ def remember(band: float, cpu: str, date: str) -> None:
     record = msgspec.json.encode(Noise(machine=_key(cpu), band=band, date=date, race=_RACE))
     with contextlib.suppress(OSError):
         _file().parent.mkdir(parents=True, exist_ok=True)
-        # Written aside and moved, so that a race that starts meanwhile reads one record or the other.
-        draft = _file().with_suffix(f".{os.getpid()}")
-        draft.write_bytes(record)
-        draft.replace(_file())
+        write_aside(_file(), record)
 
 
 def recall(cpu: str) -> Noise | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import os
 import platform
 import re
 from collections.abc import Callable, Sequence
@@ -17,6 +16,7 @@ import platformdirs
 from msgspec import Struct
 from msgspec.structs import replace
 
+from onnxperf.drafts import write_aside
 from onnxperf.limits import read_text
 from onnxperf.measure.machine.cores import usable_cores
 from onnxperf.measure.messages import Load, MoveBytes, Prepare, TimeEach, WorkerSpec
@@ -126,9 +126,7 @@ def remember(peaks: Peaks, cpu: str) -> Peaks:
     record = _Kept(version=_VERSION, machine=_key(cpu), peaks=(*others, best))
     with contextlib.suppress(OSError):
         _file().parent.mkdir(parents=True, exist_ok=True)
-        draft = _file().with_suffix(f".{os.getpid()}")
-        draft.write_bytes(msgspec.json.encode(record))
-        draft.replace(_file())
+        write_aside(_file(), msgspec.json.encode(record))
     return best
 
 

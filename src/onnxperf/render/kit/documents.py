@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from onnxperf.errors import BadInput
+from onnxperf.records.decode import decoded, newest_version
 from onnxperf.wording.names import storable
 
 R = TypeVar("R", bound=Struct)
@@ -33,16 +34,16 @@ def compact_json(value: object) -> bytes:
 def from_json(data: bytes, kind: type[R]) -> R:
     """The record that `to_json` wrote."""
     try:
-        version = msgspec.json.decode(data, type=_Header).version
-        newest = next(int(each.default) for each in msgspec.structs.fields(kind) if each.name == "version")
-        if version > newest:
-            raise BadInput(
-                f"this result has format version {version}, and this onnxperf reads up to {newest}; "
-                "read it with a newer onnxperf"
-            )
-        return msgspec.json.decode(data, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        fields = msgspec.json.decode(data)
+        version = msgspec.convert(fields, _Header).version
+        if version <= newest_version(kind):
+            return decoded(fields, kind)
+    except (ValueError, RecursionError) as error:
         raise BadInput(f"not a {kind.__name__} document of onnxperf: {error}") from error
+    raise BadInput(
+        f"this result has format version {version}, and this onnxperf reads up to {newest_version(kind)}; "
+        "read it with a newer onnxperf"
+    )
 
 
 def _encodable(value: object) -> object:

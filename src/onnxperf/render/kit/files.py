@@ -2,41 +2,52 @@
 
 from __future__ import annotations
 
-import os
-import stat
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from onnxperf.drafts import write_aside, written_aside
 from onnxperf.errors import BadOption, FileNotWritten
 from onnxperf.wording.names import visible
 
 
 def write(path: Path, data: bytes) -> None:
     """Write a file, or say in one line why that is not possible; then what was there before is as it was."""
+    with explained(path):
+        if _is_device(path):
+            path.write_bytes(data)  # a device or a pipe stays what it is
+        else:
+            write_aside(path.resolve(), data)  # a link stays, and what it leads to changes
+
+
+def copy(source: Path, path: Path, beside: Iterable[Path] = ()) -> None:
+    """Copy a file, after those that must be beside it under their own names: all of them, or none."""
+    import shutil  # commands start without it
+
+    if _is_device(path):
+        write(path, source.read_bytes())
+        return
+    others = {path.parent / each.name: each for each in beside}
+    place = path if others else path.resolve()
+    with explained(path), written_aside(*others, place) as folder:
+        for target, each in {**others, place: source}.items():
+            shutil.copyfile(each, folder / target.name)
+
+
+@contextlib.contextmanager
+def explained(path: str | Path) -> Iterator[None]:
+    """What keeps a file from being written becomes one line."""
     try:
-        _write(path, data)
+        yield
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
         reason = getattr(error, "strerror", None) or error
         raise FileNotWritten(f"cannot write {visible(str(path))}: {reason}") from error
 
 
-def _write(path: Path, data: bytes) -> None:
-    """Write aside and move: a reader finds the old file or the new one, never a part."""
-    if path.exists() and not path.is_file():  # a device or a pipe stays what it is
-        path.write_bytes(data)
-        return
-    real = path.resolve()  # a link stays, and what it leads to changes
-    draft = real.with_name(f".onnxperf-{os.getpid()}-{os.urandom(4).hex()}")
-    try:
-        with draft.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())  # some file systems notice a full disk only now
-        if real.exists():
-            draft.chmod(stat.S_IMODE(real.stat().st_mode))
-        draft.replace(real)
-    finally:
-        draft.unlink(missing_ok=True)
+def _is_device(path: Path) -> bool:
+    with contextlib.suppress(ValueError):
+        return path.exists() and not path.is_file()
+    return False
 
 
 def suffix_of(path: str | Path, known: Iterable[str], option: str = "output") -> str:

@@ -13,12 +13,13 @@ from onnxperf.records.trace import TensorType
 from onnxperf.render.kit.markdown import page_markdown
 from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.wording.labels import type_text, types_text
-from onnxperf.wording.names import csv_cell, visible
+from onnxperf.wording.names import csv_cell, starts_formula, visible
 from onnxperf.wording.numbers import NOTHING, count, grouped, significant
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
     from xlsxwriter import Workbook
+    from xlsxwriter.format import Format
     from xlsxwriter.worksheet import Worksheet
 
 EXCEL_ROWS = 1_048_576
@@ -85,7 +86,7 @@ def workbook_bytes(sheets: Mapping[str, DataFrame]) -> bytes:
 
 
 def _fill(book: Workbook, sheet: Worksheet, frame: DataFrame) -> None:
-    bold = book.add_format({"bold": True})
+    bold, text = book.add_format({"bold": True}), book.add_format({"quote_prefix": True})
     sheet.freeze_panes(1, 0)
     for place, name in enumerate(frame.columns):
         widest = max((len(str(value)) for value in frame.iloc[:100, place]), default=0)
@@ -93,19 +94,19 @@ def _fill(book: Workbook, sheet: Worksheet, frame: DataFrame) -> None:
         sheet.write_string(0, place, _short(name), bold)
     for line, row in enumerate(frame.itertuples(index=False, name=None), start=1):
         for place, value in enumerate(row):
-            _write_cell(sheet, line, place, value)
+            _write_cell(sheet, line, place, value, text)
 
 
-def _write_cell(sheet: Worksheet, line: int, place: int, value: object) -> None:
-    """Write by the type of the value, so that nothing is guessed from what a text looks like."""
+def _write_cell(sheet: Worksheet, line: int, place: int, value: object, text: Format) -> None:
+    """Write by the type of the value; what looks like a formula stays text, also after someone has edited the cell."""
     if isinstance(value, str):
-        sheet.write_string(line, place, _short(value))
+        sheet.write_string(line, place, _short(value), *([text] if starts_formula(value) else []))
     elif isinstance(value, bool):
         sheet.write_boolean(line, place, value)
     elif isinstance(value, int | float) and -_EXCEL_DIGITS < value < _EXCEL_DIGITS:
         sheet.write_number(line, place, value)
     elif hasattr(value, "tolist") and not isinstance(value, float):  # a number of numpy's, from a nullable column
-        _write_cell(sheet, line, place, value.tolist())
+        _write_cell(sheet, line, place, value.tolist(), text)
     elif not _missing(value):
         sheet.write_string(line, place, str(value))
 

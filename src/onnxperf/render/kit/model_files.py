@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxperf.errors import FileNotWritten
-from onnxperf.wording.names import visible
+from onnxperf.drafts import written_aside
+from onnxperf.render.kit.files import explained, write
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -18,28 +17,16 @@ INLINE_BYTES = 2**30
 
 def write_model(proto: ModelProto, path: Path, size_bytes: int) -> bool:
     """Write a model of this size; returns whether its weights went into a file beside it."""
-    try:
-        return _write(proto, path, size_bytes > INLINE_BYTES)
-    except OSError as error:
-        raise FileNotWritten(f"cannot write {visible(str(path))}: {error.strerror or error}") from error
-
-
-def _write(proto: ModelProto, path: Path, large: bool) -> bool:
-    """Write aside and move: a reader finds the old model or the new one, never a part."""
+    if size_bytes <= INLINE_BYTES:
+        write(path, proto.SerializeToString())
+        return False
     import onnx
 
-    with tempfile.TemporaryDirectory(prefix=".onnxperf-", dir=path.absolute().parent) as folder:
-        written = Path(folder) / path.name
-        weights = written.with_name(f"{path.name}.data")
-        if large:
-            onnx.save_model(_with_raw_weights(proto), written, save_as_external_data=True, location=weights.name)
-        else:
-            written.write_bytes(proto.SerializeToString())
-        has_weights_beside = weights.is_file()
-        if has_weights_beside:
-            weights.replace(path.with_name(weights.name))
-        written.replace(path)
-    return has_weights_beside
+    weights = path.with_name(f"{path.name}.data")
+    with explained(path), written_aside(weights, path) as folder:
+        parts = _with_raw_weights(proto)
+        onnx.save_model(parts, folder / path.name, save_as_external_data=True, location=weights.name)
+        return (folder / weights.name).is_file()
 
 
 def _with_raw_weights(proto: ModelProto) -> ModelProto:

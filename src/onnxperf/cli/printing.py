@@ -1,0 +1,23 @@
+"""How commands print: names come from strangers, and must not control the terminal."""
+
+from __future__ import annotations
+
+import sys
+
+from onnxperf.errors import masked
+from onnxperf.wording.names import visible_lines
+from onnxperf.wording.options import as_flags
+
+
+def print_text(text: str, stderr: bool = False) -> None:
+    """Print lines in which options are spelled as they are typed."""
+    stream = sys.stderr if stderr else sys.stdout
+    print(visible_lines(masked(as_flags(text)), stream.encoding or "utf-8"), file=stream, flush=True)
+
+
+def write_output(content: bytes) -> None:
+    """Write a file to standard output: as it is for another program, with escapes if a person sees it."""
+    if sys.stdout.isatty():
+        content = visible_lines(content.decode("utf-8", "replace"), sys.stdout.encoding).encode(sys.stdout.encoding)
+    sys.stdout.buffer.write(content)
+    sys.stdout.buffer.flush()
