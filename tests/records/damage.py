@@ -21,7 +21,7 @@ from onnxperf.records.gate import Gate, GateControl, GateLimit
 from onnxperf.records.options import Signature
 from onnxperf.records.profile import ModuleTime, Timeline
 from onnxperf.records.profiles import Profiles
-from onnxperf.records.race import Bench, Block, Case, Measurement, Split
+from onnxperf.records.race import Bench, Block, Measurement, Split
 from onnxperf.records.runs import KeptRun, KeptRuns
 from onnxperf.records.view import GraphView, Metrics, NodeMetric, ViewGraph, ViewNode, ViewTensor, ViewValue
 from onnxperf.results.base import result_classes
@@ -308,6 +308,3 @@ def baseline(run: RecordedRun) -> None:
             continue
         recorded_limits(new, sides, examples.machine(), 0.05)
         recorded_notes((new,), sides)
-
-
-__all__ = ["Case", "damaged", "records", "show"]
