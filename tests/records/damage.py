@@ -56,6 +56,7 @@ def yardstick(pace: float = 1.0) -> Measurement:
 def bench() -> Bench:
     """Two sizes with single calls, parts of calls, instructions and a yardstick."""
     cases = []
+    paces: Any = (("run", 8430.0, "baseline"), ("run-c", 7000.0, "faster"))
     for size in (1, 8):
         subjects = [
             examples.subject(
@@ -70,7 +71,7 @@ def bench() -> Bench:
                 runtime="ort",
                 call=name,
             )
-            for name, mean, verdict in (("run", 8430.0, "baseline"), ("run-c", 7000.0, "faster"))
+            for name, mean, verdict in paces
         ]
         lost = examples.failed("io-binding")
         cases.append(examples.case(*subjects, lost, dims={"batch": size}, yardstick=yardstick()))
@@ -254,7 +255,7 @@ def _walk(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 def _changed(value: Any, path: Path, change: Any) -> Any:
     if not path:
         return change
-    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy: Any = dict(value) if isinstance(value, dict) else list(value)
     copy[path[0]] = _changed(value[path[0]], path[1:], change)
     return copy
 

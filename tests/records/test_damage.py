@@ -105,9 +105,10 @@ def test_what_contradicts_itself_is_refused_in_one_line_by_both_decoders(
         place = place[part]
     place[last] = value
     text = json.dumps(fields)
-    for decode, data in ((from_document, text), (from_json, text.encode())):
+    ways: Any = ((from_document, text), (from_json, text.encode()))
+    for decode, data in ways:
         with pytest.raises(OnnxperfError) as refused:
-            decode(data, type(record))  # type: ignore[operator]
+            decode(data, type(record))
         assert problem in str(refused.value)
         assert "\n" not in str(refused.value)
 
