@@ -199,8 +199,13 @@ def test_a_damaged_run_alone_is_one_line_and_no_file(tmp_path: Path) -> None:
 def test_the_free_memory_is_asked_for_once_however_many_lines_there_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = []
-    monkeypatch.setattr(bundle, "free_memory", lambda: asked.append(1) or FreeMemory(2**40))
+    asked = list[FreeMemory]()
+
+    def ask() -> FreeMemory:
+        asked.append(FreeMemory(2**40))
+        return asked[-1]
+
+    monkeypatch.setattr(bundle, "free_memory", ask)
     bench = examples.bench(*(examples.case() for _ in range(50)))
     with (tmp_path / "runs.zip").open("wb") as file:
         write_bundle(file, [whole_run(bench, "bench") for _ in range(2)])
@@ -211,7 +216,7 @@ def test_the_free_memory_is_asked_for_once_however_many_lines_there_are(
 def test_a_run_is_written_by_statements_for_many_cases_at_once(tmp_path: Path) -> None:
     rows = [whole_run(examples.bench(*(examples.case() for _ in range(count))), "bench") for count in (2, 150)]
     with open_store(tmp_path / "runs.sqlite") as store:
-        taken = []
+        taken = list[int]()
         for run, cases in rows:
             statements = list[str]()
             listen(store._engine, "before_execute", lambda _c, what, *_: statements.append(str(what)))  # noqa: B023
