@@ -106,7 +106,7 @@ def test_what_is_there_is_not_imported_again(tmp_path: Path) -> None:
 
 def test_runs_of_an_older_version_get_a_unique_name_that_stays_the_same(tmp_path: Path) -> None:
     old = Path(shutil.copy(LEGACY, tmp_path / "old.sqlite"))
-    count = export_bundle([], tmp_path / "all.zip", store=old).count
+    count = export_bundle([], tmp_path / "all.zip", store=old).written
     assert count == 10
     assert import_bundle(tmp_path / "all.zip", store=old) == ([], {}, count)
     assert len(import_bundle(tmp_path / "all.zip", store=tmp_path / "new.sqlite").names) == count
@@ -179,7 +179,7 @@ def test_a_damaged_run_is_named_and_left_out_and_the_others_can_be_imported(tmp_
         first, bad, last = (store.keep(examples.bench(), "bench") for _ in range(3))
         sql(store, DAMAGES[damage], it=bad)
     exported = export_bundle([], path, store=here)
-    assert (exported.count, list(exported.damaged)) == (2, [bad])
+    assert (exported.written, list(exported.damaged)) == (2, [bad])
     assert len(exported.damaged[bad]) > 5
     assert import_bundle(path, store=tmp_path / "there.sqlite").names == [first, last]
     assert not list(tmp_path.glob(".onnxperf-*"))

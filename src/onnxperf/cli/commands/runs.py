@@ -125,7 +125,7 @@ def _export_bundle(ids: Sequence[str], every: bool, output: StoreOutputFlags) ->
     for name, reason in exported.damaged.items():
         complain(f"run {name} is damaged and was left out: {reason}")
     if not output.quiet:
-        print(f"{count(exported.count, 'run')} written to {path}")
+        print(f"{count(exported.written, 'run')} written to {path}")
     return exit_codes.PARTIAL if exported.damaged else exit_codes.DONE
 
 
