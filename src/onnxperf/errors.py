@@ -102,7 +102,7 @@ class BadOption(BadInput):
     def unknown(cls, what: str, value: object, valid: Iterable[object], option: str = "") -> BadOption:
         """An error that names the wrong value and lists the valid ones."""
         first, rest = [*map(str, islice(valid := iter(valid), _MOST_LISTED))], sum(1 for _ in valid)
-        listed = ", ".join(first) + (f" and {rest:,} more" if rest else "") or "none"
+        listed = ", ".join(first) + (f" and {rest} more" if rest else "") or "none"
         error = cls(f"unknown {what} {str(value)!r}; choose from: {listed}")
         error.option, error.value, error.expected = option, value, listed
         return error
