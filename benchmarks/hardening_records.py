@@ -128,7 +128,8 @@ def _damaged_line(line: dict[str, Any], random: Random) -> Any:
     found = list(_documents(line))
     if not found or random.random() < 0.2:
         return (mutated_record if random.random() < 0.8 else mutated_json)(line, random)
-    owner, name = random.choice(found)
+    deep = [each for each in found if each[1] not in ("versions", "options")]  # those two are nearly empty
+    owner, name = random.choice(deep if deep and random.random() < 0.9 else found)
     if name in PACKED:
         owner[name] = base64.b64encode(mutated_bytes(base64.b64decode(owner[name]), random)).decode()
     else:
@@ -151,8 +152,8 @@ def _bundle(random: Random, resumed: bool) -> bytes:
     lines = random.choice(runs)
     place = random.randrange(len(lines))
     dice = random.random()
-    if dice < 0.1:
-        lines.insert(random.randrange(len(lines) + 1), copy.deepcopy(lines[place]))  # a case or a run twice
+    if dice < 0.1 and place:
+        lines.insert(random.randrange(1, len(lines) + 1), copy.deepcopy(lines[place]))  # a case twice
     elif dice < 0.9 and not (resumed and dice < 0.5):
         lines[place] = _damaged_line(lines[place], random)
     whole = recorded.zipped(runs, **({"runs": random.choice([0, -1, 2**62])} if dice > 0.97 else {}))
@@ -187,7 +188,7 @@ def looked_at(execute: Execute, form: str, resumed: bool) -> Iterator[Outcome]:
         yield Outcome(LOST, "what was exported cannot be imported") if back.kind == ERROR else back
     yield called(partial(_pages, names))
     if resumed:
-        yield execute(["tune", MODEL, "--resume", "last", "--time", "1", "--timeout", str(STEP_S), "--store", STORE])
+        yield execute(["tune", MODEL, "--resume", "last", "--time", "3", "--timeout", str(STEP_S), "--store", STORE])
 
 
 def _pages(names: list[str]) -> None:
