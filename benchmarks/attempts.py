@@ -266,7 +266,7 @@ def _attempted(attempt: Attempt, folder: Path) -> Outcome:
     write_files(work, attempt.files)
     outcome = _tried(attempt, folder)
     if attempt.forbidden and (work / attempt.forbidden).exists():
-        outcome = Outcome(RAN, outcome.detail)
+        outcome = Outcome(RAN, f"a program of the sender; else: {outcome.kind} {outcome.detail}")
     os.chdir(work)
     for each in work.iterdir():
         shutil.rmtree(each) if each.is_dir() else each.unlink()

@@ -59,7 +59,7 @@ def chosen(place: int) -> Signalled:
         name = random.choice(list(ON_RAY))
         return Signalled(name, ON_RAY[name], number, random.uniform(0, 15), RAY_GRACE_S)
     name = random.choice([*COMMANDS_OF_A_MODEL, *OTHERS])
-    return Signalled(name, OTHERS.get(name) or _long(name), number, random.uniform(0, 3.5))
+    return Signalled(name, OTHERS.get(name) or _long(name), number, random.uniform(0, 6))
 
 
 def _long(name: str) -> Sequence[str]:

@@ -195,7 +195,8 @@ def writes(path: Path) -> Iterator[str]:
             continue
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         owner = ast.unparse(node.func.value) if isinstance(node.func, ast.Attribute) else ""
-        texts = [each.value for each in [*node.args, *(word.value for word in node.keywords)] if _is_text(each)]
+        given = [*node.args, *(word.value for word in node.keywords)]
+        texts = [each.value for each in given if isinstance(each, ast.Constant) and isinstance(each.value, str)]
         opens = name in ("open", "fdopen", "ZipFile") and any(map(_MODE.fullmatch, texts))
         creates = owner == "os" and name == "open" and re.search("O_(WRONLY|RDWR|CREAT)", ast.unparse(node))
         saves = name == "save" and owner.rpartition(".")[2] in LIBRARY_SAVES
@@ -204,10 +205,6 @@ def writes(path: Path) -> Iterator[str]:
         )
         if name in NAMES or opens or creates or saves or moves:
             yield ast.unparse(node)
-
-
-def _is_text(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def test_files_are_written_in_one_way() -> None:

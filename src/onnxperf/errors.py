@@ -20,7 +20,6 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Iterable
-from itertools import islice
 from types import ModuleType
 from typing import Literal
 
@@ -102,8 +101,9 @@ class BadOption(BadInput):
     @classmethod
     def unknown(cls, what: str, value: object, valid: Iterable[object], option: str = "") -> BadOption:
         """An error that names the wrong value and lists the valid ones."""
-        first, rest = [*map(str, islice(valid := iter(valid), _MOST_LISTED))], sum(1 for _ in valid)
-        listed = ", ".join(first) + (f" and {rest:,} more" if rest else "") or "none"
+        names = [*map(str, valid)]
+        rest = len(names) - _MOST_LISTED
+        listed = ", ".join(names[:_MOST_LISTED]) + (f" and {rest} more" if rest > 0 else "") or "none"
         error = cls(f"unknown {what} {str(value)!r}; choose from: {listed}")
         error.option, error.value, error.expected = option, value, listed
         return error

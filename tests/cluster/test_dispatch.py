@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onnxperf.api._cluster import cluster_cells
+from onnxperf.api._cluster.places import ClusterPlace
 from onnxperf.cluster.base import Cluster, ClusterNode, Ended, Event, JobLoad, NodeJob, NodeReport
 from onnxperf.cluster.dispatch import GRACE_S, Dispatcher
 
@@ -159,6 +162,17 @@ def test_a_job_that_the_interruption_itself_ends_is_not_reported_as_crashed() ->
         list(dispatcher.events())
     assert list(dispatcher.stop()) == []
     assert [each.key for each in dispatcher.running.values()] == ["1"]
+
+
+def test_a_signal_while_the_cluster_is_left_costs_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextmanager
+    def interrupted_at_the_end(_on: str, _warn: object) -> Iterator[FakeCluster]:
+        yield FakeCluster(["a"])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cluster_cells, "open_cluster", interrupted_at_the_end)
+    answer = cluster_cells.run_one(ClusterPlace("ray"), "1", JobLoad("", b"1", {}), lambda _done, _text: None)
+    assert answer == (b"done", "a")
 
 
 def test_jobs_that_do_not_stop_in_time_are_given_up() -> None:

@@ -203,12 +203,17 @@ def mutated_record(value: Any, random: Random) -> Any:
         fields = list(_fields_in(value))
         if not fields or random.random() < 0.05:
             return mutated_json(value, random)
+        judged = [each for each in fields if isinstance(each[1][each[2]], int | float | list)]  # texts are only shown
+        fields = judged if judged and random.random() < 0.7 else fields
         wanted = random.choice(sorted({path for path, _, _ in fields}))  # all blocks together as often as one name
-        _, owner, place = random.choice([each for each in fields if each[0] == wanted])
+        found = [each for each in fields if each[0] == wanted]
+        _, owner, place = random.choice(found)
         if isinstance(owner[place], list) and owner[place] and random.random() < 0.8:
             _change_list(owner[place], random.randrange(len(owner[place])), random)
         else:
-            owner[place] = _alike(owner[place], random)
+            new = _alike(owner[place], random)
+            for _, each, its_place in found if random.random() < 0.3 else [("", owner, place)]:
+                each[its_place] = copy.deepcopy(new)
     return value
 
 

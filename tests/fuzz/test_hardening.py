@@ -27,6 +27,7 @@ from benchmarks.attempts import (
     Tally,
     judged,
 )
+from benchmarks.hardening_commands import MODEL, command
 from benchmarks.processes import Ended
 from onnxperf.results.base import result_classes
 from tests.fuzz import recorded, seeds
@@ -106,7 +107,7 @@ def test_a_fault_of_each_kind_is_noticed_and_its_files_kept(
 
 @pytest.mark.parametrize("name", seeds.models())
 def test_what_models_are_made_from_is_whole(name: str) -> None:
-    attempt = Attempt({hardening.MODEL: seeds.models()[name]}, hardening.command("view"))
+    attempt = Attempt({MODEL: seeds.models()[name]}, command("view"))
     assert attempts.drive("whole", lambda _number: attempt, [0]).kinds == {RESULT: 1}
 
 

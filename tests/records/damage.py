@@ -21,7 +21,7 @@ from onnxperf.records.gate import Gate, GateControl, GateLimit
 from onnxperf.records.options import Signature
 from onnxperf.records.profile import ModuleTime, Timeline
 from onnxperf.records.profiles import Profiles
-from onnxperf.records.race import Bench, Block, Case, Measurement, Split
+from onnxperf.records.race import Bench, Block, Measurement, Split
 from onnxperf.records.runs import KeptRun, KeptRuns
 from onnxperf.records.view import GraphView, Metrics, NodeMetric, ViewGraph, ViewNode, ViewTensor, ViewValue
 from onnxperf.results.base import result_classes
@@ -56,6 +56,7 @@ def yardstick(pace: float = 1.0) -> Measurement:
 def bench() -> Bench:
     """Two sizes with single calls, parts of calls, instructions and a yardstick."""
     cases = []
+    paces: Any = (("run", 8430.0, "baseline"), ("run-c", 7000.0, "faster"))
     for size in (1, 8):
         subjects = [
             examples.subject(
@@ -70,7 +71,7 @@ def bench() -> Bench:
                 runtime="ort",
                 call=name,
             )
-            for name, mean, verdict in (("run", 8430.0, "baseline"), ("run-c", 7000.0, "faster"))
+            for name, mean, verdict in paces
         ]
         lost = examples.failed("io-binding")
         cases.append(examples.case(*subjects, lost, dims={"batch": size}, yardstick=yardstick()))
@@ -254,7 +255,7 @@ def _walk(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 def _changed(value: Any, path: Path, change: Any) -> Any:
     if not path:
         return change
-    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy: Any = dict(value) if isinstance(value, dict) else list(value)
     copy[path[0]] = _changed(value[path[0]], path[1:], change)
     return copy
 
@@ -308,6 +309,3 @@ def baseline(run: RecordedRun) -> None:
             continue
         recorded_limits(new, sides, examples.machine(), 0.05)
         recorded_notes((new,), sides)
-
-
-__all__ = ["Case", "damaged", "records", "show"]

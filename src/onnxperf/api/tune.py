@@ -136,7 +136,7 @@ def _tuned(request: TuneRequest, rewritten: Rewritten, before: Tuning | None) ->
         request.aim.max_error,
         {row.choice.name: row for row in before.rows} if before else {},
     )
-    notes = []
+    notes: list[str] = []
     try:
         search.choices = _choices(request, rewritten)
         if before is not None:

@@ -25,6 +25,7 @@ from onnxperf.model.opened import Model
 from onnxperf.model.shapes import Settled, settle
 from onnxperf.records.options import InputOptions, Signature
 from onnxperf.wording.names import first_of, one_line
+from onnxperf.wording.numbers import count
 
 _MOST_AXES = 64
 """Of an array."""
@@ -199,7 +200,7 @@ def _notes_on_dims(settled: Settled) -> list[str]:
 def _few(notes: list[str]) -> list[str]:
     """The first notes, where there is one for each of very many inputs."""
     rest = len(notes) - _MOST_LISTED
-    return [*notes[:_MOST_LISTED], f"the same holds for {rest:,} more inputs"] if rest > 0 else notes
+    return [*notes[:_MOST_LISTED], f"the same holds for {count(rest, 'more input')}"] if rest > 0 else notes
 
 
 def _notes_on_tables(missing: list[Signature], options: InputOptions, sizes: Mapping[str, int]) -> list[str]:

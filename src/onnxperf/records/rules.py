@@ -49,7 +49,8 @@ def _case(case: Case | MemoryCase) -> Problems:
 def _profile(profile: Profile) -> Problems:
     rows = (*profile.nodes, *profile.operators, *profile.sources, *profile.modules)
     columns = [each.self_us for each in rows]
-    columns += [each.total_us for each in (*profile.nodes, *profile.operators, *profile.modules)]
+    for table in (profile.nodes, profile.operators, profile.modules):
+        columns += [each.total_us for each in table]
     yield from _equal("times of iterations", columns)
     yield from _equal("alike", [profile.alike, *columns[:1]] if profile.alike else [])
     if profile.timeline is not None:

@@ -145,6 +145,8 @@ def whole_percent(share: float) -> str:
 
 def percent_at_most(share: float) -> str:
     """A share with two digits, rounded up, such as `0.81 %`: for what must not be exceeded."""
+    if not math.isfinite(share):  # outputs that are compared with zeros
+        return "infinite"
     decimals = max(0, 1 - math.floor(math.log10(max(share * 100, 0.01))))
     scale = 10**decimals
     return f"{math.ceil(share * 100 * scale - 1e-9) / scale:g} %"

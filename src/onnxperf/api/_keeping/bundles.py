@@ -31,7 +31,7 @@ class ImportedRuns(NamedTuple):
 class ExportedRuns(NamedTuple):
     """What a bundle was given."""
 
-    count: int
+    written: int
     damaged: dict[str, str]
     """Runs that no store could import, which were left out, with the reasons."""
 

@@ -78,9 +78,10 @@ def try_ways(
     budget: QuantizeBudget,
     progress: Progress,
 ) -> None:
-    """Make all ways for which there is time; one that can be run is made in any case."""
+    """Make all ways for which there is time; the first of each mode in any case, until one can be run."""
     for number, way in enumerate(ways):
-        if attempts.runnable and budget.left_of("quantising") < attempts.expected_s(way.mode):
+        is_enough = bool(attempts.runnable) or way.mode in attempts.took_s
+        if is_enough and budget.left_of("quantising") < attempts.expected_s(way.mode):
             attempts.rows.append(TriedWay(way=way, status="skipped", reason=NO_TIME))
             continue
         progress(number / len(ways), f"quantising: {way.name}")

@@ -126,7 +126,7 @@ def _export_bundle(ids: Sequence[str], every: bool, output: StoreOutputFlags) ->
     for name, reason in exported.damaged.items():
         complain(f"run {name} is damaged and was left out: {reason}")
     if not output.quiet:
-        print_text(f"{count(exported.count, 'run')} written to {path}")
+        print_text(f"{count(exported.written, 'run')} written to {path}")
     return exit_codes.PARTIAL if exported.damaged else exit_codes.DONE
 
 
