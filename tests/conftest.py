@@ -8,7 +8,7 @@ import json
 import os
 import signal
 import sys
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -65,14 +65,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """The ten slowest files."""
-    seconds: Counter[str] = Counter()
+    seconds: dict[str, float] = defaultdict(float)
     for reports in terminalreporter.stats.values():
         for each in reports:
             if isinstance(each, pytest.TestReport):
                 seconds[each.nodeid.partition("::")[0]] += each.duration
     if sum(seconds.values()) > _LONG_S:
         terminalreporter.section(f"slowest files of {len(seconds)}, in seconds")
-        for name, taken in seconds.most_common(10):
+        for name, taken in sorted(seconds.items(), key=lambda item: -item[1])[:10]:
             terminalreporter.write_line(f"{taken:8.1f}  {name}")
 
 
