@@ -55,6 +55,16 @@ def test_the_first_node_that_differs_is_named_and_its_inputs_are_saved(tmp_path:
         assert set(saved) == {"input_0", "first_output_0", "second_output_0"}
 
 
+def test_arrays_that_cannot_be_saved_cost_a_note_and_not_the_result(tmp_path: Path) -> None:
+    taken = tmp_path / "taken"
+    taken.write_text("a file, and no folder")
+    result = onnxperf.check(parser.parse_model(TWO_STEPS), dims={"n": 200}, save=taken, rtol=0, atol=0)
+    assert result.record.node is not None
+    assert result.record.node.saved is None
+    assert result.unwritten == str(taken)
+    assert [note for note in result.record.notes if "cannot write" in note]
+
+
 def test_equal_runtimes_have_no_first_node() -> None:
     assert onnxperf.check(parser.parse_model(TWO_STEPS), nodes=True).record.node is None
 

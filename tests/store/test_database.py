@@ -384,6 +384,14 @@ def test_a_damaged_run_is_one_clear_line_that_names_it(store: Store, statement: 
     assert ("subject 'run': " in str(caught.value)) == ("substr" in statement or "call_times" in statement)
 
 
+def test_a_row_of_another_type_than_its_column_is_one_clear_line(tmp_path: Path) -> None:
+    with open_store(str(tmp_path / "runs.sqlite")) as store:
+        store.keep(CHECK, "check")
+        sql(store, "UPDATE runs SET command = x'00ff'")  # SQLite keeps bytes in columns of text
+        with pytest.raises(StoreError, match=r"row 1 of the table of runs is damaged: .*command"):
+            store.runs()
+
+
 def test_versions_and_machine_of_every_attempt_are_kept(store: Store) -> None:
     machine: Machine = examples.machine(versions={"onnx": "1.99"})
     run = sweep(store, "a")

@@ -23,7 +23,7 @@ from onnxperf.api._shared.setups import setups_of
 from onnxperf.api._shared.sources import source_callables
 from onnxperf.api._shared.subjects import Entry, Sources, function_specs, model_specs, open_entries
 from onnxperf.api._shared.sweeps import sources_of
-from onnxperf.errors import BadInput, BadOption
+from onnxperf.errors import BadInput, BadOption, FileNotWritten
 from onnxperf.frameworks.base import FrameworkModel
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.records.check import Check, NodeDifference
@@ -73,7 +73,9 @@ def check(
     record, shared = _compared(record, sides, settings)
     if (nodes or (len(sides.entries) > 1 and not record.equal)) and not record.undecided:
         record = _walked(record, sides, shared, settings, save)
-    return CheckResult(record)
+    result = CheckResult(record)
+    result.unwritten = str(save) if save is not None and record.node is not None and not record.node.saved else ""
+    return result
 
 
 # ---------------------------------------------------------------- what is compared
@@ -185,7 +187,9 @@ def _walked(
     record: Check, sides: _Sides, shared: Collection[str], settings: Settings, save: str | Path | None
 ) -> Check:
     """The check with the first node that differs; where none does, with the optimisation level that is at fault."""
-    node = _first_difference(sides, settings, save)
+    notes: list[str] = []
+    node = _first_difference(sides, settings, save, notes)
+    record = replace(record, notes=(*record.notes, *notes))
     if node is not None or record.equal:
         return replace(record, node=node, walked=True)
     if not any(output.name in shared for output in record.outputs if not output.equal):
@@ -193,7 +197,9 @@ def _walked(
     return replace(record, walked=True, level=_first_level(sides.specs, settings))
 
 
-def _first_difference(sides: _Sides, settings: Settings, save: str | Path | None) -> NodeDifference | None:
+def _first_difference(
+    sides: _Sides, settings: Settings, save: str | Path | None, notes: list[str]
+) -> NodeDifference | None:
     """Walk the graph in order; what only one side computes (the other folded it away) is skipped."""
     first, second = (tensors_of(spec, settings.limits) for spec in sides.specs)
     tolerances = settings.tolerances
@@ -207,7 +213,7 @@ def _first_difference(sides: _Sides, settings: Settings, save: str | Path | None
                     operator=f"{node.domain}.{node.op_type}" if node.domain else node.op_type,
                     inputs=node.inputs,
                     difference=difference,
-                    saved=_save(Path(save), index, node, (first, second)) if save is not None else None,
+                    saved=_saved(save, index, node, (first, second), notes),
                 )
     return None
 
@@ -225,6 +231,17 @@ def _first_level(specs: Sequence[WorkerSpec], settings: Settings) -> OptLevel | 
 
 def _at_level(spec: WorkerSpec, level: OptLevel) -> WorkerSpec:
     return replace(spec, session=replace(spec.session, opt_level=level))
+
+
+def _saved(
+    save: str | Path | None, index: int, node: GraphNode, sides: tuple[dict[str, Any], dict[str, Any]], notes: list[str]
+) -> str | None:
+    """The file with the arrays of a node, if one was requested; a note says why it could not be written."""
+    try:
+        return None if save is None else _save(Path(save), index, node, sides)
+    except FileNotWritten as error:  # what was compared is not lost
+        notes.append(str(error))
+        return None
 
 
 def _save(folder: Path, index: int, node: GraphNode, sides: tuple[dict[str, Any], dict[str, Any]]) -> str:

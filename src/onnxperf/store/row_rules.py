@@ -51,9 +51,10 @@ class RowRules:
         _check_documents(attempt.machine, attempt.versions)
         if attempt.record is not None:
             from_document(attempt.record, Case)
-        positions = set[int]()
+        positions, names = set[int](), set[str]()
         for subject in attempt.subjects:
             _add(positions, subject.position, "position of a subject")
+            _add(names, plain(subject.name), "subject")
             from_document(subject.record, Subject)
             if subject.origin is not None:
                 from_document(subject.origin, TimeOrigin)

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Row, delete, exists, func, insert, select, up
 
 from onnxperf.errors import StoreError, masked
 from onnxperf.records.base import Machine
+from onnxperf.records.decode import DamagedRecord, decoded
 from onnxperf.records.race import Bench, Case, Subject
 from onnxperf.records.rules import check_record, is_time
 from onnxperf.records.runs import COMMIT, COMMIT_LENGTH, KeptRun
@@ -139,26 +140,31 @@ def finished_cases(connection: Connection, run: int) -> dict[str, Case]:
 def _kept_run(row: Row[Any], tags: dict[str, str]) -> KeptRun:
     lost = row.status == "running" and state_of(owner_in(row)) == "dead"
     options = from_document(row.options, dict[str, Any])
-    return KeptRun(
-        id=row.name,
-        kind=row.kind,
-        record=row.record_type,
-        command=masked(row.command),
-        started=_time_in(row.started),
-        finished=None if row.finished is None else _time_in(row.finished),
-        status="interrupted" if lost else row.status,
-        cases=row.cases,
-        cases_done=row.done,
-        answer=row.answer,
-        topic=str(options.get(_TOPIC, "")),
-        options=options,
-        tags=dict(sorted(tags.items())),
-    )
+    fields = {
+        "id": row.name,
+        "kind": row.kind,
+        "record": row.record_type,
+        "command": row.command,
+        "started": _time_in(row.started),
+        "finished": None if row.finished is None else _time_in(row.finished),
+        "status": "interrupted" if lost else row.status,
+        "cases": row.cases,
+        "cases_done": row.done,
+        "answer": row.answer,
+        "topic": str(options.get(_TOPIC, "")),
+        "options": options,
+        "tags": tags,
+    }
+    try:
+        run = decoded(fields, KeptRun)
+    except DamagedRecord as error:  # SQLite keeps anything in any column
+        raise StoreError(f"row {row.id} of the table of runs is damaged: {error}") from error
+    return replace(run, command=masked(run.command), tags=dict(sorted(run.tags.items())))
 
 
-def _time_in(text: str) -> str:
+def _time_in(text: object) -> str:
     """A time of day; one that older versions took from a bundle unread is 1970, as one run must not cost the list."""
-    return text if is_time(text) else _NEVER
+    return text if isinstance(text, str) and is_time(text) else _NEVER
 
 
 def _last_finished(connection: Connection, run: int) -> list[tuple[str, int, str]]:
