@@ -119,10 +119,10 @@ def quick_workers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
     """Workers are forked from a process that has imported what they need, unless a test is marked `fresh_workers`."""
     if request.node.get_closest_marker("fresh_workers"):
         return
-    start_process = process.start_process
+    start_process, ours = process.start_process, os.getpid()  # a fork of this process has no part in the forge
 
     def start(spec: WorkerSpec, handle: int, output: IO[bytes]) -> Any:
-        if spec.python is not None or spec.wrapper:
+        if spec.python is not None or spec.wrapper or os.getpid() != ours:
             return start_process(spec, handle, output)
         forge: Forge = request.getfixturevalue("forge")
         return forge.start(spec.runtime, handle, output.fileno(), process.environment_of(spec))
