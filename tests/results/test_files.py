@@ -35,7 +35,9 @@ def csv_rows(text: str) -> list[dict[str, str]]:
 
 @given(NAMES.filter(lambda name: "\udcff" not in name))
 def test_json_reads_back_what_was_written(name: str) -> None:
-    bench = examples.bench(examples.case(examples.subject(name), examples.failed(name, reason=name), model=name))
+    bench = examples.bench(
+        examples.case(examples.subject(name), examples.failed(f"{name} failed", reason=name), model=name)
+    )
     assert from_json(to_json(bench), Bench) == bench
 
 
