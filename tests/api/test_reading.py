@@ -173,6 +173,7 @@ def test_ctrl_c_ends_the_question_at_once_and_the_next_one_is_answered(linear: M
     assert applied(linear, job(reader_jobs.answer_at_length), b"1") == bytes(1)
 
 
+@pytest.mark.fresh_workers
 def test_a_process_that_cannot_be_started_is_one_line(linear: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     pid = int(applied(linear, job(reader_jobs.process_id), b""))
     psutil.Process(pid).kill()
