@@ -66,7 +66,17 @@ def test_a_listing_imports_nothing_that_runs_or_draws_a_model(one_node: str) -> 
     assert found & (SMALL_ONES | ROOMS | DRAWINGS) == set()
     assert {name for name in found if name.startswith("onnxperf.cli.")} == {
         f"onnxperf.cli.{name}"
-        for name in ("commands", "commands.view", "exit_codes", "help", "main", "options", "present")
+        for name in (
+            "commands",
+            "commands.view",
+            "exit_codes",
+            "help",
+            "main",
+            "options",
+            "present",
+            "printing",
+            "surroundings",
+        )
     }
 
 
