@@ -23,8 +23,8 @@ from hypothesis import HealthCheck, Phase, settings
 from onnx import numpy_helper
 
 from onnxperf.measure import process
-from onnxperf.measure.messages import WorkerSpec
-from tests.quick_workers import Forge
+from onnxperf.measure.messages import FunctionSubject, WorkerSpec
+from tests.quick_workers import SKLEARN, Forge
 
 # A busy machine must not fail a test, and the same commit must always give the same answer.
 settings.register_profile(
@@ -114,6 +114,13 @@ def forge() -> Iterator[Forge]:
         yield opened
 
 
+@pytest.fixture(scope="session")
+def forge_of_estimators() -> Iterator[Forge]:
+    """The same for workers that call scikit-learn."""
+    with contextlib.closing(Forge(*SKLEARN)) as opened:
+        yield opened
+
+
 @pytest.fixture(autouse=True)
 def quick_workers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers are forked from a process that has imported what they need, unless a test is marked `fresh_workers`."""
@@ -124,7 +131,9 @@ def quick_workers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
     def start(spec: WorkerSpec, handle: int, output: IO[bytes]) -> Any:
         if spec.python is not None or spec.wrapper or os.getpid() != ours:
             return start_process(spec, handle, output)
-        forge: Forge = request.getfixturevalue("forge")
+        functions = [each.function for each in spec.subjects if isinstance(each, FunctionSubject)]
+        has_estimator = any(b"sklearn" in function for function in functions)
+        forge: Forge = request.getfixturevalue("forge_of_estimators" if has_estimator else "forge")
         return forge.start(spec.runtime, handle, output.fileno(), process.environment_of(spec))
 
     monkeypatch.setattr(process, "start_process", start)

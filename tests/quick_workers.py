@@ -33,7 +33,9 @@ _PRELOADED = (
     "onnxperf.runtimes.numpy.session",
     "onnxperf.runtimes.reference",
 )
-"""What workers import for onnx models; frameworks are imported by the workers that need them, as always."""
+"""What workers import for onnx models; other frameworks are imported by the workers that need them, as always."""
+SKLEARN = ("sklearn.cluster", "sklearn.ensemble", "sklearn.linear_model")
+"""What most estimators need; only workers of estimators may have it, as they report what is imported."""
 
 
 class ForkedProcess:
@@ -72,12 +74,13 @@ class ForkedProcess:
 class Forge:
     """A process that forks workers; they become children of this process."""
 
-    def __init__(self) -> None:
+    def __init__(self, *modules: str) -> None:
+        """Name what workers need besides what runs onnx models."""
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._lock = threading.Lock()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", __file__, json.dumps(sys.path), str(theirs.fileno())],
+                [sys.executable, "-P", __file__, json.dumps(sys.path), str(theirs.fileno()), *modules],
                 pass_fds=[theirs.fileno()],
                 process_group=0,  # Ctrl-C is for the tests alone
             )
@@ -113,11 +116,12 @@ def main() -> None:
     """Import what workers need, and fork one for every request."""
     import importlib
 
-    sys.path[:] = json.loads(sys.argv[1])
+    path, handle, *modules = sys.argv[1:]
+    sys.path[:] = json.loads(path)
     warnings.simplefilter("ignore")
-    for module in _PRELOADED:
+    for module in (*_PRELOADED, *modules):
         importlib.import_module(module)
-    channel = socket.socket(fileno=int(sys.argv[2]))
+    channel = socket.socket(fileno=int(handle))
     while True:
         request, handles, _, _ = socket.recv_fds(channel, _LARGEST_REQUEST, 2)
         if not request:

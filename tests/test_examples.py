@@ -43,6 +43,7 @@ def test_call_styles_prints_its_table_and_draws_its_chart(run: Run, tmp_path: Pa
     assert is_picture(tmp_path / "call_styles.png")
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_profile_model_shows_what_the_optimiser_changed(run: Run, tmp_path: Path) -> None:
     printed = run("profile_model", REPEAT=3, SIZE=32)
@@ -55,6 +56,7 @@ def test_profile_model_shows_what_the_optimiser_changed(run: Run, tmp_path: Path
         assert (tmp_path / f"{name}.xlsx").stat().st_size > 1000
 
 
+@pytest.mark.thorough
 def test_profile_kmeans_profiles_in_two_ways(run: Run, tmp_path: Path) -> None:
     printed = run("profile_kmeans", ROWS=500, CALLS=4)
     assert all(text in printed for text in ("ArgMin", "args_op_name", "session_initialization", "model_loading_array"))
@@ -62,6 +64,7 @@ def test_profile_kmeans_profiles_in_two_ways(run: Run, tmp_path: Path) -> None:
     assert is_picture(tmp_path / "kmeans_add.png")
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_einsum_goes_from_three_implementations_to_the_chart_of_all_letter_orders(run: Run, tmp_path: Path) -> None:
     printed = run("einsum", N=4, TIME=1, CALLS=5, OPTIMIZE=False)
@@ -71,6 +74,7 @@ def test_einsum_goes_from_three_implementations_to_the_chart_of_all_letter_order
         assert is_picture(tmp_path / f"einsum_{name}.png")
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_frameworks_prints_four_tables_and_says_what_did_not_fit_into_memory(
     run: Run, built: Callable[[str, str], list[str]]
@@ -94,6 +98,7 @@ def test_frameworks_prints_four_tables_and_says_what_did_not_fit_into_memory(
     assert "- batch=2, seq=8: torch: oom, needed" in printed
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_memory_answers_from_peaks_lines_and_trees(run: Run, tmp_path: Path) -> None:
     printed = run("memory", "--quick")

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import pytest
 
 import onnxperf
+from tests.depth import all_or
 
 ROOT = Path(__file__).parents[1]
 HOW = ROOT / "docs" / "how"
@@ -81,8 +82,8 @@ PAGES = {
         ("xlsxwriter is not installed; install it with:", "[excel]'", "XDG_CACHE_HOME"), ("calls.csv",)
     ),
 }
-SLOW = {"faster", "keras", "torch", "slow-node"}
-PAGE_PARAMETERS = [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in PAGES]
+TRIED = {"fastest-call", "sweep", "notebook"}
+"""Pages that stand for all: of a command, of a plan with a signal, of a notebook."""
 
 
 class Command(NamedTuple):
@@ -187,7 +188,8 @@ def run_cells(cells: list[str], folder: Path) -> str:
     return typed(Command("python run_cells.py"), folder)
 
 
-@pytest.mark.parametrize("name", PAGE_PARAMETERS)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", all_or(TRIED, PAGES))
 def test_the_commands_of_a_page_do_what_it_promises(
     name: str, folder: Path, built: Callable[[str, str], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

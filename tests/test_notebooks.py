@@ -260,7 +260,7 @@ def test_a_notebook_is_kept_without_outputs(path: Path) -> None:
     ("name", "drawings", "words"),
     [
         ("view_model", 4, ["MatMul(X, coef)", "ZipMap", "before: ", "fused"]),
-        ("bench_model", 0, ["sklearn", "io-binding", "verdict"]),
+        pytest.param("bench_model", 0, ["sklearn", "io-binding", "verdict"], marks=pytest.mark.thorough),
     ],
 )
 def test_a_notebook_runs_and_shows_its_drawings(

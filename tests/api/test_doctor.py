@@ -148,6 +148,7 @@ def test_impossible_wishes_are_refused(asked: dict[str, Any]) -> None:
         doctoring.doctor(**asked)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_real_race_runs_from_end_to_end() -> None:
     steps: list[str] = []

@@ -59,6 +59,7 @@ def wrong():
 """
 
 
+@pytest.mark.thorough
 def test_a_function_that_makes_another_model_at_every_call_is_recognised(
     linear_bytes: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,6 +94,7 @@ def test_a_torch_module_is_called_with_tensors_and_compared(linear_bytes: bytes)
     assert not result.ok
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # Keras' own, when it saves weights
 def test_a_keras_model_has_a_row_for_each_of_its_ways(linear_bytes: bytes) -> None:

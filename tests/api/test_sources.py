@@ -265,6 +265,7 @@ def test_a_program_with_a_pickle_in_it_is_refused_and_nothing_of_it_runs(pt2: Pa
 # ---------------------------------------------------------------- Keras and TensorFlow: one test, for they start slowly
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_keras_files_and_saved_models_are_sources_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -401,6 +401,7 @@ def test_a_keras_model_has_names_for_what_it_leaves_free(keras_model: Any) -> No
     assert shapes(plain.record.inputs) == {"a": ("batch", 4), "b": ("batch", "b.1", 3)}
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_a_saved_model_is_converted_and_compared(keras_model: Any, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from onnxperf.zoo import models as zoo_models
 from onnxperf.zoo.build import ZOO, ZooEntry, zoo_folder, zoo_model
 
 TINY = [
-    pytest.param(name, framework, marks=() if framework == "sklearn" else pytest.mark.slow)
+    pytest.param(name, framework, marks=() if framework == "sklearn" else pytest.mark.thorough)
     for name, frameworks in ZOO.items()
     for framework in frameworks
     if name.startswith("tiny")

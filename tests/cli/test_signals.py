@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.depth import often
 from tests.measure.nursery import Nursery
 from tests.measure.processes import left_behind
 
@@ -133,7 +134,7 @@ def test_a_terminal_that_goes_away_costs_no_file(tmp_path: Path) -> None:
 
 # ---------------------------------------------------------------- a real race
 
-MOMENTS = 21
+MOMENTS = often(21)
 
 
 @pytest.fixture(scope="module")

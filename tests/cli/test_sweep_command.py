@@ -31,11 +31,12 @@ from onnxperf.measure.worker_group import Launch
 from onnxperf.records.race import Bench, Case, Subject
 from onnxperf.results.bench import BenchResult
 from onnxperf.store import open_store
+from tests.depth import often
 from tests.measure.nursery import Nursery
 from tests.measure.processes import left_behind
 from tests.render import examples
 
-KILLS = 20
+KILLS = often(20)
 SIZES = (1, 2, 3, 4)
 TINY = ("--blocks", "2", "--calls", "1", "--threads", "1")
 
@@ -147,7 +148,7 @@ def nursery(folder: Path) -> Iterator[Nursery]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="PR_SET_PDEATHSIG and /proc are Linux's")
-def test_a_sweep_killed_at_20_random_moments_has_every_case_exactly_once(folder: Path, nursery: Nursery) -> None:
+def test_a_sweep_killed_at_random_moments_has_every_case_exactly_once(folder: Path, nursery: Nursery) -> None:
     chance = random.Random(6)
     expected = {f"linear.onnx batch={size}": "ok" for size in SIZES}
     tag = uuid.uuid4().hex

@@ -95,7 +95,12 @@ def test_a_bench_on_a_ray_of_our_own_prints_what_one_here_prints_and_leaves_noth
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the guardian adopts what Ray orphans")
 @pytest.mark.parametrize(
-    ("name", "delay_s"), [("SIGTERM", 2), ("SIGINT", 6), ("SIGTERM", 9), ("SIGTERM", 13), ("SIGKILL", 9)]
+    ("name", "delay_s"),
+    [
+        ("SIGTERM", 9),
+        *(pytest.param(*case, marks=pytest.mark.thorough) for case in [("SIGTERM", 2), ("SIGINT", 6), ("SIGTERM", 13)]),
+        ("SIGKILL", 9),
+    ],
 )
 def test_a_signal_at_any_moment_ends_a_ray_of_our_own_with_its_command(name: str, delay_s: float) -> None:
     number = signal.Signals[name]

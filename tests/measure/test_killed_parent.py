@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
+from tests.depth import often
 from tests.measure.nursery import Nursery
 from tests.measure.processes import left_behind, tagged
 
@@ -19,7 +20,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="PR_SET_PDEATHSIG and /proc are Linux's"),
 ]
 
-MOMENTS = 50
+MOMENTS = often(50)
 STEPS = 26
 """Lines that a race prints in its first two launches; the others are like the second."""
 LONGEST_STEP_S = 0.01
@@ -49,7 +50,7 @@ def kill_at(nursery: Nursery, seed: int) -> list[psutil.Process]:
     return remaining
 
 
-def test_a_parent_killed_at_50_random_moments_leaves_no_process_behind(nursery: Nursery) -> None:
+def test_a_parent_killed_at_random_moments_leaves_no_process_behind(nursery: Nursery) -> None:
     assert [kill_at(nursery, seed) for seed in range(MOMENTS)] == [[]] * MOMENTS
 
 

@@ -24,6 +24,7 @@ from onnxperf.store import (
     place_of,
     waiting,
 )
+from tests.depth import all_or
 from tests.render import examples
 from tests.store.conftest import PostgresServer
 from tests.store.examples import sql
@@ -77,7 +78,7 @@ def check_store(store: Store, told: dict[str, list[str]]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("away", ["a moment", "several cases"])
+@pytest.mark.parametrize("away", all_or(["a moment"], ["a moment", "several cases"]))
 def test_eight_writers_lose_and_double_nothing_when_the_server_is_restarted(
     postgres: PostgresServer, postgres_where: str, tmp_path: Path, spool: Path, away: str
 ) -> None:

@@ -11,7 +11,11 @@ import pytest
 from tests.render.web.browser import CHROMIUM
 from tests.render.web.pages import SEARCHES, assert_drawn, assert_readable
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")]
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium"),
+]
 
 
 @pytest.mark.parametrize("kind", SEARCHES)
