@@ -116,12 +116,12 @@ def main() -> None:
     """Import what workers need, and fork one for every request."""
     import importlib
 
-    path, handle, *modules = sys.argv[1:]
+    path, own_end, *modules = sys.argv[1:]
     sys.path[:] = json.loads(path)
     warnings.simplefilter("ignore")
     for module in (*_PRELOADED, *modules):
         importlib.import_module(module)
-    channel = socket.socket(fileno=int(handle))
+    channel = socket.socket(fileno=int(own_end))
     while True:
         request, handles, _, _ = socket.recv_fds(channel, _LARGEST_REQUEST, 2)
         if not request:
