@@ -53,6 +53,10 @@ def peak_is_known(size: int) -> None:
 
 
 def test_a_reset_forgets_an_earlier_peak() -> None:
+    alone(reset_forgets)
+
+
+def reset_forgets() -> None:
     spike(256 * MB)
     assert reset_peak()
     peak = peak_bytes()
@@ -63,7 +67,10 @@ def test_a_reset_forgets_an_earlier_peak() -> None:
 def test_arrays_are_anonymous_and_mapped_files_are_not(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(bytes(128 * MB))
-    trim()  # else the array may get memory that an earlier test left
+    alone(array_and_file_are_told_apart, path)
+
+
+def array_and_file_are_told_apart(path: Path) -> None:
     before = read_resident()
     mapped = np.memmap(path, np.uint8, "r")
     assert mapped.sum() == 0
@@ -136,12 +143,20 @@ def step_is_measured() -> None:
 
 
 def test_what_a_step_keeps_is_there_afterwards() -> None:
+    alone(kept_is_there)
+
+
+def kept_is_there() -> None:
     kept: list[np.ndarray] = []
     mark, _ = memory_probe.probe(lambda: kept.append(np.ones(128 * MB, np.uint8)))
     assert mark.after.anonymous_bytes - mark.before.anonymous_bytes == pytest.approx(128 * MB, abs=ROOM)
 
 
 def test_calls_that_keep_memory_grow() -> None:
+    alone(calls_grow)
+
+
+def calls_grow() -> None:
     kept: list[np.ndarray] = []
     before = memory_probe.call_many(Host(calls={0: lambda: None}), CallMany(1)).resident.anonymous_bytes
     called = memory_probe.call_many(Host(calls={0: lambda: kept.append(np.ones(MB, np.uint8))}), CallMany(128))
