@@ -67,7 +67,7 @@ soak: $(VENV)/dev.ok
 lint: $(VENV)/dev.ok
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy --num-workers auto
+	$(BIN)/mypy
 
 # Every text that a user can see, with file and line; of some files: make texts TEXTS=cli/
 texts:
