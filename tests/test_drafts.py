@@ -13,7 +13,6 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-import onnxperf
 from onnxperf.api._keeping.bundles import export_bundle
 from onnxperf.drafts import write_aside, written_aside
 from onnxperf.errors import FileNotWritten
@@ -23,8 +22,8 @@ from onnxperf.render.kit.model_files import write_model
 from onnxperf.store import open_store
 from tests.render import examples
 from tests.render.kit.test_files import disk_of
+from tests.source import FILES, offenders, parsed
 
-HOUSE = Path(onnxperf.__file__).parent
 SMALL, LARGE = 1 << 15, 1 << 17
 
 
@@ -190,7 +189,7 @@ _MODE = re.compile(r"(?=.*[wax+])[rwaxbt+]{1,3}")
 
 def writes(path: Path) -> Iterator[str]:
     """Every call in a file that may write to another one."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if not isinstance(node, ast.Call):
             continue
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -208,8 +207,7 @@ def writes(path: Path) -> Iterator[str]:
 
 
 def test_files_are_written_in_one_way() -> None:
-    found = {str(path.relative_to(HOUSE)): list(writes(path)) for path in sorted(HOUSE.rglob("*.py"))}
-    others = {name: calls for name, calls in found.items() if calls}
+    others = offenders(FILES, lambda path: list(writes(path)))
     assert {name: calls for name, calls in others.items() if name not in EXCEPTIONS} == {}
     assert set(EXCEPTIONS) - set(others) == set()
 

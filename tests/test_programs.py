@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-import onnxperf
 from onnxperf.programs import find_program, leave_current_folder_out
+from tests.source import FILES, offenders, parsed
 
-HOUSE = Path(onnxperf.__file__).parent
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="programs are scripts here")
 
 
@@ -67,7 +66,7 @@ def test_a_command_starts_no_program_of_the_current_folder(tmp_path: Path) -> No
 
 def searches(path: Path) -> Iterator[str]:
     """Calls that look for a program, and programs that are started by a name."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         match node:
             case ast.Attribute(value=ast.Name(id="shutil"), attr="which"):
                 yield "shutil.which"
@@ -83,7 +82,7 @@ def searches(path: Path) -> Iterator[str]:
 
 
 def test_one_function_looks_for_programs() -> None:
-    assert {str(path): found for path in HOUSE.rglob("*.py") if (found := list(searches(path)))} == {}
+    assert offenders(FILES, lambda path: list(searches(path))) == {}
 
 
 def test_what_looks_for_programs_is_noticed(tmp_path: Path) -> None:

@@ -21,7 +21,12 @@ class FakeQuantizer:
     """Takes so many seconds for a way of each mode; calls of some ways are slow, and some ways fail."""
 
     def __init__(
-        self, folder: Path, seconds: dict[str, float], slow: tuple[str, ...] = (), bad: str = "", call_s: float = 1.0
+        self,
+        folder: Path,
+        seconds: dict[str, float],
+        slow: tuple[str, ...] = (),
+        bad: tuple[str, ...] = (),
+        call_s: float = 1.0,
     ) -> None:
         self.now, self.made, self.folder = 0.0, [], folder  # type: float, list[str], Path
         self.seconds, self.slow, self.bad, self.call_s = seconds, slow, bad, call_s
@@ -31,7 +36,7 @@ class FakeQuantizer:
 
     def quantized(self, way: QuantizationWay, **_more: Any) -> Quantized:
         self.now += self.seconds[way.mode]
-        if way.name == self.bad:
+        if way.name in self.bad:
             raise SubjectError("failed", "bad weights")
         path = self.folder / f"{len(self.made)}.onnx"
         path.write_bytes(b"model")
@@ -71,7 +76,16 @@ def test_ways_are_made_until_half_of_the_time_is_over_and_the_others_say_what_to
 
 def test_one_way_is_made_however_long_that_takes(tried: Callable[..., Attempts]) -> None:
     assert tried(10.0, {"dynamic": 60.0, "static": 60.0}).runnable == ["dynamic S8"]
-    assert tried(10.0, {"dynamic": 60.0, "static": 60.0}, bad="dynamic S8").runnable == ["static U8S8"]
+    assert tried(10.0, {"dynamic": 60.0, "static": 60.0}, bad=("dynamic S8",)).runnable == ["static U8S8"]
+
+
+def test_where_no_way_can_be_made_the_first_of_each_mode_is_tried_and_no_more_than_there_is_time_for(
+    tried: Callable[..., Attempts],
+) -> None:
+    attempts = tried(10.0, {"dynamic": 60.0, "static": 60.0}, bad=tuple(way.name for way in WAYS))
+    failed = [row.way.name for row in attempts.rows if row.status == "failed"]
+    assert failed == ["dynamic S8", "static U8S8"]
+    assert {row.reason for row in attempts.rows if row.status == "skipped"} == {NO_TIME}
 
 
 def test_with_enough_time_all_ways_are_made(tried: Callable[..., Attempts]) -> None:
