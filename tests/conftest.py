@@ -146,10 +146,18 @@ def quick_workers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.fixture(scope="session")
-def zoo_of_all(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """A folder for zoo models that all processes of this run share: to build them all takes a minute."""
+def shared_folder(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A folder for what is made once, for all processes of this run."""
     base = tmp_path_factory.getbasetemp()
-    folder = (base if worker_id == "master" else base.parent) / "zoo"
+    folder = (base if worker_id == "master" else base.parent) / "shared"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def zoo_of_all(shared_folder: Path) -> Path:
+    """A folder for zoo models: to build them all takes a minute."""
+    folder = shared_folder / "zoo"
     folder.mkdir(exist_ok=True)
     return folder
 

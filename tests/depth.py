@@ -17,6 +17,18 @@ def often(times: int) -> int:
     return max(1, times * min(settings().max_examples, ALL_EXAMPLES) // ALL_EXAMPLES)
 
 
+def some(cases: Iterable[Any], every: int) -> list[Any]:
+    """Parameters of a test: the first and then every so many stand for all others, which only `make test-all` tries."""
+    return [
+        each if number % every == 0 else pytest.param(*_values(each), marks=pytest.mark.thorough)
+        for number, each in enumerate(cases)
+    ]
+
+
+def _values(case: Any) -> tuple[Any, ...]:
+    return case if isinstance(case, tuple) else (case,)
+
+
 def all_or(chosen: Collection[str], names: Iterable[str]) -> list[Any]:
     """Parameters of a test: the chosen ones stand for all others, which only `make test-all` tries."""
     return [pytest.param(name, marks=() if name in chosen else pytest.mark.thorough) for name in names]

@@ -82,7 +82,7 @@ PAGES = {
         ("xlsxwriter is not installed; install it with:", "[excel]'", "XDG_CACHE_HOME"), ("calls.csv",)
     ),
 }
-TRIED = {"fastest-call", "sweep", "notebook"}
+TRIED = {"fastest-call", "notebook"}
 """Pages that stand for all: of a command, of a plan with a signal, of a notebook."""
 
 

@@ -53,12 +53,13 @@ def test_only_a_file_that_can_be_run_is_a_program(tmp_path: Path, monkeypatch: p
     assert (find_program("folder"), find_program("text"), find_program("missing")) == (None, None, None)
 
 
-def test_a_command_starts_no_program_of_the_current_folder(tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", [("view", "zoo:tiny-linear"), pytest.param(("doctor",), marks=pytest.mark.thorough)])
+def test_a_command_starts_no_program_of_the_current_folder(tmp_path: Path, words: tuple[str, ...]) -> None:
     names = ("git", "uv", "nvidia-smi", "uname", "pip", "py-spy", "xdg-settings", "ldconfig", "gcc", "lscpu")
     for name in names:
         program(tmp_path, name, f"#!/bin/sh\ntouch {tmp_path}/started-{name}\n")
     path = f".{os.pathsep}{os.pathsep}{tmp_path}{os.pathsep}{os.environ['PATH']}{os.pathsep}"
-    command = [sys.executable, "-P", "-m", "onnxperf", "doctor"]
+    command = [sys.executable, "-P", "-m", "onnxperf", *words]
     done = subprocess.run(command, cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
     assert list(tmp_path.glob("started-*")) == []

@@ -126,7 +126,9 @@ def test_all_races_are_one_record_that_can_be_read_back(raced: str, folder: Path
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [("-n2",), ("--import-mode=importlib",)], ids=["two processes", "importlib"])
+@pytest.mark.parametrize(
+    "options", [("-n2",), pytest.param(("--import-mode=importlib",), marks=pytest.mark.thorough)], ids=str
+)
 def test_a_subject_beyond_the_limit_fails_its_test(
     options: tuple[str, ...], tmp_path: Path, linear_bytes: bytes
 ) -> None:

@@ -240,13 +240,13 @@ def test_a_model_is_compared_with_a_file_a_run_and_a_gate(
     monkeypatch.setattr(yardstick, "_readings", [])
     base, gated, store = tmp_path / "base.json", tmp_path / "gate.json", tmp_path / "runs.sqlite"
     old, new = map(str, models)
-    inputs = ["--dim", "n=64", "--threads", "1", "--time", "4"]
+    inputs = ["--dim", "n=64", "--threads", "1", "--time", "1"]
     assert run(["bench", old, *inputs, "-o", str(base), "--store", str(store)]) == 0
     words = ["gate", new, *inputs, "--max-slowdown", "5000%", "--store", str(store)]
     assert run([*words, "--baseline", str(base), "-o", str(gated), "-o", str(tmp_path / "g.html")]) in (0, 3)
     assert run([*words, "--baseline", str(gated)]) in (0, 3)
     bench = onnxperf.runs(kind="bench", store=store).record.runs[0].id
-    found = onnxperf.gate(new, bench, dims={"n": 64}, threads=1, time=4.0, store=store)
+    found = onnxperf.gate(new, bench, dims={"n": 64}, threads=1, time=1.0, store=store)
     (limit,) = found.record.limits
     assert found.record.baseline == f"old of run {bench}"
     assert limit.ratio is not None or "rests on too few" in limit.reason

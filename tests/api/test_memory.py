@@ -21,6 +21,7 @@ from onnxperf.measure.profiling import TurnsEnd
 from onnxperf.model.inputs import Feeds
 from onnxperf.records.memory import MemorySubject, StepName
 from onnxperf.records.trace import MISSING
+from tests.depth import some
 
 memory_api = importlib.import_module("onnxperf.api.memory")  # the package has a function of that name
 
@@ -141,7 +142,7 @@ def test_no_measured_need_is_below_the_planned_minimum(tmp_path: Path, runtime: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("runtime", ["ort", "numpy"])
-@pytest.mark.parametrize("name", ["squeezenet", "shufflenet", "inception_v2", "densenet121"])
+@pytest.mark.parametrize("name", some(["squeezenet", "shufflenet", "inception_v2", "densenet121"], every=4))
 def test_no_network_needs_less_than_its_planned_minimum(name: str, runtime: str) -> None:
     need, least = need_and_least(LIGHT / f"light_{name}.onnx", runtime)
     assert 0 < least <= need + PAGES

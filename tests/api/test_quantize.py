@@ -97,7 +97,9 @@ def test_a_convolutional_model_shows_the_kernels_and_what_did_not_fuse(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("helps", [True, False], ids=["faster without it", "not faster without it"])
+@pytest.mark.parametrize(
+    "helps", [True, pytest.param(False, marks=pytest.mark.thorough)], ids=["faster without it", "not faster without it"]
+)
 def test_a_node_that_is_slower_in_int8_stays_in_float32_if_the_race_agrees(
     saved: Callable[[onnx.ModelProto], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, helps: bool
 ) -> None:

@@ -214,6 +214,7 @@ def pt2(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_an_exported_program_is_converted_with_its_own_sample_and_raced(pt2: Path, tmp_path: Path) -> None:
     torch: Any = quiet("torch", "torch")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,9 @@ TINY = ("--blocks", "2", "--calls", "1", "--threads", "1", "--quiet")
 
 
 @pytest.fixture(autouse=True)
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built: Callable[[str, str], list[str]]) -> Path:
     """An empty store, and a folder outside of any repository."""
+    built("tiny-linear", "sklearn")
     path = tmp_path / "runs.sqlite"
     monkeypatch.setenv("ONNXPERF_STORE", str(path))
     monkeypatch.setenv("COLUMNS", "120")

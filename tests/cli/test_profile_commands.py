@@ -63,7 +63,9 @@ LEVELS = ["--opt-level", "disable,all"]
     ("command", "shown"),
     [
         (["profile", "{model}", "--repeat", "33000"], "MatMul"),
-        (["diff", "{model}", *LEVELS, "--no-race", "--repeat", "33000"], "MatMul"),
+        pytest.param(
+            ["diff", "{model}", *LEVELS, "--no-race", "--repeat", "33000"], "MatMul", marks=pytest.mark.thorough
+        ),
         (
             ["diff", "{model}", *LEVELS, "--repeat", "3", "--time", "60", "--min-effect", "0.01%"],
             "no inference of disable and all was profiled completely",

@@ -69,6 +69,7 @@ def test_the_password_of_a_database_is_in_no_file_and_in_no_output(
     store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = "postgresql://me:secret@localhost:1/db"
+    monkeypatch.setattr("onnxperf.store.retry.PATIENCE_S", 0.0)
     monkeypatch.setattr("sys.argv", ["onnxperf", "toy", "--store", url])
     keep(BenchResult(replace(BENCH, command=command_line())))
     assert run(["runs", "-o", "a.json", "-o", "a.csv"]) == 0

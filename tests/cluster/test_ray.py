@@ -42,6 +42,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.thorough
 def test_a_node_dies_in_the_middle_and_another_one_joins(seen: dict[str, Any]) -> None:
     nodes = [node for node, _, _ in seen["first"]]
     assert seen["killed"] in ("second", "third")
@@ -49,6 +50,7 @@ def test_a_node_dies_in_the_middle_and_another_one_joins(seen: dict[str, Any]) -
     assert seen["added"] == "fourth"
 
 
+@pytest.mark.thorough
 def test_the_case_of_the_dead_node_becomes_a_status_with_a_reason(seen: dict[str, Any]) -> None:
     lost = [(node, status, reason) for node, status, reason in seen["first"] if status != "ok"]
     assert [(node, status) for node, status, _ in lost] == [(seen["killed"], "crashed")]
@@ -56,6 +58,7 @@ def test_the_case_of_the_dead_node_becomes_a_status_with_a_reason(seen: dict[str
     assert seen["status"] == ["crashed", "ok"]
 
 
+@pytest.mark.thorough
 def test_resuming_brings_every_case_exactly_once(seen: dict[str, Any]) -> None:
     assert seen["run"][0] == seen["run"][1]
     assert [status for _, status in seen["second"]] == ["ok"] * CASES
@@ -64,6 +67,7 @@ def test_resuming_brings_every_case_exactly_once(seen: dict[str, Any]) -> None:
     assert set(finished.values()) == {1}
 
 
+@pytest.mark.thorough
 def test_no_case_ran_twice_at_once(seen: dict[str, Any]) -> None:
     attempts = defaultdict(list)
     for key, _, _, _, started, finished in seen["attempts"]:
@@ -72,6 +76,7 @@ def test_no_case_ran_twice_at_once(seen: dict[str, Any]) -> None:
     assert Counter(map(len, attempts.values())) == {1: CASES - 1, 2: 1}
 
 
+@pytest.mark.thorough
 def test_nothing_frozen_or_orphaned_is_left(seen: dict[str, Any]) -> None:
     assert seen["left"] == []
 
@@ -97,9 +102,9 @@ def test_a_bench_on_a_ray_of_our_own_prints_what_one_here_prints_and_leaves_noth
 @pytest.mark.parametrize(
     ("name", "delay_s"),
     [
-        ("SIGTERM", 9),
-        *(pytest.param(*case, marks=pytest.mark.thorough) for case in [("SIGTERM", 2), ("SIGINT", 6), ("SIGTERM", 13)]),
         ("SIGKILL", 9),
+        *(pytest.param("SIGTERM", delay_s, marks=pytest.mark.thorough) for delay_s in (2, 9, 13)),
+        pytest.param("SIGINT", 6, marks=pytest.mark.thorough),
     ],
 )
 def test_a_signal_at_any_moment_ends_a_ray_of_our_own_with_its_command(name: str, delay_s: float) -> None:

@@ -11,6 +11,7 @@ from onnxperf.contraction.candidates import candidates, decomposition, decomposi
 from onnxperf.contraction.equation import Shape, parse
 from tests.contraction.equations import CASES, DTYPES, NUMPYS, calls_of, opt_einsums
 from tests.contraction.running import arrays_for, assert_equal_values, check, run
+from tests.depth import some
 
 
 @pytest.mark.parametrize(("text", "shapes"), CASES)
@@ -21,7 +22,7 @@ def test_every_candidate_computes_what_numpy_does(text: str, shapes: list[Shape]
 
 @pytest.mark.parametrize("portable", [False, True])
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("text", "shapes"), CASES[::4] + CASES[-14:-8])
+@pytest.mark.parametrize(("text", "shapes"), some(CASES[::4] + CASES[-14:-8], every=2))
 def test_other_types_and_standard_operators_do_too(text: str, shapes: list[Shape], dtype: str, portable: bool) -> None:
     check(text, shapes, dtype, portable)
 
@@ -101,7 +102,7 @@ def test_random_equations_do_too(case: tuple[str, list[Shape]], dtype: str, port
     check(*case, "float64" if dtype == "float16" else dtype, portable, most=6)
 
 
-@pytest.mark.parametrize("name", NUMPYS)
+@pytest.mark.parametrize("name", some(NUMPYS, every=3))
 def test_the_equations_of_numpys_own_tests_do_too(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = calls_of(name, monkeypatch)
     assert calls
@@ -110,7 +111,7 @@ def test_the_equations_of_numpys_own_tests_do_too(name: str, monkeypatch: pytest
             check(text, list(shapes), most=2)
 
 
-@pytest.mark.parametrize("text", opt_einsums())
+@pytest.mark.parametrize("text", some(opt_einsums(), every=4))
 def test_the_equations_of_opt_einsums_tests_do_too(text: str) -> None:
     sizes = dict(zip("abcdefghij", [2, 3, 4, 3, 2, 3, 2, 2, 3, 2], strict=True))
     shapes = [tuple(sizes[letter] for letter in term) for term in text.split("->", maxsplit=1)[0].split(",")]

@@ -30,6 +30,7 @@ from benchmarks.attempts import (
 from benchmarks.hardening_commands import MODEL, command
 from benchmarks.processes import Ended
 from onnxperf.results.base import result_classes
+from tests.depth import some
 from tests.fuzz import recorded, seeds
 from tests.fuzz.bombs import BOMBS, bombs
 
@@ -105,7 +106,7 @@ def test_a_fault_of_each_kind_is_noticed_and_its_files_kept(
     assert tally.holds == (not kept and not left)
 
 
-@pytest.mark.parametrize("name", seeds.models())
+@pytest.mark.parametrize("name", some(seeds.models(), every=4))
 def test_what_models_are_made_from_is_whole(name: str) -> None:
     attempt = Attempt({MODEL: seeds.models()[name]}, command("view"))
     assert attempts.drive("whole", lambda _number: attempt, [0]).kinds == {RESULT: 1}
@@ -117,7 +118,7 @@ PARTS = [
 ]
 
 
-@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.__name__)
+@pytest.mark.parametrize("part", some(PARTS, every=5), ids=lambda part: part.__name__)
 def test_a_part_counts_every_attempt_once(part: Callable[[int], list[Tally]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hardening, "HEAVY_EVERY", 10**9)  # number 0 would run a model
     for name in ("REAL_EVERY", "GATED_EVERY", "VARIED_EVERY", "RESUMED_EVERY"):

@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="PR_SET_PDEATHSIG and /proc are Linux's"),
 ]
 
-MOMENTS = often(50)
+MOMENTS = often(28)
 STEPS = 26
 """Lines that a race prints in its first two launches; the others are like the second."""
 LONGEST_STEP_S = 0.01

@@ -18,13 +18,14 @@ from onnxperf.records.rules import is_time
 from onnxperf.render.kit.documents import from_json, to_json
 from onnxperf.store import Store, open_store
 from onnxperf.store.documents import from_document, kinds, to_document
+from tests.depth import often
 from tests.records.damage import bench, damaged, gate, profile, records, show
 from tests.render.memory import examples as memories
 from tests.render.stack import examples as stacks
 from tests.store.examples import sql
 
 RECORDS = {f"{type(each).__name__} {number}": each for number, each in enumerate(records())}
-SHOWN = 8
+SHOWN = often(16)
 """Damaged records of each kind that are shown, of all that are decoded: a page takes its time."""
 
 

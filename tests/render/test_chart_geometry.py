@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,12 @@ from tests.render.memory import examples as memories
 
 TOUCH = 1.0
 """Points that boxes may share: a font's box is higher than its letters."""
+
+
+@cache
+def drawn_once(name: str) -> tuple[Figure, list[Axes]]:
+    """For tests that only look."""
+    return drawn(gallery.CHARTS[name]())
 
 
 def drawn(chart: Any) -> tuple[Figure, list[Axes]]:
@@ -50,7 +57,7 @@ def box_of(text: Text) -> Bbox:
 
 @pytest.mark.parametrize("name", gallery.CHARTS)
 def test_no_words_are_cut_or_meet_others(name: str) -> None:
-    figure, axes = drawn(gallery.CHARTS[name]())
+    figure, axes = drawn_once(name)
     title = figure._suptitle  # type: ignore[attr-defined]
     found = [(text.get_text(), box_of(text)) for ax in axes for text in words_of(ax)]
     found += [(title.get_text(), box_of(title))]
@@ -65,7 +72,7 @@ def test_no_words_are_cut_or_meet_others(name: str) -> None:
 
 @pytest.mark.parametrize("name", gallery.CHARTS)
 def test_titles_have_one_style_and_name_the_model(name: str) -> None:
-    figure, axes = drawn(gallery.CHARTS[name]())
+    figure, axes = drawn_once(name)
     first, _, model = figure.get_suptitle().partition("\n")
     assert first[0].isupper()
     assert not first.endswith(".")

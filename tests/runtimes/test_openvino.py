@@ -70,7 +70,7 @@ def test_every_style_and_its_parts_compute_what_onnxruntime_computes(graph: str,
 
 @pytest.mark.parametrize(
     "path",
-    [pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem in LARGE else []) for path in LIGHT],
+    [pytest.param(path, id=path.stem, marks=[pytest.mark.thorough] if path.stem in LARGE else []) for path in LIGHT],
 )
 def test_the_light_models_of_onnx_give_equal_outputs(path: Path) -> None:
     session, other = session_of(path), session_of(path, "ort")

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.depth import some
 from tests.render.web.browser import CHROMIUM, opened_browser
 from tests.render.web.pages import BLANK, FAINT, draw_all
 from tests.serve.conftest import TOKEN, fill_with_examples
@@ -214,8 +215,9 @@ def test_times_of_day_are_those_of_the_reader(browser: Any, server: Serving) -> 
 PAGES = ["", "?q=nothing-like-it", "compare", "history", "api", "runs/last", "runs/zzzzzz"]
 
 
-@pytest.mark.parametrize("width", [1200, NARROW])
-@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize(
+    ("width", "dark"), some([(NARROW, True), (1200, True), (NARROW, False), (1200, False)], every=4)
+)
 def test_nothing_is_cut_off_or_faint(browser: Any, server: Serving, width: int, dark: bool) -> None:
     for path in PAGES:
         with visit(browser, f"{server.url}{path}", width, dark) as (page, _, requests):

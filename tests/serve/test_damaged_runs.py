@@ -14,9 +14,10 @@ from onnxperf.cli.main import run
 from onnxperf.serve.application import application
 from onnxperf.store import Store, open_store
 from onnxperf.store.documents import to_document
+from tests.depth import often
 from tests.records.damage import bench, damaged, records
 
-DAMAGED = 40
+DAMAGED = often(120)
 """Runs in the store, of all kinds."""
 
 

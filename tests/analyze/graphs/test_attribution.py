@@ -623,7 +623,7 @@ HEAVY = {"light_bvlc_alexnet", "light_vgg19", "light_zfnet512"}
 @pytest.mark.parametrize(
     "path",
     [
-        pytest.param(path, marks=[pytest.mark.slow] if path.stem in HEAVY else [], id=path.stem)
+        pytest.param(path, marks=[pytest.mark.thorough] if path.stem in HEAVY else [], id=path.stem)
         for path in (*LIGHT, *SHIPPED)
     ],
 )

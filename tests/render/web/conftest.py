@@ -1,8 +1,8 @@
-"""What all tests in a browser share: Chromium, and pages that are measured once for each file of tests."""
+"""What all tests in a browser share: Chromium, and pages that are measured once."""
 
 from __future__ import annotations
 
-import os
+import fcntl
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,22 +20,21 @@ def browser() -> Iterator[Any]:
         yield found
 
 
-@pytest.fixture(scope="module")
-def page_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """The page of a kind, measured once."""
-    folder = tmp_path_factory.mktemp("pages")
-    made: dict[str, Path] = {}
+@pytest.fixture
+def page_of(shared_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """The page of a kind, measured once for all processes."""
+    folder = shared_folder / "pages"
+    folder.mkdir(exist_ok=True)
 
     def page(kind: str) -> Path:
-        if kind not in made:
-            before = Path.cwd()
-            os.chdir(folder)
-            try:
-                result = KINDS[kind](model_in(str(folder)))
-            finally:
-                os.chdir(before)
-            result.save(folder / f"{kind}.html")
-            made[kind] = folder / f"{kind}.html"
-        return made[kind]
+        made = folder / f"{kind}.html"
+        with made.with_suffix(".lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # until the file is closed
+            if not made.exists():
+                with monkeypatch.context() as patch:
+                    patch.chdir(tmp_path)
+                    KINDS[kind](model_in(str(tmp_path))).save(tmp_path / made.name)
+                (tmp_path / made.name).replace(made)  # whole, or not there
+        return made
 
     return page

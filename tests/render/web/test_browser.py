@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.depth import all_or, some
 from tests.render.web.browser import CHROMIUM, opened_page
 from tests.render.web.pages import KINDS, SEARCHES, assert_drawn, assert_readable, draw_all
 
@@ -15,15 +16,14 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="the
 QUICK = [kind for kind in KINDS if kind not in SEARCHES]
 
 
-@pytest.mark.parametrize("kind", QUICK)
+@pytest.mark.parametrize("kind", all_or(["bench", "sweep", "profile", "memory", "diff"], QUICK))
 def test_a_page_is_drawn_without_complaints_requests_or_tricks_of_names(
     browser: Any, page_of: Callable[[str], Path], kind: str
 ) -> None:
     assert_drawn(browser, page_of(kind))
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("kind", QUICK)
+@pytest.mark.parametrize(("kind", "dark"), some([(kind, dark) for kind in QUICK for dark in (False, True)], every=7))
 def test_texts_are_readable_and_nothing_is_cut_off_on_a_phone(
     browser: Any, page_of: Callable[[str], Path], kind: str, dark: bool
 ) -> None:

@@ -90,6 +90,7 @@ def test_four_times_as_many_nodes_need_four_times_the_work(make: Callable[[int],
     assert calls_of(lambda: NumpySession(large)) < 4.6 * calls_of(lambda: NumpySession(small))
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_fifty_thousand_nodes_are_compiled_and_run_in_all_modes() -> None:
     session = NumpySession(chain("Neg", 50_000))
