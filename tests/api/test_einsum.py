@@ -22,7 +22,8 @@ from onnxperf.contraction.equation import Shape, parse
 from onnxperf.contraction.search import Entrant, Found
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.measure.race import Progress
-from onnxperf.records.race import Case, Subject, Verdict
+from onnxperf.records.comparison import Verdict
+from onnxperf.records.race import Case, Subject
 from tests.contraction.equations import CASES, DTYPES, NUMPYS, calls_of, opt_einsums
 from tests.contraction.running import arrays_for, run
 from tests.depth import all_or

@@ -19,7 +19,8 @@ from onnxperf.api import rewrite_einsum as module
 from onnxperf.api._shared.einsum_plans import plan_for
 from onnxperf.contraction.candidates import candidates
 from onnxperf.errors import BadFeed, BadModel, BadOption
-from onnxperf.records.race import Case, Subject, Verdict
+from onnxperf.records.comparison import Verdict
+from onnxperf.records.race import Case, Subject
 from onnxperf.render.kit import model_files
 from onnxperf.results.einsum import EinsumResult
 

@@ -18,7 +18,8 @@ from onnxperf.bisection.chain import Chain
 from onnxperf.bisection.parts import GraphParts
 from onnxperf.measure.race import Progress
 from onnxperf.records.bisect import BisectStep, Change
-from onnxperf.records.race import Case, Subject, Verdict
+from onnxperf.records.comparison import Verdict
+from onnxperf.records.race import Case, Subject
 
 
 def measured(question: Question, log_ratio: float, error: float = 0.005) -> BisectStep:

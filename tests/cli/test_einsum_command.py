@@ -14,7 +14,8 @@ from onnxperf.api import rewrite_einsum as rewriting
 from onnxperf.cli.main import run
 from onnxperf.contraction import store
 from onnxperf.records.base import Status
-from onnxperf.records.race import Case, Subject, Verdict
+from onnxperf.records.comparison import Verdict
+from onnxperf.records.race import Case, Subject
 from tests.contraction.running import arrays_for
 from tests.contraction.running import run as run_model
 

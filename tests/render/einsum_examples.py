@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import permutations
 from typing import Any
 
+from onnxperf.records.comparison import Verdict
 from onnxperf.records.einsum import EinsumPlan, OrderTime, Rewrite, RewrittenSite
-from onnxperf.records.race import Case, Subject, Verdict
+from onnxperf.records.race import Case, Subject
 from tests.render import examples
 
 EQUATION = "bsnh,btnh->bnts"

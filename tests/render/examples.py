@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from onnxperf.records.base import Machine
-from onnxperf.records.race import Bench, Block, Case, Subject, Verdict
+from onnxperf.records.comparison import Verdict
+from onnxperf.records.race import Bench, Block, Case, Subject
 
 NASTY_NAMES = (
     "",

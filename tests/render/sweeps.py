@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from onnxperf.records.race import Bench, Case, Subject, Verdict
+from onnxperf.records.comparison import Verdict
+from onnxperf.records.race import Bench, Case, Subject
 from tests.render import examples
 
 BATCHES = (1, 2, 4, 8, 16)

@@ -7,9 +7,10 @@ from typing import Literal
 from msgspec import Struct
 
 from onnxperf.records.base import Experiment, Status
+from onnxperf.records.comparison import Verdict
 from onnxperf.records.numbers import Amount, Count
 from onnxperf.records.options import SessionOptions
-from onnxperf.records.race import Case, Verdict
+from onnxperf.records.race import Case
 
 Goal = Literal["time", "cpu", "memory"]
 TrialOutcome = Literal["gain", "trade", "none", "undecided", "untried"]

@@ -7,8 +7,9 @@ from typing import Literal
 from msgspec import Struct
 
 from onnxperf.records.base import Experiment, Status
+from onnxperf.records.comparison import Verdict
 from onnxperf.records.numbers import Amount, Count, Signed
-from onnxperf.records.race import Case, Verdict
+from onnxperf.records.race import Case
 
 Mode = Literal["dynamic", "static"]
 Integer = Literal["int8", "uint8"]

@@ -7,6 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from onnxperf.records.base import AnyCase, AnySubject, Document, Machine
+from onnxperf.records.comparison import Unit, Verdict
 from onnxperf.records.numbers import Amount, Calls, Count, Signed
 
 ALPHA = 0.05
@@ -65,10 +66,7 @@ COUNT_COLUMNS = ("instructions", "instruction_ratio", "instruction_verdict")
 SAME_COUNT = 0.005
 """Counts that differ by less are equal: those of equal subjects differ by 0.3 % at most."""
 
-Verdict = Literal["baseline", "faster", "slower", "equivalent", "undecided"]
 CountVerdict = Literal["baseline", "fewer", "more", "equal"]
-Unit = Literal["launch", "set-up", "round"]
-"""What an interval rests on: processes of their own, sessions of their own, or rounds where there are few of either."""
 
 
 class Block(Struct, frozen=True, kw_only=True):

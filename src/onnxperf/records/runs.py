@@ -7,8 +7,8 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from onnxperf.records.base import Document, Findings
+from onnxperf.records.comparison import Verdict
 from onnxperf.records.numbers import Amount, Count
-from onnxperf.records.race import Verdict
 
 RunStatus = Literal["running", "ok", "differs", "failed", "timeout", "oom", "crashed", "interrupted"]
 

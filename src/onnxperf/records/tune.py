@@ -7,8 +7,9 @@ from typing import Literal
 from msgspec import Struct
 
 from onnxperf.records.base import Experiment, Status
+from onnxperf.records.comparison import Verdict
 from onnxperf.records.numbers import Amount, Count, Ratio
-from onnxperf.records.race import Case, Verdict
+from onnxperf.records.race import Case
 
 Goal = Literal["latency", "cpu", "memory"]
 TuneStage = Literal["alone", "longer", "together"]

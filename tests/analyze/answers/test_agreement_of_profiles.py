@@ -16,8 +16,9 @@ from onnxperf.analyze.trace.diff import align
 from onnxperf.analyze.trace.diff_sums import by_call, by_row
 from onnxperf.analyze.trace.profile import operator_times
 from onnxperf.records.base import Status
+from onnxperf.records.comparison import Verdict
 from onnxperf.records.profile import Diff, NodeTime, Profile, added, usual
-from onnxperf.records.race import Case, Subject, Verdict
+from onnxperf.records.race import Case, Subject
 from onnxperf.results.diff import DiffResult
 from onnxperf.results.profile import ProfileResult
 

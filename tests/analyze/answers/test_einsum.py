@@ -13,8 +13,9 @@ from onnxperf.analyze.answers.einsum import (
     race_answer,
     rewrite_answer,
 )
+from onnxperf.records.comparison import Verdict
 from onnxperf.records.einsum import RewrittenSite
-from onnxperf.records.race import Case, Subject, Verdict
+from onnxperf.records.race import Case, Subject
 from tests.render import einsum_examples as einsums
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from onnxperf.analyze.answers.instructions import about_counts, note_on_counts, note_on_uncounted
 from onnxperf.analyze.judges.instructions import verdict_of, with_counts_compared
-from onnxperf.records.race import CountVerdict, Subject, Verdict
+from onnxperf.records.comparison import Verdict
+from onnxperf.records.race import CountVerdict, Subject
 
 
 def counted(name: str, instructions: float | None, verdict: Verdict | None = None) -> Subject:

@@ -16,7 +16,8 @@ from onnxperf.analyze.answers.race import (
     notes_on_parts,
 )
 from onnxperf.analyze.judges.comparison import compare
-from onnxperf.records.race import Case, Split, Subject, Unit, Verdict
+from onnxperf.records.comparison import Unit, Verdict
+from onnxperf.records.race import Case, Split, Subject
 from onnxperf.wording.numbers import ratio
 from tests.analyze.examples import blocks_of, subject
 

@@ -15,7 +15,8 @@ from onnxperf.analyze.answers.sweep import winner_lines
 from onnxperf.analyze.judges.comparison import baseline_of, compare
 from onnxperf.analyze.judges.crossover import sweep_models
 from onnxperf.records.base import Status
-from onnxperf.records.race import Case, Subject, Unit, Verdict
+from onnxperf.records.comparison import Unit, Verdict
+from onnxperf.records.race import Case, Subject
 from onnxperf.records.sweep import SweepModel, SweepRow, subject_in
 from onnxperf.render.race.sweep_page import cases_table
 from onnxperf.wording.names import encodable

@@ -22,7 +22,8 @@ from onnxperf.analyze.judges.comparison import (
     verdict_of,
 )
 from onnxperf.analyze.judges.reasons import MIN_LAUNCHES
-from onnxperf.records.race import MIN_ROUNDS, Case, Subject, Verdict
+from onnxperf.records.comparison import Verdict
+from onnxperf.records.race import MIN_ROUNDS, Case, Subject
 from tests.analyze.examples import blocks_of, subject
 
 ENOUGH = 3

@@ -19,7 +19,8 @@ from onnxperf.analyze.judges.crossover import (
 )
 from onnxperf.analyze.judges.reasons import Evidence, what_is_missing
 from onnxperf.errors import BadOption
-from onnxperf.records.race import Case, Subject, Verdict
+from onnxperf.records.comparison import Verdict
+from onnxperf.records.race import Case, Subject
 from onnxperf.wording.names import encodable
 from tests.render import examples, sweeps
 

@@ -18,7 +18,8 @@ from onnxperf.analyze.judges.einsum import (
     time_ratio,
     winner_in,
 )
-from onnxperf.records.race import Case, Subject, Verdict
+from onnxperf.records.comparison import Verdict
+from onnxperf.records.race import Case, Subject
 from tests.render import einsum_examples as einsums
 
 LIMIT = "the limit"

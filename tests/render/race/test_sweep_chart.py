@@ -15,7 +15,8 @@ from matplotlib.patches import Rectangle
 from msgspec.structs import replace
 
 from onnxperf.errors import BadOption
-from onnxperf.records.race import Bench, Case, Subject, Verdict
+from onnxperf.records.comparison import Verdict
+from onnxperf.records.race import Bench, Case, Subject
 from onnxperf.render.kit.chart import figure_of
 from onnxperf.render.race.sweep_chart import MAX_PANELS, MAX_WRITTEN
 from onnxperf.results.bench import BenchResult

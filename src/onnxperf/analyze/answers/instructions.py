@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from onnxperf.records.race import CountVerdict, Subject, Verdict
+from onnxperf.records.comparison import Verdict
+from onnxperf.records.race import CountVerdict, Subject
 from onnxperf.wording.names import listed
 from onnxperf.wording.numbers import count, magnitude, plain, ratio, rough_time
 

@@ -7,7 +7,8 @@ from statistics import median
 from typing import get_args
 
 from onnxperf.records.base import BUSY_SHARE
-from onnxperf.records.race import MIN_ROUNDS, Case, Subject, Verdict
+from onnxperf.records.comparison import Verdict
+from onnxperf.records.race import MIN_ROUNDS, Case, Subject
 from onnxperf.wording.names import listed, name_of
 from onnxperf.wording.numbers import count, duration, factor, ratio, significant, time_text, whole_percent
 from onnxperf.wording.spans import in_one, kind_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from onnxperf.analyze.answers.paired_times import note_on_times
-from onnxperf.records.race import Verdict
+from onnxperf.records.comparison import Verdict
 from onnxperf.records.tune import Goal, TuneRow, Tuning
 from onnxperf.wording.names import first_of, name_of
 from onnxperf.wording.numbers import count, duration, factor, significant, size

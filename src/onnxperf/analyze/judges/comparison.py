@@ -15,18 +15,8 @@ from onnxperf.analyze.judges.gate import is_told
 from onnxperf.analyze.judges.reasons import MIN_LAUNCHES, Evidence, what_is_missing
 from onnxperf.analyze.judges.throughput import with_rates
 from onnxperf.analyze.judges.times import numbered, timed
-from onnxperf.records.race import (
-    BENCH_VERSION,
-    LARGE_CLAIM,
-    SMALL_CLAIM,
-    Bench,
-    Block,
-    Case,
-    Measurement,
-    Subject,
-    Unit,
-    Verdict,
-)
+from onnxperf.records.comparison import Unit, Verdict
+from onnxperf.records.race import BENCH_VERSION, LARGE_CLAIM, SMALL_CLAIM, Bench, Block, Case, Measurement, Subject
 
 R = TypeVar("R", bound=Struct)
 

@@ -17,7 +17,8 @@ from onnxperf.analyze.answers.sweep import (
 )
 from onnxperf.analyze.judges.throughput import rate
 from onnxperf.errors import BadOption
-from onnxperf.records.race import Bench, Case, Subject, Verdict
+from onnxperf.records.comparison import Verdict
+from onnxperf.records.race import Bench, Case, Subject
 from onnxperf.records.sweep import (
     Duel,
     SweepModel,

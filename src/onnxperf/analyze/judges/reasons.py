@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from onnxperf.records.race import FEWEST_ROUNDS, LARGE_CLAIM, MIN_ROUNDS, MIN_UNITS, SMALL_CLAIM, Unit
+from onnxperf.records.comparison import Unit
+from onnxperf.records.race import FEWEST_ROUNDS, LARGE_CLAIM, MIN_ROUNDS, MIN_UNITS, SMALL_CLAIM
 from onnxperf.wording.numbers import count, significant
 
 MIN_LAUNCHES = 3

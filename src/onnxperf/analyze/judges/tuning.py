@@ -15,7 +15,8 @@ from onnxperf.analyze.judges.bisection import weighed
 from onnxperf.analyze.judges.comparison import compare, paired, reading_of, settled
 from onnxperf.analyze.judges.reasons import MIN_LAUNCHES
 from onnxperf.records.base import Status
-from onnxperf.records.race import Block, Case, Measurement, Subject, Verdict
+from onnxperf.records.comparison import Verdict
+from onnxperf.records.race import Block, Case, Measurement, Subject
 from onnxperf.records.tune import Goal, TuneChoice, TuneOutcome, TuneRow, TuneStage
 
 _SEARCH_ALPHA = 0.05
