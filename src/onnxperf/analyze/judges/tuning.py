@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.judges import statistics as st
 from onnxperf.analyze.judges.bisection import weighed
-from onnxperf.analyze.judges.comparison import compare, paired, reading_of, settled
+from onnxperf.analyze.judges.comparison import compare, settled
+from onnxperf.analyze.judges.pairing import paired, reading_of
 from onnxperf.analyze.judges.reasons import MIN_LAUNCHES
 from onnxperf.records.base import Status
 from onnxperf.records.comparison import Verdict
