@@ -105,7 +105,7 @@ def _compare_cases(ours: _Side, theirs: _Side) -> tuple[list[ComparedSubject], l
     if not shared:
         return [_row(ours.case, pair, reason=NOT_SHARED) for pair in pairs], notes
     measure = next((pair for pair in shared if pair.first.name == ours.case.baseline), shared[0])
-    drift = (measure.second.median_ns or 1.0) / (measure.first.median_ns or 1.0)
+    drift = (measure.second.time_ns or 1.0) / (measure.first.time_ns or 1.0)
     notes.append(
         f"yardstick: {measure.first.name}, the same in both runs; "
         f"it took {factor(drift)} times as long in the second, and all times were divided by its time in their run"
@@ -265,7 +265,7 @@ def _row(case: Case, pair: _Pair, **fields: Any) -> ComparedSubject:
         second=pair.second.name,
         model=case.model,
         dims=case.dims,
-        first_ns=pair.first.median_ns,
-        second_ns=pair.second.median_ns,
+        first_ns=pair.first.time_ns,
+        second_ns=pair.second.time_ns,
         **fields,
     )

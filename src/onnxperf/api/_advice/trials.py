@@ -106,7 +106,7 @@ class RemedyTrials:
         if screening.interrupted:
             return TrialRaces(None, screening)  # as good as any race that was stopped
         left_s = time_s - min(self.clock() - begin_s, first_s)
-        turn_s = _turn_s(next((each.median_ns for each in screening.subjects if each.verdict == "baseline"), call_ns))
+        turn_s = _turn_s(next((each.time_ns for each in screening.subjects if each.verdict == "baseline"), call_ns))
         most = max(int(left_s / (_ROUNDS_TO_DECIDE * turn_s)) - 1, 1)
         chosen = finalists(screening, self.attempts, most)
         if not chosen:
