@@ -324,7 +324,7 @@ def test_an_interrupted_sweep_names_its_run_and_the_command_that_resumes_it(
     monkeypatch.setattr(sys, "argv", ["onnxperf", "sweep", "plan.toml"])
 
     def measured(size: int, _progress: Progress, _launch: Launch) -> Case:
-        subject = Subject(name="ort", status="ok", median_ns=1000.0)
+        subject = Subject(name="ort", status="ok", time_ns=1000.0)
         return Case(model="m", dims={"batch": size}, subjects=(subject,), interrupted=size == 2)
 
     cells = [

@@ -80,13 +80,13 @@ def races(draw: st.DrawFn) -> Case | None:
         name="b",
         status=draw(st.sampled_from(get_args(Status))),
         reason=draw(st.sampled_from(["", "2 rounds are too few"])),
-        median_ns=None if speedup is None else 1e6 / speedup,
+        time_ns=None if speedup is None else 1e6 / speedup,
         verdict=draw(st.none() | st.sampled_from(get_args(Verdict)).filter(lambda verdict: verdict != "baseline")),
         speedup=speedup,
         speedup_low=speedup * 0.9 if speedup and known else None,
         speedup_high=speedup * 1.1 if speedup and known else None,
     )
-    base = Subject(name="a", status="ok", median_ns=1e6, verdict="baseline", speedup=1.0)
+    base = Subject(name="a", status="ok", time_ns=1e6, verdict="baseline", speedup=1.0)
     subjects = draw(st.sampled_from([(base, rival), (base,), (rival,)]))
     return Case(model="m", baseline="a", subjects=subjects, interrupted=draw(st.booleans()))
 

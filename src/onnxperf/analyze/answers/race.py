@@ -120,7 +120,7 @@ def notes_on_parts(case: Case) -> list[str]:
     return [
         f"{name_of(subject.name)}: {note}"
         for subject in case.subjects
-        if subject.time_ns is not None and (note := _note_on_parts(subject))
+        if subject.median_ns is not None and (note := _note_on_parts(subject))
     ]
 
 
@@ -129,18 +129,18 @@ def _note_on_parts(subject: Subject) -> str:
         return "a callable is only timed as a whole"
     if _parts_add_up(subject):
         return ""
-    takes = duration(subject.time_ns)
+    takes = duration(subject.median_ns)
     made_once = subject.call == "ort-values" or "framework" in subject.conditions
-    if made_once and subject.split.total_ns > (subject.time_ns or 0):
+    if made_once and subject.split.total_ns > (subject.median_ns or 0):
         return f"its {takes} are on tensors made once; a caller with arrays also pays for preparing and fetching"
     total = duration(subject.split.total_ns)
     return f"its parts add up to {total}, but a call takes {takes}: they are not shares of it"
 
 
 def _parts_add_up(subject: Subject) -> bool:
-    if subject.split is None or subject.time_ns is None:
+    if subject.split is None or subject.median_ns is None:
         return False
-    return abs(subject.split.total_ns - subject.time_ns) <= _PARTS_MAY_MISS * subject.time_ns
+    return abs(subject.split.total_ns - subject.median_ns) <= _PARTS_MAY_MISS * subject.median_ns
 
 
 def _shares(of_subjects: Sequence[tuple[str, float]]) -> str:
