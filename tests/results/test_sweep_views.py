@@ -68,7 +68,7 @@ def test_a_matrix_with_holes_has_nan_there() -> None:
 
 
 def test_a_matrix_refuses_what_it_cannot_show(square: BenchResult, line: BenchResult) -> None:
-    with pytest.raises(BadOption, match="choose from: speedup, throughput, time"):
+    with pytest.raises(BadOption, match="choose from: time, speedup, throughput"):
         square.matrix("torch", "mean")
     with pytest.raises(BadOption, match="choose from: ort, torch"):
         square.matrix("missing")

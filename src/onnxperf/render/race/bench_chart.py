@@ -65,7 +65,8 @@ def _name_axis(ax: Axes, is_measured: bool, alone: bool, has_whiskers: bool) -> 
     if alone:
         fg.time_axis(ax.xaxis, "per call, lower is better")
     else:
-        ax.set_xlabel("speedup, higher is better", fontsize=fg.FONT)
+        scale = ", logarithmic" if ax.get_xscale() == "log" else ""
+        ax.set_xlabel(f"speedup, higher is better{scale}", fontsize=fg.FONT)
     if has_whiskers:
         ax.set_xlabel(f"{ax.get_xlabel()}\n{_WHISKERS}", fontsize=fg.FONT)
 
