@@ -98,14 +98,15 @@ def raced(
         WorkerSpec(subjects=(ModelSubject(name=name, call="run"),), threads=1, feeds={}, runtime=runtime)
         for name, runtime in zip(names, runtimes, strict=True)
     ]
+    options = RaceOptions(time=time_s, min_effect=MIN_EFFECT, seed=seed)
     tools = Tools(
-        launch=launches(specs),
+        launch=launches(specs, options),
         settled=partial(settled, baseline=names[0], min_effect=MIN_EFFECT),
         noise=partial(rounds_to_units, baseline=names[0]),
         clock=lambda: int(machine.now_ns),
     )
     begin_ns = machine.now_ns
-    end = race(specs, RaceOptions(time=time_s, min_effect=MIN_EFFECT, seed=seed), tools)
+    end = race(specs, options, tools)
     seconds = (machine.now_ns - begin_ns) / 1e9
     return [
         Rival(
@@ -138,7 +139,7 @@ def started(seed: int, process_sd: float, time_s: float | None) -> list[list[Riv
         process_sd=process_sd,
         start_ns=SLOW_START_NS,
     )
-    return [raced(machine, lambda _specs: start, ("callable", "ort"), time_s, seed)]
+    return [raced(machine, lambda _specs, _options: start, ("callable", "ort"), time_s, seed)]
 
 
 def line(what: str, races: Sequence[Sequence[Rival]]) -> str:
@@ -165,7 +166,7 @@ def sweeps(number: int = 100) -> list[str]:
                     lines.append(line(f"{what}, processes differ by {process_sd:.1%}, {processes} of each kind", found))
                     print(lines[-1], file=sys.stderr, flush=True)
     return [
-        f"Equal subjects in {number} sweeps of {CASES} cases, {TIME_S:g} s each, through the real pool, plan and judges,",
+        f"Equal subjects in {number} sweeps of {CASES} cases, {TIME_S:g} s each, through the real pool, plan, judges,",
         f"on the noisy machine of the simulated races. Sweeps had {FEW} processes of each kind, and have 5 to 8 now.",
         "",
         *lines,

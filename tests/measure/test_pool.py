@@ -61,7 +61,7 @@ def test_every_subject_comes_through_all_processes_and_all_start_before_the_race
     machine, number = FakeMachine(), max(GOOD_LAUNCHES, len(names))
     with pool_of(machine) as pool:
         specs = [ort(name) for name in names]
-        rows = launch_all(machine, pool.launches(specs), specs, 2 * number)
+        rows = launch_all(machine, pool.launches(specs, RaceOptions()), specs, 2 * number)
         assert len(machine.workers) == number
         assert all(len(set(row)) == len(names) for row in rows)
         for column in zip(*rows, strict=True):
@@ -74,7 +74,7 @@ def test_kinds_change_processes_together() -> None:
     machine = FakeMachine()
     with pool_of(machine) as pool:
         specs = [ort("a"), ort("b", threads=2), spec_of("numpy", "c")]
-        rows = launch_all(machine, pool.launches(specs), specs, 40)
+        rows = launch_all(machine, pool.launches(specs, RaceOptions()), specs, 40)
         assert len({tuple(row) for row in rows}) == GOOD_LAUNCHES
         assert len(machine.workers) == 3 * GOOD_LAUNCHES
 
@@ -82,7 +82,7 @@ def test_kinds_change_processes_together() -> None:
 def test_the_next_race_goes_on_with_the_next_processes() -> None:
     machine = FakeMachine()
     with pool_of(machine) as pool:
-        used = [launch_all(machine, pool.launches([ort("a")]), [ort("a")], 3) for _ in range(3)]
+        used = [launch_all(machine, pool.launches([ort("a")], RaceOptions()), [ort("a")], 3) for _ in range(3)]
         assert [row[0] for race in used for row in race] == [0, 1, 2, 3, 4, 5, 6, 7, 0]
 
 
@@ -102,7 +102,7 @@ def test_the_next_race_goes_on_with_the_next_processes() -> None:
 def test_there_are_as_many_processes_as_memory_allows_up_to_eight(megabytes: int, memory: int, number: int) -> None:
     machine, spec = FakeMachine(), ort("a", memory_bytes=memory * MEGABYTE)
     with pool_of(machine, megabytes) as pool:
-        launch_all(machine, pool.launches([spec]), [spec], 10)
+        launch_all(machine, pool.launches([spec], RaceOptions()), [spec], 10)
         assert len(machine.workers) == number
 
 
@@ -110,15 +110,31 @@ def test_what_starts_slowly_has_five_processes_and_later_cases_find_no_more() ->
     machine = FakeMachine(start_ns=2_000_000_000)
     with pool_of(machine) as pool:
         for _ in range(2):
-            rows = launch_all(machine, pool.launches([ort("a")]), [ort("a")], 10)
+            rows = launch_all(machine, pool.launches([ort("a")], RaceOptions()), [ort("a")], 10)
             assert len({row[0] for row in rows}) == len(machine.workers) == MIN_UNITS
+
+
+@pytest.mark.parametrize(
+    ("options", "number"),
+    [
+        ({"time": 0.2}, 1),  # 20 blocks of 10 ms with what comes before them
+        ({"time": 0.3}, 8),
+        ({"blocks": 19}, 1),
+        ({"blocks": 20}, 8),
+    ],
+)
+def test_a_race_too_short_for_launches_starts_only_what_it_uses(options: dict[str, Any], number: int) -> None:
+    machine, spec = FakeMachine(), ort("a")
+    with pool_of(machine) as pool:
+        launch_all(machine, pool.launches([spec], RaceOptions(**options)), [spec], 1)
+        assert len(machine.workers) == number
 
 
 def test_beside_a_callable_all_workers_are_new_in_every_launch() -> None:
     machine = FakeMachine()
     specs = [ort("a"), replace(spec_of("ort", "f"), runtime="callable")]
     with pool_of(machine) as pool:
-        rows = launch_all(machine, pool.launches(specs), specs, 7)
+        rows = launch_all(machine, pool.launches(specs, RaceOptions()), specs, 7)
         assert len({worker for row in rows for worker in row}) == 14
         assert machine.all_closed
 
@@ -126,7 +142,10 @@ def test_beside_a_callable_all_workers_are_new_in_every_launch() -> None:
 def test_a_process_that_cannot_start_is_the_race_s_to_report() -> None:
     machine = FakeMachine(troubles={("ready", "ort", number): lost() for number in range(99)})
     run = SubjectRun(ort("a"), 0)
-    with pool_of(machine) as pool, WorkerGroup([run], pool.launches([run.spec]), 0, lambda _text: None) as group:
+    with (
+        pool_of(machine) as pool,
+        WorkerGroup([run], pool.launches([run.spec], RaceOptions()), 0, lambda _text: None) as group,
+    ):
         group.start()
         assert (run.status, run.reason) == ("crashed", "crashed for a test")
     assert machine.all_closed
@@ -136,9 +155,9 @@ def test_a_lost_process_is_replaced_in_its_place() -> None:
     machine, specs = FakeMachine(), [ort("a"), ort("b")]
     machine.troubles = {("time_block", "a", 5): lost()}
     with pool_of(machine) as pool:
-        tools = Tools(launch=pool.launches(specs), settled=lambda _subjects: False, clock=machine.clock)
+        tools = Tools(launch=pool.launches(specs, RaceOptions()), settled=lambda _subjects: False, clock=machine.clock)
         race(specs, RaceOptions(time=5.0), tools)
-        rows = launch_all(machine, pool.launches(specs), specs, GOOD_LAUNCHES)
+        rows = launch_all(machine, pool.launches(specs, RaceOptions()), specs, GOOD_LAUNCHES)
         assert sorted(row[0] for row in rows) == [0, *range(2, GOOD_LAUNCHES + 1)]  # that of the second launch is gone
         assert len(machine.workers) == GOOD_LAUNCHES + 1
 
@@ -149,8 +168,9 @@ def test_a_case_of_a_sweep_has_at_least_five_launches_in_any_time_that_has_room_
     specs = [ort("a"), spec_of("numpy", "b")]
     with pool_of(machine) as pool:
         for _ in range(3):
-            tools = Tools(launch=pool.launches(specs), settled=lambda _subjects: False, clock=machine.clock)
-            end = race(specs, RaceOptions(time=time), tools)
+            options = RaceOptions(time=time)
+            tools = Tools(launch=pool.launches(specs, options), settled=lambda _subjects: False, clock=machine.clock)
+            end = race(specs, options, tools)
             for subject in end.subjects:
                 launches = Counter(block.launch for block in subject.blocks)
                 assert len(launches) >= MIN_UNITS

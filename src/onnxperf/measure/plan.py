@@ -216,6 +216,13 @@ def _in_launches(rounds: int, rounds_each: int, per_launch: int, costs: Costs) -
     return _Units(rounds, rounds_each, per_launch, renewals_ns / max(count - 1, 1))
 
 
+def has_room_for_launches(subjects: int, options: RaceOptions) -> bool:
+    """Whether a race may have more than one launch, however short its calls are."""
+    turn_ns = WARM_NS + (0 if options.calls else BLOCK_NS)
+    rounds = (options.time or DEFAULT_TIME_S) * 1e9 / (subjects * turn_ns)
+    return (options.blocks or rounds) >= MIN_ROUNDS
+
+
 def _longest_unit(units: int, time_ns: float, round_ns: float) -> int:
     """Rounds of each of so many units that share a time; 0 where these are too few."""
     rounds = int(time_ns / (units * round_ns))

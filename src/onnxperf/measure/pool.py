@@ -9,13 +9,14 @@ from functools import partial
 
 from onnxperf.errors import OnnxperfError
 from onnxperf.measure.messages import Load, R, Request, WorkerSpec
-from onnxperf.measure.plan import GOOD_LAUNCHES
+from onnxperf.measure.plan import GOOD_LAUNCHES, has_room_for_launches
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.measure.worker.timing import Clock, monotonic_ns
 from onnxperf.measure.worker_group import Launch
+from onnxperf.records.options import RaceOptions
 from onnxperf.records.race import MIN_UNITS
 
-Launches = Callable[[Sequence[WorkerSpec]], Launch]
+Launches = Callable[[Sequence[WorkerSpec], RaceOptions], Launch]
 """How the workers of a race are launched, for each race."""
 
 _IDLE_BYTES = 100 << 20
@@ -57,7 +58,7 @@ class Pool:
             for place in list(crew.places):
                 crew.close(place)
 
-    def launches(self, specs: Sequence[WorkerSpec]) -> Launch:
+    def launches(self, specs: Sequence[WorkerSpec], options: RaceOptions) -> Launch:
         """How the workers of a race are launched: in processes of this pool, unless a callable takes part.
 
         A callable of the user may leave anything behind in its process, and has a new one for every launch. Those of
@@ -65,13 +66,15 @@ class Pool:
         """
         if any(spec.runtime == "callable" for spec in specs):
             return self._start
-        return _Turns(self, tuple(specs)).launch
+        return _Turns(self, tuple(specs), options).launch
 
-    def prepare(self, specs: Sequence[WorkerSpec]) -> int:
+    def prepare(self, specs: Sequence[WorkerSpec], options: RaceOptions) -> int:
         """Start what a race lacks, side by side, before it begins; returns how many of each kind take turns in it."""
         kinds = Counter(map(_kind, specs))
         room_bytes = self._memory_bytes() - sum(spec.memory_bytes for spec in specs)
         loaded = max(kinds.values())  # so many at once
+        if not has_room_for_launches(sum(len(spec.subjects) for spec in specs), options):
+            return loaded
         added = {number: self._added_bytes(kinds, number) for number in range(loaded, GOOD_LAUNCHES + 1)}
         most = max((number for number, each in added.items() if each <= max(room_bytes, 0)), default=loaded)
         number = max(loaded, min(most, MIN_UNITS))
@@ -147,11 +150,12 @@ class _Turns:
 
     pool: Pool
     specs: tuple[WorkerSpec, ...]
+    options: RaceOptions
     number: int = 0
 
     def launch(self, spec: WorkerSpec) -> PooledWorker:
         """A worker in the next process of its kind."""
-        self.number = self.number or self.pool.prepare(self.specs)
+        self.number = self.number or self.pool.prepare(self.specs, self.options)
         return self.pool.take(spec, self.number)
 
 

@@ -157,7 +157,7 @@ def run_parcel(payload: bytes, folder: Path, progress: Progress) -> bytes:
     machine, case, error = machines.describe_machine(), None, ""
     try:
         start = start_of(limits)
-        case = cell.run(progress, _pool(limits).launches if parcel.several else lambda _specs: start)
+        case = cell.run(progress, _pool(limits).launches if parcel.several else lambda _specs, _options: start)
         case = replace(case, notes=(*case.notes, *_notes_on_machine(machine)))
     except BadInput as refused:
         error = str(refused)

@@ -153,7 +153,7 @@ def run_cells(
     remaining = {cell.key: cell for cell in cells if recorder is None or recorder.wanted(cell.key)}
     try:
         with Pool(start, memory_for_workers) as pool:
-            launches = pool.launches if len(cells) > 1 else lambda _specs: start
+            launches = pool.launches if len(cells) > 1 else lambda _specs, _options: start
             for cell, case in _run_all(cells, progress, recorder, launches):
                 remaining.pop(cell.key, None)
                 cases.append(unfinished(case) if case.interrupted and len(cells) > 1 else case)
@@ -286,7 +286,7 @@ def _case(
     specs = [*in_environments(model_specs(entries, setups), contest.envs), *sources]
     check_names(specs, options.baseline)
     several = sum(len(spec.subjects) for spec in specs) > 1
-    end = run_race(specs, options, launches(specs), progress, several and settings.tolerances.check)
+    end = run_race(specs, options, launches(specs, options), progress, several and settings.tolerances.check)
     uncounted: tuple[str, ...] = ()
     if options.count and not end.interrupted:
         end, uncounted = counted(end, specs, settings.limits, find_tools(), progress)
@@ -325,7 +325,7 @@ def _race_of_functions(
     options = visible_options(settings.race, machines.cpu_model())
     specs = function_specs(functions, Feeds({}, {}), settings.session.threads, settings.source)
     check_names(specs, options.baseline)
-    end = run_race(specs, options, launches(specs), progress)
+    end = run_race(specs, options, launches(specs, options), progress)
     judged = judged_case(end, options)
     notes = (*_notes_on_race(specs, end, settings.race, options), *judged.notes)
     case = replace(judged, model=", ".join(functions), notes=notes)
