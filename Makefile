@@ -4,8 +4,9 @@ VENV := .venv
 PROGRAMS := valgrind chromium postgresql
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-# Each process begins with half of the tests, and takes from the other's rest when it has done its own.
-PYTEST := $(BIN)/python -m pytest -n logical --dist worksteal
+# Three processes for two cores, as tests often wait for others; who has done its own tests takes some of the others'.
+PROCESSES ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 3 // 2)')
+PYTEST := $(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal
 # Tests start hundreds of interpreters: where a shell forbids bytecode, each would compile the package anew.
 export PYTHONDONTWRITEBYTECODE :=
 # Tests run in a process per core, where pools of more threads wait for each other and burn the cores meanwhile.

@@ -188,7 +188,7 @@ class _Course:
 def _plan(group: WorkerGroup, start_ns: int, options: RaceOptions) -> planning.Plan:
     """Plan the whole race from what the start has shown."""
     runs = group.alive()
-    costs = planning.Costs(start_ns, group.set_up_ns, tuple(run.call_ns for run in runs))
+    costs = planning.Costs(group.launch_ns(start_ns), group.set_up_ns, tuple(run.call_ns for run in runs))
     plan = planning.make_plan(costs, options)
     counts = zip(plan.calls, plan.single_calls, plan.split_calls, strict=True)
     for run, (calls, single_calls, split_calls) in zip(runs, counts, strict=True):

@@ -183,6 +183,12 @@ class WorkerGroup:
         loads = {id(run.spec): run.load_ns[-1] for run in self.alive() if run.load_ns}
         return sum(loads.values()) + sum(run.first_call_ns[-1] for run in self.alive())
 
+    def launch_ns(self, start_ns: float) -> float:
+        """What another launch takes, where the first took so long: from a pool, little more than a set-up."""
+        if any(worker.home is worker for worker in self._workers.values()):
+            return start_ns
+        return self.set_up_ns + len(self.alive()) * self._warmup_ns / _SHORTER
+
     def turn(self, run: SubjectRun, step: Callable[[Worker], None], cpus: tuple[int, ...] = ()) -> None:
         """Thaw the worker of a run for one step; a failure ends the run and leaves the worker to its other subjects."""
         worker = self._workers[id(run.spec)]
@@ -201,7 +207,8 @@ class WorkerGroup:
     def _start(self, specs: Sequence[WorkerSpec]) -> None:
         """Start processes side by side; then, each with the machine to itself, load, call and warm up."""
         for spec in specs:
-            self._close(spec)
+            self._close(spec)  # all before the first starts: those of a pool can then change places
+        for spec in specs:
             if runs := self._alive_in(spec):
                 for slot, run in enumerate(runs):
                     run.slot = slot

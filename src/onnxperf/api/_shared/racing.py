@@ -52,13 +52,18 @@ def run_race(
         noise=partial(rounds_to_units, baseline=options.baseline),
         progress=progress,
         cpus=machines.processors(),
-        memory_bytes=int(machines.available_memory() * _MEMORY_SHARE),
+        memory_bytes=memory_for_workers(),
         collect=collect,
         warn=_warning,
     )
     before = load.snapshot()
     end = race(specs, options, tools)
     return replace(end, others=load.share_of_others(before, load.snapshot()))
+
+
+def memory_for_workers() -> int:
+    """Bytes that workers may fill together now."""
+    return int(machines.available_memory() * _MEMORY_SHARE)
 
 
 def _warning(plan: Plan) -> str:
