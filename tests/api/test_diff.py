@@ -15,7 +15,7 @@ import pytest
 
 import onnxperf
 from onnxperf.errors import BadOption
-from onnxperf.records.profile import Diff
+from onnxperf.records.diff import Diff
 from tests.api.models import make_model
 
 

@@ -29,8 +29,9 @@ from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.profiling import Progress
 from onnxperf.records.base import Machine
+from onnxperf.records.diff import Diff
 from onnxperf.records.options import LONG_TIMEOUT_S, OptLevel
-from onnxperf.records.profile import Diff, Profile
+from onnxperf.records.profile import Profile
 from onnxperf.records.race import Case
 from onnxperf.results.diff import DiffResult
 from onnxperf.results.profile import ProfileResult

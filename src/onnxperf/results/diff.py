@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from onnxperf.analyze.trace.diff_sources import by_source
 from onnxperf.analyze.trace.diff_sums import by_call, by_row
-from onnxperf.records.profile import Diff
+from onnxperf.records.diff import Diff
 from onnxperf.render.kit.chart import MAX_BARS
 from onnxperf.render.kit.page import Page
 from onnxperf.render.profile.diff import MIN_SHARE, diff_page

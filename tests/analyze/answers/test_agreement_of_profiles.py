@@ -17,7 +17,8 @@ from onnxperf.analyze.trace.diff_sums import by_call, by_row
 from onnxperf.analyze.trace.profile import operator_times
 from onnxperf.records.base import Status
 from onnxperf.records.comparison import Verdict
-from onnxperf.records.profile import Diff, NodeTime, Profile, added, usual
+from onnxperf.records.diff import Diff
+from onnxperf.records.profile import NodeTime, Profile, added, usual
 from onnxperf.records.race import Case, Subject
 from onnxperf.results.diff import DiffResult
 from onnxperf.results.profile import ProfileResult

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from onnxperf.analyze.answers.bisect import bisect_answer, notes_on
 from onnxperf.analyze.judges.bisection import operators_behind, weighed
 from onnxperf.records.bisect import BisectCandidate, Bisection, BisectStep, OperatorChange
-from onnxperf.records.profile import Diff, DiffRow, Profile
+from onnxperf.records.diff import Diff, DiffRow
+from onnxperf.records.profile import Profile
 from onnxperf.render.kit.markdown import page_markdown
 from onnxperf.render.race.bisect import bisect_page
 

@@ -18,7 +18,8 @@ from onnxperf.analyze.answers.diff import diff_answer
 from onnxperf.analyze.trace.diff import align, common_order, differ, rank_sum_p
 from onnxperf.analyze.trace.diff_sums import by_call, by_row
 from onnxperf.records.comparison import Verdict
-from onnxperf.records.profile import Diff, DiffRow, NodeTime, Profile, usual
+from onnxperf.records.diff import Diff, DiffRow
+from onnxperf.records.profile import NodeTime, Profile, usual
 from onnxperf.records.race import Case, Subject
 from onnxperf.records.trace import TensorType
 from tests.analyze.steps import lines_executed

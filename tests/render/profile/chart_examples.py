@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from onnxperf.analyze.trace.diff import align
-from onnxperf.records.profile import Diff, GroupKind, NodeTime, OperatorTime, Profile, SourceGroup, SourceTime, usual
+from onnxperf.records.diff import Diff
+from onnxperf.records.profile import GroupKind, NodeTime, OperatorTime, Profile, SourceGroup, SourceTime, usual
 from onnxperf.records.trace import TensorType
 
 CPU = "CPUExecutionProvider"

@@ -7,15 +7,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.optimize import optimization_answer
+from onnxperf.records.diff import Diff, DiffRow, Side
 from onnxperf.records.options import SessionOptions
 from onnxperf.records.profile import (
-    Diff,
-    DiffRow,
     NodeTime,
     OperatorTime,
     Optimization,
     Profile,
-    Side,
     SourceGroup,
     SourceTime,
     added,

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.race import answer
-from onnxperf.records.profile import Diff, DiffRow, Profile, steady
+from onnxperf.records.diff import Diff, DiffRow
+from onnxperf.records.profile import Profile, steady
 from onnxperf.records.race import Case
 from onnxperf.wording.numbers import count, microseconds
 

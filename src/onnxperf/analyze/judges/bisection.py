@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from onnxperf.analyze.judges.comparison import compare
 from onnxperf.records.bisect import BisectSide, BisectStep, Change, OperatorChange, Outcome, Purpose
 from onnxperf.records.comparison import Verdict
-from onnxperf.records.profile import Diff
+from onnxperf.records.diff import Diff
 from onnxperf.records.race import Case, Measurement, Subject
 
 _OF_CHANGE: dict[Change, tuple[Verdict, ...]] = {

@@ -11,7 +11,8 @@ from statistics import median
 import numpy as np
 from msgspec.structs import replace
 
-from onnxperf.records.profile import DiffRow, NodeTime, Side, steady
+from onnxperf.records.diff import DiffRow, Side
+from onnxperf.records.profile import NodeTime, steady
 from onnxperf.records.race import SMALL_CLAIM
 from onnxperf.wording.labels import label, signature
 

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from onnxperf.analyze.trace.diff import is_noise
-from onnxperf.records.profile import Diff, DiffRow, DiffSum, Side, added, usual
+from onnxperf.records.diff import Diff, DiffRow, DiffSum, Side
+from onnxperf.records.profile import added, usual
 from onnxperf.wording.labels import label, signature
 from onnxperf.wording.numbers import count
 

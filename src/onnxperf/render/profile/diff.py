@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onnxperf.records.profile import Diff, DiffRow, DiffSum, Profile
+from onnxperf.records.diff import Diff, DiffRow, DiffSum
+from onnxperf.records.profile import Profile
 from onnxperf.records.race import Case
 from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
 from onnxperf.render.kit.table import Column, Row, Table, without_empty

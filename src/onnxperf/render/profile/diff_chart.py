@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from onnxperf.records.profile import Diff, DiffSum
+from onnxperf.records.diff import Diff, DiffSum
 from onnxperf.render.kit import chart as fg
 from onnxperf.render.profile.groups import side_names
 from onnxperf.render.profile.operator_bars import draw_operators, operator_bars

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onnxperf.records.profile import Diff, DiffRow, DiffSum, Profile, SourceChange, link, operator_link
+from onnxperf.records.diff import Diff, DiffRow, DiffSum, SourceChange
+from onnxperf.records.profile import Profile, link, operator_link
 from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.render.profile.diff import rows_table
 from onnxperf.render.profile.groups import side_names
