@@ -7,7 +7,8 @@ from typing import Literal
 from msgspec import Struct
 
 from onnxperf.records.base import Findings
-from onnxperf.records.numbers import Count, Delta, Signed
+from onnxperf.records.comparison import Verdict
+from onnxperf.records.numbers import Amount, Count, Delta, Signed
 from onnxperf.records.profile import Profile
 from onnxperf.records.race import Case
 from onnxperf.records.trace import TensorTypes
@@ -49,8 +50,23 @@ class DiffRow(Struct, frozen=True, kw_only=True):
     """Self time in the usual iteration of the first profile."""
     after_usual_us: Signed = 0.0
     """Self time in the usual iteration of the second profile."""
+    before_launch_us: tuple[Signed, ...] = ()
+    """Self time in each launch of the first profile: the mean of its quickest quarter of the iterations. Empty where
+    there was one process."""
+    after_launch_us: tuple[Signed, ...] = ()
+    """Self time in each launch of the second profile."""
+    speedup: Amount | None = None
+    """First time / second time, the geometric mean over launches (times below 1 us count as 1 us); null where one side
+    has no such node, or where there are too few launches to compare."""
+    speedup_low: Amount | None = None
+    """Lower end of its interval, whose level takes all rows into account (Holm)."""
+    speedup_high: Amount | None = None
+    """Upper end of its interval."""
+    verdict: Verdict | None = None
+    """faster or slower where the interval excludes 1 and the change is at least 5 % and more than 1 us, else undecided;
+    null where nothing was compared."""
     noise: bool = False
-    """In both, and their times do not differ by more than the iterations among themselves."""
+    """In both, and nothing shows that their times differ."""
 
 
 class DiffSum(Struct, frozen=True, kw_only=True):
@@ -66,8 +82,17 @@ class DiffSum(Struct, frozen=True, kw_only=True):
     """Self time in the usual iteration of the first profile."""
     after_usual_us: Signed
     """Self time in the usual iteration of the second profile."""
+    verdict: Verdict | None = None
+    """Whether the sums differ; null where nothing was compared."""
     noise: bool
-    """On both sides, and the sums do not differ by more than the iterations among themselves."""
+    """On both sides, and nothing shows that the sums differ."""
+
+    @property
+    def doubt(self) -> Literal["", "noise", "unproven"]:
+        """Why nothing is claimed: launches show no difference, or there were too few of them to show any."""
+        if not self.noise:
+            return ""
+        return "unproven" if self.verdict is None else "noise"
 
     @property
     def both_us(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean as mean
@@ -17,6 +18,10 @@ from onnxperf.records.trace import TensorTypes
 
 GroupKind = Literal["kept", "fused", "inserted", "folded", "duplicate", "removed", "unattributed"]
 
+COMPARED_LAUNCHES = 5
+"""Processes of each side that it takes to compare nodes: where its memory lies moves each node of a process."""
+COMPARED_ITERATIONS = 3 + 2 * (COMPARED_LAUNCHES - 1)
+"""Inferences of each side that are enough for that: two in each process, and the very first one."""
 PROFILE_VERSION = 2
 """Version 1 took the usual time of a node from iterations whose sum was in the middle half."""
 
@@ -36,11 +41,17 @@ def usual(values: Sequence[int], alike: Sequence[int] = ()) -> float:
     """
     counted = steady(values)
     first = len(values) - len(counted)
-    kinds: dict[int, list[int]] = {} if alike or not counted else {0: list(counted)}
-    for number, value in zip(alike[first:], counted, strict=False):
-        kinds.setdefault(number, []).append(value)
-    whole = math.fsum(len(each) * mean(sorted(each)[: (len(each) + 1) // 2]) for each in kinds.values())
+    kinds = kinds_of(counted, alike[first:])
+    whole = math.fsum(len(each) * mean(sorted(each)[: (len(each) + 1) // 2]) for each in kinds)
     return whole / len(counted) if counted else 0.0
+
+
+def kinds_of(values: Sequence[int], alike: Sequence[int]) -> list[list[int]]:
+    """The values of each kind of iteration; all together where there is one kind."""
+    kinds: dict[int, list[int]] = {}
+    for number, value in zip(alike or [0] * len(values), values, strict=False):
+        kinds.setdefault(number, []).append(value)
+    return list(kinds.values())
 
 
 def added(rows: Iterable[Sequence[int]]) -> tuple[int, ...]:
@@ -218,6 +229,9 @@ class Profile(Experiment, frozen=True, kw_only=True):
     """Events in the trace."""
     iterations: Count
     """Complete inferences in it."""
+    launches: tuple[Count, ...] = ()
+    """How many of them ran in each process, where several took part; of later ones the first inference is left out.
+    Empty for one process, which shows nothing about how much processes differ."""
     loading_us: Delta | None = None
     """Reading the model."""
     initialization_us: Delta | None = None
@@ -260,6 +274,12 @@ class Profile(Experiment, frozen=True, kw_only=True):
         groups = [source.group for source in self.sources]
         known = {(group.path, name): group.link for group in groups for name in group.executed}
         return tuple(known.get((node.path, node.name)) or link(node.path, node.name) for node in self.nodes)
+
+    def by_launch(self, values: Sequence[int]) -> list[Sequence[int]]:
+        """The steady ones of values that belong to inferences, launch by launch; none where there was one process."""
+        ends = list(itertools.accumulate(self.launches))
+        parts = [values[end - size : end] for end, size in zip(ends, self.launches, strict=True)]
+        return [steady(parts[0]), *parts[1:]] if parts else []
 
     def usual_of(self, rows: Iterable[Times]) -> float:
         """Self time of several rows together in the usual iteration."""

@@ -47,6 +47,7 @@ def sides_table(diff: Diff) -> Table:
         Column(""),
         Column("side", left=True, room=20),
         Column("level", left=True, rank=3),
+        Column("launches", rank=5),
         Column("iterations", rank=4),
         Column("nodes", rank=2),
         Column("time in nodes"),
@@ -63,6 +64,7 @@ def sides_table(diff: Diff) -> Table:
             sign,
             name_of(profile.model),
             profile.session.opt_level if profile.session else "",
+            grouped(len(profile.launches)) if profile.launches else "",
             grouped(profile.iterations),
             grouped(nodes),
             _time_in_nodes(profile),
@@ -124,7 +126,7 @@ def _diff_times(each: DiffSum) -> tuple[str, ...]:
     if side == "+":
         return "", microseconds(after), difference, "new"
     speedup = ratio(before / after if after else None)
-    return microseconds(before), microseconds(after), difference, "noise" if each.noise else speedup
+    return microseconds(before), microseconds(after), difference, each.doubt or speedup
 
 
 def race_line(race: Case) -> str:
