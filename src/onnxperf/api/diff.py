@@ -55,7 +55,8 @@ def diff(
 
     If both sides can be run, they are profiled in turn in five processes each, and an unprofiled race gives the verdict
     (not with `race=False`). `repeat` is the number of profiled inferences of each side in all processes. Fewer than 11
-    run in one process, which proves nothing about single nodes. `opt_level` is one level for both sides or one for each.
+    run in one process, which proves nothing about single nodes. `opt_level` is one level for both sides or one for
+    each.
     """
     levels = cast("list[OptLevel]", names_in(opt_level))
     settings = parse({**keywords, "opt_level": levels}, DiffKeywords, LONG_TIMEOUT_S, ["opt_level"])

@@ -147,10 +147,12 @@ def compared_rows(before: Profile, after: Profile) -> tuple[DiffRow, ...]:
 
 def pair_of(rows: Sequence[DiffRow], shown_us: tuple[float, float]) -> TimedPair:
     """Rows of a diff together; a side that has none of them takes no time for them."""
-    launches = max(max(len(row.before_launch_us), len(row.after_launch_us)) for row in rows)
-    nothing = (0.0,) * launches
-    before = added_launches([row.before_launch_us for row in rows if row.side != "+"]) or nothing
-    after = added_launches([row.after_launch_us for row in rows if row.side != "-"]) or nothing
+    sides = (
+        [row.before_launch_us for row in rows if row.side != "+"],
+        [row.after_launch_us for row in rows if row.side != "-"],
+    )
+    nothing = (0.0,) * max(len(launches) for side in sides for launches in side)
+    before, after = (added_launches(side) if side else nothing for side in sides)
     return TimedPair(before, after, shown_us)
 
 
