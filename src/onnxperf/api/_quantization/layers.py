@@ -32,13 +32,14 @@ def profile_sides(
     session: SessionOptions,
     limits: WorkerLimits,
     progress: Progress,
+    launches: int,
 ) -> Sides:
     """Profile the original and a quantised model in turn."""
     other = dataclasses.replace(entry, model=open_source(model.path, entry.model.label), twin=entry)
     folder = quantizer.folder
     named = [(entry, "float32"), (other, f"{model.path.stem}-int8")]
     plans = [recordings.plan_recording(each, session, folder, name) for each, name in named]
-    (before, after), interrupted = profile_plans(plans, None, limits, progress)
+    (before, after), interrupted = profile_plans(plans, None, limits, progress, launches)
     if interrupted:
         raise KeyboardInterrupt
     return Sides(
