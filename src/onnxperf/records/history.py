@@ -75,6 +75,11 @@ def timed_points(points: Sequence[HistoryPoint], measure: TimeMeasure, yardstick
     return [(point, ns) for point, ns in zip(points, times, strict=True) if ns is not None and 0 < ns < math.inf]
 
 
+def timed_count(points: Sequence[HistoryPoint], measure: TimeMeasure, yardstick_ns: float | None = None) -> int:
+    """How many those are."""
+    return sum([ns is not None and 0 < ns < math.inf for ns in _times(points, measure, yardstick_ns)])
+
+
 def _times(points: Sequence[HistoryPoint], measure: TimeMeasure, yardstick_ns: float | None) -> list[float | None]:
     if measure == "median":
         return [point.median_ns if point.status in _MEASURED else None for point in points]
@@ -177,8 +182,10 @@ class HistorySeries(Struct, frozen=True, kw_only=True):
     points: tuple[HistoryPoint, ...] = ()
     """In their order: by time, or by version and time, with what is averaged together; those that failed are among
     them."""
+    averages: Count = 0
+    """Averages of times over the runs of one day, commit, version and file of the model; 0 in older records."""
     changes: tuple[ChangePoint, ...] = ()
-    """Where the times change, among averages over the runs of one day, commit, version and file of the model."""
+    """Where these averages change."""
     yardstick_changes: tuple[ChangePoint, ...] = ()
     """Where the times of the yardstick itself change: with the machine, or with what all models share."""
     noise: Amount | None = None
@@ -195,9 +202,9 @@ class HistorySeries(Struct, frozen=True, kw_only=True):
         """The points that have a time, with it."""
         return timed_points(self.points, self.measure, self.yardstick_ns)
 
-    def averages(self) -> int:
-        """Over the runs of one day, commit, version and file of the model: what changes are looked for in."""
-        return len({sources(point) for point, _ in self.timed()})
+    def runs(self) -> int:
+        """How many those are."""
+        return timed_count(self.points, self.measure, self.yardstick_ns)
 
     def failures(self) -> int:
         """Points that have no time of any kind."""

@@ -119,7 +119,7 @@ def daily(deviation: float, days: int = 20, runs: int = 5, **more: Any) -> tuple
 
 def test_runs_of_one_day_are_one_value_and_stay_visible() -> None:
     (series,) = judged(subject(daily(0.02))).series
-    assert (len(series.points), series.averages(), series.changes) == (100, 20, ())
+    assert (len(series.points), series.averages, series.changes) == (100, 20, ())
     assert series.answer == "no change point in 100 runs, 20 averages per day, commit, version and model file"
     slower = [replace(each, median_ns=1.3 * (each.median_ns or 0)) for each in series.points[50:]]
     (changed,) = judged(subject((*series.points[:50], *slower))).series
@@ -135,7 +135,7 @@ def test_runs_of_one_day_are_one_value_and_stay_visible() -> None:
 def test_what_differs_in_its_source_is_averaged_apart(field: str) -> None:
     made = [replace(each, **{field: f"{n % 2}"}) for n, each in enumerate(daily(0.02, days=4))]
     (series,) = judged(subject(tuple(made))).series
-    assert series.averages() == 8
+    assert series.averages == 8
     assert [getattr(each, field) for each in series.points[:5]] == ["0", "0", "0", "1", "1"]
 
 

@@ -31,7 +31,7 @@ def history_answer(record: History) -> str:
         latest = max(changed, key=lambda each: each.changes[-1].first_after.started)
         share = f"Change points in {len(changed)} of {len(record.series)} series"
         return f"{share}; the latest, {_title(latest, record)}: {latest.answer}."
-    judged = [_runs(each) for each in record.series if each.averages() >= FEWEST_POINTS]
+    judged = [each.runs() for each in record.series if each.averages >= FEWEST_POINTS]
     few = len(record.series) - len(judged)
     rest = f"{count(few, 'series', 'series')} with too few runs to look for one"
     if not judged:
@@ -45,7 +45,7 @@ def series_answer(series: HistorySeries, by: By | None) -> str:
     """What one series says, as the end of a sentence."""
     if by == "machine":
         return _machines(series)
-    runs, averages = _runs(series), series.averages()
+    runs, averages = series.runs(), series.averages
     of = "" if averages == runs else f", {count(averages, 'average')} per day, commit, version and model file"
     if averages < FEWEST_POINTS:
         return f"{count(runs, 'run')}{of}, too few to look for a change point ({FEWEST_POINTS} are needed)"
@@ -108,11 +108,6 @@ def _title(series: HistorySeries, record: History) -> str:
     return ", ".join(visible(each) for each, differs in zip(parts, differing, strict=True) if differs)
 
 
-def _runs(series: HistorySeries) -> int:
-    """Points with a time."""
-    return len(series.timed())
-
-
 def notes_on(record: History) -> Iterator[str]:
     """What a reader must know."""
     if record.by != "machine" and any(each.changes for each in record.series):
@@ -141,7 +136,8 @@ def _times_shown(record: History) -> Iterator[str]:
     older = [f"{each} times" for each in ("median", "mean") if (each, True) in measures]
     if older:
         yield f"{' or '.join(older)} of calls, as most of these runs have no undisturbed time"
-    left_out = sum(len(each.points) - each.failures() - _runs(each) for each in record.series)
+    missing = [(each, len(each.points) - each.runs()) for each in record.series]
+    left_out = sum(number - each.failures() for each, number in missing if number)
     if left_out:
         is_, has = ("is", "has") if left_out == 1 else ("are", "have")
         yield f"{count(left_out, 'run')} {is_} left out of the trend, which {has} no such time or no yardstick"

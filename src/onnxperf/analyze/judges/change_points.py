@@ -36,7 +36,7 @@ _TO_DEVIATION = 1.4826
 """From the median of absolute differences to the deviation of a normal distribution."""
 _MOST_CORRELATED = 0.99
 """Beyond, no number of values would tell anything."""
-_MARGIN = 1.0
+_MARGIN = NormalDist().inv_cdf(0.9)
 """Standard errors that are added to an estimated correlation: one that is too low costs false changes."""
 _ESTIMATES = 3
 """How often the correlation is estimated at most: each time, fewer changes are left."""
@@ -214,32 +214,32 @@ def _lower(count: int) -> npt.NDArray[np.float32]:
 def _apart(found: dict[int, float]) -> list[int]:
     """Of places too close for a segment between them, the one that is surest."""
     kept: list[int] = []
+    taken: set[int] = set()
     for place in sorted(found, key=lambda each: (found[each], each)):
-        if all(abs(place - other) >= FEWEST for other in kept):
+        if place not in taken:
             kept.append(place)
+            taken.update(range(place - FEWEST + 1, place + FEWEST))
     return sorted(kept)
 
 
 def _merged(places: Sequence[int], test: Callable[[Sequence[int], int], LevelChange], min_change: float) -> list[int]:
     """The places without those that separate segments which are alike, the weakest first."""
     left = list(places)
-    changes = [test(left, index) for index in range(len(left))]
-    while changes:
-        weakest = max(range(len(left)), key=lambda index: _weakness(changes[index], min_change))
-        if not _is_weak(changes[weakest], min_change):
+    weak = [_weakness(test(left, index), min_change) for index in range(len(left))]
+    while weak:
+        weakest = max(range(len(left)), key=weak.__getitem__)
+        if not weak[weakest][0]:
             break
-        del left[weakest], changes[weakest]
+        del left[weakest], weak[weakest]
         for index in range(max(0, weakest - 1), min(len(left), weakest + 1)):
-            changes[index] = test(left, index)
+            weak[index] = _weakness(test(left, index), min_change)
     return left
 
 
 def _weakness(change: LevelChange, min_change: float) -> tuple[bool, float, float]:
-    return _is_weak(change, min_change), change.p_value, -abs(change.after - change.before)
-
-
-def _is_weak(change: LevelChange, min_change: float) -> bool:
-    return change.p_value > ALPHA or abs(change.after - change.before) < min_change
+    """Whether it is too weak to be called one, and what is weaker than others."""
+    size = abs(change.difference.value)
+    return change.p_value > ALPHA or size < min_change, change.p_value, -size
 
 
 def _refined(series: Floats, places: Sequence[int]) -> list[int]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import groupby, pairwise
 from operator import attrgetter
-from statistics import fmean, median
+from statistics import median
 from typing import Any, NamedTuple, get_args
 
 from msgspec.structs import replace
@@ -30,6 +30,7 @@ from onnxperf.records.history import (
     TimeMeasure,
     TimeOrigin,
     sources,
+    timed_count,
     timed_points,
 )
 from onnxperf.records.race import ALPHA
@@ -250,7 +251,7 @@ def _measure(points: Sequence[HistoryPoint], by: By | None) -> tuple[TimeMeasure
     The undisturbed time, if at least half of the runs have it: different times are never mixed in one series, so that
     the others are left out. Machines are compared by times as they are, as the yardstick would take their speed away.
     """
-    counts: dict[TimeMeasure, int] = {each: len(timed_points(points, each)) for each in get_args(TimeMeasure)}
+    counts: dict[TimeMeasure, int] = {each: timed_count(points, each) for each in get_args(TimeMeasure)}
     half = max(counts.values()) / 2
     if counts["undisturbed"] < half or not counts["undisturbed"]:
         return ("mean" if counts["mean"] > counts["median"] else "median"), None
@@ -267,6 +268,7 @@ def _judged(series: HistorySeries, by: By | None, min_effect: float, several: in
         enough = len(averaged.logs) >= FEWEST_POINTS
         series = replace(
             series,
+            averages=len(averaged.logs),
             changes=tuple(_change(each, averaged) for each in found.changes),
             correlation=found.correlation if enough else None,
             yardstick_changes=_yardstick_changes(series, timed, min_effect, several),
@@ -295,9 +297,12 @@ class _Averaged(NamedTuple):
 
 
 def _averaged(timed: Timed) -> _Averaged:
-    begins = [n for n, (point, _) in enumerate(timed) if not n or sources(point) != sources(timed[n - 1][0])]
+    of = [sources(point) for point, _ in timed]
+    begins = [place for place, each in enumerate(of) if not place or each != of[place - 1]]
     logs = [math.log(ns) for _, ns in timed]
-    return _Averaged(timed, begins, [fmean(logs[begin:end]) for begin, end in pairwise([*begins, len(timed)])])
+    return _Averaged(
+        timed, begins, [sum(logs[begin:end]) / (end - begin) for begin, end in pairwise([*begins, len(timed)])]
+    )
 
 
 def _change(found: LevelChange, averaged: _Averaged) -> ChangePoint:

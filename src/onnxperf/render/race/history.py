@@ -98,8 +98,12 @@ def _series(series: HistorySeries, record: History) -> tuple[str, ...]:
         duration(times[-1][1]) if times else "",
         f"±{percent(series.noise)}" if series.noise is not None else "",
         hundredths(series.correlation) if series.correlation is not None else "",
-        "" if record.by == "machine" else str(len(series.changes)) if series.averages() >= FEWEST_POINTS else NOTHING,
+        "" if record.by == "machine" else str(len(series.changes)) if _was_judged(series) else NOTHING,
     )
+
+
+def _was_judged(series: HistorySeries) -> bool:
+    return series.averages >= FEWEST_POINTS or bool(series.changes)
 
 
 def _named(series: HistorySeries, record: History) -> tuple[str, str, str]:
