@@ -118,14 +118,14 @@ def change_table(record: History) -> Table:
     columns = (
         *_names(),
         Column("when", left=True),
-        Column("from run", left=True, rank=1),
+        Column("from run", left=True, rank=2),
         Column("to run", left=True),
-        Column("commit", left=True, rank=1),
-        Column("onnxruntime", left=True, rank=2),
+        Column("commit", left=True, rank=2),
+        Column("onnxruntime", left=True, rank=3),
         Column("before", rank=1),
         Column("after", rank=1),
         Column("after / before"),
-        Column("95 % interval", rank=1),
+        Column("95 % interval"),
         Column("p"),
     )
     rows = [
