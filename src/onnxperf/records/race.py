@@ -247,6 +247,8 @@ class Case(AnyCase, frozen=True, kw_only=True):
     yardstick: Measurement | None = None
     """A fixed model that was measured before and after the race, in processes of its own: by its time, runs that share
     no subject are compared. Null where it was not measured, as in older records."""
+    yardstick_ns: Amount | None = None
+    """Undisturbed time of a call of the yardstick; null if it is not known, as in older records."""
     node: str = ""
     """Name of the node of a cluster that it ran on; empty where it ran on the machine of the command."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from functools import partial
@@ -9,6 +10,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
+from onnxperf.analyze.judges.yardstick import log_time
 from onnxperf.api._shared.progress import part_of
 from onnxperf.api._shared.racing import run_race, start_of
 from onnxperf.api._shared.setups import Setup
@@ -59,7 +61,9 @@ def _beside(run: Run, limits: WorkerLimits, progress: Progress, launches: Launch
         after = _recent(before) or _measured(limits, part_of(progress, 1 - _PART, 1.0))
     except KeyboardInterrupt:
         return replace(case, interrupted=True)  # what was raced is shown
-    return replace(case, yardstick=_joined([each for each in (before, after) if each is not None]))
+    joined = _joined([each for each in (before, after) if each is not None])
+    known = None if joined is None else log_time(joined)
+    return replace(case, yardstick=joined, yardstick_ns=None if known is None else math.exp(known.value))
 
 
 def forget() -> None:
