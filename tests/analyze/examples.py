@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from onnxperf.records.race import Block, Subject
+import numpy as np
+
+from onnxperf.analyze.judges.comparison import compare
+from onnxperf.records.race import Block, Case, Subject
 
 
 def blocks_of(
@@ -39,3 +42,14 @@ def subject(
     """A subject as a race leaves it."""
     fields = {"status": "ok", "looks": 1, "looks_planned": 1, **fields}
     return Subject(name=name, blocks=blocks_of(times_ns, calls, launches, set_ups=set_ups), **fields)
+
+
+def raced(
+    slower: Mapping[str, float], noise: float = 0.01, rounds: int = 48, launches: int = 8, seed: int = 0, **fields: Any
+) -> Case:
+    """A judged race of subjects whose times are those of the first, 100 us, times a factor; the first is 1."""
+    rng = np.random.default_rng(seed)
+    times = {name: 100e3 * factor * np.exp(rng.normal(0, noise, rounds)) for name, factor in slower.items()}
+    subjects = [subject(name, list(each), launches) for name, each in times.items()]
+    baseline = next(iter(slower))
+    return Case(model="m", baseline=baseline, subjects=compare(subjects, baseline, 0.01), **fields)

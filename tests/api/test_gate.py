@@ -44,9 +44,9 @@ def decided(monkeypatch: pytest.MonkeyPatch) -> Any:
     def decide(ratio: float, control: bool = True) -> None:
         outcome: GateOutcome = "passed" if ratio <= 1.05 else "failed"
 
-        def limits(case: Any, max_slowdown: float) -> list[GateLimit]:
-            ends: Any = {"ratio": ratio, "ratio_low": ratio - 0.001, "ratio_high": ratio + 0.001}
-            return [GateLimit(measure="time", dims=case.dims, limit=1 + max_slowdown, outcome=outcome, **ends)]
+        def limits(cases: Any, max_slowdown: float) -> list[GateLimit]:
+            ends: Any = {"ratio": ratio, "ratio_low": ratio - 0.001, "ratio_high": ratio + 0.001, "outcome": outcome}
+            return [GateLimit(measure="time", dims=case.dims, limit=1 + max_slowdown, **ends) for case in cases]
 
         monkeypatch.setattr(module, "limits_in", limits)
         monkeypatch.setattr(
