@@ -16,7 +16,6 @@ from unittest import mock
 from msgspec.structs import replace
 
 from benchmarks import simulation
-from benchmarks.kept import keep, share
 from onnxperf.analyze.judges.gate import after_controls, all_told, control_in, limits_in, outcome_of
 from onnxperf.records.gate import BASELINE, CONTROL, NEW
 from onnxperf.records.race import Case
@@ -42,7 +41,9 @@ SCENARIOS = (
     Scenario("at the limit, 4 s", (AT_LIMIT,), 4.0, UNDECIDED, "at most 5 %"),
     Scenario("at the limit, 20 s", (AT_LIMIT,), 20.0, UNDECIDED, "at most 5 %"),
     Scenario("4 sizes at the limit, 4 s", (AT_LIMIT,) * 4, 4.0, UNDECIDED, "at most 5 %"),
-    Scenario("4 sizes, one at the limit and three equal, 4 s", (AT_LIMIT, *(EQUAL,) * 3), 4.0, UNDECIDED, "at most 5 %"),
+    Scenario(
+        "4 sizes, one at the limit and three equal, 4 s", (AT_LIMIT, *(EQUAL,) * 3), 4.0, UNDECIDED, "at most 5 %"
+    ),
     Scenario("equal, 4 s", (EQUAL,), 4.0, ("passed",), "at most 10 %"),
     Scenario("4 sizes, all equal, 4 s", (EQUAL,) * 4, 4.0, ("passed",), "at most 10 %"),
     Scenario("6 % slower, 4 s", (SLOWER,), 4.0, ("failed",), "at most 10 %"),

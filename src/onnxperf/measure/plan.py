@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import random
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
@@ -26,10 +27,12 @@ _BLOCK_MARGIN = 1.1
 """Calls are chosen for a little more than BLOCK_NS, so that a block stays above it when the machine speeds up."""
 _OVERHEAD_NS = 300_000
 """Signals and messages around a block."""
-SINGLES_EVERY = 5
-"""Rounds between blocks of single calls, so that these see the same conditions as the others."""
-_SINGLE_CALLS = 250
-"""Single calls at a time: after the 20 rounds of the shortest race there are enough of them for a p99."""
+PARTS_EVERY = 5
+"""Rounds between calls whose parts are timed."""
+_SINGLE_CALLS = 50
+"""Single calls behind each block: after the 20 rounds of the shortest race there are enough of them for a p99."""
+_PART_CALLS = 250
+"""Calls whose parts are timed, at most."""
 _PIECES = 20
 """Of half a millisecond: between what another guest of the host disturbs, some are left alone."""
 _EACH_NS = 100_000
@@ -85,7 +88,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     calls: tuple[int, ...]
     """Calls per block of each subject."""
     single_calls: tuple[int, ...]
-    """Single calls of each subject, every SINGLES_EVERY rounds; 0 where all calls in blocks are timed one by one."""
+    """Single calls of each subject, behind each of its blocks; 0 where all calls in blocks are timed one by one."""
     pieces: int
     """Pieces of each block, of which the quickest is least disturbed; alike for all subjects, or one would gain."""
     split_calls: tuple[int, ...]
@@ -112,8 +115,9 @@ def make_plan(costs: Costs, options: RaceOptions) -> Plan:
     calls = tuple(options.calls or calls_per_block(each, every_ns) for each in call_ns)
     single_calls = tuple(0 if every_ns or each >= _EACH_NS else _SINGLE_CALLS for each in call_ns)
     split_calls = tuple(_split_calls(each) if options.split else 0 for each in call_ns)
-    now_and_then_ns = sum(map(_turn_ns, call_ns, single_calls)) + sum(map(_turn_ns, call_ns, split_calls))
-    round_ns = sum(map(_turn_ns, call_ns, calls, repeat(every_ns))) + now_and_then_ns / SINGLES_EVERY
+    singles_ns = sum(map(operator.mul, call_ns, single_calls))
+    parts_ns = sum(map(_turn_ns, call_ns, split_calls)) / PARTS_EVERY
+    round_ns = sum(map(_turn_ns, call_ns, calls, repeat(every_ns))) + singles_ns + parts_ns
     needed = _rounds_needed(len(call_ns) - 1)
     units = _launches(costs, round_ns, budget_ns, options) or _set_ups(costs, round_ns, budget_ns, needed, options)
     return Plan(
@@ -215,7 +219,7 @@ def revised(plan: Plan, left_ns: float, renewal_ns: float, round_ns: float, nois
 
 
 def _split_calls(call_ns: float) -> int:
-    return max(_FEWEST_SPLIT_CALLS, min(_SINGLE_CALLS, int(BLOCK_NS / max(call_ns, 1.0))))
+    return max(_FEWEST_SPLIT_CALLS, min(_PART_CALLS, int(BLOCK_NS / max(call_ns, 1.0))))
 
 
 def _rounds_needed(rivals: int) -> int:

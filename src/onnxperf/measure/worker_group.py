@@ -57,6 +57,8 @@ class SubjectRun:
     first_call_ns: list[int] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)
     each_ns: list[int] = field(default_factory=list)
+    each_launches: list[tuple[int, int]] = field(default_factory=list)
+    """Launch and number of those calls, in their order."""
     prepare_ns: list[int] = field(default_factory=list)
     compute_ns: list[int] = field(default_factory=list)
     fetch_ns: list[int] = field(default_factory=list)
@@ -85,6 +87,17 @@ class SubjectRun:
         if isinstance(error, WorkerLost):
             self.signal, self.stderr = error.signal, error.stderr
 
+    def add_calls(self, call_ns: Sequence[int]) -> None:
+        """Keep times of single calls of its launch."""
+        if not call_ns:
+            return
+        self.each_ns += call_ns
+        launch, calls = self.each_launches.pop() if self.each_launches else (self.launch, 0)
+        if launch != self.launch:
+            self.each_launches.append((launch, calls))
+            calls = 0
+        self.each_launches.append((self.launch, calls + len(call_ns)))
+
     def record(self) -> Measurement:
         """What was measured so far, as a record."""
         subject = self.spec.subjects[self.position]
@@ -104,6 +117,7 @@ class SubjectRun:
             looks_planned=self.looks_planned,
             blocks=tuple(self.blocks),
             call_ns=tuple(self.each_ns),
+            call_launches=tuple(self.each_launches),
             split=self._split(),
             conditions=dict(self.conditions),
         )

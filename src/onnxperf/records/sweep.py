@@ -187,8 +187,8 @@ def subject_in(case: Case, name: str) -> Subject | None:
 
 
 def time_of(subject: Subject | None) -> float | None:
-    """The median in nanoseconds of a subject that may be compared: measured, with outputs that agree."""
-    return None if subject is None or subject.status != "ok" else _sound(subject.median_ns)
+    """The time of a call, in nanoseconds, of a subject that may be compared: measured, with outputs that agree."""
+    return None if subject is None or subject.status != "ok" else _sound(subject.time_ns)
 
 
 def measured(subject: Subject | None) -> TypeGuard[Subject]:

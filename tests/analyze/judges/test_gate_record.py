@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from onnxperf.analyze.judges.comparison import ALL_CALLS
 from onnxperf.analyze.judges.gate_record import RecordedRun, RecordedSide, recorded_limits, recorded_notes, sides_of
+from onnxperf.analyze.judges.pairing import ALL_CALLS
 from onnxperf.analyze.judges.yardstick import BETWEEN_RUNS, change_of, log_time, weakness
 from onnxperf.errors import BadOption
 from onnxperf.records.gate import GateLimit, GateOutcome

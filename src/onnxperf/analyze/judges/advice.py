@@ -11,7 +11,8 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from onnxperf.analyze.judges import statistics as st
-from onnxperf.analyze.judges.comparison import ALL_CALLS, Reading, alpha_of, paired, reading_of
+from onnxperf.analyze.judges.comparison import alpha_of
+from onnxperf.analyze.judges.pairing import ALL_CALLS, Reading, paired, reading_of
 from onnxperf.analyze.judges.weighing import weighed
 from onnxperf.records.advice import Advice, Goal, Hazard, Trial, TrialOutcome, Tried
 from onnxperf.records.base import Status

@@ -14,10 +14,10 @@ from onnxperf.analyze.judges.comparison import (
     baseline_of,
     compare,
     estimate_against,
-    paired,
     settled,
     verdict_of,
 )
+from onnxperf.analyze.judges.pairing import MEANS, estimate_of, paired, undisturbed
 from onnxperf.analyze.judges.reasons import MIN_LAUNCHES
 from onnxperf.analyze.judges.weighing import weighed
 from onnxperf.records.comparison import Comparison
@@ -27,6 +27,10 @@ from onnxperf.records.sweep import time_of
 
 _INCLUDED = "the interval includes the limit: a longer `time` narrows it"
 _IN_RANGE = "the range of all processes includes the limit"
+_CONTRADICTED = (
+    "by its quickest calls it is on one side of the limit, by all calls on the other: a longer `time` shows whether "
+    "its calls vary"
+)
 _FEW = "too few rounds or launches to tell on which side of the limit it is: use a longer `time`"
 
 
@@ -59,11 +63,15 @@ class Standing(NamedTuple):
 
 
 class _Test(NamedTuple):
-    """How likely data as clear as these are at the limit; a hindrance is why they decide nothing, however clear."""
+    """How likely data as clear as these are at the limit."""
 
-    p_value: float = 1.0
-    estimate: st.Estimate | None = None
-    hindrance: str = ""
+    p_value: float
+    estimate: st.Estimate
+    """Log-speedup beside the limit: above 0 keeps it."""
+    by_means: st.Estimate | None = None
+    """The same by means of launches, where quickest pieces decide."""
+    is_vetoed: bool = False
+    """Readings had different words for it: both have to be on one side of the limit."""
 
 
 def standings(rivals: Sequence[Rival], max_slowdown: float, alpha_share: float = 1.0) -> list[Standing]:
@@ -75,9 +83,9 @@ def standings(rivals: Sequence[Rival], max_slowdown: float, alpha_share: float =
     """
     tests = [_test_at(each, math.log1p(max_slowdown)) for each in rivals]
     alphas = [alpha_share * alpha_of(each.subject) for each in rivals]
-    levels = st.holm_levels([test.p_value for test in tests], alphas)
+    levels = st.holm_levels([1.0 if test is None else test.p_value for test in tests], alphas)
     return [
-        _standing(rival.subject, test, level, 1 + max_slowdown)
+        _standing(rival.subject, test, level, max_slowdown)
         for rival, test, level in zip(rivals, tests, levels, strict=True)
     ]
 
@@ -118,39 +126,57 @@ def _rivals_of(subjects: Sequence[Subject], baseline: str | None, min_effect: fl
     return [Rival(each, base, min_effect) for each in subjects if each is not base and each.status == "ok"]
 
 
-def _test_at(rival: Rival, log_limit: float) -> _Test:
-    subject, launches = rival.subject, paired(rival.subject, rival.base).evidence.launches
-    if not (subject.speedup and subject.speedup_low and subject.speedup_high):
-        return _Test(hindrance=subject.reason or _FEW)
-    bounds = math.log(subject.speedup_low), math.log(subject.speedup_high)
-    estimate = None if subject.unit == "round" else estimate_against(subject, rival.base)
+def _test_at(rival: Rival, log_limit: float) -> _Test | None:
+    """The test of one; None where nothing decides it, however clear."""
+    subject, base, min_effect = rival
+    launches = paired(subject, base).evidence.launches
+    estimate = estimate_against(subject, base, min_effect) if subject.speedup_low and subject.speedup_high else None
     if estimate is None:
-        return _test_of_rounds(subject, bounds, log_limit)
-    if subject.verdict == "undecided":
-        word = verdict_of(math.log(subject.speedup), bounds, rival.min_effect, launches)
-        if word != "undecided":  # it was taken back: readings contradict each other
-            return _Test(1.0, estimate, subject.reason)
+        return None
     beyond = estimate._replace(value=estimate.value + log_limit)
     if abs(beyond.value) < math.log1p(SMALL_CLAIM) and launches < MIN_LAUNCHES:
-        return _Test(1.0, estimate, _FEW)
-    return _Test(beyond.p_value, estimate)
+        return None
+    least = math.log1p(LARGE_CLAIM) if subject.unit == "round" else 0.0
+    return _Test(beyond.beyond(least), beyond, _by_means(rival, log_limit), _is_vetoed(rival, launches))
 
 
-def _test_of_rounds(subject: Subject, bounds: tuple[float, float], log_limit: float) -> _Test:
-    """Few rounds tell what is far from the limit, where all of them agree."""
-    low, high = (each + log_limit for each in bounds)
-    if low > math.log1p(LARGE_CLAIM) or high < -math.log1p(LARGE_CLAIM):
-        return _Test(min(2.0 ** (1 - (subject.units or 0)), 1.0))
-    return _Test(hindrance=subject.reason or _FEW)
+def _by_means(rival: Rival, log_limit: float) -> st.Estimate | None:
+    rounds = None if rival.subject.varies else undisturbed(rival.subject, rival.base, MEANS)
+    if rounds is None or not rounds.evidence.carries_estimate:
+        return None
+    estimate = estimate_of(rounds, MEANS)
+    return estimate._replace(value=estimate.value + log_limit)
 
 
-def _standing(subject: Subject, test: _Test, level: float, limit: float) -> Standing:
-    low, high = subject.speedup_low, subject.speedup_high
-    if test.estimate is not None:
-        low, high = map(math.exp, test.estimate.interval(level))
-    found = replace(Comparison.spelled(subject, "speedup"), low=low, high=high).inverse()
-    outcome = side_of(found.low, found.high, limit) if test.p_value <= level and not test.hindrance else "undecided"
-    return Standing(outcome, replace(found, reason=(test.hindrance or _INCLUDED) if outcome == "undecided" else ""))
+def _is_vetoed(rival: Rival, launches: int) -> bool:
+    """Whether the interval has a word for it that was taken back."""
+    subject = rival.subject
+    if subject.verdict != "undecided" or subject.unit == "round":
+        return False
+    estimate, *bounds = (math.log(each or 1.0) for each in (subject.speedup, subject.speedup_low, subject.speedup_high))
+    return verdict_of(estimate, (bounds[0], bounds[1]), rival.min_effect, launches) != "undecided"
+
+
+def _standing(subject: Subject, test: _Test | None, level: float, max_slowdown: float) -> Standing:
+    found = Comparison.spelled(subject, "speedup").inverse()
+    if test is None:
+        return Standing("undecided", replace(found, reason=subject.reason or _FEW))
+    low, high = (math.exp(math.log1p(max_slowdown) - each) for each in test.estimate.interval(level)[::-1])
+    found = replace(found, low=low, high=high, reason="")
+    if test.p_value > level:
+        few = _FEW if subject.unit == "round" else _INCLUDED
+        return Standing("undecided", replace(found, reason=few))
+    outcome, of_means = _side(test.estimate, level), _side(test.by_means, level)
+    if of_means != outcome and (of_means != "undecided" or test.is_vetoed):
+        return Standing("undecided", replace(found, reason=(subject.reason if test.is_vetoed else "") or _CONTRADICTED))
+    return Standing(outcome, found)
+
+
+def _side(estimate: st.Estimate | None, level: float) -> GateOutcome:
+    if estimate is None:
+        return "undecided"
+    low, high = estimate.interval(level)
+    return "passed" if low >= 0 else "failed" if high < 0 else "undecided"
 
 
 # ---------------------------------------------------------------- the limits of a gate

@@ -11,8 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from onnxperf.analyze.judges import statistics as st
-from onnxperf.analyze.judges.comparison import paired
 from onnxperf.analyze.judges.gate import broken, instructions_limit, side_of
+from onnxperf.analyze.judges.pairing import paired
 from onnxperf.analyze.judges.yardstick import (
     BETWEEN_RUNS,
     MOST_DRIFT,

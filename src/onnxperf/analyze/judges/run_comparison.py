@@ -11,7 +11,8 @@ import numpy as np
 
 from onnxperf.analyze.answers.run_comparison import NOT_SHARED, comparison_answer, note_on_drift, note_on_row
 from onnxperf.analyze.judges import statistics as st
-from onnxperf.analyze.judges.comparison import alpha_of, paired, reading_of, verdict_of
+from onnxperf.analyze.judges.comparison import alpha_of, verdict_of
+from onnxperf.analyze.judges.pairing import paired, reading_of
 from onnxperf.analyze.judges.reasons import MIN_LAUNCHES, weaker, what_is_missing
 from onnxperf.analyze.judges.yardstick import LARGE_DRIFT, RunChange, change_of, has_yardsticks, weakness
 from onnxperf.records.base import Machine

@@ -11,7 +11,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from onnxperf.analyze.judges import statistics as st
-from onnxperf.analyze.judges.comparison import compare, paired, reading_of, settled
+from onnxperf.analyze.judges.comparison import compare, settled
+from onnxperf.analyze.judges.pairing import paired, reading_of
 from onnxperf.analyze.judges.reasons import MIN_LAUNCHES
 from onnxperf.analyze.judges.weighing import weighed
 from onnxperf.records.base import Status
