@@ -14,11 +14,10 @@ from msgspec.structs import replace
 from onnxperf import pytest_plugin
 from onnxperf.analyze.answers.gate import gate_answer, notes_on
 from onnxperf.analyze.judges import gate as judge
-from onnxperf.analyze.judges.comparison import compare
 from onnxperf.records.gate import Gate, GateControl, GateLimit, GateOutcome
 from onnxperf.records.race import Case
 from onnxperf.results.bench import BenchResult
-from tests.analyze.examples import raced, subject
+from tests.analyze.examples import judged, raced, subject, varying
 from tests.render import examples
 
 TIME = GateLimit(measure="time", limit=1.03, ratio=1.01, ratio_low=1.0, ratio_high=1.02, outcome="passed")
@@ -76,15 +75,13 @@ def test_a_limit_is_told_where_the_interval_at_the_limit_excludes_it(
     assert judge.all_told(new, "baseline", 0.01, max_slowdown=0.03) == (outcome != "undecided")
 
 
-VARYING = "by its quickest calls it is equivalent, by all calls slower: its times vary too much"
+VETOED = "by its quickest calls it is equivalent, by all calls slower"
 FEW = "too few rounds or launches"
 
 
 @pytest.mark.parametrize(
     ("slower", "new", "reason"),
     [
-        (1.0, {"verdict": "undecided", "reason": VARYING}, VARYING),
-        (1.2, {"verdict": "undecided", "reason": VARYING}, VARYING),
         (
             1.0,
             {"speedup_low": None, "speedup_high": None, "reason": "no piece was free of others"},
@@ -93,12 +90,34 @@ FEW = "too few rounds or launches"
         (1.2, {"speedup_low": None, "speedup_high": None, "verdict": "slower"}, FEW),
         (1.0, {"unit": "round", "units": 12}, FEW),
     ],
-    ids=["varying calls do not pass", "nor fail", "a biased race", "no interval", "few rounds near the limit"],
+    ids=["a biased race", "no interval", "few rounds near the limit"],
 )
 def test_what_has_no_verdict_for_a_reason_has_no_side_of_a_limit(slower: float, new: Any, reason: str) -> None:
     (limit,) = judge.limits_in([race(slower, **new)], 0.03)
     assert limit.outcome == "undecided"
     assert limit.reason.startswith(reason)
+
+
+def test_a_model_whose_calls_vary_fails_by_its_means() -> None:
+    """One call in ten takes three times as long; its quickest pieces show nothing of it."""
+    (limit,) = judge.limits_in([varying(pieces=1.0, calls=1.2)], 0.05)
+    assert (limit.outcome, limit.ratio) == ("failed", pytest.approx(1.2, rel=0.01))
+
+
+def test_readings_on_two_sides_of_a_limit_leave_it_undecided() -> None:
+    """They differ by less than the minimum effect, so that neither of them decides alone."""
+    (limit,) = judge.limits_in([varying(pieces=1.04, calls=1.058, min_effect=0.02)], 0.05)
+    assert (limit.outcome, limit.ratio) == ("undecided", pytest.approx(1.04, rel=0.01))
+    assert "by its quickest calls it is on one side of the limit, by all calls on the other" in limit.reason
+
+
+@pytest.mark.parametrize(("noise", "outcome"), [(0.002, "passed"), (0.06, "undecided")], ids=["agree", "do not agree"])
+def test_a_verdict_that_was_taken_back_passes_only_if_both_readings_do(noise: float, outcome: GateOutcome) -> None:
+    case = varying(pieces=1.0, calls=1.0, noise=noise)
+    vetoed = replace(case.subjects[1], verdict="undecided", reason=VETOED)
+    assert judge.limits_in([case], 0.03)[0].outcome == "passed"
+    (limit,) = judge.limits_in([replace(case, subjects=(case.subjects[0], vetoed))], 0.03)
+    assert (limit.outcome, limit.reason) == (outcome, VETOED if outcome == "undecided" else "")
 
 
 @pytest.mark.parametrize(("slower", "outcome"), [(1.6, "failed"), (1.2, "undecided"), (0.6, "passed")])
@@ -115,8 +134,7 @@ def test_few_launches_do_not_tell_what_is_near_the_limit(launches: int, outcome:
     times = [list(100e3 * np.exp(rng.normal(0, 0.005, 48))) for _ in range(2)]
     names = ("baseline", "new")
     subjects = [subject(name, each, launches, set_ups=8) for name, each in zip(names, times, strict=True)]
-    case = Case(model="m", baseline="baseline", subjects=compare(subjects, "baseline", 0.01))
-    (limit,) = judge.limits_in([case], 0.03)
+    (limit,) = judge.limits_in([judged(subjects)], 0.03)
     assert limit.outcome == outcome
 
 
@@ -132,14 +150,16 @@ def test_the_limits_of_several_sizes_are_tested_together() -> None:
     assert among_clear.ratio_high == alone.ratio_high
 
 
-@pytest.mark.parametrize("slower", [1.0, 1.03, 1.1])
-@pytest.mark.parametrize("vetoed", [False, True], ids=["steady", "vetoed"])
-def test_bench_and_plug_in_decide_as_a_gate_does(slower: float, vetoed: bool) -> None:
-    case = raced({"baseline": 1.0, "new": slower})
-    if vetoed:
-        case = replace(
-            case, subjects=(case.subjects[0], replace(case.subjects[1], verdict="undecided", reason=VARYING))
-        )
+@pytest.mark.parametrize(
+    "case",
+    [
+        *(raced({"baseline": 1.0, "new": slower}) for slower in (1.0, 1.03, 1.1)),
+        varying(pieces=1.0, calls=1.2),
+        varying(pieces=1.02, calls=1.04, min_effect=0.025),
+    ],
+    ids=["equal", "at the limit", "slower", "calls that vary", "readings that contradict each other"],
+)
+def test_bench_and_plug_in_decide_as_a_gate_does(case: Case) -> None:
     (limit,) = judge.limits_in([case], 0.03)
     words = {"passed": "kept", "failed": "exceeded", "undecided": "undecided"}
     result = BenchResult(examples.bench(case))
