@@ -140,7 +140,7 @@ def test_few_launches_do_not_tell_what_is_near_the_limit(launches: int, outcome:
 
 def test_the_limits_of_several_sizes_are_tested_together() -> None:
     """The same data are wider over four sizes than alone, unless the others are clear (Holm)."""
-    near, wide, clear = race(1.0, noise=0.05), race(1.03, noise=0.05), race(1.3)
+    near, wide, clear = race(1.0, noise=0.042), race(1.03, noise=0.05), race(1.3)
     alone, among_wide, among_clear = (
         judge.limits_in([near, *(replace(others, dims={"n": n}) for n in range(count))], 0.03)[0]
         for others, count in ((near, 0), (wide, 3), (clear, 3))
