@@ -642,18 +642,6 @@ def test_a_race_is_settled_when_nothing_is_left_to_find_out(subjects: list[Subje
     assert settled(subjects, "a", 0.01) is expected
 
 
-@pytest.mark.parametrize(
-    ("slower", "noise", "expected"),
-    [(1.0, 0.02, True), (1.03, 0.02, False), (1.1, 0.02, True), (1.0, 0.2, False)],
-    ids=["below the limit", "at the limit", "above the limit", "too noisy to tell"],
-)
-def test_a_race_with_a_limit_is_settled_when_its_intervals_exclude_it(
-    slower: float, noise: float, expected: bool
-) -> None:
-    subjects = [subject("a", noisy(10_000, 1, noise=noise)), subject("b", noisy(10_000 * slower, 2, noise=noise))]
-    assert settled(subjects, "a", 0.01, max_slowdown=0.03) is expected
-
-
 def test_a_race_is_settled_against_its_own_baseline() -> None:
     moving = np.random.default_rng(5).normal(0, 0.048, 60)
     times = (10_000 * np.exp(moving), np.full(60, 5_000.0), 2_500 * np.exp(-moving))

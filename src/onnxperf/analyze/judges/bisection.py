@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from statistics import median
 
 from msgspec.structs import replace
 
+from onnxperf.analyze.judges import weighing
 from onnxperf.analyze.judges.comparison import compare
 from onnxperf.analyze.judges.node_times import compare_times, is_different, pair_of
 from onnxperf.records.bisect import BisectSide, BisectStep, Change, OperatorChange, Outcome, Purpose
@@ -52,26 +52,18 @@ def raced(purpose: Purpose, case: Case, base: str, candidate: str) -> BisectStep
 def weighed(
     purpose: Purpose, names: tuple[str, str], base: Sequence[int], candidate: Sequence[int], min_effect: float
 ) -> BisectStep:
-    """Bytes that several processes of both needed, as a step; all of one side have to exceed all of the other."""
-    ratio = max(median(candidate), 1) / max(median(base), 1)
-    low, high = max(min(candidate), 1) / max(*base, 1), max(*candidate, 1) / max(min(base), 1)
-    verdict: Verdict = "undecided"
-    if 1 / (1 + min_effect) < low and high < 1 + min_effect:
-        verdict = "equivalent"
-    elif (low > 1 or high < 1) and abs(math.log(ratio)) >= math.log1p(min_effect):
-        verdict = "slower" if low > 1 else "faster"
+    """Bytes that several processes of both needed, as a step."""
+    found = weighing.weighed(base, candidate, min_effect)
     return BisectStep(
         purpose=purpose,
         base=names[0],
         candidate=names[1],
         side="undecided",
-        verdict=verdict,
-        ratio=ratio,
-        ratio_low=low,
-        ratio_high=high,
-        base_amount=median(base),
-        amount=median(candidate),
-        reason="the processes of one side differ too much from each other" if verdict == "undecided" else "",
+        verdict=found.verdict,
+        **found.inverse().named("ratio"),
+        base_amount=found.before,
+        amount=found.after,
+        reason=found.reason,
     )
 
 

@@ -11,7 +11,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from onnxperf.analyze.judges import statistics as st
-from onnxperf.analyze.judges.gate import is_told
 from onnxperf.analyze.judges.pairing import (
     MEANS,
     QUICKEST,
@@ -56,21 +55,13 @@ def baseline_of(subjects: Sequence[Measurement], wanted: str | None) -> str | No
     return wanted if wanted in measured else next(iter(measured), None)
 
 
-def settled(
-    subjects: Sequence[Measurement],
-    baseline: str | None,
-    min_effect: float,
-    alpha_share: float = 1.0,
-    max_slowdown: float | None = None,
-) -> bool:
-    """Is there nothing left to find out about these subjects? With a limit: are all of them beside it?"""
+def settled(subjects: Sequence[Measurement], baseline: str | None, min_effect: float, alpha_share: float = 1.0) -> bool:
+    """Is there nothing left to find out about these subjects?"""
     measured = [subject for subject in subjects if subject.status == "ok"]
     if len(measured) == 1:
         return _is_precise(measured[0], min_effect)
     judged = compare(subjects, baseline_of(subjects, baseline), min_effect, alpha_share)
     sound = [subject for subject in judged if subject.status == "ok"]
-    if max_slowdown is not None:
-        return all(subject.verdict == "baseline" or is_told(subject, max_slowdown) for subject in sound)
     return all(map(_is_settled, sound))
 
 
