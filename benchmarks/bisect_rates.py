@@ -3,7 +3,8 @@
 usage: python -m benchmarks.bisect_rates [draws=N] [races=N]
 
 `draws`: comparisons with known noise between launches, judged by the package's own functions, next to the rule that
-takes half of the measured difference of the ends as exact. `races`: whole races on a simulated machine, which stop as real ones do.
+takes half of the measured difference of the ends as exact. `races`: whole races on a simulated machine, which stop as
+real ones do.
 """
 
 from __future__ import annotations
