@@ -110,7 +110,8 @@ def advise_answer(record: Advice) -> str:
 
 def notes_on(record: Advice) -> list[str]:
     """What a reader must know of gains."""
-    raced = [note for race in (record.races[1:] or record.races) for note in race.notes]
+    longest = max(record.races[1:] or record.races, key=lambda race: len(race.subjects), default=None)
+    raced = longest.notes if longest is not None else ()
     several = sum(each.outcome in FASTER for each in record.tried) > 1
     return [*(["each gain was measured alone; gains need not add up"] if several else []), *raced]
 
