@@ -12,7 +12,7 @@ import onnx
 import pytest
 from msgspec.structs import replace
 
-from onnxperf.analyze.judges.advice import Attempt, judged_trials
+from onnxperf.analyze.judges.advice import Attempt, judged_trials, with_repeat
 from onnxperf.analyze.judges.comparison import compare
 from onnxperf.api._advice import trials as module
 from onnxperf.api._advice.trials import RemedyTrials, TrialRaces
@@ -181,6 +181,30 @@ def test_few_trials_race_once_for_all_of_the_time(trials: RemedyTrials, monkeypa
     found = raced(trials, races, monkeypatch)
     assert found.screening is None
     assert races.raced == [(["defaults", "fast", "slow"], 60.0)]
+
+
+def test_a_gain_that_is_too_large_races_once_more_against_the_defaults_alone(
+    trials: RemedyTrials, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(trials, *NAMES)
+    races = FakeRaces({"fast": 1.2})
+    found = raced(trials, races, monkeypatch)
+    assert found.final is not None
+    races.speedups = {"fast": 1.0}
+    repeat = trials.repeat(["fast"], found.final, lambda _done, _text: None)
+    assert races.raced[-1] == (["defaults", "fast"], pytest.approx(21.0))
+    doubted = [replace_share(each, 0.01) for each in trials.attempts]
+    (again,) = [
+        each
+        for each in with_repeat(doubted, judged_trials(doubted, found.final, {}, found.screening), repeat)
+        if each.trial.name == "fast"
+    ]
+    assert again.outcome != "gain"
+    assert again.speedup == pytest.approx(1.0, abs=0.01)
+
+
+def replace_share(attempt: Attempt, share: float) -> Attempt:
+    return attempt._replace(hazard=replace(attempt.hazard, share=share))
 
 
 def test_a_first_race_that_was_interrupted_is_all_there_is(

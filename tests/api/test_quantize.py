@@ -43,7 +43,14 @@ def quantized(model: Path, ways: tuple[QuantizationWay, ...], **keywords: Any) -
         return onnxperf.quantize(model, time=1.0, threads=1, **{"max_error": 5.0, **keywords})
 
 
+@pytest.fixture
+def taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The best way is taken, however fast this machine is."""
+    monkeypatch.setattr(module, "way_to_take", lambda record: record.best)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("taken")
 def test_a_model_of_six_layers_is_quantised_raced_explained_and_written(
     saved: Callable[[onnx.ModelProto], Path], tmp_path: Path
 ) -> None:
@@ -65,7 +72,9 @@ def test_a_model_of_six_layers_is_quantised_raced_explained_and_written(
     assert error.relative < 0.5
     assert "Top-1 agreement is" in found.answer
     assert "random inputs" in found.answer
-    assert str(output) in found.answer
+    assert (record.best, found.unwritten) == (record.chosen, "")
+    assert (record.calibration_inputs, record.choosing_inputs, record.held_out_inputs) == (16, 16, 16)
+    assert any("static ways were calibrated with random inputs" in note for note in record.notes)
     session = onnxruntime.InferenceSession(output)
     assert session.run(None, {"x0": np.ones((4, 32), np.float32)})[0].shape == (4, 32)
     assert record.size_after_bytes == output.stat().st_size < record.size_before_bytes
@@ -83,7 +92,8 @@ def test_a_convolutional_model_shows_the_kernels_and_what_did_not_fuse(
     by_node = {name: layer for layer in record.layers for name in layer.nodes}
     assert "QLinearConv" in by_node["first"].kernels
     assert set(by_node["first"].nodes) == {"first", "relu"}
-    assert (record.calibrated, record.calibration_inputs, record.held_out_inputs) == (True, 4, 5)
+    assert (record.calibrated, record.calibration_inputs, record.held_out_inputs) == (True, 3, 3)
+    assert record.choosing_inputs == 3
     assert "held-out inputs" in found.answer
     assert not any("random" in note for note in record.notes)
     edges = {each.why for each in record.unfused if not each.node}
@@ -97,6 +107,7 @@ def test_a_convolutional_model_shows_the_kernels_and_what_did_not_fuse(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("taken")
 @pytest.mark.parametrize(
     "helps", [True, pytest.param(False, marks=pytest.mark.thorough)], ids=["faster without it", "not faster without it"]
 )
@@ -177,7 +188,7 @@ def test_inputs_that_are_given_stay_the_same_in_all_calls(
     found = quantized(saved(quantizable.mlp(2)), (DYNAMIC,), feeds={"x0": tmp_path / "x.npy"})
     assert (found.record.calibration_inputs, found.record.held_out_inputs) == (1, 1)
     assert found.record.overlap
-    assert any("inputs of the calibration" in note for note in found.record.notes)
+    assert any("calibration, choice and errors share one input" in note for note in found.record.notes)
 
 
 def test_an_error_limit_that_makes_no_sense_is_refused(saved: Callable[[onnx.ModelProto], Path]) -> None:
@@ -234,6 +245,24 @@ def test_a_quantiser_that_dies_is_a_row_with_a_reason(
 
 
 @pytest.mark.slow
+def test_a_model_that_is_slower_in_int8_is_not_written_and_the_exit_code_says_so(
+    saved: Callable[[onnx.ModelProto], Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "WAYS", (DYNAMIC,))
+    monkeypatch.setattr(module, "monotonic", lambda: 0.0)
+    monkeypatch.setattr(module, "way_to_take", lambda _record: "")
+    output = tmp_path / "int8.onnx"
+    words = ["quantize", str(saved(quantizable.mlp(2))), "--time", "1", "--threads", "1", "-o", str(output)]
+    assert run([*words, "--store", str(tmp_path / "runs.sqlite")]) == 3
+    assert "was not written: int8 is slower than float32" in " ".join(capsys.readouterr().out.split())
+    assert not output.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("taken")
 def test_the_command_writes_files_and_keeps_the_run(
     saved: Callable[[onnx.ModelProto], Path],
     tmp_path: Path,

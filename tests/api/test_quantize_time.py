@@ -11,7 +11,7 @@ import pytest
 from onnxperf.api._quantization.budget import QuantizeBudget
 from onnxperf.api._quantization.layers import errors_alone
 from onnxperf.api._quantization.quantizer import Quantized
-from onnxperf.api._quantization.search import NO_TIME, WAYS, Attempts, try_ways
+from onnxperf.api._quantization.search import NO_TIME, WAYS, Attempts, in_order, try_ways
 from onnxperf.errors import SubjectError
 from onnxperf.measure.quantizing import ComparedModels
 from onnxperf.records.quantize import LayerChange, OutputError, QuantizationWay
@@ -72,6 +72,13 @@ def test_ways_are_made_until_half_of_the_time_is_over_and_the_others_say_what_to
     rest = [row for row in attempts.rows if row.status == "skipped"]
     assert {row.way.name for row in rest} == {"static U8S8 per channel", "dynamic U8", "static U8U8"}
     assert {row.reason for row in rest} == {NO_TIME}
+
+
+def test_static_ways_come_first_where_there_are_convolutions() -> None:
+    assert in_order(WAYS, False) == WAYS
+    ordered = in_order(WAYS, True)
+    assert [way.mode for way in ordered] == ["static"] * 4 + ["dynamic"] * 3
+    assert [way.name for way in ordered[:2]] == ["static U8S8", "static S8S8"]
 
 
 def test_one_way_is_made_however_long_that_takes(tried: Callable[..., Attempts]) -> None:

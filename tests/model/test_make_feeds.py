@@ -400,4 +400,27 @@ def test_fewer_random_calls_are_made_of_very_many_inputs() -> None:
         model = model_of(**{f"x{n}": (F, (10,)) for n in range(inputs)})
         feeds = make_feeds(model, InputOptions())
         numbers.append(len(samples_of(model, feeds, [], InputOptions(), {}).arrays["x0"]))
-    assert numbers == [32, 16]
+    assert numbers == [48, 16]
+
+
+@pytest.mark.parametrize(
+    ("calls", "calibration", "choosing", "held_out"),
+    [
+        (1, (0, 1), (0, 1), (0, 1)),
+        (2, (0, 1), (0, 1), (1, 2)),
+        (3, (0, 1), (1, 2), (2, 3)),
+        (10, (0, 3), (3, 6), (6, 10)),
+        (120, (0, 40), (40, 72), (72, 120)),
+        (2_000, (0, 128), (128, 160), (160, 672)),
+    ],
+)
+def test_errors_are_measured_on_inputs_that_chose_nothing_as_far_as_there_are_enough(
+    calls: int, calibration: tuple[int, int], choosing: tuple[int, int], held_out: tuple[int, int]
+) -> None:
+    model = model_of(x=(F, (1,)))
+    given = [{"x": ones(1)} for _ in range(calls)]
+    found = samples_of(model, make_feeds(model, InputOptions()), given, InputOptions(), {})
+    parts = found.calibration, found.choosing, found.held_out
+    assert [(each.first, each.last) for each in parts] == [calibration, choosing, held_out]
+    assert (found.overlap, found.chooses_apart) == (calls == 1, calls > 2)
+    assert len(found.arrays["x"]) == held_out[1]

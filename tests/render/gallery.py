@@ -137,10 +137,10 @@ def timeline(names: str = "{}") -> Any:
 
 def advice(name: str = "trial", number: int = 3) -> Advice:
     """Trials that helped, did not, and failed."""
-    outcomes: tuple[TrialOutcome, ...] = ("gain", "none", "untried", "undecided", "trade")
+    outcomes: tuple[TrialOutcome, ...] = ("gain", "none", "untried", "undecided", "trade", "unexplained")
     tried = []
     for each in range(number):
-        outcome, speedup = outcomes[each % 5], 1.5 - 0.08 * each
+        outcome, speedup = outcomes[each % len(outcomes)], 1.5 - 0.08 * each
         trial = Trial(name=f"{name} {each}", settings={"threads": str(each)})
         failed = outcome == "untried"
         tried.append(

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from onnxperf.analyze.answers.advise import advise_answer, notes_on
 from onnxperf.analyze.hazards.base import Facts
 from onnxperf.analyze.hazards.table import hazards_in
-from onnxperf.analyze.judges.advice import Attempt, best_rewrite, judged_trials, ranked
+from onnxperf.analyze.judges.advice import Attempt, best_rewrite, judged_trials, ranked, to_repeat, with_repeat
 from onnxperf.api._advice.facts import facts_of
 from onnxperf.api._advice.trials import RemedyTrials, TrialRaces
 from onnxperf.api._shared.opening import Source
@@ -37,8 +37,8 @@ from onnxperf.records.advice import Advice, Hazard, Tried
 from onnxperf.render.kit.files import check_folder
 from onnxperf.results.advise import AdviseResult
 
-_FACTS, _RACE = 0.1, 0.85
-"""Parts of the progress at which the facts are known, and the race is over."""
+_FACTS, _RACE, _REPEAT = 0.1, 0.8, 0.9
+"""Parts of the progress at which the facts are known, the races are over, and what was doubted is measured again."""
 
 
 class AdviseKeywords(InputKeywords, RaceKeywords, LimitKeywords, ToleranceKeywords, total=False):
@@ -60,7 +60,8 @@ def advise(
 
     The model is profiled and inspected, then every remedy of every hazard races the session as it is, for `time`
     seconds (60 unless given): first all of them, then those that may help. Verdicts share the error probability of one
-    race. A remedy whose outputs differ is not recommended. `output` is a file for the model with the rewrite that
+    race. A gain larger than the share of its hazard allows is measured again, for up to a third of `time` more. A
+    remedy whose outputs differ is not recommended. `output` is a file for the model with the rewrite that
     gained most, if one did.
     """
     settings = parse(keywords, AdviseKeywords)
@@ -101,22 +102,23 @@ def _tried(record: Advice, request: _Request, facts: Facts, hazards: Sequence[Ha
     """The record with what all trials gave."""
     from onnxperf.api._tuning.rewriting import rewritten
 
-    races = TrialRaces(None, None)
-    needs: dict[str, list[int]] = {}
+    races, needs = TrialRaces(None, None), dict[str, list[int]]()
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
         trials = RemedyTrials(request.entry, request.settings, facts.session, Path(folder), rewritten)
         try:
             if not interrupted:
                 trials.add(hazards, part_of(request.progress, _FACTS, _FACTS))
                 races = trials.race(facts.call_ns, part_of(request.progress, _FACTS, _RACE))
-            if races.final is not None and races.final.interrupted:
+                races = _with_repeat(races, trials, part_of(request.progress, _RACE, _REPEAT))
+            if any(each is not None and each.interrupted for each in races):
                 interrupted = True
             elif races.final is not None:
-                needs = trials.needs(races.final, part_of(request.progress, _RACE, 1.0))
+                needs = trials.needs(races.final, part_of(request.progress, _REPEAT, 1.0))
         except KeyboardInterrupt:
             interrupted = True
         attempts = [*trials.attempts, *_missing(hazards, trials.attempts)]
         tried = judged_trials(attempts, races.final, needs, races.screening)
+        tried = with_repeat(attempts, tried, races.repeat)
         record = _written(record, trials, tried, request.output)
     return replace(
         record,
@@ -125,6 +127,14 @@ def _tried(record: Advice, request: _Request, facts: Facts, hazards: Sequence[Ha
         races=tuple(each for each in races if each is not None),
         interrupted=interrupted,
     )
+
+
+def _with_repeat(races: TrialRaces, trials: RemedyTrials, progress: Progress) -> TrialRaces:
+    """The races, and one more of gains that are larger than the share of their hazard allows."""
+    if races.final is None or races.final.interrupted:
+        return races
+    doubted = to_repeat(trials.attempts, judged_trials(trials.attempts, races.final, {}, races.screening))
+    return races._replace(repeat=trials.repeat(doubted, races.final, progress)) if doubted else races
 
 
 def _written(record: Advice, trials: RemedyTrials, tried: Sequence[Tried], output: Path | None) -> Advice:

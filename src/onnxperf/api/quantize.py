@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -22,13 +21,14 @@ from onnxperf.analyze.judges.quantization import (
     nodes_to_exclude,
     to_exclude,
     unfused_of,
+    way_to_take,
     with_race,
 )
 from onnxperf.api._quantization.budget import QuantizeBudget, Stage
 from onnxperf.api._quantization.layers import errors_alone, profile_sides
 from onnxperf.api._quantization.quantizer import Quantized, Quantizer, open_quantizer
-from onnxperf.api._quantization.samples import Calibration, given_calls, samples_of
-from onnxperf.api._quantization.search import MOST_COMPARED, WAYS, Attempts, attempt, race_models, try_ways
+from onnxperf.api._quantization.samples import MOST_COMPARED, Calibration, given_calls, samples_of
+from onnxperf.api._quantization.search import WAYS, Attempts, attempt, in_order, race_models, try_ways
 from onnxperf.api._shared.opening import Source, open_source
 from onnxperf.api._shared.progress import automatic, part_of, shows_progress
 from onnxperf.api._shared.racing import visible_options
@@ -72,11 +72,12 @@ def quantize(
 ) -> QuantizeResult:
     """Quantise a model to int8, and say what that gives: as a whole, by layer, in time and in accuracy.
 
-    Several ways are tried: dynamic and static, signed and unsigned, per channel. The fastest whose relative error on
-    held-out inputs is at most `max_error` is profiled; nodes that are slower in int8 stay in float32 where the race
-    shows that this is faster. The answer rests on a race on fresh inputs. `calibrate` has real inputs: .npz files with
-    an array for each input, calls or rows along the first axis, or such arrays; without them inputs are random. The
-    model is written to `output`, if that is given. `time` is for all of it: of a large model, only the ways that won
+    Several ways are tried: dynamic and static, signed and unsigned, per channel. The fastest whose relative error is at
+    most `max_error` is profiled; nodes that are slower in int8 stay in float32 where the race shows that this is
+    faster. The answer rests on a race on fresh inputs, and its errors on inputs that chose nothing. `calibrate` has
+    real inputs: .npz files with an array for each input, calls or rows along the first axis, or such arrays; without
+    them inputs are random. The model is written to `output`, if that is given, unless int8 is slower than float32:
+    then nothing is chosen or written. `time` is for all of it: of a large model, only the ways that won
     most often elsewhere are tried. Ctrl-C returns what was found until then.
     """
     start_s = monotonic()
@@ -104,8 +105,8 @@ def quantize(
                 work.run()
             except KeyboardInterrupt:
                 work.interrupted = True
-        if work.chosen is not None and output is not None and not work.interrupted:
-            return _written(work, work.chosen, Path(output))
+        if work.model is not None and output is not None and not work.interrupted:
+            return _written(work, work.model, Path(output))
         return _result(work)
 
 
@@ -123,7 +124,8 @@ class _Work:
     progress: Progress
     attempts: Attempts = field(default_factory=Attempts)
     record: Quantization = field(init=False)
-    chosen: Quantized | None = None
+    model: Quantized | None = None
+    """The best one, so far."""
     output: str = ""
     interrupted: bool = False
 
@@ -135,6 +137,7 @@ class _Work:
             dims=entry.feeds.dims,
             calibrated=samples.given,
             calibration_inputs=samples.calibration.last - samples.calibration.first,
+            choosing_inputs=samples.choosing.last - samples.choosing.first if samples.chooses_apart else 0,
             held_out_inputs=samples.held_out.last - samples.held_out.first,
             overlap=samples.overlap,
             max_error=self.max_error,
@@ -154,7 +157,8 @@ class _Work:
     def _search(self) -> TriedWay | None:
         within = part_of(self.progress, 0.0, 0.4)
         try:
-            try_ways(self.quantizer, WAYS, self.attempts, self.max_error, self.budget, within)
+            ways = in_order(WAYS, self.quantizer.has_convolutions)
+            try_ways(self.quantizer, ways, self.attempts, self.max_error, self.budget, within)
         finally:  # Ctrl-C leaves those that were made
             self.record = replace(self.record, ways=tuple(self.attempts.rows))
         names = self.attempts.runnable
@@ -169,13 +173,8 @@ class _Work:
         return best_way(rows)
 
     def _choose(self, way: QuantizationWay, name: str) -> None:
-        self.chosen = self.attempts.models[name]
-        self.record = replace(
-            self.record,
-            chosen=way.name,
-            errors=self.attempts.compared[name].errors,
-            size_after_bytes=self.chosen.size_bytes,
-        )
+        self.model = self.attempts.models[name]
+        self.record = replace(self.record, best=way.name, size_after_bytes=self.model.size_bytes)
 
     def _explain(self, way: QuantizationWay) -> None:
         """Profile both sides; where layers are slower in int8, try without them; then the errors of layers alone."""
@@ -224,24 +223,26 @@ class _Work:
         return any(row.way.name == name and row.acceptable for row in self.attempts.rows)
 
     def _confirm(self) -> None:
-        """Compare what was chosen on all held-out inputs, and race it on inputs that no decision rests on."""
-        if self.chosen is None:
+        """Compare the best way on all held-out inputs, and race it on inputs that no decision rests on."""
+        if self.model is None:
             return
         self.progress(0.75, "errors on all held-out inputs")
-        with contextlib.suppress(SubjectError):  # those of the search stand
-            self._compare(self.chosen)
+        try:
+            self._compare(self.model)
+        except SubjectError as error:
+            self.note(f"errors of the result could not be measured: {error.reason}")
         fresh = dataclasses.replace(self.entry, feeds=self.quantizer.samples.fresh, twin=None)
-        self.attempts.models[INT8] = self.chosen
+        self.attempts.models[INT8] = self.model
         case = self._race(fresh, (FLOAT32, INT8), "confirming", part_of(self.progress, 0.75, 1.0))
         self.record = replace(self.record, race=case)
         _stop_if(case.interrupted)
 
     def _compare(self, model: Quantized) -> None:
         """Measure errors on as many held-out inputs as there is time for."""
-        known = self.attempts.compared[self.record.chosen]
+        known = self.attempts.compared[self.record.best]
         affordable = _COMPARING * self.budget.left_of("confirming") / max(known.call_s + known.reference_call_s, 1e-9)
         most = min(self.record.held_out_inputs, max(MOST_COMPARED, int(affordable)))
-        errors = self.quantizer.errors(model.path, most)
+        errors = self.quantizer.held_out_errors(model.path, most)
         self.record = replace(self.record, errors=errors, held_out_inputs=most)
 
     def note(self, text: str) -> None:
@@ -265,8 +266,10 @@ def _stop_if(interrupted: bool) -> None:
 
 
 def _written(work: _Work, model: Quantized, output: Path) -> QuantizeResult:
-    """The result with its file; what was measured is not lost where that cannot be written."""
+    """The result with its file; what was measured is not lost where that is slower, or cannot be written."""
     try:
+        if not way_to_take(work.record):
+            raise FileNotWritten(f"{output} was not written: int8 is slower than float32")
         copy(model.path, output)
     except FileNotWritten as error:
         work.note(str(error))
@@ -280,6 +283,7 @@ def _written(work: _Work, model: Quantized, output: Path) -> QuantizeResult:
 def _result(work: _Work) -> QuantizeResult:
     record = replace(
         work.record,
+        chosen=way_to_take(work.record),
         output=work.output,
         interrupted=work.interrupted,
         machine=machines.after_the_race(work.machine),

@@ -29,6 +29,7 @@ from onnxperf.errors import BadOption, FileNotWritten
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.race import Progress
+from onnxperf.records.comparison import Comparison
 from onnxperf.records.einsum import Rewrite, RewrittenSite
 from onnxperf.records.options import RaceOptions, Tolerances, WorkerLimits
 from onnxperf.records.race import Case, Subject
@@ -203,8 +204,8 @@ def _try(site: Site, trial: ModelTrial, accepted: Graphs, how: _How) -> tuple[Re
     _stop_if(case.interrupted)
     rival = _rival(case) or Subject(name=AFTER, status="failed")
     outcome, reason = outcome_of(rival)[0], reason_of(rival)
-    speedups = {"speedup": rival.speedup, "speedup_low": rival.speedup_low, "speedup_high": rival.speedup_high}
-    row = replace(row, outcome=outcome, reason=reason, **speedups)
+    found = Comparison.spelled(rival, "speedup")
+    row = replace(row, outcome=outcome, reason=reason, **found.named("speedup"))
     return row, with_site if outcome == "rewritten" else accepted
 
 

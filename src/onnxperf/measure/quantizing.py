@@ -24,6 +24,8 @@ class PreparedModel(Reply, frozen=True):
 
     nodes: int
     """How many nodes it has."""
+    convolutions: int = 0
+    """How many of them are convolutions."""
 
 
 class PrepareModel(Request[PreparedModel], frozen=True):

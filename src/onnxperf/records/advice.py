@@ -13,7 +13,9 @@ from onnxperf.records.options import SessionOptions
 from onnxperf.records.race import Case
 
 Goal = Literal["time", "cpu", "memory"]
-TrialOutcome = Literal["gain", "trade", "none", "undecided", "untried"]
+TrialOutcome = Literal["gain", "unexplained", "trade", "none", "undecided", "untried"]
+FASTER: tuple[TrialOutcome, ...] = ("gain", "unexplained")
+"""Outcomes of trials that are better than the defaults, whatever the cause."""
 
 
 class Trial(Struct, frozen=True, kw_only=True):
@@ -91,8 +93,9 @@ class Tried(Struct, frozen=True, kw_only=True):
     verdict: Verdict | None = None
     """What the interval of the speedup says."""
     outcome: TrialOutcome = "untried"
-    """gain: faster, or less CPU time or memory where that is the goal, and not slower; trade: the latter, but slower;
-    none: no gain; undecided: too noisy to tell; untried: it was not measured, or its outputs differ."""
+    """gain: faster, or less CPU time or memory where that is the goal, and not slower; unexplained: faster in two
+    races, by more than the share of the hazard allows, so that it is not its effect; trade: less CPU time or memory,
+    but slower; none: no gain; undecided: too noisy to tell; untried: it was not measured, or its outputs differ."""
 
 
 class Advice(Experiment, frozen=True, kw_only=True):
@@ -111,7 +114,7 @@ class Advice(Experiment, frozen=True, kw_only=True):
     tried: tuple[Tried, ...] = ()
     """Every remedy that was tried, those that did not help included."""
     races: tuple[Case, ...] = ()
-    """The races behind them."""
+    """The races behind them: of all trials, of those that may help, and of gains that were measured again."""
     output: str = ""
     """File that the rewritten model with the largest gain was written to."""
     interrupted: bool = False

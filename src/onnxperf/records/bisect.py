@@ -52,7 +52,7 @@ class BisectStep(Struct, frozen=True, kw_only=True):
     ratio_high: Amount | None = None
     """Upper end of its interval."""
     base_amount: Amount | None = None
-    """Median of the base: nanoseconds of a call, or bytes."""
+    """The base: nanoseconds of a call, or bytes."""
     amount: Amount | None = None
     """The same of the candidate."""
     differs: str = ""

@@ -81,7 +81,7 @@ class TriedWay(Struct, frozen=True, kw_only=True):
     verdict: Verdict | None = None
     """What the interval says."""
     error: float | None = None
-    """Largest relative error of an output on held-out inputs; null where it is not finite."""
+    """Largest relative error of an output on the inputs that choose; null where it is not finite."""
     acceptable: bool = False
     """Whether that is within the limit."""
 
@@ -141,16 +141,22 @@ class Quantization(Experiment, frozen=True, kw_only=True):
     """Whether real inputs were given for calibration; otherwise they are random."""
     calibration_inputs: Count = 0
     """Calls of the model with which static ways were calibrated."""
+    choosing_inputs: Count = 0
+    """Calls of the model on other inputs, which chose the way and the nodes to exclude; 0 where there were too few:
+    then the calibration's did."""
     held_out_inputs: Count = 0
-    """Calls of the model on other inputs, on which the errors were measured."""
+    """Calls of the model on inputs that chose nothing, on which the errors of the result were measured."""
     overlap: bool = False
-    """There were too few inputs to keep some of them apart: errors were measured on those of the calibration."""
+    """There was one input only: it calibrated, chose, and measured the errors."""
     max_error: float = 0.1
     """Relative error that was accepted."""
     ways: tuple[TriedWay, ...] = ()
     """What was tried, in this order."""
+    best: str = ""
+    """Name of the way that was explained and confirmed: the fastest whose error is accepted, or the one with the
+    smallest error where none is; empty where none could be made."""
     chosen: str = ""
-    """Name of the way that was taken: the fastest whose error is accepted; empty where none could be made."""
+    """The same; empty where it is slower than float32."""
     excluded: tuple[str, ...] = ()
     """Nodes of the original model that stay in float32 because they were slower in int8."""
     layers: tuple[LayerChange, ...] = ()
@@ -168,6 +174,6 @@ class Quantization(Experiment, frozen=True, kw_only=True):
     size_after_bytes: Count | None = None
     """Size of the result."""
     output: str = ""
-    """File of the result; empty where none was requested."""
+    """File of the result; empty where none was requested, or nothing was chosen."""
     interrupted: bool = False
     """Stopped by the user before its end."""

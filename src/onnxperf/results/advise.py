@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnxperf.analyze.answers.advise import findings, setting_text
 from onnxperf.analyze.judges.advice import best_of
-from onnxperf.records.advice import Advice, Tried
+from onnxperf.records.advice import FASTER, Advice, Tried
 from onnxperf.render.advice.chart import advice_plot
 from onnxperf.render.advice.page import ShownHazard, advice_page
 from onnxperf.render.kit.page import Page
@@ -66,7 +66,7 @@ class AdviseResult(Result[Advice]):
     @property
     def gains(self) -> list[Tried]:
         """Trials that helped, the largest gain first."""
-        return [each for each in self.record.tried if each.outcome == "gain"]
+        return [each for each in self.record.tried if each.outcome in FASTER]
 
     def __bool__(self) -> bool:
         """Whether something helps."""

@@ -46,12 +46,12 @@ class QuantizeResult(Result[Quantization]):
 
     @property
     def path(self) -> str:
-        """File of the quantised model; empty where none was requested."""
+        """File of the quantised model; empty where none was requested, or int8 is slower."""
         return self.record.output
 
     @property
     def has_answer(self) -> bool:
-        """Whether a way was chosen and raced."""
+        """Whether the best way was raced."""
         return self.record.race is not None
 
     def __bool__(self) -> bool:

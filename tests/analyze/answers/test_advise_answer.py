@@ -47,6 +47,12 @@ TRADE = Tried(
     ("tried", "goal", "text"),
     [
         (GAIN, "time", "with threads=1, the model is 1.290 times as fast (1.240 to 1.330)"),
+        (
+            replace(GAIN, speedup=1.16, speedup_low=1.12, speedup_high=1.2, outcome="unexplained"),
+            "time",
+            "with threads=1, the model is 1.160 times as fast (1.120 to 1.200) in a second race, too; nodes with 1 % "
+            "of the time explain at most 1.010, so the gain has another cause",
+        ),
         (NONE, "time", "with threads=1, the model is 1.001 times as fast (0.995 to 1.006)"),
         (
             replace(NONE, speedup=0.9, speedup_low=None, speedup_high=None, reason="slower in every round"),
@@ -80,7 +86,7 @@ TRADE = Tried(
     ],
 )
 def test_a_trial_says_what_it_gave(tried: Tried, goal: Goal, text: str) -> None:
-    assert result_text(tried, goal) == text
+    assert result_text(tried, replace(THREADS, goal=goal, share=0.01)) == text
 
 
 @pytest.mark.parametrize(
@@ -134,6 +140,18 @@ def test_only_what_helps_says_what_to_do_and_names_the_exact_setting() -> None:
         "Sleep: `options=session.intra_op.allow_spinning=0`",
     ]
     assert findings(Advice(model="m", hazards=(THREADS,), tried=(NONE,)))[0].action == ""
+
+
+def test_a_gain_that_the_hazard_does_not_explain_is_not_said_to_be_its_remedy() -> None:
+    other = replace(GAIN, hazard="spinning", trial=SLEEPING, outcome="unexplained")
+    record = Advice(model="m", hazards=(replace(SPINNING, share=0.1), THREADS), tried=(other, GAIN))
+    found = findings(record)[0]
+    assert (found.outcome, found.action) == (
+        "unexplained",
+        "To use it: `options=session.intra_op.allow_spinning=0`",
+    )
+    assert advise_answer(record).startswith("With threads=1, the model is 1.290")
+    assert "explain at most 1.111, so the gain has another cause." in advise_answer(record)
 
 
 def test_a_trial_that_two_hazards_share_is_one_gain() -> None:

@@ -8,7 +8,18 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from onnxperf.analyze.judges.advice import TIME_SHARE, Attempt, best_of, gain_of, judged_trials, ranked
+from onnxperf.analyze.judges.advice import (
+    TIME_SHARE,
+    Attempt,
+    best_of,
+    best_rewrite,
+    gain_of,
+    is_beyond_share,
+    judged_trials,
+    ranked,
+    to_repeat,
+    with_repeat,
+)
 from onnxperf.analyze.judges.comparison import compare
 from onnxperf.records.advice import Advice, Goal, Hazard, Trial, Tried
 from onnxperf.records.race import Block, Case, Subject
@@ -186,3 +197,77 @@ def test_the_best_trial_of_a_hazard_counts() -> None:
     assert best is found[2]
     assert gain_of(found[2], "time") == 1.2
     assert best_of(hazard("other"), found) is None
+
+
+# ---------------------------------------------------------------- gains that are too large
+
+
+@pytest.mark.parametrize(
+    ("share", "speedup", "low", "verdict", "beyond"),
+    [
+        (0.01, 1.16, 1.12, "faster", True),
+        (0.01, 1.16, 1.005, "faster", False),
+        (0.2, 1.16, 1.12, "faster", False),
+        (0.2, 1.30, None, "faster", True),
+        (0.01, 1.16, 0.99, "undecided", False),
+        (0.01, 0.80, 0.78, "slower", False),
+        (None, 5.00, 4.90, "faster", False),
+        (1.0, 50.0, 49.0, "faster", False),
+    ],
+    ids=[
+        "more than all of it",
+        "its interval reaches what is possible",
+        "possible",
+        "without an interval",
+        "not proven",
+        "slower",
+        "no share is known",
+        "all of the time",
+    ],
+)
+def test_a_gain_is_limited_by_the_share_of_the_time(
+    share: float | None, speedup: float, low: float | None, verdict: Any, beyond: bool
+) -> None:
+    found = tried("k", "gain", speedup, speedup_low=low, verdict=verdict)
+    assert is_beyond_share(found, share) == beyond
+
+
+SHARED = Attempt(replace(hazard("a"), share=0.01), Trial(name="x", rewrite="r"), "x")
+OTHERS = Attempt(replace(hazard("b"), share=None), Trial(name="x", rewrite="r"), "x")
+
+
+def raced(speedup: float | None, low: float | None, verdict: Any, status: Any = "ok") -> Case:
+    subject = Subject(name="x", status=status, speedup=speedup, speedup_low=low, speedup_high=speedup, verdict=verdict)
+    base = Subject(name="defaults", status="ok", speedup=1.0, verdict="baseline")
+    return Case(model="m", baseline="defaults", subjects=(base, subject))
+
+
+@pytest.mark.parametrize(
+    ("repeat", "outcomes", "speedup"),
+    [
+        (raced(1.15, 1.11, "faster"), ["unexplained", "gain"], 1.15),
+        (raced(1.015, 1.009, "faster"), ["gain", "gain"], 1.015),
+        (raced(1.0, 0.995, "equivalent"), ["none", "none"], 1.0),
+        (raced(1.02, 0.9, "undecided"), ["undecided", "undecided"], 1.02),
+        (raced(None, None, None, "crashed"), ["untried", "untried"], None),
+        (raced(None, None, None), ["undecided", "undecided"], 1.16),
+        (None, ["undecided", "undecided"], 1.16),
+    ],
+    ids=["again", "smaller", "gone", "undecided", "crashed", "interrupted", "not raced"],
+)
+def test_only_the_second_race_counts_for_a_gain_that_is_too_large(
+    repeat: Case | None, outcomes: list[str], speedup: float | None
+) -> None:
+    attempts = [SHARED, OTHERS]
+    first = judged_trials(attempts, raced(1.16, 1.12, "faster"), {})
+    assert to_repeat(attempts, first) == ["x"]
+    found = with_repeat(attempts, first, repeat)
+    assert [each.outcome for each in found] == outcomes
+    assert {each.speedup for each in found} == {speedup}
+    assert (best_rewrite(found) is not None) == ("gain" in outcomes)
+
+
+def test_gains_of_hazards_without_a_share_are_left_alone() -> None:
+    first = judged_trials([OTHERS], raced(1.16, 1.12, "faster"), {})
+    assert to_repeat([OTHERS], first) == []
+    assert with_repeat([OTHERS], first, None) == first

@@ -190,7 +190,7 @@ def test_the_best_way_is_the_fastest_whose_error_is_accepted(ways: list[TriedWay
 # ---------------------------------------------------------------- answers
 
 
-def record(speedup: float, low: float, high: float, verdict: Any, **more: Any) -> Quantization:
+def record(speedup: float, low: float, high: float, verdict: Any, reason: str = "", **more: Any) -> Quantization:
     subjects = (
         Subject(name="float32", status="ok", median_ns=2e6),
         Subject(
@@ -201,12 +201,19 @@ def record(speedup: float, low: float, high: float, verdict: Any, **more: Any) -
             speedup_low=low,
             speedup_high=high,
             verdict=verdict,
+            reason=reason,
         ),
     )
     errors = (OutputError(name="Y", relative=0.031, max_abs=0.1, cosine=0.99, top1=0.992, rows=500, elements=5000),)
     race = Case(model="m", baseline="float32", subjects=subjects)
-    settings: dict[str, Any] = {"calibrated": True, "held_out_inputs": 500, "errors": errors, **more}
-    return Quantization(model="m", chosen="dynamic S8", race=race, **settings)
+    settings: dict[str, Any] = {
+        "calibrated": True,
+        "choosing_inputs": 32,
+        "held_out_inputs": 500,
+        "errors": errors,
+        **more,
+    }
+    return Quantization(model="m", best="dynamic S8", race=race, **settings)
 
 
 @pytest.mark.parametrize(
@@ -219,10 +226,15 @@ def record(speedup: float, low: float, high: float, verdict: Any, **more: Any) -
             "Top-1 agreement is 99.2 % on 500 held-out inputs; the largest relative error of an output is 3.1 %.",
         ),
         (
-            record(0.5, 0.4, 0.625, "slower", output="x.onnx", size_before_bytes=4096, size_after_bytes=1024),
-            "takes 2.00 times as long (1.600 to 2.50): 1.00 ms against 2.00 ms per call. Top-1 agreement is 99.2 % on "
-            "500 held-out inputs; the largest relative error of an output is 3.1 %. It was written to x.onnx "
-            "(1.00 KiB instead of 4.00 KiB), as requested, although it is not faster.",
+            record(0.5, 0.4, 0.625, "slower"),
+            "int8 is 2.00 times slower than float32 (1.600 to 2.50): 1.00 ms against 2.00 ms per call, with dynamic "
+            "S8, the best way. Nothing was chosen. Top-1 agreement is 99.2 % on 500 held-out inputs; the largest "
+            "relative error of an output is 3.1 %.",
+        ),
+        (
+            record(0.8, 0.7, 0.9, "undecided", "too few rounds"),
+            "int8 seems 1.250 times slower than float32 (1.111 to 1.429): 1.00 ms against 2.00 ms per call, with "
+            "dynamic S8, the best way (undecided: too few rounds). Nothing was chosen.",
         ),
         (
             record(1.02, 0.9, 1.1, "undecided", output="x.onnx"),
@@ -232,42 +244,84 @@ def record(speedup: float, low: float, high: float, verdict: Any, **more: Any) -
         (record(1.02, 0.9, 1.1, "undecided", output="x.onnx"), "as requested, although it is not proven faster."),
         (record(1.0, 0.995, 1.005, "equivalent"), "int8 is as fast as float32: dynamic S8"),
         (
+            record(1.0, 0.995, 1.005, "equivalent", output="x.onnx", size_before_bytes=4096, size_after_bytes=1024),
+            "It was written to x.onnx (1.00 KiB instead of 4.00 KiB), as requested, although it is not faster.",
+        ),
+        (record(2.1, 2.0, 2.2, "faster", errors=()), "Its errors on held-out inputs were not measured."),
+        (
             record(2.1, 2.0, 2.2, "faster", max_error=0.02),
             "the largest relative error of an output is 3.1 %, more than the 2 % of `max_error`.",
         ),
     ],
-    ids=["faster", "slower", "undecided", "undecided and written", "equivalent", "too far off"],
+    ids=[
+        "faster",
+        "slower",
+        "not faster",
+        "undecided",
+        "undecided and written",
+        "equivalent",
+        "equivalent and written",
+        "without errors",
+        "too far off",
+    ],
 )
 def test_the_answer_rests_on_the_confirming_race(quantization: Quantization, words: str) -> None:
     assert words in quantize_answer(quantization)
 
 
-def test_what_weakens_the_answer_is_noted() -> None:
-    notes = notes_on(record(2.1, 2.0, 2.2, "faster", calibrated=False, overlap=True))
-    assert any("inputs are random" in note for note in notes)
-    assert any("inputs of the calibration" in note for note in notes)
+@pytest.mark.parametrize(
+    ("fields", "note"),
+    [
+        ({}, ""),
+        (
+            {"calibrated": False},
+            "inputs are random, so the errors say little about real ones: give some with `calibrate`",
+        ),
+        (
+            {"calibrated": False, "ways": (TriedWay(way=QuantizationWay(name="s", mode="static"), status="ok"),)},
+            "static ways were calibrated with random inputs, so ranges and errors say little about real ones: give "
+            "some with `calibrate`",
+        ),
+        (
+            {"choosing_inputs": 0, "overlap": True},
+            "calibration, choice and errors share one input: give at least 3 to keep them apart",
+        ),
+        (
+            {"choosing_inputs": 0},
+            "calibration and choice share one input, errors are those of another one: give at least 3 to keep them "
+            "apart",
+        ),
+    ],
+    ids=["nothing", "random", "random calibration", "one input", "two inputs"],
+)
+def test_what_weakens_the_answer_is_noted(fields: dict[str, Any], note: str) -> None:
+    assert notes_on(record(2.1, 2.0, 2.2, "faster", **fields)) == [note] * bool(note)
 
 
 @pytest.mark.parametrize(
-    ("verdict", "bounds", "words"),
+    ("confirmed", "searched", "against", "taken"),
     [
-        ("faster", (1.9, 2.1), []),
-        (
-            "faster",
-            (1.4, 1.6),
-            [
-                "the times of float32 and int8 have the ratio 2.00: they include disturbances, the speedup is paired "
-                "by launch"
-            ],
-        ),
-        ("undecided", (1.4, 1.6), []),
+        (("faster", 1.2), "slower", "float32", "a"),
+        (("equivalent", 1.005), "slower", "float32", "a"),
+        (("undecided", 1.2), "slower", "float32", "a"),
+        (("undecided", None), "slower", "float32", "a"),
+        (("undecided", 0.9), "faster", "float32", ""),
+        (("slower", 0.9), "faster", "float32", ""),
+        (None, "slower", "float32", ""),
+        (None, "slower", "b", "a"),
+        (None, "faster", "float32", "a"),
+        (None, None, "float32", "a"),
     ],
-    ids=["they agree", "they do not", "no times are shown"],
 )
-def test_times_that_do_not_have_the_ratio_of_the_speedup_are_explained(
-    verdict: str, bounds: tuple[float, float], words: list[str]
+def test_a_way_that_is_slower_than_float32_is_not_taken(
+    confirmed: Any, searched: Any, against: str, taken: str
 ) -> None:
-    assert notes_on(record(sum(bounds) / 2, *bounds, verdict)) == words
+    race = None
+    if confirmed is not None:
+        subject = Subject(name="int8", status="ok", speedup=0.8, speedup_high=confirmed[1], verdict=confirmed[0])
+        race = Case(model="m", baseline="float32", subjects=(subject,))
+    way = TriedWay(way=QuantizationWay(name="a", mode="static"), status="ok", verdict=searched, against=against)
+    assert judge.way_to_take(Quantization(model="m", best="a", ways=(way,), race=race)) == taken
 
 
 @pytest.mark.parametrize(

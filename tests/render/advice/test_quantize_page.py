@@ -28,10 +28,11 @@ def tried(name: str, verdict: Any, **changes: Any) -> TriedWay:
         (WAY, "faster", {"against": WAY, "acceptable": False}, "error too large"),
         (WAY, "slower", {}, "slower"),
         (WITHOUT, "slower", {}, "chosen"),
+        ("", "slower", {}, "slower, not chosen"),
     ],
 )
 def test_a_way_that_raced_another_way_says_so(chosen: str, verdict: Any, changes: dict[str, Any], result: str) -> None:
-    record = Quantization(model="m", chosen=chosen, ways=(tried(WITHOUT, verdict, **changes),))
+    record = Quantization(model="m", best=chosen or WITHOUT, chosen=chosen, ways=(tried(WITHOUT, verdict, **changes),))
     (table,) = [part for part in QuantizeResult(record).page() if isinstance(part, Table) and part.title == "Ways"]
     headings = [column.heading for column in table.columns]
     shown = table.rows[0].cells[headings.index("result")] if "result" in headings else ""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from onnxperf.analyze.judges.advice import best_of, best_rewrite, gained_in
-from onnxperf.records.advice import Advice, Goal, Hazard, Trial, TrialOutcome, Tried
+from onnxperf.records.advice import FASTER, Advice, Goal, Hazard, Trial, TrialOutcome, Tried
 from onnxperf.wording.names import capital
-from onnxperf.wording.numbers import count, factor
+from onnxperf.wording.numbers import count, factor, sampled_percent
 
 _OWN_OPTIONS = ("threads", "provider", "opt_level", "env")
 """Settings that are options of their own; all others are values of `options`."""
@@ -34,21 +34,26 @@ def findings(record: Advice) -> list[Finding]:
     shown: dict[tuple[object, Goal], str] = {}
     for hazard in record.hazards:
         best = best_of(hazard, record.tried)
-        helps = best is not None and best.outcome in ("gain", "trade")
-        result = result_text(best, hazard.goal) if best is not None else ""
+        helps = best is not None and best.outcome in (*FASTER, "trade")
+        result = result_text(best, hazard) if best is not None else ""
         if best is not None and helps:
             earlier = shown.setdefault((best.trial.key, gained_in(best, hazard.goal)), hazard.title)
             if earlier != hazard.title:
                 result = f"{result} (the same trial as for: {earlier})"
-        action = f"{hazard.remedy}: {setting_text(best.trial)}" if best is not None and helps else ""
-        action = action.removesuffix(": ")
+        action = _action(hazard, best) if best is not None and helps else ""
         found.append(Finding(hazard.title, hazard.evidence, result, action, best.outcome if best else "untried"))
     return found
 
 
-def result_text(tried: Tried, goal: Goal) -> str:
+def _action(hazard: Hazard, best: Tried) -> str:
+    """What to do; the remedy of a hazard only where the gain is its effect."""
+    what = "To use it" if best.outcome == "unexplained" else hazard.remedy
+    return f"{what}: {setting_text(best.trial)}".removesuffix(": ")
+
+
+def result_text(tried: Tried, hazard: Hazard) -> str:
     """What a trial gave, with its interval."""
-    name = tried.trial.name
+    name, goal = tried.trial.name, hazard.goal
     if tried.outcome == "untried":
         return f"{name} {_why_untried(tried)}"
     approximate = "; it computes approximately, within the tolerances" if tried.trial.approximate else ""
@@ -59,7 +64,15 @@ def result_text(tried: Tried, goal: Goal) -> str:
         reason = f" ({tried.reason})" if tried.reason else ""
         return f"with {name}, the model may be {_speed(tried)}, which is undecided{reason}{approximate}"
     dropped = f", {tried.reason}" if tried.outcome == "none" and tried.reason else ""
-    return f"with {name}, the model is {_speed(tried)}{dropped}{approximate}"
+    other = _not_explained(hazard.share) if tried.outcome == "unexplained" else ""
+    return f"with {name}, the model is {_speed(tried)}{dropped}{other}{approximate}"
+
+
+def _not_explained(share: float | None) -> str:
+    """That a gain is larger than the share of a hazard allows, which its second race showed again."""
+    known = share or 0.0
+    most = f"nodes with {sampled_percent(known)} of the time explain at most {factor(1 / (1 - known))}"
+    return f" in a second race, too; {most}, so the gain has another cause"
 
 
 def setting_text(trial: Trial) -> str:
@@ -81,14 +94,15 @@ def advise_answer(record: Advice) -> str:
     if not any(tried.speedup is not None for tried in record.tried):
         before = "Interrupted before anything was tried" if record.interrupted else "Nothing could be tried"
         return f"{before}: {number} {'was' if len(record.hazards) == 1 else 'were'} found."
-    gains = _different([(hazard, best) for hazard, best in found if best is not None and best.outcome == "gain"])
+    helped = [(hazard, best) for hazard, best in found if best is not None and best.outcome in FASTER]
+    gains = _different(sorted(helped, key=lambda each: FASTER.index(each[1].outcome)))
     trades = _different([(hazard, best) for hazard, best in found if best is not None and best.outcome == "trade"])
-    sentences = [f"{capital(result_text(best, hazard.goal))}." for hazard, best in gains[:_MOST_IN_ANSWER]]
+    sentences = [f"{capital(result_text(best, hazard))}." for hazard, best in gains[:_MOST_IN_ANSWER]]
     if len(gains) > _MOST_IN_ANSWER:
         sentences.append(f"{count(len(gains) - _MOST_IN_ANSWER, 'more remedy', 'more remedies')} helped.")
     if not gains:
         sentences.append(_nothing_helps(record))
-    sentences += [f"A trade: {result_text(best, hazard.goal)}." for hazard, best in trades[:1]]
+    sentences += [f"A trade: {result_text(best, hazard)}." for hazard, best in trades[:1]]
     rewrite = best_rewrite(record.tried) if record.output else None
     written = [f"The model after {rewrite.name} is in {record.output}."] if rewrite else []
     return " ".join([*sentences, *written])
@@ -96,8 +110,9 @@ def advise_answer(record: Advice) -> str:
 
 def notes_on(record: Advice) -> list[str]:
     """What a reader must know of gains."""
-    raced = record.races[-1].notes if record.races else ()
-    several = sum(each.outcome == "gain" for each in record.tried) > 1
+    longest = max(record.races[1:] or record.races, key=lambda race: len(race.subjects), default=None)
+    raced = longest.notes if longest is not None else ()
+    several = sum(each.outcome in FASTER for each in record.tried) > 1
     return [*(["each gain was measured alone; gains need not add up"] if several else []), *raced]
 
 

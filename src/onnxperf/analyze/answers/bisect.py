@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from onnxperf.records.bisect import Bisection, BisectStep
+from onnxperf.records.comparison import Comparison
 from onnxperf.wording.names import first_of, listed, name_of
 from onnxperf.wording.numbers import count, microseconds, share_percent, significant, spoken_size
 
@@ -145,23 +146,16 @@ def _how(record: Bisection, step: BisectStep, base: str) -> str:
         return step.differs or "the outputs differ"
     if record.by == "memory":
         return f"it needs {significant(step.ratio)} times the memory of {base} ({_amounts(step)})"
-    worse = step.ratio > 1
-    times = significant(step.ratio if worse else 1 / step.ratio)
-    low, high = (step.ratio_low, step.ratio_high) if worse else (_inverse(step.ratio_high), _inverse(step.ratio_low))
-    within = f" ({significant(low)} to {significant(high)})" if low is not None and high is not None else ""
-    return (
-        f"it takes {times} times as long as {base}{within}"
-        if worse
-        else f"it is {times} times as fast as {base}{within}"
-    )
+    worse, found = step.ratio > 1, Comparison.spelled(step, "ratio")
+    found = found if worse else found.inverse()
+    bounded = found.low is not None and found.high is not None
+    within = f" ({significant(found.low or 0)} to {significant(found.high or 0)})" if bounded else ""
+    times = f"{significant(found.ratio or 1)} times"
+    return f"it takes {times} as long as {base}{within}" if worse else f"it is {times} as fast as {base}{within}"
 
 
 def _amounts(step: BisectStep) -> str:
     return f"{spoken_size(step.amount or 0)} against {spoken_size(step.base_amount or 0)}"
-
-
-def _inverse(value: float | None) -> float | None:
-    return None if value is None else 1 / value
 
 
 def _ends_names(record: Bisection, ends: BisectStep) -> str:

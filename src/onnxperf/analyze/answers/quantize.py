@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onnxperf.analyze.answers.paired_times import note_on_times
-from onnxperf.analyze.judges.quantization import is_faster, worst_error
-from onnxperf.records.quantize import INT8, OutputError, Quantization, TriedWay
-from onnxperf.records.race import Subject
+from onnxperf.analyze.judges.quantization import cannot_be_faster, int8_in, worst_error
+from onnxperf.records.comparison import Comparison
+from onnxperf.records.quantize import OutputError, Quantization, TriedWay
+from onnxperf.records.sweep import time_of
 from onnxperf.wording.names import first_of, name_of, with_reasons
 from onnxperf.wording.numbers import count, duration, factor, percent, percent_at_most, size
 
@@ -16,7 +16,7 @@ _QUANTIZABLE = "MatMul, Gemm, Conv or another operator with float32 weights"
 
 def quantize_answer(record: Quantization) -> str:
     """How fast int8 is, what stays in float32, how far off it is, and what was written."""
-    if not record.chosen:
+    if not record.best:
         return f"No model in int8 was chosen: {_why_none(record)}."
     return " ".join(
         filter(None, [_about_speed(record), _about_excluded(record), _about_errors(record), _about_file(record)])
@@ -27,22 +27,23 @@ def notes_on(record: Quantization) -> list[str]:
     """What weakens the answer: random inputs, too few of them, ways that failed."""
     notes = []
     if not record.calibrated:
-        notes.append("inputs are random, so the errors say little about real ones: give some with `calibrate`")
+        notes.append(f"{_random_inputs(record)}: give some with `calibrate`")
     if record.overlap:
-        notes.append("errors were measured on the inputs of the calibration: give more to keep some of them apart")
+        notes.append("calibration, choice and errors share one input: give at least 3 to keep them apart")
+    elif not record.choosing_inputs:
+        shared = "calibration and choice share one input, errors are those of another one"
+        notes.append(f"{shared}: give at least 3 to keep them apart")
     untried = [each for each in record.ways if each.status not in ("ok", "pending")]
     notes.extend(with_reasons((each.way.name, each.reason) for each in untried))
     if record.race is not None:
         notes.extend(note for note in record.race.notes if note not in record.notes)
-    return [*notes, *_note_on_times(record)]
+    return notes
 
 
-def _note_on_times(record: Quantization) -> list[str]:
-    subject, times = _subject(record), _medians(record)
-    if subject is None or times is None or subject.verdict not in ("faster", "slower"):
-        return []  # no times are shown
-    why = "the speedup is paired by launch"
-    return note_on_times(*times, subject.speedup_low, subject.speedup_high, "of float32 and int8", why)
+def _random_inputs(record: Quantization) -> str:
+    if any(each.way.mode == "static" and each.status == "ok" for each in record.ways):
+        return "static ways were calibrated with random inputs, so ranges and errors say little about real ones"
+    return "inputs are random, so the errors say little about real ones"
 
 
 def nothing_to_quantize(what: str, rows: Sequence[TriedWay]) -> str:
@@ -64,41 +65,33 @@ def _why_none(record: Quantization) -> str:
 
 
 def _about_speed(record: Quantization) -> str:
-    subject = _subject(record)
-    if subject is None or subject.speedup is None:
-        return f"{record.chosen} was the best in the search, which no race confirmed."
-    low, high = subject.speedup_low, subject.speedup_high
-    within = f" ({factor(low)} to {factor(high)})" if low is not None and high is not None else ""
-    times = _times(record)
-    if subject.verdict == "faster":
-        return f"int8 ({record.chosen}) is {factor(subject.speedup)} times as fast as float32{within}{times}."
-    if subject.verdict == "slower":
-        slower = factor(1 / subject.speedup)
-        inverse = f" ({factor(1 / high)} to {factor(1 / low)})" if low and high else ""
-        best = f"{record.chosen}, the best way, takes {slower} times as long{inverse}"
-        return f"int8 is slower than float32: {best}{times}."
-    if subject.verdict == "equivalent":
+    found, best = int8_in(record.race), record.best
+    if found.ratio is None:
+        return f"{best} was the best in the search, which no race confirmed."
+    if found.verdict == "faster":
+        return f"int8 ({best}) is {factor(found.ratio)} times as fast as float32{_within(found)}{_times(record)}."
+    if cannot_be_faster(found):
+        slower, decided = found.inverse(), found.verdict == "slower"
+        size_of_it = f"{factor(slower.ratio)} times slower than float32{_within(slower)}{_times(record)}"
+        doubt = "" if decided else f" ({': '.join(filter(None, ['undecided', found.reason]))})"
+        return (
+            f"int8 {'is' if decided else 'seems'} {size_of_it}, with {best}, the best way{doubt}. Nothing was chosen."
+        )
+    if found.verdict == "equivalent":
         known = "as fast as float32"
     else:
         known = "not proven faster than float32 (more `time` may tell)"
-    return f"int8 is {known}: {record.chosen}, the best way, has a speedup of {factor(subject.speedup)}{within}."
+    return f"int8 is {known}: {best}, the best way, has a speedup of {factor(found.ratio)}{_within(found)}."
+
+
+def _within(found: Comparison) -> str:
+    return f" ({factor(found.low)} to {factor(found.high)})" if found.low is not None and found.high is not None else ""
 
 
 def _times(record: Quantization) -> str:
-    times = _medians(record)
-    return f": {duration(times[1])} against {duration(times[0])} per call" if times is not None else ""
-
-
-def _medians(record: Quantization) -> tuple[float, float] | None:
-    """Times of a call in float32 and in int8, where both are known."""
     subjects = record.race.subjects if record.race is not None else ()
-    medians = [subject.median_ns for subject in subjects if subject.median_ns is not None]
-    return (medians[0], medians[1]) if len(medians) == 2 else None
-
-
-def _subject(record: Quantization) -> Subject | None:
-    subjects = record.race.subjects if record.race is not None else ()
-    return next((each for each in subjects if each.name == INT8 and each.status == "ok"), None)
+    times = [time for subject in subjects if (time := time_of(subject)) is not None]
+    return f": {duration(times[1])} against {duration(times[0])} per call" if len(times) == 2 else ""
 
 
 def _about_excluded(record: Quantization) -> str:
@@ -111,6 +104,8 @@ def _about_excluded(record: Quantization) -> str:
 
 
 def _about_errors(record: Quantization) -> str:
+    if not record.errors:
+        return "Its errors on held-out inputs were not measured."
     worst = worst_error(record.errors)
     beyond = worst is None or worst > record.max_error
     limit = f", more than the {percent_at_most(record.max_error)} of `max_error`" if beyond else ""
@@ -129,12 +124,11 @@ def _top1(error: OutputError, kind: str) -> str:
 
 
 def _about_file(record: Quantization) -> str:
-    after = record.size_after_bytes
-    smaller = f" ({size(after)} instead of {size(record.size_before_bytes)})" if after is not None else ""
     if not record.output:
         return ""
-    if is_faster(record.race, INT8):
+    after, verdict = record.size_after_bytes, int8_in(record.race).verdict
+    smaller = f" ({size(after)} instead of {size(record.size_before_bytes)})" if after is not None else ""
+    if verdict == "faster":
         return f"It is in {record.output}{smaller}."
-    subject = _subject(record)
-    known = "not proven faster" if subject is None or subject.verdict == "undecided" else "not faster"
+    known = "not faster" if verdict == "equivalent" else "not proven faster"
     return f"It was written to {record.output}{smaller}, as requested, although it is {known}."

@@ -14,8 +14,9 @@ from onnxperf.analyze.judges import statistics as st
 from onnxperf.analyze.judges.comparison import alpha_of
 from onnxperf.analyze.judges.pairing import ALL_CALLS, Reading, paired, reading_of
 from onnxperf.analyze.judges.weighing import weighed
-from onnxperf.records.advice import Advice, Goal, Hazard, Trial, TrialOutcome, Tried
+from onnxperf.records.advice import FASTER, Advice, Goal, Hazard, Trial, TrialOutcome, Tried
 from onnxperf.records.base import Status
+from onnxperf.records.comparison import Comparison
 from onnxperf.records.race import Case, Subject
 
 TIME_SHARE = 0.7
@@ -31,8 +32,9 @@ _FEWEST_UNITS = 3
 _MANY_UNITS = 6
 """From so many on, most of them are enough."""
 _NO_TIME = "no time was left to race it longer; increase `time`"
+_NOT_REPEATED = "more than the share of the hazard allows, and not measured again"
 _BY_CPU = Reading(lambda block: max((block.cpu_ns or 0) / block.calls, 1e-3), ALL_CALLS.by_unit)
-_ORDER: tuple[TrialOutcome, ...] = ("gain", "trade", "undecided", "none", "untried")
+_ORDER: tuple[TrialOutcome, ...] = ("gain", "unexplained", "trade", "undecided", "none", "untried")
 
 
 class Attempt(NamedTuple):
@@ -70,6 +72,43 @@ def _subjects(race: Case | None) -> dict[str, Subject]:
 
 def _is_unknown(subject: Subject | None) -> bool:
     return subject is None or (subject.status == "ok" and subject.speedup is None)
+
+
+# ---------------------------------------------------------------- gains that are too large
+
+
+def is_beyond_share(tried: Tried, share: float | None) -> bool:
+    """Whether it is faster than if all of that share of the time were gone (Amdahl), its interval included."""
+    least = tried.speedup if tried.speedup_low is None else tried.speedup_low
+    return tried.verdict == "faster" and share is not None and least is not None and least * (1 - share) > 1
+
+
+def to_repeat(attempts: Sequence[Attempt], tried: Sequence[Tried]) -> list[str]:
+    """Subjects with a gain that the share of a hazard does not allow: they race once more before it is said."""
+    doubted = [
+        attempt.subject
+        for attempt, each in zip(attempts, tried, strict=True)
+        if each.outcome == "gain" and is_beyond_share(each, attempt.hazard.share)
+    ]
+    return list(dict.fromkeys(doubted))
+
+
+def with_repeat(attempts: Sequence[Attempt], tried: Sequence[Tried], repeat: Case | None) -> tuple[Tried, ...]:
+    """Trials, where those whose gain was doubted have what their second race says: it alone counts."""
+    doubted = to_repeat(attempts, tried)
+    return tuple(
+        _repeated(attempt, each, _subjects(repeat).get(attempt.subject)) if attempt.subject in doubted else each
+        for attempt, each in zip(attempts, tried, strict=True)
+    )
+
+
+def _repeated(attempt: Attempt, tried: Tried, subject: Subject | None) -> Tried:
+    if subject is None or (subject.status == "ok" and subject.speedup is None):
+        return replace(tried, outcome="undecided", verdict="undecided", reason=_NOT_REPEATED)
+    found = _with_speedup(tried, subject, SCREENING)
+    found = replace(found, outcome=_outcome(found, attempt.hazard.goal))
+    explained = found.outcome != "gain" or not is_beyond_share(found, attempt.hazard.share)
+    return found if explained else replace(found, outcome="unexplained")
 
 
 # ---------------------------------------------------------------- screening
@@ -158,7 +197,7 @@ def gained_in(tried: Tried, goal: Goal) -> Goal:
 
 def best_rewrite(tried: Sequence[Tried]) -> Trial | None:
     """The rewrite that makes the model fastest; None where none helps."""
-    gains = [each for each in tried if each.trial.rewrite and each.outcome == "gain"]
+    gains = [each for each in tried if each.trial.rewrite and each.outcome in FASTER]
     best = max(gains, key=lambda each: each.speedup or 0.0, default=None)
     return best.trial if best else None
 
@@ -170,7 +209,7 @@ def ranked(record: Advice) -> Advice:
         best = best_of(hazard, record.tried)
         if best is None:
             return len(_ORDER), False, 0.0, -(hazard.share or 0.0)
-        helps = best.outcome in ("gain", "trade")
+        helps = best.outcome in (*FASTER, "trade")
         gain = gain_of(best, hazard.goal) if helps else 0.0
         return _ORDER.index(best.outcome), gained_in(best, hazard.goal) != "time", -gain, -(hazard.share or 0.0)
 
@@ -191,61 +230,71 @@ def _tried(
     attempt: Attempt,
     subject: Subject | None,
     base: Subject | None,
-    cpu: Mapping[str, tuple[float, float]],
+    cpu: Mapping[str, Comparison],
     needs: Mapping[str, Sequence[int]],
     was_screened: bool = False,
 ) -> Tried:
     if subject is None:
         status: Status = "failed" if attempt.problem else "pending"
         return Tried(hazard=attempt.hazard.kind, trial=attempt.trial, status=status, reason=attempt.problem)
-    memory = weighed(needs.get(base.name, ()) if base else (), needs.get(subject.name, ()), 1 / (1 - _LEAST_SAVED) - 1)
-    of_memory = memory.inverse()
-    cpu_ratio = subject.cpu_ns / base.cpu_ns if base is not None and base.cpu_ns and subject.cpu_ns else None
-    cpu_low, cpu_high = cpu.get(subject.name, (None, None)) if attempt.hazard.goal == "cpu" else (None, None)
+    least = 1 / (1 - _LEAST_SAVED) - 1
+    of_memory = weighed(needs.get(base.name, ()) if base else (), needs.get(subject.name, ()), least).inverse()
+    usage = _cpu_of(subject, base, cpu if attempt.hazard.goal == "cpu" else {})
     found = Tried(
         hazard=attempt.hazard.kind,
         trial=attempt.trial,
         status=subject.status,
-        reason=_of_whole_time(subject.reason) if was_screened else subject.reason,
-        speedup=subject.speedup,
-        speedup_low=subject.speedup_low,
-        speedup_high=subject.speedup_high,
-        cpu_ratio=cpu_ratio,
-        cpu_low=cpu_low,
-        cpu_high=cpu_high,
+        cpu_ratio=usage.ratio,
+        cpu_low=usage.low,
+        cpu_high=usage.high,
         memory_ratio=of_memory.ratio,
         memory_low=of_memory.low,
         memory_high=of_memory.high,
-        verdict=subject.verdict,
     )
-    saves = {"cpu": _saves_cpu(found), "memory": memory.verdict == "faster"}
-    return replace(found, outcome=_outcome(found, saves.get(attempt.hazard.goal, False)))
+    found = _with_speedup(found, subject, 1 - SCREENING if was_screened else 1.0)
+    return replace(found, outcome=_outcome(found, attempt.hazard.goal))
 
 
-def _of_whole_time(reason: str) -> str:
-    """A reason with the time that would decide, of which the screening takes its part."""
-    whole = lambda found: f"`time={math.ceil(int(found[1]) / (1 - SCREENING))}`"  # noqa: E731
+def _with_speedup(tried: Tried, subject: Subject, part: float) -> Tried:
+    """A trial with what a race says of its subject, which had this part of the time."""
+    found = Comparison.spelled(subject, "speedup")
+    reason = _of_whole_time(found.reason, part)
+    return replace(tried, status=subject.status, reason=reason, verdict=found.verdict, **found.named("speedup"))
+
+
+def _of_whole_time(reason: str, part: float) -> str:
+    """A reason with the time that would decide, of which a race has its part."""
+    whole = lambda found: f"`time={math.ceil(int(found[1]) / part)}`"  # noqa: E731
     return re.sub(r"`time=(\d+)`", whole, reason)
 
 
-def _saves_cpu(tried: Tried) -> bool:
-    ratio, high = tried.cpu_ratio, tried.cpu_high
+def _saves(tried: Tried, goal: Goal) -> bool:
+    """Whether it takes less CPU time or memory, where that is what its hazard costs."""
+    ends = {"cpu": (tried.cpu_ratio, tried.cpu_high), "memory": (tried.memory_ratio, tried.memory_high)}
+    ratio, high = ends.get(goal, (None, None))
     return ratio is not None and high is not None and high < 1 and ratio <= 1 - _LEAST_SAVED
 
 
-def _outcome(tried: Tried, saves: bool) -> TrialOutcome:
+def _outcome(tried: Tried, goal: Goal) -> TrialOutcome:
     if tried.status != "ok" or tried.verdict in (None, "baseline"):
         return "untried"
     if tried.verdict == "faster":
         return "gain"
-    if saves:
+    if _saves(tried, goal):
         return "trade" if tried.verdict == "slower" else "gain"
     is_open = tried.verdict == "undecided" and (tried.speedup_high is None or tried.speedup_high > 1)
     return "undecided" if is_open else "none"
 
 
-def _cpu_ratios(subjects: Sequence[Subject], base: Subject | None) -> dict[str, tuple[float, float]]:
-    """Intervals of the CPU time of subjects / that of the baseline, by launches, at the levels of Holm's procedure."""
+def _cpu_of(subject: Subject, base: Subject | None, judged: Mapping[str, Comparison]) -> Comparison:
+    """Its CPU time / that of the baseline: as it was judged, or without an interval."""
+    if base is None or not base.cpu_ns or not subject.cpu_ns:
+        return Comparison()
+    return judged.get(subject.name) or Comparison(ratio=subject.cpu_ns / base.cpu_ns)
+
+
+def _cpu_ratios(subjects: Sequence[Subject], base: Subject | None) -> dict[str, Comparison]:
+    """CPU times of subjects / that of the baseline, by launches, at the levels of Holm's procedure."""
     if base is None or any(block.cpu_ns is None for each in (base, *subjects) for block in each.blocks):
         return {}
     different = {each.name: each for each in subjects}
@@ -258,6 +307,6 @@ def _cpu_ratios(subjects: Sequence[Subject], base: Subject | None) -> dict[str, 
     levels = st.holm_levels([each.p_value for each in estimates.values()], alphas)
     found = {}
     for (name, estimate), level in zip(estimates.items(), levels, strict=True):
-        low, high = estimate.interval(level)  # logs of baseline / subject
-        found[name] = (math.exp(-high), math.exp(-low))
+        low, high = map(math.exp, estimate.interval(level))  # baseline / subject
+        found[name] = Comparison(ratio=math.exp(estimate.value), low=low, high=high).inverse()
     return found

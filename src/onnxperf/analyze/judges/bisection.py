@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from onnxperf.analyze.judges import weighing
-from onnxperf.analyze.judges.comparison import compare
+from onnxperf.analyze.judges.comparison import compare, settled
 from onnxperf.analyze.judges.node_times import compare_times, is_different, pair_of
 from onnxperf.records.bisect import BisectSide, BisectStep, Change, OperatorChange, Outcome, Purpose
-from onnxperf.records.comparison import Verdict
+from onnxperf.records.comparison import Comparison, Verdict
 from onnxperf.records.diff import Diff, DiffRow
 from onnxperf.records.race import Case, Measurement, Subject
+from onnxperf.records.sweep import time_of
 
 _OF_CHANGE: dict[Change, tuple[Verdict, ...]] = {
     "any": ("slower", "faster"),
     "worse": ("slower",),
     "better": ("faster",),
 }
+_SHARP = 1 / 3
+"""Part of the difference of the ends, in logs, beyond which its interval may not reach before their race stops."""
 _LEAST_SHARE = 0.1
 """Part of all changes from which on an operator is named."""
 _MOST_OPERATORS = 3
@@ -32,21 +36,19 @@ def raced(purpose: Purpose, case: Case, base: str, candidate: str) -> BisectStep
     """A race as a step; its side is not yet judged."""
     subjects = {subject.name: subject for subject in case.subjects}
     ours, theirs = subjects[candidate], subjects[base]
-    ratio, low, high = _ratios(ours) if case.baseline == base else (None, None, None)
-    return BisectStep(
+    found = _slowdown(ours) if case.baseline == base else Comparison()
+    step = BisectStep(
         purpose=purpose,
         base=base,
         candidate=candidate,
         side="undecided",
-        verdict=ours.verdict if ratio is not None and ours.verdict else "undecided",  # one of them was not measured
-        ratio=ratio,
-        ratio_low=low,
-        ratio_high=high,
-        base_amount=theirs.median_ns,
-        amount=ours.median_ns,
+        verdict=found.verdict or "undecided",  # one of them was not measured
+        base_amount=time_of(theirs),
+        amount=time_of(ours),
         reason=ours.reason or theirs.reason,
         race=case,
     )
+    return replace(step, **found.named("ratio"))
 
 
 def weighed(
@@ -79,42 +81,71 @@ def side_of(step: BisectStep, change: Change, ends: BisectStep | None) -> Bisect
         if step.verdict == ends.verdict:
             return "bad"
         return "undecided" if step.verdict == "undecided" else "good"
-    return _nearer_end(step, ends)
+    return _nearer_end(Comparison.spelled(step, "ratio"), Comparison.spelled(ends, "ratio"))
 
 
-def _nearer_end(step: BisectStep, ends: BisectStep) -> BisectSide:
+def _nearer_end(step: Comparison, ends: Comparison) -> BisectSide:
     """Whether more than half of the difference of the ends is there, on the scale of ratios.
 
     Asked in this way, a candidate need not be proven equal to the good end, and a small change elsewhere does not
-    hide the one that matters.
+    hide the one that matters. The way to the half is as uncertain as the ends are: a side is known where the distance
+    from it exceeds both errors together (the root of the sum of their squares, each on the side that counts).
     """
-    if ends.ratio is None or step.ratio_low is None or step.ratio_high is None:
+    ours, theirs = _logs(step), _logs(ends)
+    if ours is None or theirs is None:
         return "undecided"
-    low, high, half = math.log(step.ratio_low), math.log(step.ratio_high), math.log(ends.ratio) / 2
-    if half < 0:
-        low, high, half = -high, -low, -half
-    return "bad" if low >= half else "good" if high < half else "undecided"
+    if theirs.value < 0:
+        ours, theirs = ours.mirrored(), theirs.mirrored()
+    beyond = ours.value - theirs.value / 2
+    if beyond >= math.hypot(ours.below, theirs.above / 2):
+        return "bad"
+    return "good" if -beyond > math.hypot(ours.above, theirs.below / 2) else "undecided"
+
+
+class _Logs(NamedTuple):
+    """A ratio on the scale of logs: its value, and how far its interval reaches below and above it."""
+
+    value: float
+    below: float
+    above: float
+
+    def mirrored(self) -> _Logs:
+        return _Logs(-self.value, self.above, self.below)
+
+
+def _logs(found: Comparison) -> _Logs | None:
+    if found.ratio is None or found.low is None or found.high is None:
+        return None
+    value, low, high = (math.log(each) for each in (found.ratio, found.low, found.high))
+    return _Logs(value, value - low, high - value)
 
 
 def enough_for(
-    names: tuple[str, str], ends: BisectStep, min_effect: float, alpha_share: float
+    names: tuple[str, str], ends: BisectStep | None, min_effect: float, alpha_share: float
 ) -> Callable[[Sequence[Measurement]], bool]:
-    """Whether a race between the ends may stop: when the nearer end is known."""
+    """Whether a race may stop: of the ends, when half of their difference is known; between them, the nearer end."""
 
     def enough(subjects: Sequence[Measurement]) -> bool:
+        if ends is None and not settled(subjects, names[0], min_effect, alpha_share):
+            return False
         judged = {each.name: each for each in compare(subjects, names[0], min_effect, alpha_share)}
-        ratio, low, high = _ratios(judged[names[1]])
-        between = replace(ends, ratio=ratio, ratio_low=low, ratio_high=high)
-        return _nearer_end(between, ends) != "undecided"
+        found = _slowdown(judged[names[1]])
+        if ends is None:
+            return found.verdict == "equivalent" or _is_sharp(found)
+        return _nearer_end(found, Comparison.spelled(ends, "ratio")) != "undecided"
 
     return enough
 
 
-def _ratios(subject: Subject) -> tuple[float | None, float | None, float | None]:
-    """Time of a subject divided by that of the baseline, with its interval."""
-    speedups = (subject.speedup, subject.speedup_high, subject.speedup_low)
-    ratio, low, high = (None if each is None else 1 / each for each in speedups)
-    return ratio, low, high
+def _is_sharp(ends: Comparison) -> bool:
+    """Whether later comparisons can be told to be nearer to one of the ends, if they are as precise as this one."""
+    logs = _logs(ends)
+    return logs is not None and max(logs.below, logs.above) <= _SHARP * abs(logs.value)
+
+
+def _slowdown(subject: Subject) -> Comparison:
+    """Time of a subject divided by that of the baseline, under the verdict of the race: faster is less time."""
+    return replace(Comparison.spelled(subject, "speedup").inverse(), verdict=subject.verdict)
 
 
 # ---------------------------------------------------------------- the whole search

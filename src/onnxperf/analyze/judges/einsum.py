@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from onnxperf.records.einsum import EinsumPlan, RewrittenSite, SiteOutcome
 from onnxperf.records.race import Case, Subject
+from onnxperf.records.sweep import time_of
 
 _OUTCOMES: dict[str, tuple[SiteOutcome, str]] = {
     "faster": ("rewritten", "the whole model is faster"),
@@ -93,7 +94,7 @@ def _speedup(case: Case | None, name: str | None) -> float | None:
 
 def _measured(case: Case | None) -> list[Subject]:
     subjects = case.subjects if case is not None else ()
-    return [each for each in subjects if each.status == "ok" and each.time_ns is not None]
+    return [each for each in subjects if time_of(each) is not None]
 
 
 # ---------------------------------------------------------------- a model

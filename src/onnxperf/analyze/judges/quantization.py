@@ -10,10 +10,19 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.graphs.quantized import CONVERSIONS, Descendant, OriginalGraph
 from onnxperf.analyze.judges.node_times import TimedPair, compare_times, launch_sums
-from onnxperf.records.comparison import Verdict
+from onnxperf.records.comparison import Comparison, Verdict
 from onnxperf.records.graph import Graph, GraphNode
 from onnxperf.records.profile import NodeTime, Profile
-from onnxperf.records.quantize import LayerChange, LayerOutcome, OutputError, TriedWay, UnfusedPair
+from onnxperf.records.quantize import (
+    FLOAT32,
+    INT8,
+    LayerChange,
+    LayerOutcome,
+    OutputError,
+    Quantization,
+    TriedWay,
+    UnfusedPair,
+)
 from onnxperf.records.race import Case
 from onnxperf.wording.names import name_of
 
@@ -84,18 +93,38 @@ def with_race(ways: Sequence[TriedWay], case: Case) -> tuple[TriedWay, ...]:
         if subject is None or each.status != "ok":
             found.append(each)
             continue
+        compared = Comparison.spelled(subject, "speedup")
         raced = replace(
             each,
             status=subject.status,
-            reason=subject.reason if subject.status != "ok" else "",
-            speedup=subject.speedup,
-            speedup_low=subject.speedup_low,
-            speedup_high=subject.speedup_high,
-            verdict=subject.verdict,
+            reason=compared.reason if subject.status != "ok" else "",
+            verdict=compared.verdict,
             against=case.baseline or each.against,
+            **compared.named("speedup"),
         )
         found.append(raced)
     return tuple(found)
+
+
+def int8_in(case: Case | None) -> Comparison:
+    """What the confirming race says of int8; nothing where there is none, or it could not be run."""
+    subjects = case.subjects if case is not None else ()
+    found = next((each for each in subjects if each.name == INT8 and each.status == "ok"), None)
+    return Comparison() if found is None else Comparison.spelled(found, "speedup")
+
+
+def way_to_take(record: Quantization) -> str:
+    """The best way, unless it is slower than float32: by the confirming race, or else by that of the search."""
+    found = int8_in(record.race)
+    if found.verdict is None:
+        searched = (each for each in record.ways if each.way.name == record.best and each.against == FLOAT32)
+        found = next((Comparison.spelled(each, "speedup") for each in searched), found)
+    return "" if cannot_be_faster(found) else record.best
+
+
+def cannot_be_faster(found: Comparison) -> bool:
+    """Whether it is slower, or undecided only in how much: then nobody wants it."""
+    return found.verdict == "slower" or (found.verdict == "undecided" and found.high is not None and found.high < 1)
 
 
 # ---------------------------------------------------------------- layers

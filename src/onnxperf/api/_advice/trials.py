@@ -26,6 +26,7 @@ from onnxperf.model.opened import Model
 from onnxperf.records.advice import Hazard, Trial
 from onnxperf.records.options import SessionOptions
 from onnxperf.records.race import MIN_ROUNDS, Case
+from onnxperf.records.sweep import time_of
 from onnxperf.render.kit.files import copy
 
 DEFAULT_TIME_S = 60.0
@@ -56,6 +57,8 @@ class TrialRaces(NamedTuple):
     """All of them; None where they are few."""
     final: Case | None
     """Those that may help, or all; None where none may."""
+    repeat: Case | None = None
+    """Those whose gain is larger than the share of a hazard allows; None where there are none."""
 
 
 @dataclass
@@ -107,7 +110,7 @@ class RemedyTrials:
         if screening.interrupted:
             return TrialRaces(None, screening)  # as good as any race that was stopped
         left_s = time_s - min(self.clock() - begin_s, first_s)
-        turn_s = _turn_s(next((each.time_ns for each in screening.subjects if each.verdict == "baseline"), call_ns))
+        turn_s = _turn_s(_base_ns(screening) or call_ns)
         most = max(int(left_s / (_ROUNDS_TO_DECIDE * turn_s)) - 1, 1)
         chosen = finalists(screening, self.attempts, most)
         if not chosen:
@@ -115,6 +118,13 @@ class RemedyTrials:
         best = [self.candidates[0], *(each for each in self.candidates if each.name in chosen)]
         rounds = _rounds(left_s / (len(best) * turn_s))
         return TrialRaces(screening, self._raced(best, left_s, part_of(progress, SCREENING, 1.0), rounds))
+
+    def repeat(self, names: Sequence[str], before: Case, progress: Progress) -> Case:
+        """Race a few candidates once more, for a third of the time in addition."""
+        chosen = [self.candidates[0], *(each for each in self.candidates if each.name in names)]
+        time_s = SCREENING * (self.settings.race.time or DEFAULT_TIME_S)
+        turn_s = _turn_s(_base_ns(before))
+        return self._raced(chosen, time_s, progress, _rounds(time_s / (len(chosen) * turn_s)))
 
     def _raced(
         self, candidates: Sequence[RunCandidate], time_s: float, progress: Progress, rounds: int | None = None
@@ -195,6 +205,10 @@ def _screening_s(time_s: float, rivals: int, call_ns: float | None) -> float:
     """Enough for a few rounds of all trials, as far as that leaves time for those that may help."""
     rounds_s = (_SCREENING_ROUNDS + 0.5) * (rivals + 1) * _turn_s(call_ns)
     return max(SCREENING * time_s, min(rounds_s, _LONGEST_SCREENING * time_s))
+
+
+def _base_ns(case: Case) -> float | None:
+    return next((time_of(each) for each in case.subjects if each.verdict == "baseline"), None)
 
 
 def _turn_s(call_ns: float | None) -> float:

@@ -64,10 +64,8 @@ class Trials:
     ) -> BisectStep:
         specs = [self._spec(question.first), self._spec(question.second)]
         options = replace(self.options, alpha_share=error_share(question.purpose, self.size))
-        enough = None
-        if question.purpose == "search" and ends is not None:
-            enough = enough_for(names, ends, options.min_effect, options.alpha_share)
-        end = run_race(specs, options, start_of(self.settings.limits), progress, enough=enough)
+        aim = None if question.purpose == "repeat" else enough_for(names, ends, options.min_effect, options.alpha_share)
+        end = run_race(specs, options, start_of(self.settings.limits), progress, enough=aim)
         case = replace(judged_case(end, options), model=self.entry.model.label)
         if case.interrupted:
             raise KeyboardInterrupt

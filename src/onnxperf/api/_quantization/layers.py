@@ -9,7 +9,7 @@ from pathlib import Path
 from onnxperf.analyze.judges.quantization import Sides, nodes_to_exclude, worst_error
 from onnxperf.api._quantization.budget import QuantizeBudget
 from onnxperf.api._quantization.quantizer import Quantized, Quantizer
-from onnxperf.api._quantization.search import MOST_COMPARED
+from onnxperf.api._quantization.samples import MOST_COMPARED
 from onnxperf.api._shared import recordings
 from onnxperf.api._shared.opening import open_source
 from onnxperf.api._shared.reading import outline_of_file

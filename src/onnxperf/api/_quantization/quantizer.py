@@ -56,6 +56,8 @@ class Quantizer:
     samples: Samples
     folder: Path
     limits: WorkerLimits
+    has_convolutions: bool = field(default=False, init=False)
+    """Known once the model is prepared."""
     _worker: ProcessWorker | None = field(default=None, init=False)
     _files: int = field(default=0, init=False)
 
@@ -73,7 +75,7 @@ class Quantizer:
             )
         memory_bytes = _MEMORY_BYTES + _MEMORY_PER_BYTE * model.size_bytes
         place = ModelPlace(name=os.fsencode(model.path), what=model.what, memory_bytes=memory_bytes)
-        self._ask(PrepareModel(place, str(self.prepared)))
+        self.has_convolutions = self._ask(PrepareModel(place, str(self.prepared))).convolutions > 0
 
     def quantized(self, way: QuantizationWay, only: tuple[str, ...] = (), exclude: tuple[str, ...] = ()) -> Quantized:
         """A file with the model quantised in one way."""
@@ -89,12 +91,18 @@ class Quantizer:
         return path
 
     def errors(self, path: Path, most: int | None = None) -> tuple[OutputError, ...]:
-        """How the outputs of a file differ from those of the model on held-out inputs, or on the first of them."""
+        """How the outputs of a file differ from those of the model on inputs that choose, or on the first of them."""
         return self.compared(path, most).errors
 
     def compared(self, path: Path, most: int | None = None) -> ComparedModels:
         """The same, with the times that this showed."""
-        inputs = self.samples.held_out
+        return self._compared(path, self.samples.choosing, most)
+
+    def held_out_errors(self, path: Path, most: int) -> tuple[OutputError, ...]:
+        """How the outputs differ on the first of the inputs that choose nothing: what may be reported."""
+        return self._compared(path, self.samples.held_out, most).errors
+
+    def _compared(self, path: Path, inputs: InputRange, most: int | None) -> ComparedModels:
         last = inputs.last if most is None else min(inputs.last, inputs.first + most)
         return self._ask(CompareModels(str(self.model.path), str(path), self.session, InputRange(inputs.first, last)))
 

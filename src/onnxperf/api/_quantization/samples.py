@@ -1,4 +1,4 @@
-"""Inputs of many calls: given ones for calibration, or random ones; some are held out for measuring errors."""
+"""Inputs of many calls, given or random: some calibrate, others choose, and what chose nothing measures errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,11 @@ from onnxperf.wording.numbers import count
 Calibration = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Mapping[str, Any] | None
 """Files of arrays by the names of inputs, or such arrays: calls, or rows of a batch, along the first axis."""
 _MOST_CALIBRATION = 128
+MOST_COMPARED = 32
+"""Inputs on which ways and layers are compared."""
 _MOST_HELD_OUT = 512
+_USES = 3
+"""Calibration, choice, and the errors that are reported."""
 _MOST_RANDOM = 16
 _MOST_BYTES = 1 << 28
 """Of random inputs; those that were given are there already."""
@@ -40,8 +44,10 @@ class Samples:
     """By input; calls along the first axis."""
     calibration: InputRange
     """Those for calibration."""
+    choosing: InputRange
+    """Those that choose the way, and the nodes to exclude."""
     held_out: InputRange
-    """Those for errors."""
+    """Those for the errors that are reported, which choose nothing."""
     fresh: Feeds
     """Those of the confirming race, which are not those of the search."""
     given: bool
@@ -51,6 +57,11 @@ class Samples:
     def overlap(self) -> bool:
         """Whether errors are measured on inputs of the calibration."""
         return self.held_out.first < self.calibration.last
+
+    @property
+    def chooses_apart(self) -> bool:
+        """Whether other inputs choose than those of the calibration."""
+        return self.choosing.first >= self.calibration.last
 
 
 def given_calls(model: Model, calibration: Calibration, options: InputOptions) -> list[dict[str, Any]]:
@@ -119,21 +130,32 @@ def _batch_size(signature: Signature, options: InputOptions) -> int:
 def samples_of(
     model: Model, feeds: Feeds, calls: Sequence[dict[str, Any]], options: InputOptions, given: Mapping[str, Any]
 ) -> Samples:
-    """The calls that were given, or random ones like `feeds`; the first part for calibration, the rest held out."""
+    """The calls that were given, or random ones like `feeds`, for three uses."""
     if not calls:
         calls = _random_calls(model, feeds, options, given)
         real = False
     else:
         real = True
     types = {signature.name: signature.dtype for signature in model.inputs}
-    calibration = min(_MOST_CALIBRATION, max(1, len(calls) // 2))
-    last = min(len(calls), calibration + _MOST_HELD_OUT)
-    held_out = InputRange(calibration, last) if last > calibration else InputRange(0, calibration)
-    used = calls[:last]
+    calibration, choosing, held_out = _divided_among_uses(len(calls))
+    used = calls[: held_out.last]
     fresh = Feeds({name: np.ascontiguousarray(array) for name, array in used[-1].items()}, feeds.dims, feeds.notes)
     arrays = {name: np.stack([np.asarray(call[name]) for call in used]) for name in used[0]}
     arrays = {name: _of_type(types.get(name, "string"), array) for name, array in arrays.items()}
-    return Samples(arrays, InputRange(0, calibration), held_out, fresh, real)
+    return Samples(arrays, calibration, choosing, held_out, fresh, real)
+
+
+def _divided_among_uses(number: int) -> tuple[InputRange, InputRange, InputRange]:
+    """A third for each use, and what is left for errors; of two calls, the last one is kept for these."""
+    if number < _USES:
+        return InputRange(0, 1), InputRange(0, 1), InputRange(number - 1, number)
+    calibration = min(_MOST_CALIBRATION, number // _USES)
+    chosen = calibration + min(MOST_COMPARED, number // _USES)
+    return (
+        InputRange(0, calibration),
+        InputRange(calibration, chosen),
+        InputRange(chosen, min(number, chosen + _MOST_HELD_OUT)),
+    )
 
 
 def _of_type(dtype: str, array: Any) -> Any:
@@ -146,7 +168,7 @@ def _random_calls(model: Model, feeds: Feeds, options: InputOptions, given: Mapp
     if set(given) >= {signature.name for signature in model.inputs}:
         return [feeds.arrays]
     sized = min(_MOST_BYTES // max(feeds.nbytes, 1), _MOST_ARRAYS // max(len(feeds.arrays), 1))
-    number = max(2, min(2 * _MOST_RANDOM, sized))
+    number = max(_USES, min(_USES * _MOST_RANDOM, sized))
     shapes = {name: array.shape for name, array in feeds.arrays.items() if name not in given}
     like = replace(options, shapes=shapes, dims={})
     seeds = range(options.seed + 1, options.seed + 1 + number)

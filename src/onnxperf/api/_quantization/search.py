@@ -1,4 +1,4 @@
-"""Ways to quantise a model: each is made, compared with the original on held-out inputs, and raced against it."""
+"""Ways to quantise a model: each is made, compared with the original on inputs that choose, and raced against it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from onnxperf.analyze.judges.quantization import is_acceptable, too_slow_to_race, worst_error
 from onnxperf.api._quantization.budget import QuantizeBudget
 from onnxperf.api._quantization.quantizer import Quantized, Quantizer
+from onnxperf.api._quantization.samples import MOST_COMPARED
 from onnxperf.api._shared.requests import Settings
 from onnxperf.api._shared.subjects import Entry
 from onnxperf.api._tuning.candidates import RunCandidate, race_candidates
@@ -37,11 +38,14 @@ WAYS = (
 The first won most often: large models have time for these alone.
 """
 
-MOST_COMPARED = 32
-"""Held-out inputs on which ways and layers are compared; the result is compared on all of them."""
 _COSTLY_CALL_S = 0.001
 
 NO_TIME = "not tried for lack of time; increase `time`"
+
+
+def in_order(ways: Sequence[QuantizationWay], has_convolutions: bool) -> tuple[QuantizationWay, ...]:
+    """Ways in the order in which they are tried: of convolutions, static ones first, as dynamic ones are far slower."""
+    return tuple(sorted(ways, key=lambda way: has_convolutions and way.mode != "static"))
 
 
 @dataclass

@@ -20,7 +20,7 @@ class QuantizationFlags(Flags):
         list[File], Parameter(negative=(), show_default=False, consume_multiple=False, metavar="FILE.npz")
     ] = field(default_factory=list)
     """Real inputs: a .npz file with an array for each input, calls or rows of a batch along the first axis. May be
-    repeated. Without it, inputs are random, and errors on them prove little."""
+    repeated. Without it, inputs are random, those of the calibration included, and errors on them prove little."""
     max_error: str = "10%"
     """Largest relative error of an output that is accepted."""
     time: float = 120.0
@@ -53,7 +53,7 @@ def quantize(
 ) -> int:
     """Quantise a model to int8, and say what that wins or loses: by layer, in time and in accuracy.
 
-    The .onnx file among --output is the quantised model.
+    The .onnx file among --output is the quantised model. It is not written if int8 is slower than float32.
 
     For example:
 

@@ -42,6 +42,7 @@ _LEAST_OPSET = 13
 """Since then DequantizeLinear has an axis, and MaxPool (12) takes int8."""
 _FIRST_IR_WITH_CONSTANTS = 4
 """Before this version every initialiser had to be an input."""
+_CONVOLUTIONS = ("Conv", "ConvTranspose")
 _FLOAT16, _BFLOAT16 = onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16
 
 
@@ -71,7 +72,8 @@ def prepare_model(host: Host, request: PrepareModel) -> PreparedModel:
     prepared, _ = with_names(onnx.load(path))  # nodes that onnxruntime put in have no name of their own
     _forget_shapes_of_weights(prepared)
     path.write_bytes(prepared.SerializeToString())
-    return PreparedModel(len(prepared.graph.node))
+    convolutions = sum(node.op_type in _CONVOLUTIONS for node in prepared.graph.node)
+    return PreparedModel(len(prepared.graph.node), convolutions)
 
 
 def _settle_weights(proto: onnx.ModelProto, fed: Collection[str]) -> None:

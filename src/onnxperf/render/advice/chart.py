@@ -20,6 +20,7 @@ _LOG_SPAN = 50
 # The label repeats the outcome in words.
 _COLOURS: dict[TrialOutcome, str] = {
     "gain": fg.GREEN,
+    "unexplained": fg.GREEN,
     "trade": fg.ORANGE,
     "undecided": fg.YELLOW,
     "none": fg.GREY,

@@ -14,6 +14,7 @@ from onnxperf.wording.numbers import count, factor, interval
 
 _HEADINGS: dict[TrialOutcome, str] = {
     "gain": "What helps",
+    "unexplained": "Faster, but not because of the hazard",
     "trade": "What saves CPU time or memory, but is slower",
     "undecided": "Tried, undecided",
     "none": "Tried, no gain",
@@ -21,6 +22,7 @@ _HEADINGS: dict[TrialOutcome, str] = {
 }
 _STYLES: dict[TrialOutcome, str] = {
     "gain": "green",
+    "unexplained": "yellow",
     "trade": "yellow",
     "undecided": "yellow",
     "none": "",
@@ -28,6 +30,7 @@ _STYLES: dict[TrialOutcome, str] = {
 }
 _RESULTS: dict[TrialOutcome, str] = {
     "gain": "gain",
+    "unexplained": "unexplained",
     "trade": "trade",
     "undecided": "undecided",
     "none": "no gain",

@@ -84,6 +84,8 @@ def _result(record: Quantization, tried: TriedWay) -> str:
     # A search decides nothing else. Nodes that were left out raced their own way, and no speedup over float32 is known.
     verdict: str = tried.verdict if tried.verdict in _VERDICTS else ""
     verdict = f"{verdict} than with them" if verdict and tried.against != FLOAT32 else verdict
+    if tried.way.name == record.best != record.chosen:
+        return "slower, not chosen"
     if tried.way.name == record.chosen:
         return "chosen" if tried.against == FLOAT32 else ", ".join(filter(None, ["chosen", verdict]))
     return verdict if tried.acceptable else "error too large"

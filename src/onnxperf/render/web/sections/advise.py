@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from onnxperf.records.advice import Advice, TrialOutcome, Tried
+from onnxperf.records.advice import FASTER, Advice, TrialOutcome, Tried
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.render.web.base import Part, Section
 from onnxperf.render.web.forest import BLUE, GREEN, GREY, PINK, YELLOW, Forest, ForestMark, forest_chart, has_marks
 from onnxperf.wording.names import name_of, visible
 from onnxperf.wording.numbers import count, factor, interval, ratio
 
-_COLOURS: dict[TrialOutcome, int] = {"gain": GREEN, "trade": PINK, "undecided": YELLOW, "none": BLUE, "untried": GREY}
+_COLOURS: dict[TrialOutcome, int] = {
+    "gain": GREEN,
+    "unexplained": GREEN,
+    "trade": PINK,
+    "undecided": YELLOW,
+    "none": BLUE,
+    "untried": GREY,
+}
 _WORDS: dict[TrialOutcome, str] = {
     "gain": "gain",
+    "unexplained": "faster, but not because of the hazard",
     "trade": "trade",
     "undecided": "undecided",
     "none": "no gain",
@@ -25,7 +33,7 @@ def advise_sections(advice: Advice) -> list[Section]:
     forest = Forest([_estimate(each) for each in sorted(tried, key=lambda each: -(each.speedup or 0.0))])
     if not has_marks(forest):
         return []
-    gains = sum(each.outcome == "gain" for each in tried)
+    gains = sum(each.outcome in FASTER for each in tried)
     summary = (
         f"Speedups of {count(len(tried), 'trial')} over the session as it is, with intervals for all trials together; "
         f"{gains} helped. Right of 1 is faster; a trade saves CPU time or memory and is slower."
