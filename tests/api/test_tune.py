@@ -18,8 +18,10 @@ from onnxperf.api._shared.requests import BenchKeywords, parse
 from onnxperf.api._shared.subjects import open_entries
 from onnxperf.api._tuning.facts import facts_of
 from onnxperf.cli.main import run
+from onnxperf.cli.present import exit_code
 from onnxperf.errors import BadOption
 from onnxperf.records.tune import Tuning
+from onnxperf.results.tune import TuneResult
 from onnxperf.tuning import knobs
 
 # Casts to whole numbers and back are a chain, but leaving them out changes the values.
@@ -62,7 +64,7 @@ def test_a_choice_with_other_outputs_is_shown_and_not_chosen(casts: Path, tmp_pa
     assert row.status == "differs"
     assert row.reason.startswith("output Y")
     assert found.record.winner is None or CHAIN not in found.record.winner.name
-    assert any(note.startswith(f"{CHAIN}: other outputs") for note in found.record.notes)
+    assert any(note.startswith(f"{CHAIN}: outputs differ") for note in found.record.notes)
     assert found.ok
     assert not saved.exists()
     assert f"{saved} was not written: there is no winner" in found.record.notes
@@ -141,7 +143,9 @@ def test_approximate_models_have_an_error_and_do_not_win_without_permission(
 ) -> None:
     asked: list[Any] = []
 
-    def approximate_models(entry: Any, _settings: Any, folder: Path, calibration: Any) -> list[tuple[str, Path]]:
+    def approximate_models(
+        entry: Any, _settings: Any, folder: Path, calibration: Any, _goes_on: Any
+    ) -> list[tuple[str, Path]]:
         asked.append(calibration)
         proto = onnx.load(entry.model.path)
         for weight in proto.graph.initializer:
@@ -235,3 +239,8 @@ def test_a_run_that_is_no_tuning_is_not_resumed(linear_path: Path, tmp_path: Pat
     run(["bench", str(linear_path), "--time", "0.3", "--store", store])
     with pytest.raises(BadOption, match="not a tuning"):
         onnxperf.tune(linear_path, resume="last", store=store)
+
+
+@pytest.mark.parametrize(("outcome", "code"), [("tuned", 0), ("defaults", 0), ("unanswered", 3)])
+def test_a_tuning_that_tried_too_little_has_no_answer(outcome: Any, code: int) -> None:
+    assert exit_code(TuneResult(Tuning(model="m", outcome=outcome))) == code
