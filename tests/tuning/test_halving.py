@@ -147,6 +147,11 @@ def test_of_choices_that_are_hardly_apart_the_one_that_changes_least_is_best() -
     assert halving.best_of([single, both], 0.01) is single
     assert halving.best_of([single, replace(both, launch_speedups=(1.32,) * 3)], 0.01) is not single
     assert halving.best_of([], 0.01) is None
+    bound, plain = (
+        TuneRow(choice=choice(name, "call", call=name), launch_speedups=(gain,) * 3, status="ok")
+        for name, gain in (("io-binding-inplace", 1.304), ("run-c", 1.3))
+    )
+    assert halving.best_of([bound, plain], 0.01) is plain  # which asks nothing of a caller
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.floats(0.8, 1.4)), max_size=8), st.floats(0.0, 0.1))

@@ -207,10 +207,10 @@ def whole_of(parts: Sequence[TuneChoice], singles: Sequence[TuneRow]) -> TuneCho
 
 
 def best_of(rows: Sequence[TuneRow], min_effect: float) -> TuneRow | None:
-    """The best; of those that are hardly worse, the one that changes least."""
+    """The best; of those that are hardly worse, the one that changes least, and asks least of a caller."""
     order = ranked(rows)
     close = [row for row in order if usual(row) * (1 + _HARDLY * min_effect) >= usual(order[0])]
-    return min(close, key=lambda row: len(row.choice.knobs), default=None)
+    return min(close, key=lambda row: (len(row.choice.knobs), len(row.choice.demands)), default=None)
 
 
 def may_win(row: TuneRow, max_error: float | None) -> bool:
