@@ -21,7 +21,7 @@ convolutions, dynamic ways are slower than float32."""
 
 
 def approximate_models(
-    entry: Entry, settings: Settings, folder: Path, calibration: Calibration, goes_on: Callable[[], bool]
+    entry: Entry, settings: Settings, folder: Path, calibration: Calibration, goes_on: Callable[[], bool] = lambda: True
 ) -> list[tuple[str, Path]]:
     """Names and files in `folder`; what cannot be made, or what onnxruntime cannot run here, is left out.
 

@@ -199,7 +199,8 @@ class TuneSearch:
         both = [(one, other) for one, other in pairs if one and other]
         if len(both) < FEWEST_LAUNCHES:  # without it nothing works, or nothing is known
             return halving.won_clearly(self.rows[part.name], self.min_effect)
-        return earns_its_place(*zip(*both, strict=True), self.min_effect, bool(part.demands))
+        wholes, rests = [one for one, _ in both], [other for _, other in both]
+        return earns_its_place(wholes, rests, self.min_effect, bool(part.demands))
 
     def _best_alone(self, parts: Sequence[TuneChoice]) -> list[TuneChoice]:
         """Of parts that do the same, so that each of them is dispensable, one is enough."""
