@@ -283,9 +283,11 @@ class TuneSearch:
         self.report(min(share, 1.0), f"{stage}: {text}{found}")
 
     def _skip_the_rest(self) -> None:
+        """Those that were not launched, or not often enough to tell anything."""
         for each in self.choices:
-            if each.name not in self.rows:
-                self.rows[each.name] = TuneRow(choice=each, status="skipped", reason=_NOT_TRIED)
+            if not self._is_known(each):
+                row = self.rows.get(each.name, TuneRow(choice=each))
+                self.rows[each.name] = replace(row, status="skipped", reason=_NOT_TRIED)
 
     # ---------------------------------------------------------------- questions
 
