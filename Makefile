@@ -89,6 +89,7 @@ benchmarks: $(VENV)/dev.ok
 	$(BIN)/python -m benchmarks.roofline
 	$(BIN)/python -m benchmarks.report
 	$(BIN)/python -m benchmarks.gate
+	$(BIN)/python -m benchmarks.tune_rates
 	$(BIN)/python -m benchmarks.history
 	$(BIN)/python -m benchmarks.history_rates
 	$(BIN)/python -m benchmarks.scale

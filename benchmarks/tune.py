@@ -24,7 +24,7 @@ from benchmarks.simulation import CALL_NS, NoisyMachine, SimulatedWorker
 from benchmarks.tune_rivals import MIN_EFFECT, exhaustive, mean_of_calls, olive, quiet
 from benchmarks.tuned_models import CAUSES, ORDINARY, PLANTED, Tuned, mlp
 from onnxperf.analyze.judges.comparison import compare, rounds_to_units, settled
-from onnxperf.analyze.judges.tuning import Confirmed, Sample, confirmed, samples_of
+from onnxperf.analyze.judges.tuning import Confirmation, Sample, confirmed, samples_of
 from onnxperf.api._tuning.search import TuneSearch
 from onnxperf.measure.messages import FunctionSubject, WorkerSpec
 from onnxperf.measure.race import Progress, Tools, race
@@ -55,11 +55,12 @@ class SimulatedMeasure:
         case = self._race(names, RaceOptions(baseline=DEFAULTS, blocks=4, warmup=0.02, seed=self.laps))
         return samples_of(case, "latency")
 
-    def confirm(self, choice: TuneChoice, time_s: float, progress: Progress) -> Confirmed:
+    def confirm(self, choices: Sequence[TuneChoice], time_s: float, progress: Progress) -> Confirmation:
         """A whole race."""
         del progress
         options = RaceOptions(baseline=DEFAULTS, time=time_s, seed=self.laps)
-        return confirmed(self._race([DEFAULTS, choice.name], options), "latency", MIN_EFFECT)
+        case = self._race([DEFAULTS, *(each.name for each in choices)], options)
+        return confirmed(case, "latency", MIN_EFFECT, choices)
 
     def error(self, choice: TuneChoice) -> float | None:
         """What was given."""
@@ -100,15 +101,13 @@ USELESS = {f"useless {number}": 1.0 for number in range(12)} | {f"slower {number
 
 def claims_a_gain(seed: int) -> bool:
     """Whether a tuning for which nothing helps has a winner."""
-    found = simulated_search(seed, USELESS).confirmed
-    return found is not None and found.verdict == "faster"
+    return simulated_search(seed, USELESS).winner is not None
 
 
 def finds_a_gain(seed: int, gain: float) -> bool:
     """Whether a tuning for which one choice of many helps proves that it does."""
-    search = simulated_search(seed, {**USELESS, "helps": gain})
-    proven = search.confirmed is not None and search.confirmed.verdict == "faster"
-    return proven and search.best is not None and "helps" in search.best.choice.name
+    winner = simulated_search(seed, {**USELESS, "helps": gain}).winner
+    return winner is not None and "helps" in winner.name
 
 
 def simulated(tunings: int = 1000) -> list[str]:

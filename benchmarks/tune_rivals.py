@@ -79,8 +79,7 @@ def searched_best(
     begin = time.monotonic()
     search = TuneSearch(TimeMeasure(bench), list(space), Budget(begin, time_s), MIN_EFFECT, time.monotonic, quiet)
     search.run()
-    is_proven = search.confirmed is not None and search.confirmed.verdict == "faster"
-    return (search.best.choice if search.best is not None and is_proven else None), time.monotonic() - begin
+    return search.winner, time.monotonic() - begin
 
 
 def final_gains(bench: MeasuredModel, choices: Sequence[TuneChoice | None], time_s: float = 30.0) -> list[float]:

@@ -62,7 +62,9 @@ for cell in json.loads(Path("cells.json").read_text()):
 """
 TORCH = (("tiny-resnet", "torch"), ("tiny-bert", "torch"))
 PAGES = {
-    "faster": Expected(("Tiny nodes:", "The search: defaults / choice"), ("tuned.json",), unless="Keep the defaults"),
+    "faster": Expected(
+        ("Tiny nodes:", "The search: defaults / candidate"), ("tuned.json",), unless="there is no winner"
+    ),
     "fastest-call": Expected(("io-binding-inplace", "best rival"), ("calls.png",)),
     "slow-node": Expected(("Time per module", "In the original model"), ("bert.svg",), TORCH),
     "optimisation-level": Expected(("Raced without the profiler", "Time per node"), (), TORCH[:1]),

@@ -10,7 +10,7 @@ from onnx import numpy_helper
 
 from onnxperf.api._shared.requests import BenchKeywords, parse
 from onnxperf.api._shared.subjects import open_entries
-from onnxperf.api._tuning.candidates import RunCandidate, race_candidates
+from onnxperf.api._tuning.candidates import RunCandidate, by_session, race_candidates
 from onnxperf.records.options import SessionOptions
 
 THREAD = SessionOptions(threads=1)
@@ -38,3 +38,16 @@ def test_a_candidate_with_other_outputs_differs_and_all_others_are_compared_with
     assert case.baseline == "defaults"
     assert case.subjects[1].call == "io-binding"
     assert case.subjects[1].speedup is not None
+
+
+def test_call_styles_of_one_session_share_a_worker_wherever_they_stand() -> None:
+    one, two = (SessionOptions(threads=threads) for threads in (1, 2))
+    candidates = [
+        RunCandidate("defaults", one),
+        RunCandidate("threads=2", two),
+        RunCandidate("call=run-c", one, "run-c"),
+        RunCandidate("inputs ready", one, ready_inputs=True),
+        RunCandidate("numpy", one, runtime="numpy"),
+    ]
+    names = [[each.name for each in group] for group in by_session(candidates)]
+    assert names == [["defaults", "call=run-c"], ["threads=2"], ["inputs ready"], ["numpy"]]

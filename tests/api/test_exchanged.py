@@ -82,7 +82,7 @@ def a_tuning_of_a_bundle_goes_on(trap: Trap) -> None:
     export_bundle([], bundle, store=sent)
     import_bundle(bundle, store=ours)
     words = ["tune", str(trap.model), "--call", "run", "--time", "0.5", "--store", str(ours), "--quiet"]
-    assert run([*words, "--resume", "last"]) == 0
+    assert run([*words, "--resume", "last"]) in (0, 3)  # in so little time there need not be an answer
     record = load_result("last", store=ours).record
     assert isinstance(record, Tuning)
     assert not any("env" in row.choice.settings for row in record.rows)

@@ -18,8 +18,10 @@ from onnxperf.api._shared.requests import BenchKeywords, parse
 from onnxperf.api._shared.subjects import open_entries
 from onnxperf.api._tuning.facts import facts_of
 from onnxperf.cli.main import run
+from onnxperf.cli.present import exit_code
 from onnxperf.errors import BadOption
 from onnxperf.records.tune import Tuning
+from onnxperf.results.tune import TuneResult
 from onnxperf.tuning import knobs
 
 # Casts to whole numbers and back are a chain, but leaving them out changes the values.
@@ -57,12 +59,12 @@ def row_of(record: Tuning, name: str) -> Any:
 @pytest.mark.usefixtures("one_knob")
 def test_a_choice_with_other_outputs_is_shown_and_not_chosen(casts: Path, tmp_path: Path) -> None:
     saved = tmp_path / "tuned.json"
-    found = onnxperf.tune(casts, dims={"rows": 64}, call="run", time=1.0, save=saved)
+    found = onnxperf.tune(casts, dims={"rows": 64}, call="run", time=60.0, save=saved)
     row = row_of(found.record, CHAIN)
     assert row.status == "differs"
     assert row.reason.startswith("output Y")
     assert found.record.winner is None or CHAIN not in found.record.winner.name
-    assert any(note.startswith(f"{CHAIN}: other outputs") for note in found.record.notes)
+    assert any(note.startswith(f"{CHAIN}: outputs differ") for note in found.record.notes)
     assert found.ok
     assert not saved.exists()
     assert f"{saved} was not written: there is no winner" in found.record.notes
@@ -83,10 +85,10 @@ def test_a_cause_is_found_proven_saved_and_used_again(tmp_path: Path) -> None:
     onnx.save(onnx.parser.parse_model(_STORM.format(layers=layers)), path)
     found = onnxperf.tune(path, call="run", time=10.0, save=saved)
     record = found.record
-    assert row_of(record, CHAIN).status == "ok"
     if not found:  # on a machine that is too busy for a proof
-        assert record.outcome == "defaults"
+        assert record.outcome in ("defaults", "unanswered")
         return
+    assert row_of(record, CHAIN).status == "ok"
     assert record.verdict == "faster"
     assert record.confirmation is not None
     assert record.gain == record.confirmation.subjects[1].speedup
@@ -126,7 +128,7 @@ def test_a_rewritten_model_is_saved_beside_its_settings(tmp_path: Path, monkeypa
 @pytest.mark.usefixtures("one_knob")
 @pytest.mark.parametrize("goal", ["cpu", "memory"])
 def test_other_goals_compare_cpu_time_and_memory(casts: Path, goal: Any) -> None:
-    record = onnxperf.tune(casts, goal=goal, call="run", time=1.0).record
+    record = onnxperf.tune(casts, goal=goal, call="run", time=60.0).record
     assert record.goal == goal
     assert record.default_amount is not None
     assert row_of(record, CHAIN).status == "differs"
@@ -141,7 +143,9 @@ def test_approximate_models_have_an_error_and_do_not_win_without_permission(
 ) -> None:
     asked: list[Any] = []
 
-    def approximate_models(entry: Any, _settings: Any, folder: Path, calibration: Any) -> list[tuple[str, Path]]:
+    def approximate_models(
+        entry: Any, _settings: Any, folder: Path, calibration: Any, _goes_on: Any
+    ) -> list[tuple[str, Path]]:
         asked.append(calibration)
         proto = onnx.load(entry.model.path)
         for weight in proto.graph.initializer:
@@ -154,7 +158,7 @@ def test_approximate_models_have_an_error_and_do_not_win_without_permission(
     monkeypatch.setitem(sys.modules, "onnxperf.api._tuning.approximations", module)
     monkeypatch.setattr("onnxperf.api.tune.choices_for", lambda *_wanted: [])
     calibration = {"X": np.ones((4, 10), dtype=np.float32)}
-    found = onnxperf.tune(linear_path, allow="approx", calibration=calibration, time=1.0)
+    found = onnxperf.tune(linear_path, allow="approx", calibration=calibration, time=60.0)
     row = row_of(found.record, "int8 dynamic")
     assert asked == [calibration]
     assert row.status == "ok"
@@ -191,7 +195,7 @@ def test_the_command_keeps_a_run_that_is_shown_exported_and_not_resumed_when_it_
     casts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store = ["--store", str(tmp_path / "runs.sqlite")]
-    words = ["tune", str(casts), "--dim", "rows=8", "--call", "run", "--time", "1", *store]
+    words = ["tune", str(casts), "--dim", "rows=8", "--call", "run", "--time", "60", *store]
     assert run([*words, "-o", str(tmp_path / "tune.json")]) == 0
     shown = capsys.readouterr().out
     assert "Keep the defaults" in shown
@@ -235,3 +239,8 @@ def test_a_run_that_is_no_tuning_is_not_resumed(linear_path: Path, tmp_path: Pat
     run(["bench", str(linear_path), "--time", "0.3", "--store", store])
     with pytest.raises(BadOption, match="not a tuning"):
         onnxperf.tune(linear_path, resume="last", store=store)
+
+
+@pytest.mark.parametrize(("outcome", "code"), [("tuned", 0), ("defaults", 0), ("unanswered", 3)])
+def test_a_tuning_that_tried_too_little_has_no_answer(outcome: Any, code: int) -> None:
+    assert exit_code(TuneResult(Tuning(model="m", outcome=outcome))) == code

@@ -52,6 +52,22 @@ def test_one_launch_that_lies_far_off_does_not_hide_a_gain() -> None:
     assert not halving.has_gain(row("threads=1", 1.3, 1.3, 1.3, dropped=True), 0.01)
 
 
+@pytest.mark.parametrize(
+    ("speedups", "low", "won"), [((1.2,) * 3, 1.1, True), ((1.2,) * 3, 0.9, False), ((1.002,) * 3, 1.001, False)]
+)
+def test_without_time_to_test_parts_only_those_count_that_won_clearly_alone(
+    speedups: tuple[float, ...], low: float, won: bool
+) -> None:
+    assert halving.won_clearly(row("a", *speedups, speedup_low=low), 0.01) is won
+
+
+def test_a_call_style_of_the_same_session_costs_less_than_a_process() -> None:
+    style, other = choice("call=run-c", call="run-c"), choice("arena=off")
+    assert halving.processes([]) == 1
+    assert halving.processes([other]) == 2
+    assert 1 < halving.processes([style]) < 1.5
+
+
 def test_call_styles_of_the_same_session_come_first_and_need_no_process_of_their_own() -> None:
     style, both = choice("call=run-c", call="run-c"), choice("both", call="run-c", settings={"threads": "1"})
     others = [choice(f"knob {number}") for number in range(12)]
@@ -131,6 +147,11 @@ def test_of_choices_that_are_hardly_apart_the_one_that_changes_least_is_best() -
     assert halving.best_of([single, both], 0.01) is single
     assert halving.best_of([single, replace(both, launch_speedups=(1.32,) * 3)], 0.01) is not single
     assert halving.best_of([], 0.01) is None
+    bound, plain = (
+        TuneRow(choice=choice(name, "call", call=name), launch_speedups=(gain,) * 3, status="ok")
+        for name, gain in (("io-binding-inplace", 1.304), ("run-c", 1.3))
+    )
+    assert halving.best_of([bound, plain], 0.01) is plain  # which asks nothing of a caller
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.floats(0.8, 1.4)), max_size=8), st.floats(0.0, 0.1))
@@ -184,3 +205,4 @@ def test_the_confirming_race_has_its_time_and_more_where_launches_are_costly(
     assert budget.end_of("alone", each_s) == pytest.approx(10 + alone)
     assert budget.end_of("together", each_s) == pytest.approx(10 + together)
     assert budget.left(30.0) == 80.0
+    assert budget.end_of("together", each_s) < budget.latest(each_s) < budget.end_s == 110.0

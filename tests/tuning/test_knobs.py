@@ -32,6 +32,12 @@ def test_a_plain_model_on_one_core_has_only_the_choices_that_all_models_have() -
     assert names(ModelFacts()) == PLAIN
 
 
+def test_what_costs_little_or_helps_often_is_tried_first() -> None:
+    knobs = list(dict.fromkeys(each.knobs[0] for each in choices_for(EVERYTHING)))
+    assert knobs[:6] == ["call", "rewrite", "casts", "dimensions", "threads", "arena"]
+    assert knobs[-2:] == ["runtime", "execution"]
+
+
 @pytest.mark.parametrize(
     ("facts", "more"),
     [

@@ -8,9 +8,10 @@ import pytest
 
 from benchmarks.tune import USELESS, SimulatedMeasure, claims_a_gain, simulated_search
 from benchmarks.tune_rivals import quiet
-from onnxperf.analyze.judges.tuning import Confirmed, Sample
+from onnxperf.analyze.judges.tuning import Confirmation, Sample
 from onnxperf.api._tuning.search import TuneSearch
 from onnxperf.measure.race import Progress
+from onnxperf.records.comparison import Comparison
 from onnxperf.records.tune import DEFAULTS, TuneChoice
 from onnxperf.tuning.halving import FEWEST_LAUNCHES, Budget
 
@@ -23,11 +24,10 @@ def test_of_20_tunings_for_which_nothing_helps_at_most_one_claims_a_gain() -> No
 @pytest.mark.parametrize("seed", range(3))
 def test_what_helps_alone_and_together_is_found_and_proven(seed: int) -> None:
     search = simulated_search(seed, {**USELESS, "one": 1.1, "two": 1.2})
-    assert search.best is not None
-    assert set(search.best.choice.knobs) >= {"one", "two"}
+    assert search.winner is not None
+    assert set(search.winner.knobs) == {"one", "two"}
     assert search.confirmed is not None
-    assert search.confirmed.verdict == "faster"
-    assert search.confirmed.gain == pytest.approx(1.32, rel=0.05)
+    assert search.confirmed.found.ratio == pytest.approx(1.32, rel=0.05)
     slower = [row for name, row in search.rows.items() if name.startswith("slower")]
     assert all(row.dropped and row.launches == FEWEST_LAUNCHES for row in slower)
 
@@ -86,6 +86,7 @@ class Scripted:
         self.speedups, self.stop_after = speedups, stop_after
         self.now, self.laps, self.raced = 0.0, 0, [0]
         self.errors: dict[str, float] = {}
+        self.finalists: list[str] = []
 
     def lap(self, choices: Sequence[TuneChoice], progress: Progress) -> dict[str, Sample]:
         progress(0.5, "a round")
@@ -107,10 +108,11 @@ class Scripted:
             speedup *= self.speedups[name]
         return Sample("differs" if choice.approximate else "ok", "", speedup, 100 / speedup)
 
-    def confirm(self, choice: TuneChoice, time_s: float, progress: Progress) -> Confirmed:
+    def confirm(self, choices: Sequence[TuneChoice], time_s: float, progress: Progress) -> Confirmation:
         progress(0.5, "a round")
         self.now += time_s
-        return Confirmed("faster", self._sample(choice).speedup)
+        self.finalists = [each.name for each in choices]
+        return Confirmation(choices[-1], Comparison(verdict="faster", ratio=self._sample(choices[-1]).speedup))
 
     def error(self, choice: TuneChoice) -> float | None:
         return max((self.errors.get(name, 0.0) for name in choice.name.split(", ")), default=None)
@@ -123,6 +125,124 @@ def searched(measure: Scripted, names: dict[str, bool], time_s: float = 1000.0, 
     search = TuneSearch(measure, choices, Budget(0.0, time_s), 0.01, clock, quiet, **more)  # type: ignore[arg-type]
     search.run()
     return search
+
+
+# ---------------------------------------------------------------- every setting earns its place
+
+
+class Flattered(Scripted):
+    """What has the part `lucky` looks better by 3 % in its first launches, as the best of many does."""
+
+    def __init__(self, speedups: dict[str, float], lucky_launches: int = 11) -> None:
+        super().__init__(speedups)
+        self.left = dict.fromkeys(["a, lucky", "lucky"], lucky_launches)
+
+    def _sample(self, choice: TuneChoice) -> Sample:
+        sample = super()._sample(choice)
+        self.left[choice.name] = self.left.get(choice.name, 0) - 1
+        return sample._replace(speedup=(sample.speedup or 1.0) * 1.03) if self.left[choice.name] >= 0 else sample
+
+
+def test_a_part_that_only_looked_good_in_the_search_is_left_out_and_the_whole_is_raced_beside_the_rest() -> None:
+    measure = Flattered({"a": 1.2, "lucky": 1.0})
+    search = searched(measure, dict.fromkeys(["a", "lucky"], False))
+    assert search.best is not None
+    assert search.best.choice.name == "a, lucky"
+    assert measure.finalists == ["a, lucky", "a"]
+    assert search.winner is not None
+    assert search.winner.name == "a"
+    assert [each.name for each in search.left_out] == ["lucky"]
+
+
+@pytest.mark.parametrize(
+    ("part", "gain", "finalists"),
+    [
+        ("ordinary", 1.008, ["a, ordinary"]),
+        ("dimensions", 1.008, ["a"]),  # half of what matters is not enough for what asks something of the caller
+        ("denormals", 1.008, ["a"]),
+        ("dimensions", 1.03, ["a, dimensions"]),
+    ],
+)
+def test_what_changes_numbers_or_what_a_caller_may_do_needs_a_gain_of_its_own(
+    part: str, gain: float, finalists: list[str]
+) -> None:
+    measure = Scripted({"a": 1.2, part: gain})
+    search = searched(measure, dict.fromkeys(["a", part], False))
+    assert search.best is not None
+    assert search.best.choice.name == f"a, {part}"
+    assert measure.finalists == finalists
+
+
+def test_of_parts_that_do_the_same_one_is_enough() -> None:
+    class Substitutes(Scripted):
+        """Either of two does it."""
+
+        def _sample(self, choice: TuneChoice) -> Sample:
+            lucky = 1.03 if len(choice.knobs) > 1 and self.laps < 15 else 1.0
+            return Sample("ok", "", 1.2 * lucky, 100 / 1.2)
+
+    measure = Substitutes({})
+    search = searched(measure, dict.fromkeys("ab", False))
+    assert search.best is not None
+    assert search.best.choice.name == "a, b"
+    assert measure.finalists == ["a, b", "a"]
+
+
+# ---------------------------------------------------------------- time
+
+
+@pytest.mark.parametrize(("slow_s", "from_lap", "tried"), [(7, 0, True), (500, 0, False), (500, 2, False)])
+def test_a_launch_that_takes_too_long_is_stopped_and_the_time_is_kept(slow_s: int, from_lap: int, tried: bool) -> None:
+    class Slow(Scripted):
+        """One of the choices takes long, step by step."""
+
+        def lap(self, choices: Sequence[TuneChoice], progress: Progress) -> dict[str, Sample]:
+            is_slow = self.laps >= from_lap and any("slow" in each.name for each in choices)
+            for _ in range(slow_s if is_slow else 0):
+                self.now += 1
+                progress(0.5, "a step")
+            return super().lap(choices, progress)
+
+    measure = Slow({"a": 1.2, "slow": 1.1})
+    search = searched(measure, {"a": False, "slow": False}, time_s=60.0)
+    assert measure.now <= 60
+    assert not search.interrupted
+    assert search.rows["slow"].was_tried is tried
+
+
+@pytest.mark.parametrize(("start_s", "begun"), [(0.5, True), (30.0, False), (100.0, False)])
+def test_what_does_not_fit_is_not_begun(start_s: float, begun: bool) -> None:
+    class Costly(Scripted):
+        """Every session takes long to open."""
+
+        def lap(self, choices: Sequence[TuneChoice], progress: Progress) -> dict[str, Sample]:
+            self.now += start_s * (1 + len(choices))
+            return super().lap(choices, progress)
+
+    measure = Costly({"a": 1.2, "b": 1.0})
+    search = searched(measure, dict.fromkeys("ab", False), time_s=40.0)
+    assert any(measure.raced) is begun
+    assert any(row.was_tried for row in search.rows.values()) is begun
+    assert measure.now <= max(40.0, start_s + 1)
+
+
+def test_a_winner_of_the_search_that_there_is_no_time_to_confirm_is_not_called_better() -> None:
+    class Endless(Scripted):
+        """The confirming race does not come to an end."""
+
+        def confirm(self, choices: Sequence[TuneChoice], time_s: float, progress: Progress) -> Confirmation:
+            while True:
+                self.now += 1
+                progress(0.5, "a round")
+
+    search = searched(Endless({"a": 1.2}), {"a": False}, time_s=60.0)
+    assert not search.interrupted
+    assert search.winner is None
+    assert search.confirmed is not None
+    assert search.confirmed.found.reason == "no time was left to confirm it; increase `time`"
+
+
+# ---------------------------------------------------------------- the rest
 
 
 def test_what_differs_or_fails_is_shown_and_not_tried_again() -> None:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.answers.tune import notes_on, tune_answer
 from onnxperf.analyze.answers.tune_snippet import snippet
-from onnxperf.analyze.judges.tuning import Confirmed, outcome_of
+from onnxperf.analyze.judges.tuning import Confirmation, outcome_of
 from onnxperf.api._cluster.places import place_in
 from onnxperf.api._keeping.kept_runs import Where
 from onnxperf.api._shared.opening import Source
@@ -160,12 +160,13 @@ def _notes_on_inputs(request: TuneRequest) -> list[str]:
     return [given] if request.inputs_are_given else []
 
 
-def _notes_on_race(request: TuneRequest, found: Confirmed | None) -> list[str]:
+def _notes_on_race(request: TuneRequest, found: Confirmation | None) -> list[str]:
     """Why the confirming race proves nothing, and under which conditions it took place."""
     if found is None:
         return []
     conditions = found.case.notes if found.case is not None else ()
-    unproven = [f"the confirming race: {found.reason}"] if found.reason and found.verdict != "faster" else []
+    reason = found.found.reason if found.found.verdict != "faster" else ""
+    unproven = [f"the confirming race: {reason}"] if reason else []
     return [*unproven, *(note for note in conditions if note not in request.entry.feeds.notes)]
 
 
@@ -196,9 +197,9 @@ def _choices(request: TuneRequest, rewritten: Rewritten) -> list[TuneChoice]:
 
 def _record(request: TuneRequest, search: TuneSearch, min_effect: float) -> Tuning:
     entry, found = request.entry, search.confirmed
-    outcome = outcome_of(found, search.interrupted)
+    outcome = outcome_of(found, search.interrupted, search.rows.values())
     best = search.best.choice if search.best is not None else None
-    winner = best if outcome != "defaults" else None
+    winner = search.winner or (best if outcome == "unconfirmed" else None)
     front = pareto_front(list(search.rows.values()))
     record = Tuning(
         model=entry.model.label,
@@ -221,13 +222,12 @@ def _record(request: TuneRequest, search: TuneSearch, min_effect: float) -> Tuni
         return record
     return replace(
         record,
-        tried=best,
-        gain=found.gain,
-        gain_low=found.low,
-        gain_high=found.high,
-        verdict=found.verdict,
-        before=found.before,
-        after=found.after,
+        left_out=tuple(each.name for each in search.left_out),
+        tried=found.choice,
+        **found.found.named("gain"),
+        verdict=found.found.verdict,
+        before=found.found.before,
+        after=found.found.after,
         confirmation=found.case,
     )
 

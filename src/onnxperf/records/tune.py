@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from msgspec import Struct
@@ -13,11 +14,15 @@ from onnxperf.records.race import Case
 
 Goal = Literal["latency", "cpu", "memory"]
 TuneStage = Literal["alone", "longer", "together"]
-TuneOutcome = Literal["tuned", "defaults", "unconfirmed"]
+TuneOutcome = Literal["tuned", "defaults", "unconfirmed", "unanswered"]
 
 DEFAULTS = "defaults"
 """The name of onnxruntime's defaults in every race of a tuning."""
 SAVED_VERSION = 1
+NO_TIME = "no time was left"
+"""With this, the reason of a row says that it was not tried."""
+_DEMANDING_KNOBS = ("denormals", "dimensions")
+_DEMANDING_CALLS = ("ort-values", "io-binding-fixed", "io-binding-inplace")
 
 
 class TuneChoice(Struct, frozen=True, kw_only=True):
@@ -37,6 +42,18 @@ class TuneChoice(Struct, frozen=True, kw_only=True):
     """Name of a rewritten model, such as `einsum` or `int8 dynamic`; empty for the model itself."""
     approximate: bool = False
     """Its outputs are meant to differ a little."""
+
+    @property
+    def demands(self) -> tuple[str, ...]:
+        """Knobs, call styles and rewritten models in it that change numbers, or what a caller may do."""
+        knobs = [each for each in _DEMANDING_KNOBS if each in self.knobs]
+        calls = [self.call] if self.call in _DEMANDING_CALLS else []
+        return (
+            *knobs,
+            *calls,
+            *([self.rewrite] if self.rewrite else []),
+            *(["approximate"] if self.approximate else []),
+        )
 
 
 class TuneRow(Struct, frozen=True, kw_only=True):
@@ -72,6 +89,11 @@ class TuneRow(Struct, frozen=True, kw_only=True):
         """How many launches of it were compared with the defaults."""
         return len(self.launch_speedups)
 
+    @property
+    def was_tried(self) -> bool:
+        """Whether there was time for it; one that cannot be run at all is skipped, too, but was tried."""
+        return not (self.status == "skipped" and NO_TIME in self.reason)
+
 
 class Tuning(Experiment, frozen=True, kw_only=True):
     """What `onnxperf tune` found: settings that are proven better than the defaults, or that there are none."""
@@ -103,9 +125,12 @@ class Tuning(Experiment, frozen=True, kw_only=True):
     rows: tuple[TuneRow, ...] = ()
     """Every choice, in the order in which it was first tried."""
     outcome: TuneOutcome = "unconfirmed"
-    """Settings that are proven better, the defaults, or what was best until then."""
+    """Settings that are proven better, the defaults, what was best until it was interrupted, or `unanswered`: too few
+    candidates were tried."""
     winner: TuneChoice | None = None
     """What is best; null where the defaults are."""
+    left_out: tuple[str, ...] = ()
+    """Names of parts of the best combination that gave no gain of their own, and are not in the winner."""
     tried: TuneChoice | None = None
     """What was raced against the defaults in the end; null where nothing was worth it."""
     gain: Amount | None = None
@@ -130,6 +155,17 @@ class Tuning(Experiment, frozen=True, kw_only=True):
     """File with the rewritten model, where that is part of the winner."""
     interrupted: bool = False
     """Stopped by the user before its end."""
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How many candidates were tried, and how many there are; combinations of them do not count."""
+        return counts_of(self.rows)
+
+
+def counts_of(rows: Iterable[TuneRow]) -> tuple[int, int]:
+    """How many candidates were tried, and how many there are; combinations of them do not count."""
+    singles = [row for row in rows if len(row.choice.knobs) == 1]
+    return sum(row.was_tried for row in singles), len(singles)
 
 
 class TunedSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -38,20 +38,20 @@ class TuneResult(Result[Tuning]):
         "race": lambda self: self.race(),
         "pareto": lambda self: self.pareto(),
     }
-    """One row per choice, the confirming race, and the choices of which none is both better and more exact."""
+    """One row per candidate, the confirming race, and the candidates of which none is both better and more exact."""
     charts = {"choices": tune_plot}
     sections = (tune_sections,)
 
     def page(self) -> Page:
-        """What each choice gave, and what is proven."""
+        """What each candidate gave, and what is proven."""
         return tune_page(self.record, self.answer)
 
     def choices(self) -> DataFrame:
-        """One row per choice."""
+        """One row per candidate."""
         return _frame(self.record.rows)
 
     def pareto(self) -> DataFrame:
-        """Choices than which no other is both at least as good and at least as exact, the most exact first."""
+        """Candidates than which no other is both at least as good and at least as exact, the most exact first."""
         front = [row for row in self.record.rows if row.pareto]
         return _frame(sorted(front, key=lambda row: (row.error or 0.0, -(row.speedup or 0.0))))
 
@@ -74,6 +74,11 @@ class TuneResult(Result[Tuning]):
     def snippet(self) -> str:
         """Python that sets up and calls the winner with onnxruntime alone; empty for the defaults."""
         return self.record.snippet
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether enough candidates were tried to say which settings are best."""
+        return self.record.outcome != "unanswered"
 
     def __bool__(self) -> bool:
         """Whether settings are proven better than the defaults."""

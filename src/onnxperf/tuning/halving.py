@@ -26,15 +26,23 @@ _LONG_CALL_NS = 5e6
 """From this length on, how a session is called makes a difference below 1 %, but for large inputs and outputs."""
 _FINALISTS = 4
 """So many choices are not halved any more."""
+_RIDING = 0.35
+"""What a call style costs that shares the process and the session of the defaults, compared with one of its own."""
 _CHUNK = 8
 """Choices that race side by side in the first stage, besides call styles."""
 _ENDS: dict[TuneStage, float] = {"alone": 0.55, "longer": 0.75, "together": 1.0}
 """Part of the time of the search after which each stage ends."""
 _CONFIRMATION = 0.28
 """Part of the time that is left for the confirming race, or more where launches are costly…"""
-_LAUNCHES_TO_CONFIRM = 6
+LAUNCHES_TO_CONFIRM = 6
 _MOST_TO_CONFIRM = 0.6
 """… up to this."""
+_OVERDRAFT = 0.4
+"""Part of that time which a candidate may use up that takes longer than all before it."""
+
+
+class TimeIsUp(KeyboardInterrupt):
+    """Stops what takes too long, as Ctrl-C does: workers end, and what was measured is kept."""
 
 
 class Budget(Struct, frozen=True):
@@ -44,14 +52,25 @@ class Budget(Struct, frozen=True):
     total_s: float
 
     def end_of(self, stage: TuneStage, each_s: float) -> float:
-        """When a stage has to end, where one choice in one launch takes so many seconds."""
-        launches_s = 2 * _LAUNCHES_TO_CONFIRM * each_s
-        reserved_s = min(max(_CONFIRMATION * self.total_s, launches_s), _MOST_TO_CONFIRM * self.total_s)
-        return self.start_s + _ENDS[stage] * (self.total_s - reserved_s)
+        """When a stage should end, where one choice in one launch takes so many seconds."""
+        return self.start_s + _ENDS[stage] * (self.total_s - self._reserved_s(each_s))
+
+    def latest(self, each_s: float) -> float:
+        """When the search is stopped wherever it is."""
+        return self.end_s - (1 - _OVERDRAFT) * self._reserved_s(each_s)
+
+    @property
+    def end_s(self) -> float:
+        """When everything has to end."""
+        return self.start_s + self.total_s
+
+    def _reserved_s(self, each_s: float) -> float:
+        launches_s = 2 * LAUNCHES_TO_CONFIRM * each_s
+        return min(max(_CONFIRMATION * self.total_s, launches_s), _MOST_TO_CONFIRM * self.total_s)
 
     def left(self, now_s: float) -> float:
         """Seconds until the end of everything."""
-        return self.start_s + self.total_s - now_s
+        return self.end_s - now_s
 
 
 # ---------------------------------------------------------------- one choice
@@ -107,6 +126,17 @@ def _expected(row: TuneRow) -> float:
 # ---------------------------------------------------------------- stages
 
 
+def won_clearly(row: TuneRow, min_effect: float) -> bool:
+    """Whether a choice has earned its place alone, where there is no time to test it as part of a combination."""
+    return has_gain(row, min_effect) and row.speedup_low is not None and row.speedup_low > 1
+
+
+def processes(choices: Sequence[TuneChoice]) -> float:
+    """What launches of these and of the defaults cost, compared with a launch of the defaults alone."""
+    riding = sum(map(shares_process, choices))
+    return 1 + len(choices) - riding + _RIDING * riding
+
+
 def in_order(choices: Sequence[TuneChoice], call_ns: float) -> list[TuneChoice]:
     """Call styles of the same session come first, for they cost little; with long calls last, for they win little."""
     first = call_ns < _LONG_CALL_NS
@@ -142,7 +172,7 @@ def all_at_once(singles: Sequence[TuneRow], min_effect: float) -> list[TuneChoic
     for least in (1 + min_effect, 1.0):
         parts = _compatible([row.choice for row in order if usual(row) > least and _mean(row) > least])
         if len(parts) > 1:
-            whole = _whole(parts, singles)
+            whole = whole_of(parts, singles)
             found[whole.name] = whole
     return list(found.values())
 
@@ -150,11 +180,11 @@ def all_at_once(singles: Sequence[TuneRow], min_effect: float) -> list[TuneChoic
 def neighbours(best: TuneChoice, singles: Sequence[TuneRow], min_effect: float) -> list[TuneChoice]:
     """Combinations near the best: with one more that won alone, then without one of its parts."""
     order = ranked(singles)
-    parts = [row.choice for row in order if is_part(row.choice, best)]
+    parts = parts_of(best, order)
     won = [row.choice for row in order if has_gain(row, min_effect) and row.choice not in parts]
     more = [[each, *(part for part in parts if can_join(part, each))] for each in won]
     fewer = [[part for part in parts if part is not least] for least in reversed(parts)]
-    return [_whole(each, singles) for each in (*more, *fewer) if len(each) > 1]
+    return [whole_of(each, singles) for each in (*more, *fewer) if len(each) > 1]
 
 
 def _compatible(choices: Sequence[TuneChoice]) -> list[TuneChoice]:
@@ -166,16 +196,21 @@ def _compatible(choices: Sequence[TuneChoice]) -> list[TuneChoice]:
     return found
 
 
-def _whole(parts: Sequence[TuneChoice], singles: Sequence[TuneRow]) -> TuneChoice:
+def parts_of(whole: TuneChoice, singles: Sequence[TuneRow]) -> list[TuneChoice]:
+    """The choices that a combination consists of."""
+    return [row.choice for row in singles if is_part(row.choice, whole)]
+
+
+def whole_of(parts: Sequence[TuneChoice], singles: Sequence[TuneRow]) -> TuneChoice:
     """These together, in the order in which they were first tried: the same parts have one name."""
     return joined([row.choice for row in singles if row.choice in parts])
 
 
 def best_of(rows: Sequence[TuneRow], min_effect: float) -> TuneRow | None:
-    """The best; of those that are hardly worse, the one that changes least."""
+    """The best; of those that are hardly worse, the one that changes least, and asks least of a caller."""
     order = ranked(rows)
     close = [row for row in order if usual(row) * (1 + _HARDLY * min_effect) >= usual(order[0])]
-    return min(close, key=lambda row: len(row.choice.knobs), default=None)
+    return min(close, key=lambda row: (len(row.choice.knobs), len(row.choice.demands)), default=None)
 
 
 def may_win(row: TuneRow, max_error: float | None) -> bool:

@@ -78,22 +78,24 @@ KNOBS = (
     Knob("casts", _value(lambda facts: facts.cast_chain, {"optimization.enable_cast_chain_elimination": "1"})),
     Knob("dimensions", _dimensions),
     Knob("threads", _threads),
-    Knob("spinning", _value(_several_threads, {"session.intra_op.allow_spinning": "0"}), _TIME),
     Knob("arena", _value(_always, {"arena": "off"})),
     Knob("arena", _value(_always, {"arena": "same-as-requested"}, {"arena": "shrinkage"}), ("memory",)),
     Knob("mem_pattern", _value(_always, {"mem_pattern": "off"})),
-    Knob("denormals", _value(_always, {"session.set_denormal_as_zero": "1"}), _TIME),
     Knob("optimisation", _value(_has("Conv", "ConvTranspose"), {"disabled_optimizers": "NchwcTransformer"})),
-    Knob("optimisation", _value(_has("Transpose"), {"disabled_optimizers": "TransposeOptimizer"})),
-    Knob("optimisation", _value(_always, {"opt_level": "extended"}, {"opt_level": "basic"})),
+    Knob("spinning", _value(_several_threads, {"session.intra_op.allow_spinning": "0"}), _TIME),
     Knob("blocks", _value(_several_threads, {"session.dynamic_block_base": "4"}), _TIME),
-    Knob("prepacking", _value(_has(*_GEMM), {"session.disable_prepacking": "1"})),
-    Knob("execution", _parallel),
+    Knob("optimisation", _value(_has("Transpose"), {"disabled_optimizers": "TransposeOptimizer"})),
+    Knob("optimisation", _value(_always, {"opt_level": "extended"})),
     Knob("order", _value(lambda facts: facts.branches, {"execution_order": "memory-efficient"}), ("memory",)),
-    Knob("runtime", _runtimes, _TIME),
+    Knob("denormals", _value(_always, {"session.set_denormal_as_zero": "1"}), _TIME),
     Knob("gelu", _value(_has(*_GELU), {"optimization.enable_gelu_approximation": "1"}), approximate=True),
+    Knob("prepacking", _value(_has(*_GEMM), {"session.disable_prepacking": "1"})),
+    Knob("optimisation", _value(_always, {"opt_level": "basic"})),
+    Knob("runtime", _runtimes, _TIME),
+    Knob("execution", _parallel),
 )
-"""In the order in which they are tried: what costs little to try, or has a cause in the model, comes first."""
+"""In the order in which they are tried: what shares a session or has a cause in the model, then what has helped most
+often (threads and the arena), and last what seldom helps or takes long: other runtimes, parallel nodes."""
 
 
 def choices_for(facts: ModelFacts, goal: Goal = "latency", approximate: bool = False) -> list[TuneChoice]:

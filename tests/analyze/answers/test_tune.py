@@ -10,9 +10,12 @@ import onnxruntime
 import pytest
 from msgspec.structs import replace
 
-from onnxperf.analyze.answers.tune import notes_on, tune_answer
+from onnxperf.analyze.answers.tune import DEMANDS, notes_on, tune_answer
 from onnxperf.analyze.answers.tune_snippet import snippet
-from onnxperf.records.tune import TuneChoice, TuneRow, Tuning
+from onnxperf.records.tune import NO_TIME, TuneChoice, TuneRow, Tuning
+from onnxperf.runtimes.find import find_runtime
+from onnxperf.tuning.base import ModelFacts
+from onnxperf.tuning.knobs import choices_for
 
 SPINNING = TuneChoice(name="allow_spinning=0", knobs=("spinning",), settings={"session.intra_op.allow_spinning": "0"})
 ROW = TuneRow(choice=SPINNING, status="ok", launch_speedups=(1.3, 1.2, 1.25), speedup=1.25)
@@ -29,7 +32,7 @@ TUNED = Tuning(
     before=100_000.0,
     after=80_000.0,
 )
-SKIPPED = TuneRow(choice=replace(SPINNING, name="arena=off"), status="skipped")
+SKIPPED = TuneRow(choice=replace(SPINNING, name="arena=off"), status="skipped", reason=f"{NO_TIME} to try it")
 INT8 = TuneChoice(name="int8", knobs=("rewrite",), rewrite="int8", approximate=True)
 
 
@@ -39,40 +42,54 @@ INT8 = TuneChoice(name="int8", knobs=("rewrite",), rewrite="int8", approximate=T
         (
             TUNED,
             "allow_spinning=0 is 1.250 times as fast as onnxruntime's defaults (1.200 to 1.300): 80.0 µs instead of "
-            "100 µs, in a race of its own on fresh inputs.",
+            "100 µs, in a race of its own on fresh inputs. 1 of 1 candidate tried.",
         ),
         (
             replace(TUNED, goal="cpu"),
             "allow_spinning=0 uses 0.800 times the CPU time of onnxruntime's defaults (0.769 to 0.833): 80.0 µs "
-            "instead of 100 µs, in a race of its own on fresh inputs.",
+            "instead of 100 µs, in a race of its own on fresh inputs. 1 of 1 candidate tried.",
         ),
         (
             replace(TUNED, goal="memory", before=100e6, after=80e6),
             "allow_spinning=0 needs 0.800 times the memory of onnxruntime's defaults (0.769 to 0.833): 76.3 MiB "
-            "instead of 95.4 MiB, in fresh processes on fresh inputs.",
+            "instead of 95.4 MiB, in fresh processes on fresh inputs. 1 of 1 candidate tried.",
         ),
         (
             replace(TUNED, outcome="defaults", winner=None, verdict="undecided"),
-            "Keep the defaults: the best of 1 choice, allow_spinning=0, was not proven better than the defaults in a "
-            "race of its own on fresh inputs (1.250 times as good, 1.200 to 1.300).",
+            "Keep the defaults: the best of 1 candidate, allow_spinning=0, was not proven better than the defaults in "
+            "a race of its own on fresh inputs (1.250 times as good, 1.200 to 1.300).",
         ),
         (
             replace(TUNED, outcome="defaults", winner=None, tried=None, gain=None, verdict=None),
-            "Keep the defaults: none of 1 choice was better by 1 % or more.",
+            "Keep the defaults: none of 1 candidate was better by 1 % or more.",
         ),
         (
             Tuning(model="m", outcome="defaults", rows=(*TUNED.rows, SKIPPED)),
-            "Keep the defaults: none of the 1 of 2 choices that there was time for was better by 1 % or more.",
+            "Keep the defaults: none of the 1 of 2 candidates tried was better by 1 % or more.",
         ),
-        (Tuning(model="m", outcome="defaults"), "Keep the defaults: nothing else was tried."),
+        (Tuning(model="m", outcome="defaults"), "Keep the defaults: there is nothing to try for this model."),
+        (
+            Tuning(model="m", outcome="unanswered", rows=(ROW, SKIPPED, SKIPPED)),
+            "No answer: 1 of 3 candidates tried; increase `time`.",
+        ),
+        (
+            replace(TUNED, outcome="unanswered", winner=None, verdict="undecided", rows=(ROW, SKIPPED, SKIPPED)),
+            "No answer: 1 of 3 candidates tried; increase `time`. The best of them, allow_spinning=0, was not proven "
+            "better than the defaults in a race of its own on fresh inputs (1.250 times as good, 1.200 to 1.300).",
+        ),
+        (
+            replace(TUNED, outcome="unanswered", winner=None, verdict="undecided", gain=None),
+            "No answer: 1 of 1 candidate tried; increase `time`. The best of them, allow_spinning=0, was not proven "
+            "better than the defaults.",
+        ),
         (
             replace(TUNED, outcome="unconfirmed", gain=None, interrupted=True),
-            "Unconfirmed: the best until it was stopped is allow_spinning=0: 1.250 times as good as the defaults in "
-            "the search, which flatters the best of many.",
+            "Unconfirmed: the best so far is allow_spinning=0: 1.250 times as good as the defaults in the search. The "
+            "best of many looks better than it is.",
         ),
         (
             Tuning(model="m", outcome="unconfirmed", interrupted=True),
-            "Unconfirmed: until it was stopped, nothing was better than the defaults.",
+            "Unconfirmed: nothing was better than the defaults so far.",
         ),
     ],
 )
@@ -98,11 +115,28 @@ def test_notes_name_what_was_not_tried_what_differs_and_what_the_winner_asks_for
         TuneRow(choice=replace(SPINNING, name="denormals"), status="differs", reason="output Y differs"),
     )
     winner = TuneChoice(name="bound", knobs=("call", "dimensions"), call="io-binding-inplace")
-    notes = notes_on(replace(TUNED, rows=rows, winner=winner))
-    assert notes[0] == "1 choice not tried for lack of time: allow_spinning=0; increase `time`, or `resume`"
-    assert notes[1] == "denormals: other outputs (output Y differs)"
-    assert notes[2].startswith("call=io-binding-inplace: inputs have to be written into the same buffers")
+    notes = notes_on(replace(TUNED, rows=rows, winner=winner, left_out=("arena=off", "mem_pattern=off")))
+    assert notes[0] == "1 candidate not tried for lack of time: allow_spinning=0; increase `time`, or `resume`"
+    assert notes[1] == "denormals: outputs differ (output Y differs)"
+    assert notes[2] == "left out, as the winner is as good without: arena=off, mem_pattern=off"
     assert notes[3] == "fixed dimensions: the session accepts no other sizes"
+    assert notes[4].startswith("call=io-binding-inplace: inputs have to be written into the same buffers")
+
+
+def test_every_setting_that_changes_numbers_or_what_a_caller_may_do_is_explained_in_a_line() -> None:
+    facts = ModelFacts(symbolic={"n": 4}, calls=find_runtime("ort").call_names, operators={"Einsum": 1, "Gelu": 1})
+    demanding = {each.name: each for each in choices_for(facts, approximate=True) if each.demands}
+    assert set(demanding) == {
+        "call=ort-values",
+        "call=io-binding-fixed",
+        "call=io-binding-inplace",
+        "rewrite=einsum",
+        "dim.n=4",
+        "set_denormal_as_zero=1",
+        "enable_gelu_approximation=1",
+    }
+    for choice in demanding.values():
+        assert notes_on(replace(TUNED, winner=choice)) == [DEMANDS[each] for each in choice.demands]
 
 
 # ---------------------------------------------------------------- the program
@@ -155,10 +189,3 @@ def test_the_program_of_another_runtime_opens_that(tmp_path: Any) -> None:
     exec(program, names)
     np.testing.assert_array_equal(names["outputs"]["Y"], np.full((2, 3), 2, dtype=np.float32))
     assert "import openvino" in snippet(TuneChoice(name="a", knobs=("a",), runtime="openvino"), str(path), 1)
-
-
-@pytest.mark.parametrize(("after", "words"), [(80_000.0, []), (60_000.0, ["the ratio 1.667"])])
-def test_times_that_do_not_have_the_ratio_of_the_gain_are_explained(after: float, words: list[str]) -> None:
-    notes = notes_on(replace(TUNED, after=after))
-    assert len(notes) == len(words)
-    assert all(word in note for word, note in zip(words, notes, strict=True))

@@ -70,7 +70,7 @@ def test_the_page_has_a_row_for_every_choice_the_race_the_answer_and_the_program
     ]
     assert cells(line_with(text, "arena=off"))[:3] == ["arena=off", "1.190", "1.133…1.250"]
     assert line_with(text, "threads=1").rstrip().endswith("slower in every launch")
-    assert line_with(text, "wrong").rstrip().endswith("other outputs")
+    assert line_with(text, "wrong").rstrip().endswith("outputs differ")
     assert line_with(text, "late  ").rstrip().endswith("skipped")
     assert text.index("int8 dynamic") < text.index("arena=off") < text.index("threads=1") < text.index("late  ")
     race = text[text.index("The confirming race") :]

@@ -111,13 +111,13 @@ def marks(chart: Chart) -> list[str]:
 
 
 def test_a_tuning_shows_what_was_confirmed_above_its_choices_the_best_first() -> None:
-    chart = charts(tune_sections(TUNING))["What each choice gave"]
+    chart = charts(tune_sections(TUNING))["What each candidate gave"]
     assert marks(chart) == ["1.187× proven", "3.00× approximate", "1.190× alone", "0.530× dropped"]  # noqa: RUF001
     assert len(chart.table.rows) == 1 + len(TUNING.rows)
 
 
 def test_choices_that_differ_or_were_not_tried_are_in_the_table_with_the_reason() -> None:
-    reasons = column(charts(tune_sections(TUNING))["What each choice gave"], "why")
+    reasons = column(charts(tune_sections(TUNING))["What each candidate gave"], "why")
     assert {"output Y differs", "no time was left to try it"} <= set(reasons)
 
 

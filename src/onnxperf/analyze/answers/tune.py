@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from onnxperf.analyze.answers.paired_times import note_on_times
 from onnxperf.records.comparison import Verdict
 from onnxperf.records.tune import Goal, TuneRow, Tuning
 from onnxperf.wording.names import first_of, name_of
@@ -20,42 +19,44 @@ _NOT_BETTER: dict[Verdict, str] = {
     "baseline": "not compared with the defaults",
     "faster": "",
 }
-_STYLES = {
-    "ort-values": "the onnxruntime values of the inputs are made once; new inputs cost what making them costs",
-    "io-binding-fixed": "inputs are copied into the same buffers, and every call overwrites the last outputs",
-    "io-binding-inplace": "inputs have to be written into the same buffers, and every call overwrites the last outputs",
+DEMANDS = {
+    "denormals": "denormal numbers (below 1.2e-38) count as zero",
+    "dimensions": "fixed dimensions: the session accepts no other sizes",
+    "ort-values": "call=ort-values: the onnxruntime values of the inputs are made once; new inputs cost what making "
+    "them costs",
+    "io-binding-fixed": "call=io-binding-fixed: inputs are copied into the same buffers, and every call overwrites the "
+    "last outputs",
+    "io-binding-inplace": "call=io-binding-inplace: inputs have to be written into the same buffers, and every call "
+    "overwrites the last outputs",
+    "einsum": "the rewritten model holds only for the shapes of these inputs",
+    "approximate": "the outputs differ a little from those of the defaults",
 }
-"""What a call style asks of a program."""
+"""What settings that change numbers, or what a caller may do, ask of a program."""
 
 
 def tune_answer(record: Tuning) -> str:
     """The winner and its gain, or that the defaults are best; then what was tried and how sure that is."""
-    sentences = {"tuned": _tuned, "defaults": _defaults, "unconfirmed": _unconfirmed}
+    sentences = {"tuned": _tuned, "defaults": _defaults, "unconfirmed": _unconfirmed, "unanswered": _unanswered}
     return " ".join(filter(None, [sentences[record.outcome](record), _about_approximate(record)]))
 
 
 def notes_on(record: Tuning) -> list[str]:
     """What was not tried or not chosen, and what the winner asks of a program."""
     notes = []
-    skipped = [row for row in record.rows if row.status == "skipped"]
-    without_time = [row for row in skipped if "no time" in row.reason]
+    without_time = [row for row in record.rows if not row.was_tried]
     if without_time:
         names = first_of([name_of(row.choice.name) for row in without_time])
-        many = count(len(without_time), "choice")
+        many = count(len(without_time), "candidate")
         notes.append(f"{many} not tried for lack of time: {names}; increase `time`, or `resume`")
     for row in record.rows:
         if row.status in ("ok", "pending") or row in without_time:
             continue
-        what = "other outputs" if row.status == "differs" else row.status
+        what = "outputs differ" if row.status == "differs" else row.status
         notes.append(f"{name_of(row.choice.name)}: {what}{f' ({row.reason})' if row.reason else ''}")
-    winner = record.winner
-    if winner is not None and winner.call in _STYLES:
-        notes.append(f"call={winner.call}: {_STYLES[winner.call]}")
-    if winner is not None and "dimensions" in winner.knobs:
-        notes.append("fixed dimensions: the session accepts no other sizes")
-    if winner is not None and winner.rewrite == "einsum":
-        notes.append("the rewritten model holds only for the shapes of these inputs")
-    return [*notes, *note_on_times(record.before, record.after, record.gain_low, record.gain_high)]
+    if record.left_out:
+        notes.append(f"left out, as the winner is as good without: {', '.join(map(name_of, record.left_out))}")
+    demands = record.winner.demands if record.winner is not None else ()
+    return [*notes, *(DEMANDS[each] for each in demands if each in DEMANDS)]
 
 
 # ---------------------------------------------------------------- by outcome
@@ -64,33 +65,48 @@ def notes_on(record: Tuning) -> list[str]:
 def _tuned(record: Tuning) -> str:
     name = name_of(record.winner.name) if record.winner else ""
     amounts = f": {_amount(record, record.after)} instead of {_amount(record, record.before)}"
-    return f"{name} {_gain(record)}{amounts}, {_where(record)}."
+    return f"{name} {_gain(record)}{amounts}, {_where(record)}. {_counts(record)} tried."
 
 
 def _defaults(record: Tuning) -> str:
-    number = sum(row.launches > 0 for row in record.rows)
-    if record.tried is None:
-        if not number:
-            return "Keep the defaults: nothing else was tried."
-        least = significant(100 * record.min_effect)
-        skipped = sum(row.status == "skipped" for row in record.rows)
-        whole = count(number + skipped, "choice")
-        tried = f"the {number} of {whole} that there was time for" if skipped else whole
-        return f"Keep the defaults: none of {tried} was better by {least} % or more."
-    found = f"the best of {count(number, 'choice')}, {name_of(record.tried.name)},"
+    tried, proposed = record.counts
+    if not proposed:
+        return "Keep the defaults: there is nothing to try for this model."
+    if record.tried is not None:
+        return f"Keep the defaults: the best of {_counts(record)}, {_unproven(record)}"
+    least = significant(100 * record.min_effect)
+    whole = f"the {_counts(record)} tried" if tried < proposed else count(proposed, "candidate")
+    return f"Keep the defaults: none of {whole} was better by {least} % or more."
+
+
+def _unanswered(record: Tuning) -> str:
+    best = f" The best of them, {_unproven(record)}" if record.tried is not None else ""
+    return f"No answer: {_counts(record)} tried; increase `time`.{best}"
+
+
+def _unproven(record: Tuning) -> str:
+    """The candidate that was not proven better."""
+    name = name_of(record.tried.name) if record.tried is not None else ""
     within = _within(record.gain_low, record.gain_high)
     ratio = f" ({factor(record.gain)} times as good{within})" if record.gain is not None else ""
     what = _NOT_BETTER[record.verdict or "undecided"]
-    return f"Keep the defaults: {found} was {what} {_where(record)}{ratio}."
+    where = f" {_where(record)}" if record.gain is not None else ""
+    return f"{name}, was {what}{where}{ratio}."
+
+
+def _counts(record: Tuning) -> str:
+    tried, proposed = record.counts
+    number = count(proposed, "candidate")
+    return number if record.outcome == "defaults" and tried == proposed else f"{tried} of {number}"
 
 
 def _unconfirmed(record: Tuning) -> str:
     best = record.winner
     if best is None:
-        return "Unconfirmed: until it was stopped, nothing was better than the defaults."
+        return "Unconfirmed: nothing was better than the defaults so far."
     row = next((row for row in record.rows if row.choice.name == best.name), None)
     seen = f": {factor(row.speedup)} times as good as the defaults in the search" if row and row.speedup else ""
-    return f"Unconfirmed: the best until it was stopped is {name_of(best.name)}{seen}, which flatters the best of many."
+    return f"Unconfirmed: the best so far is {name_of(best.name)}{seen}. The best of many looks better than it is."
 
 
 # ---------------------------------------------------------------- words

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -16,9 +17,10 @@ from onnxperf.analyze.judges.pairing import paired, reading_of
 from onnxperf.analyze.judges.reasons import MIN_LAUNCHES
 from onnxperf.analyze.judges.weighing import weighed
 from onnxperf.records.base import Status
-from onnxperf.records.comparison import Verdict
+from onnxperf.records.comparison import Comparison
 from onnxperf.records.race import Block, Case, Measurement, Subject
-from onnxperf.records.tune import Goal, TuneChoice, TuneOutcome, TuneRow, TuneStage
+from onnxperf.records.sweep import time_of
+from onnxperf.records.tune import DEFAULTS, Goal, TuneChoice, TuneOutcome, TuneRow, TuneStage, counts_of
 
 _SEARCH_ALPHA = 0.05
 """Of intervals in the search, which choose who races on; only the confirming race claims anything."""
@@ -30,7 +32,12 @@ _LONG_CALL_NS = 50e6
 """Calls from this length on may be judged by few launches: threads and memory of a process decide about short ones."""
 
 
-_OPPOSITE = "the mean times say the opposite of the launches; repeat it when the machine is less busy"
+_ENOUGH_TRIED = 0.5
+"""Part of the candidates that have to be tried before none of them is called better than the defaults."""
+_EARNED = {False: (0.5, 0.10), True: (1.0, 0.05)}
+"""How much of the smallest gain that matters a part of a combination has to give, and with which one-sided p-value; it
+has to give all of it where it changes numbers or what a caller may do."""
+_JUDGED = ("speedup", "speedup_low", "speedup_high", "verdict", "reason", "unit", "units")
 
 
 class Sample(NamedTuple):
@@ -44,16 +51,12 @@ class Sample(NamedTuple):
     """Nanoseconds of a call, or bytes."""
 
 
-class Confirmed(NamedTuple):
-    """What the confirming race says about the winner."""
+class Confirmation(NamedTuple):
+    """What the confirming race says, and about which candidate."""
 
-    verdict: Verdict
-    gain: float | None = None
-    low: float | None = None
-    high: float | None = None
-    before: float | None = None
-    after: float | None = None
-    reason: str = ""
+    choice: TuneChoice
+    found: Comparison
+    """Defaults / candidate."""
     case: Case | None = None
 
 
@@ -72,7 +75,7 @@ def _sample(subject: Subject, base: Subject, goal: Goal) -> Sample:
     if not both.values.size or subject.status not in ("ok", "differs"):
         return Sample(subject.status, subject.reason)
     shift = float(np.median(reading_of((base, subject)).by_unit(both)))
-    usual = _per_call(subject) if goal == "cpu" else subject.mean_ns
+    usual = _per_call(subject) if goal == "cpu" else time_of(subject)
     reason = "" if subject.status == "ok" else subject.reason  # what weakens the verdict of so short a race
     return Sample(subject.status, reason, math.exp(shift), usual)
 
@@ -136,6 +139,13 @@ def largest_error(ours: Sequence[Any], theirs: Sequence[Any]) -> float | None:
     return max(errors, default=0.0) if all(map(math.isfinite, errors)) else None
 
 
+def earns_its_place(whole: Sequence[float], rest: Sequence[float], min_effect: float, is_demanding: bool) -> bool:
+    """Whether a combination is better than the same without one part, both measured in the same launches."""
+    gain = st.trimmed_mean(np.log(np.array(whole, dtype=np.float64)) - np.log(np.array(rest, dtype=np.float64)))
+    least, level = _EARNED[is_demanding]
+    return gain.value >= least * math.log1p(min_effect) and gain.p_value / 2 < level
+
+
 # ---------------------------------------------------------------- the end
 
 
@@ -148,49 +158,90 @@ def enough_by(goal: Goal, baseline: str, min_effect: float) -> Callable[[Sequenc
     return enough
 
 
-def confirmed(case: Case, goal: Goal, min_effect: float) -> Confirmed:
-    """What a race of the defaults and one choice says."""
-    base, rival = case.subjects
-    if goal == "cpu":
-        measured = [by_goal(each, goal) for each in case.subjects]
-        judged = compare(measured, case.baseline, min_effect)
-        own, other = judged[1], judged[0]
-        amounts = _per_call(other), _per_call(own)
-    else:
-        own, amounts = rival, (base.mean_ns, rival.mean_ns)  # of blocks, from which the gain comes, too
-    fine = rival.status == "ok" and base.status == "ok" and case.baseline == base.name
-    verdict: Verdict = own.verdict if fine and own.verdict is not None else "undecided"
-    reason = rival.reason or base.reason or own.reason
-    if fine and verdict == "faster" and _rests_on_too_few_launches(base, own):
-        verdict, reason = "undecided", "too few launches for a claim; increase `time`"
-    if verdict == "faster" and _say_the_opposite(*amounts):
-        verdict, reason = "undecided", _OPPOSITE
-    return Confirmed(verdict, own.speedup, own.speedup_low, own.speedup_high, *amounts, reason, case)
+def in_sequence(
+    choices: Sequence[TuneChoice], against: Callable[[str, str], Comparison], min_effect: float
+) -> tuple[TuneChoice, Comparison]:
+    """The last of these that is proven better than the defaults, in this order and each at the full level.
+
+    The sequence ends at the first that is not proven, so that more candidates raise no more false claims than one. A
+    later one, which changes less, wins unless it is worse than the first by more than the smallest gain that matters.
+    """
+    best, found = choices[0], against(DEFAULTS, choices[0].name)
+    for choice in choices[1:]:
+        own = against(DEFAULTS, choice.name) if found.verdict == "faster" else None
+        if own is None or own.verdict != "faster":
+            break
+        if (against(choices[0].name, choice.name).ratio or 0.0) >= 1 / (1 + min_effect):
+            best, found = choice, own
+    return best, found
 
 
-def _say_the_opposite(before: float | None, after: float | None) -> bool:
-    """Whether nobody would believe a gain who sees both times, however well the launches agree on it."""
-    return before is not None and after is not None and after >= before
+def confirmed(case: Case, goal: Goal, min_effect: float, choices: Sequence[TuneChoice]) -> Confirmation:
+    """What a race of the defaults and these candidates says; the first has all parts of the others."""
+    choice, found = in_sequence(choices, partial(_against, case, goal, min_effect), min_effect)
+    return Confirmation(choice, found, _as_tested(case, choices, min_effect) if goal == "latency" else case)
+
+
+def _as_tested(case: Case, choices: Sequence[TuneChoice], min_effect: float) -> Case:
+    """The race with the verdicts and intervals of the sequence, each of two subjects."""
+    names = {each.name for each in choices}
+    judged = [
+        _judged(case, "latency", min_effect, DEFAULTS, each.name) if each.name in names else None
+        for each in case.subjects
+    ]
+    return replace(
+        case,
+        subjects=tuple(
+            each if own is None else replace(each, **{name: getattr(own, name) for name in _JUDGED})
+            for each, own in zip(case.subjects, judged, strict=True)
+        ),
+    )
+
+
+def _judged(case: Case, goal: Goal, min_effect: float, base: str, own: str) -> Subject:
+    """A subject compared with one other."""
+    pair = [by_goal(each, goal) for name in (base, own) for each in case.subjects if each.name == name]
+    plain = [replace(each, reason="") if each.status == "ok" else each for each in pair]
+    return compare(plain, base, min_effect)[1]
+
+
+def _against(case: Case, goal: Goal, min_effect: float, base_name: str, own_name: str) -> Comparison:
+    """One subject of a race against another."""
+    subjects = {each.name: each for each in case.subjects}
+    base, own = subjects[base_name], subjects[own_name]
+    judged = _judged(case, goal, min_effect, base_name, own_name)
+    found = Comparison.spelled(judged, "speedup")
+    amount_of = _cpu_ns if goal == "cpu" else time_of
+    found = replace(found, before=amount_of(base), after=amount_of(own))
+    if own.status != "ok" or base.status != "ok" or found.verdict is None:
+        return replace(found, verdict="undecided", reason=own.reason or base.reason or found.reason)
+    if found.verdict == "faster" and _rests_on_too_few_launches(base, judged):
+        return replace(found, verdict="undecided", reason="too few launches for a claim; increase `time`")
+    return found
+
+
+def _cpu_ns(subject: Subject) -> float | None:
+    return _per_call(by_goal(subject, "cpu"))
 
 
 def _rests_on_too_few_launches(base: Subject, own: Subject) -> bool:
     """Whether one process could account for it: of short calls, a launch in five may take twice as long."""
     launches = len({block.launch for block in own.blocks})
     is_huge = own.speedup_low is not None and own.speedup_low >= _HUGE_GAIN
-    return launches < MIN_LAUNCHES and not is_huge and (base.median_ns or 0.0) < _LONG_CALL_NS
+    return launches < MIN_LAUNCHES and not is_huge and (time_of(base) or 0.0) < _LONG_CALL_NS
 
 
-def confirmed_bytes(base: Sequence[int], own: Sequence[int], min_effect: float) -> Confirmed:
+def confirmed_bytes(base: Sequence[int], own: Sequence[int], min_effect: float) -> Comparison:
     """What fresh processes of the defaults and of one choice say."""
-    found = weighed(base, own, min_effect)
-    ends = found.ratio, found.low, found.high
-    return Confirmed(found.verdict or "undecided", *ends, found.before, found.after, found.reason)
+    return weighed(base, own, min_effect)
 
 
-def outcome_of(found: Confirmed | None, interrupted: bool) -> TuneOutcome:
-    """Only a confirming race that says `faster` makes a winner."""
-    if found is None:
-        return "unconfirmed" if interrupted else "defaults"
-    if found.case is not None and found.case.interrupted and found.verdict != "faster":
+def outcome_of(found: Confirmation | None, interrupted: bool, rows: Iterable[TuneRow]) -> TuneOutcome:
+    """Only a confirming race that says `faster` makes a winner; the defaults are best only if enough was tried."""
+    if found is not None and found.found.verdict == "faster":
+        return "tuned"
+    if interrupted:
         return "unconfirmed"
-    return "tuned" if found.verdict == "faster" else "defaults"
+    tried, proposed = counts_of(rows)
+    is_raced = found is None or found.found.ratio is not None
+    return "defaults" if is_raced and tried >= _ENOUGH_TRIED * proposed else "unanswered"

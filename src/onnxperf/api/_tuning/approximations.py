@@ -21,9 +21,11 @@ convolutions, dynamic ways are slower than float32."""
 
 
 def approximate_models(
-    entry: Entry, settings: Settings, folder: Path, calibration: Calibration
+    entry: Entry, settings: Settings, folder: Path, calibration: Calibration, goes_on: Callable[[], bool] = lambda: True
 ) -> list[tuple[str, Path]]:
     """Names and files in `folder`; what cannot be made, or what onnxruntime cannot run here, is left out.
+
+    `goes_on` says before each whether there is time for it.
 
     Inputs and outputs keep their names and types. Everything is made in a process of its own.
     """
@@ -35,7 +37,7 @@ def approximate_models(
     try:
         with open_quantizer(entry.model, session, samples, folder, settings.limits) as quantizer:
             for name, make in _makers(quantizer, ways).items():
-                path = _made(make)
+                path = _made(make) if goes_on() else None
                 if path is not None:
                     found.append((name, path))
     except BadInput:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -57,11 +56,11 @@ def race_candidates(
 ) -> Case:
     """Race candidates; the first is the baseline, and one whose outputs are not its outputs has the status `differs`.
 
-    Neighbours that only call the same session in another way share a process. Ctrl-C returns what was measured until
+    Those that only call the same session in another way share a process. Ctrl-C returns what was measured until
     then, `interrupted`.
     """
     options = replace(options, baseline=candidates[0].name)
-    groups = [list(each) for _, each in groupby(candidates, lambda each: (each.session, each.runtime, each.path))]
+    groups = by_session(candidates)
     entries = [_entry_of(entry, each[0]) for each in groups]  # rewritten models: kept until the race is over
     specs = [_spec(own, each) for own, each in zip(entries, groups, strict=True)]
     check_names(specs, options.baseline)
@@ -76,6 +75,22 @@ def race_candidates(
         shapes={name: array.shape for name, array in entry.feeds.arrays.items()},
         notes=(*entry.feeds.notes, *equality.notes, *case.notes),
     )
+
+
+def by_session(candidates: Sequence[RunCandidate]) -> list[list[RunCandidate]]:
+    """Candidates that can share a worker, in the order of the first of each."""
+    groups: list[list[RunCandidate]] = []
+    for each in candidates:
+        own = next((group for group in groups if _session_of(group[0]) == _session_of(each)), None)
+        if own is None:
+            groups.append([each])
+        else:
+            own.append(each)
+    return groups
+
+
+def _session_of(candidate: RunCandidate) -> tuple[object, ...]:
+    return candidate.session, candidate.runtime, candidate.path, candidate.ready_inputs
 
 
 def _entry_of(entry: Entry, candidate: RunCandidate) -> Entry:

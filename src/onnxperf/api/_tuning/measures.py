@@ -13,11 +13,12 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from onnxperf.analyze.judges.tuning import (
-    Confirmed,
+    Confirmation,
     Sample,
     confirmed,
     confirmed_bytes,
     enough_by,
+    in_sequence,
     largest_error,
     samples_of,
 )
@@ -31,8 +32,10 @@ from onnxperf.errors import BadInput, OnnxperfError
 from onnxperf.measure.memory_steps import needed_bytes
 from onnxperf.measure.process import open_worker
 from onnxperf.measure.race import Progress
+from onnxperf.records.comparison import Comparison
 from onnxperf.records.options import RaceOptions
 from onnxperf.records.race import Case
+from onnxperf.records.sweep import time_of
 from onnxperf.records.tune import DEFAULTS, Goal, TuneChoice
 from onnxperf.runtimes.find import find_runtime
 
@@ -53,8 +56,11 @@ class Measure(Protocol):
     def lap(self, choices: Sequence[TuneChoice], progress: Progress) -> dict[str, Sample]:
         """One launch of the defaults and of each of these; Ctrl-C is raised."""
 
-    def confirm(self, choice: TuneChoice, time_s: float, progress: Progress) -> Confirmed:
-        """The choice against the defaults, on inputs that the search did not have."""
+    def confirm(self, choices: Sequence[TuneChoice], time_s: float, progress: Progress) -> Confirmation:
+        """The choices against the defaults, on inputs that the search did not have; the first has all parts of others.
+
+        Where `progress` raises KeyboardInterrupt, what was measured until then is the answer.
+        """
 
     def error(self, choice: TuneChoice) -> float | None:
         """How far the outputs of a choice are from those of the defaults, on inputs that the search did not have."""
@@ -121,19 +127,20 @@ class TimeMeasure:
         usual = case.subjects[0]
         if usual.status != "ok" or not usual.blocks:
             raise BadInput(f"the defaults cannot be measured: {usual.reason or usual.status}")
-        self._call_s = (usual.median_ns or 0.0) / 1e9
+        self._call_s = (time_of(usual) or 0.0) / 1e9
         return samples_of(case, self.goal)
 
-    def confirm(self, choice: TuneChoice, time_s: float, progress: Progress) -> Confirmed:
-        """A whole race of two."""
+    def confirm(self, choices: Sequence[TuneChoice], time_s: float, progress: Progress) -> Confirmation:
+        """A whole race."""
         model = self.model
         options = replace(model.options, time=time_s)
-        candidates = [model.candidate(each) for each in (USUAL, choice)]
+        candidates = [model.candidate(each) for each in (USUAL, *choices)]
         enough = enough_by(self.goal, DEFAULTS, options.min_effect)
-        tolerances = replace(model.settings.tolerances, check=not choice.approximate)
+        is_checked = not any(each.approximate for each in choices)
+        tolerances = replace(model.settings.tolerances, check=is_checked)
         settings = dataclasses.replace(model.settings, tolerances=tolerances)
         case = race_candidates(model.fresh(), candidates, settings, options, progress, enough)
-        return confirmed(case, self.goal, options.min_effect)
+        return confirmed(case, self.goal, options.min_effect, choices)
 
     def error(self, choice: TuneChoice) -> float | None:
         """Largest difference / largest value of an output."""
@@ -161,15 +168,21 @@ class MemoryMeasure:
                 found[choice.name] = Sample("differs" if wrong else "ok", wrong, max(base, 1) / max(own, 1), own)
         return found
 
-    def confirm(self, choice: TuneChoice, time_s: float, progress: Progress) -> Confirmed:
+    def confirm(self, choices: Sequence[TuneChoice], time_s: float, progress: Progress) -> Confirmation:
         """Several processes of each in turn."""
         del time_s
-        entry, amounts = self.model.fresh(), ([], [])  # type: tuple[Entry, tuple[list[int], list[int]]]
+        entry, sides = self.model.fresh(), (USUAL, *choices)
+        amounts: dict[str, list[int]] = {each.name: [] for each in sides}
         for number in range(_PROBES):
             report = partial(_at, progress, number / _PROBES)
-            for own, each in zip(amounts, (USUAL, choice), strict=True):
-                own.append(self._probe(each, entry, report))
-        return confirmed_bytes(*amounts, self.model.options.min_effect)
+            for each in sides:
+                amounts[each.name].append(self._probe(each, entry, report))
+        min_effect = self.model.options.min_effect
+
+        def against(base: str, own: str) -> Comparison:
+            return confirmed_bytes(amounts[base], amounts[own], min_effect)
+
+        return Confirmation(*in_sequence(choices, against, min_effect))
 
     def error(self, choice: TuneChoice) -> float | None:
         """Largest difference / largest value of an output."""

@@ -11,12 +11,14 @@ from pathlib import Path
 
 from onnxperf.api._tuning.request import TuneRequest
 from onnxperf.errors import OnnxperfError
-from onnxperf.measure.race import Progress
-from onnxperf.records.tune import TuneChoice
+from onnxperf.records.tune import NO_TIME, TuneChoice
+from onnxperf.tuning.halving import Budget, TimeIsUp
 
 _EINSUM_SHARE = 0.03
 """Part of the time that one race of the rewriting may take."""
 _SHORTEST_RACE_S = 0.5
+_LONGEST_SHARE = 0.4
+"""Part of the time that making models may take; what was not made by then is not tried."""
 _ENOUGH_S = 100.0
 """Time of a tuning from which on graphs of Einsum nodes are also searched, which takes a minute for each."""
 
@@ -53,7 +55,7 @@ def _without_einsum(request: TuneRequest, found: Rewritten) -> None:
             path,
             feeds=request.feeds,
             search=budget.left(clocks.monotonic()) >= _ENOUGH_S,
-            progress=partial(_report, request.progress),
+            progress=partial(_report, request),
             threads=request.threads,
             time=max(_EINSUM_SHARE * budget.total_s, _SHORTEST_RACE_S),
             seed=inputs.seed,
@@ -65,16 +67,23 @@ def _without_einsum(request: TuneRequest, found: Rewritten) -> None:
     except OnnxperfError as error:
         found.notes.append(f"Einsum nodes were not replaced: {error}")
         return
-    if result.record.interrupted:
+    if result.record.interrupted and not _is_late(budget):
         raise KeyboardInterrupt
     if path.exists():
         found.paths["einsum"] = path
     else:
-        found.notes.append("Einsum nodes were not replaced: the whole model was not faster without them")
+        reason = f"{NO_TIME} for it" if result.record.interrupted else "the whole model was not faster without them"
+        found.notes.append(f"Einsum nodes were not replaced: {reason}")
 
 
-def _report(progress: Progress, _done: float, text: str) -> None:
-    progress(0.0, f"replacing Einsum nodes: {text}")
+def _report(request: TuneRequest, _done: float, text: str) -> None:
+    if _is_late(request.budget):
+        raise TimeIsUp
+    request.progress(0.0, f"replacing Einsum nodes: {text}")
+
+
+def _is_late(budget: Budget) -> bool:
+    return budget.left(clocks.monotonic()) < (1 - _LONGEST_SHARE) * budget.total_s
 
 
 def _approximated(request: TuneRequest, found: Rewritten) -> None:
@@ -86,7 +95,8 @@ def _approximated(request: TuneRequest, found: Rewritten) -> None:
         return
     request.progress(0.0, "making models in other precisions")
     try:
-        made = approximate_models(request.entry, request.settings, found.folder, request.aim.calibration)
+        goes_on = lambda: not _is_late(request.budget)  # noqa: E731
+        made = approximate_models(request.entry, request.settings, found.folder, request.aim.calibration, goes_on)
     except OnnxperfError as error:
         found.notes.append(f"models in other precisions were not made: {error}")
         return

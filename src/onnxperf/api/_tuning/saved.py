@@ -82,7 +82,7 @@ def unfinished(run: str, entry: Entry, aim: Aim, store: Where) -> Tuning:
     asked = (entry.model.fingerprint, shapes, aim.goal, aim.call)
     if (record.fingerprint, dict(record.shapes), record.goal, record.call) != asked:
         raise BadOption("that run has another model, other inputs, or another goal", option="resume", value=run)
-    has_more = any(row.status == "skipped" and "no time" in row.reason for row in record.rows)
+    has_more = not all(row.was_tried for row in record.rows)
     if not record.interrupted and not has_more:
         raise BadOption("that run is complete; run it again without `resume`", option="resume", value=run)
     return record

@@ -30,15 +30,15 @@ class TuneFlags(Flags):
     only_here = ("calibrate",)
 
     time: float = 120.0
-    """Seconds for everything."""
+    """Seconds for everything: starting processes and opening sessions included."""
     goal: Literal["latency", "cpu", "memory"] = "latency"
     """What should become less: the time of a call, its CPU time, or the memory of the process."""
     call: str | None = None
-    """Use this call style for all choices and for the defaults; unless given, call styles are choices, too."""
+    """Use this call style for all candidates and for the defaults [default: call styles are candidates, too]."""
     allow: Literal["approx"] | None = None
     """Also try what changes results a little: 8 and 16 bits, a faster Gelu. Their errors are shown."""
     max_error: float | None = None
-    """Let approximate choices win up to this error (largest difference / largest value of an output)."""
+    """Let approximate candidates win up to this error (largest difference / largest value of an output)."""
     calibrate: Annotated[Several, Parameter(metavar="NAME=FILE")] = field(default_factory=list)
     """Real data from which the ranges of 8-bit activations are found: X=file.npy. May be repeated."""
     save: OptionalFile = None
@@ -54,7 +54,7 @@ class TuneFlags(Flags):
 @Parameter(name="*", group=Group("Comparison", sort_key=1))
 @dataclass(frozen=True)
 class TuneComparisonFlags(ToleranceFlags):
-    """How choices are compared with the defaults."""
+    """How candidates are compared with the defaults."""
 
     min_effect: str = "1%"
     """Smallest gain that matters, such as 0.5%."""
@@ -80,7 +80,8 @@ def tune(
 ) -> int:
     """Find the settings under which a model runs fastest, and prove it against onnxruntime's defaults.
 
-    Keeping the defaults is an answer, too (exit code 0). Ctrl-C prints the best so far, unconfirmed.
+    Keeping the defaults is an answer, too (exit code 0). If too few candidates were tried, there is no answer (exit
+    code 3). Ctrl-C prints the best so far, unconfirmed.
 
     For example:
 

@@ -1,10 +1,11 @@
-"""A tuning as a page: a row per choice, the confirming race, the answer, and the winner as Python."""
+"""A tuning as a page: a row per candidate, the confirming race, the answer, and the winner as Python."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from onnxperf.records.race import Subject
+from onnxperf.records.sweep import time_of
 from onnxperf.records.tune import DEFAULTS, Goal, TuneRow, Tuning
 from onnxperf.render.kit.machine import cpu_text
 from onnxperf.render.kit.page import GAP, Heading, Line, Part, Verbatim, closing
@@ -12,11 +13,11 @@ from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.wording.names import dims_text, name_of
 from onnxperf.wording.numbers import count, duration, factor, interval, plain, significant, size
 
-_AMOUNTS: dict[Goal, str] = {"latency": "mean", "cpu": "CPU", "memory": "memory"}
+_AMOUNTS: dict[Goal, str] = {"latency": "time", "cpu": "CPU", "memory": "memory"}
 _STAGES = {"alone": "alone", "longer": "alone, longer", "together": "together"}
-_RESULTS = {"differs": "other outputs"}
+_RESULTS = {"differs": "outputs differ"}
 _STYLES = {"dropped": "dim", "kept": "", "better": "green"}
-_SEARCH = "The search: defaults / choice, above 1 is better; the best of many is flattered by luck"
+_SEARCH = "The search: defaults / candidate, above 1 is better; the best of many looks better than it is"
 _RACE = "The confirming race, on fresh inputs"
 _PROCESSES = "Fresh processes of both, on fresh inputs"
 _RATIO, _RESULT = 2, 6
@@ -24,7 +25,7 @@ _RATIO, _RESULT = 2, 6
 
 
 def tune_page(record: Tuning, answer: str) -> list[Part]:
-    """What each choice gave, what the confirming race says, and what to do."""
+    """What each candidate gave, what the confirming race says, and what to do."""
     return [
         Heading(record.model, _facts(record)),
         *([_search(record)] if record.rows else []),
@@ -45,7 +46,7 @@ def _facts(record: Tuning) -> list[str]:
 
 def _search(record: Tuning) -> Table:
     columns = (
-        Column("choice", left=True, room=22, folds=True),
+        Column("candidate", left=True, room=22, folds=True),
         Column(_AMOUNTS[record.goal] if record.goal == "memory" else "", rank=2),
         Column("ratio"),
         Column("interval", rank=3),
@@ -111,8 +112,26 @@ def _confirmation(record: Tuning) -> Table:
             ],
             styles={2: style, 5: style} if style else {},
         ),
+        *_others(record),
     ]
     return without_empty(Table(columns, rows, title=_RACE if record.goal != "memory" else _PROCESSES))
+
+
+def _others(record: Tuning) -> list[Row]:
+    """The combination with the parts that were left out, which was raced, too."""
+    known = (DEFAULTS, record.tried.name if record.tried is not None else "")
+    subjects = record.confirmation.subjects if record.confirmation is not None and record.goal == "latency" else ()
+    return [
+        Row(
+            [name_of(each.name), duration(time_of(each)), factor(each.speedup), _interval(each), "", each.verdict or ""]
+        )
+        for each in subjects
+        if each.name not in known
+    ]
+
+
+def _interval(subject: Subject) -> str:
+    return interval(subject.speedup_low, subject.speedup_high) if subject.speedup_low is not None else ""
 
 
 def _launches(record: Tuning) -> str:
@@ -127,7 +146,7 @@ def _verdict(record: Tuning) -> str:
 
 
 def _seen(record: Tuning, value: float | None) -> str:
-    """An amount in the search: times of choices that did not race side by side would mislead beside paired ratios."""
+    """An amount in the search: times of candidates that did not race side by side would mislead."""
     return size(value) if record.goal == "memory" and value is not None else ""
 
 

@@ -1,4 +1,4 @@
-"""The chart of a tuning: what each choice gave against the defaults, with intervals."""
+"""The chart of a tuning: what each candidate gave against the defaults, with intervals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TITLES: dict[Goal, str] = {
     "cpu": "CPU time of onnxruntime's defaults / own",
     "memory": "Memory of onnxruntime's defaults / own",
 }
-_AXIS = "defaults / choice, above 1 is better\nwhiskers: 95 % interval over launches"
+_AXIS = "defaults / candidate, above 1 is better\nwhiskers: 95 % interval over launches"
 _LEGEND = {
     "proven": fg.GREEN,
     "not proven": fg.ORANGE,
@@ -45,7 +45,7 @@ class _Point(NamedTuple):
 
 
 def tune_plot(record: Tuning, ax: Axes | None = None) -> Axes:
-    """A point and its interval per choice, the best on top; above all, the confirming race."""
+    """A point and its interval per candidate, the best on top; above all, the confirming race."""
     points = [*_confirmed(record), *_points(record.rows)][: fg.MAX_BARS]
     labels = [
         f"{textwrap.fill(point.name, _NAME_WIDTH, break_on_hyphens=False)} · {factor(point.value)}" for point in points

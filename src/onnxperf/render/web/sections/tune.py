@@ -1,4 +1,4 @@
-"""A tuning on a page: what each choice gave, error against speed, and the race that confirms the best one."""
+"""A tuning on a page: what each candidate gave, error against speed, and the race that confirms the best one."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ from onnxperf.wording.numbers import count, interval, percent_at_most, ratio
 _AMOUNTS: dict[Goal, str] = {"latency": "time", "cpu": "CPU time", "memory": "memory"}
 _STAGES = {"alone": "alone", "longer": "alone, longer", "together": "together"}
 MOST_CHOICES = 60
-"""Choices that the chart shows, the best ones; the table has all."""
+"""Candidates that the chart shows, the best ones; the table has all."""
 
 
 def tune_sections(tuning: Tuning) -> list[Section]:
     """The search, its trade-off of error and speed, and the confirming race."""
     sections = [
-        Section("Choices", _choices(tuning)),
+        Section("Candidates", _choices(tuning)),
         Section("Error and speed", _front(tuning)),
         Section("Confirming race", race_parts(tuning.confirmation) if tuning.confirmation is not None else []),
     ]
     return [each for each in sections if each.parts]
 
 
-# ---------------------------------------------------------------- choices
+# ---------------------------------------------------------------- candidates
 
 
 def _choices(tuning: Tuning) -> list[Part]:
-    """Every choice with its interval, the best on top; above all, what was confirmed."""
+    """Every candidate with its interval, the best on top; above all, what was confirmed."""
     measured = sorted(
         (row for row in tuning.rows if row.speedup is not None and row.status == "ok"),
         key=lambda row: -(row.speedup or 0.0),
@@ -57,12 +57,12 @@ def _choices(tuning: Tuning) -> list[Part]:
     rest = len(estimates) - MOST_CHOICES
     summary = (
         f"{what.capitalize() if what[0].islower() else what} of onnxruntime's defaults / own for "
-        f"{count(len(measured), 'choice')}, with 95 % intervals over launches; right of 1 is better. The best of many "
-        "is flattered by luck, so only the confirming race proves anything."
+        f"{count(len(measured), 'candidate')}, with 95 % intervals over launches; right of 1 is better. The best of "
+        "many looks better than it is, so only the confirming race proves anything."
     )
-    summary += f" The {count(rest, 'last choice', 'last choices')} are only in the table." if rest > 0 else ""
+    summary += f" The {count(rest, 'last candidate')} are only in the table." if rest > 0 else ""
     axis = f"{what} of the defaults / own"
-    return [forest_chart("What each choice gave", summary, axis, [forest], _table(tuning))]
+    return [forest_chart("What each candidate gave", summary, axis, [forest], _table(tuning))]
 
 
 def _confirmed(tuning: Tuning) -> list[ForestMark]:
@@ -84,7 +84,7 @@ def _estimate(row: TuneRow) -> ForestMark:
 
 
 def _table(tuning: Tuning) -> Table:
-    columns = [Column("choice", left=True), Column("ratio"), Column("95 % interval"), Column("result", left=True)]
+    columns = [Column("candidate", left=True), Column("ratio"), Column("95 % interval"), Column("result", left=True)]
     columns += [Column("launches"), Column("error"), Column("why", left=True)]
     rows = [Row([*estimate_cells(each), "", "", ""]) for each in _confirmed(tuning)]
     for row in tuning.rows:
@@ -102,7 +102,7 @@ def _table(tuning: Tuning) -> Table:
 
 
 def _front(tuning: Tuning) -> list[Part]:
-    """Approximate choices by error and speedup, with the line of those that no other beats in both."""
+    """Approximate candidates by error and speedup, with the line of those that no other beats in both."""
     rows = [row for row in tuning.rows if row.status == "ok" and row.speedup is not None]
     if not any(row.error is not None for row in rows):
         return []
@@ -112,8 +112,8 @@ def _front(tuning: Tuning) -> list[Part]:
     groups = [_group("exact", exact, BLUE), _group("approximate", approximate, PINK)]
     limit = f" An error of {percent_at_most(tuning.max_error)} was allowed." if tuning.max_error is not None else ""
     summary = (
-        f"{count(len(approximate), 'approximate choice')} and {count(len(exact), 'exact one')} by largest error of an "
-        f"output and by speedup; the line joins those that no other beats in both.{limit}"
+        f"{count(len(approximate), 'approximate candidate')} and {count(len(exact), 'exact one')} by largest error of "
+        f"an output and by speedup; the line joins those that no other beats in both.{limit}"
     )
     data = {
         "x": ChartAxis("largest error of an output (%)", from_zero=True).data,
@@ -138,7 +138,7 @@ def _group(name: str, rows: Sequence[TuneRow], colour: int) -> dict[str, object]
 
 
 def _front_table(front: Sequence[TuneRow], rows: Sequence[TuneRow]) -> Table:
-    columns = [Column("choice", left=True), Column("error"), Column("ratio"), Column("beaten by none", left=True)]
+    columns = [Column("candidate", left=True), Column("error"), Column("ratio"), Column("beaten by none", left=True)]
     chosen = {row.choice.name for row in front}
     cells = [
         [
