@@ -20,14 +20,15 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
-from scipy.stats import ttest_1samp, ttest_ind, ttest_rel
+from scipy.stats import t as student
+from scipy.stats import ttest_1samp
 
 from benchmarks.fidelity import BESIDES, CHAIN, Unfrozen, chain, mlp, ort_crews
 from benchmarks.kept import keep
 from benchmarks.scenarios import repeated
 from benchmarks.simulation import BASELINE, STEADY, Manner, Track, simulate_on
 from onnxperf.analyze.judges.comparison import compare
-from onnxperf.analyze.judges.statistics import Floats
+from onnxperf.analyze.judges.statistics import Floats, Ints
 from onnxperf.api._shared import racing
 from onnxperf.measure import plan as planning
 from onnxperf.measure.machine import describe as machines
@@ -137,28 +138,40 @@ def _logs(pair: Pair) -> tuple[Floats, Floats]:
     return theirs, ours
 
 
-def unpaired(pair: Pair) -> Claim:
-    """Welch's t-test of all blocks."""
+def unpaired(pair: Pair, every: int | None = None) -> Claim:
+    """Welch's t-test of all blocks; with looks, what people do: stop after the first where p < 0.05."""
     theirs, ours = _logs(pair)
-    return Claim(ttest_ind(theirs, ours, equal_var=False).pvalue < ALPHA, float(theirs.mean() - ours.mean()))
+    ends = _ends(min(len(theirs), len(ours)), every)
+    (one, spread), (other, other_spread) = _running(theirs, ends), _running(ours, ends)
+    freedom = (ends - 1) * (spread + other_spread) ** 2 / (spread**2 + other_spread**2)
+    return _first_claim(one - other, np.sqrt((spread + other_spread) / ends), freedom)
 
 
-def paired(pair: Pair) -> Claim:
-    """The t-test of the differences of rounds."""
+def paired(pair: Pair, every: int | None = None) -> Claim:
+    """The t-test of the differences of rounds, with or without looks."""
     theirs, ours = _logs(pair)
-    return Claim(ttest_rel(theirs, ours).pvalue < ALPHA, float((theirs - ours).mean()))
+    rounds = min(len(theirs), len(ours))
+    ends = _ends(rounds, every)
+    mean, spread = _running(theirs[:rounds] - ours[:rounds], ends)
+    return _first_claim(mean, np.sqrt(spread / ends), ends - 1.0)
 
 
-def until_clear(judge: Judge, pair: Pair) -> Claim:
-    """What people do: look after every 5 rounds, and stop as soon as p < 0.05."""
-    rounds = min(len(each.blocks) for each in pair)
-    claim = Claim(False, 0.0)
-    for end in range(10, rounds + 1, 5):
-        first, second = (msgspec.structs.replace(each, blocks=each.blocks[:end]) for each in pair)
-        claim = judge((first, second))
-        if claim.is_made:
-            break
-    return claim
+def _ends(blocks: int, every: int | None) -> Ints:
+    """Numbers of blocks after which the data are looked at."""
+    return np.array([blocks]) if every is None else np.arange(10, blocks + 1, every)
+
+
+def _running(values: Floats, ends: Ints) -> tuple[Floats, Floats]:
+    """Mean and variance of the first values, up to each end."""
+    middle = values.mean()
+    means = np.cumsum(values - middle)[ends - 1] / ends
+    squares = np.cumsum((values - middle) ** 2)[ends - 1]
+    return means + middle, (squares - ends * means**2) / (ends - 1)
+
+
+def _first_claim(estimates: Floats, errors: Floats, freedom: Floats) -> Claim:
+    clear = np.flatnonzero(2 * student.sf(np.abs(estimates) / errors, freedom) < ALPHA)
+    return Claim(clear.size > 0, float(estimates[clear[0] if clear.size else -1]))
 
 
 def launch_means(pair: Pair) -> Claim:
@@ -191,14 +204,14 @@ class Method(NamedTuple):
 
 METHODS = (
     Method("one after the other, Welch's t-test", "after", unpaired),
-    Method("one after the other, looks every 5 blocks", "after", partial(until_clear, unpaired)),
+    Method("one after the other, looks every 5 blocks", "after", partial(unpaired, every=5)),
     Method("in turn, Welch's t-test", "in turn", unpaired),
     Method("in turn, paired t-test over rounds", "in turn", paired),
-    Method("in turn, paired, looks every 5 rounds", "in turn", partial(until_clear, paired)),
+    Method("in turn, paired, looks every 5 rounds", "in turn", partial(paired, every=5)),
     Method("and frozen on the same processor, Welch's t-test", "frozen", unpaired),
     Method("and frozen on the same processor, paired", "frozen", paired),
     Method("and many launches, Welch's t-test of blocks", "race", unpaired),
-    Method("and many launches, Welch's t-test, looks every 5 rounds", "race", partial(until_clear, unpaired)),
+    Method("and many launches, Welch's t-test, looks every 5 rounds", "race", partial(unpaired, every=5)),
     Method("and many launches, paired t-test over rounds", "race", paired),
     Method("and launches as the unit, Student of their means", "race", launch_means),
     Method("and quickest pieces: onnxperf", "race", by_onnxperf),
