@@ -184,7 +184,7 @@ def launch_means(pair: Pair) -> Claim:
         for each in pair
     ]
     logs = [math.log(means[0][launch] / means[1][launch]) for launch in sorted(means[0].keys() & means[1].keys())]
-    return Claim(ttest_1samp(logs, 0.0).pvalue < ALPHA, statistics.fmean(logs))
+    return Claim(len(logs) > 1 and ttest_1samp(logs, 0.0).pvalue < ALPHA, statistics.fmean(logs))
 
 
 def by_onnxperf(pair: Pair) -> Claim:
