@@ -153,7 +153,7 @@ def paired(pair: Pair, every: int | None = None) -> Claim:
     rounds = min(len(theirs), len(ours))
     ends = _ends(rounds, every)
     mean, spread = _running(theirs[:rounds] - ours[:rounds], ends)
-    return _first_claim(mean, np.sqrt(spread / ends), ends - 1.0)
+    return _first_claim(mean, np.sqrt(spread / ends), (ends - 1).astype(np.float64))
 
 
 def _ends(blocks: int, every: int | None) -> Ints:
